@@ -1,0 +1,50 @@
+//! Who is told of changes, and why now. Answers to client-go's `ResourceEventHandler`.
+
+use crate::object::Object;
+use std::time::Instant;
+
+/// Why a notification comes now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The object was there before the handler was added: client-go's `isInInitialList`.
+    Initial,
+    /// The API server reported the change on a watch.
+    Watch,
+    /// A relist found a difference that the watch had missed.
+    Relist,
+    /// The handler's resync period came round; nothing changed.
+    Resync,
+}
+
+/// What caused a notification and when its bytes were read.
+#[derive(Clone, Copy, Debug)]
+pub struct Cause {
+    /// Why now.
+    pub reason: Reason,
+    /// When the bytes were read from the API server; for replays, when the replay was made.
+    pub received: Instant,
+}
+
+/// How much is known of a deleted object's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinalState {
+    /// The API server sent the object's last state with the deletion.
+    Known,
+    /// The deletion itself was missed and a relist found the object gone: the state is the last one
+    /// cached. client-go's `DeletedFinalStateUnknown`.
+    Unknown,
+}
+
+/// Told of every change of one resource, in order, after the indexer was written.
+///
+/// Methods are called in the informer's task: they must not block and should only note or enqueue.
+pub trait ResourceEventHandler: Send + Sync + 'static {
+    /// The object is new to this handler.
+    fn on_add(&self, object: &Object, cause: Cause);
+    /// The object changed, or is told again (`Reason::Resync`, where both are the same version).
+    fn on_update(&self, old: &Object, new: &Object, cause: Cause);
+    /// The object is gone; `last` is its last known state.
+    fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause);
+    /// Every object that was there when the handler was added has been told. Called once.
+    fn on_synced(&self) {}
+}
