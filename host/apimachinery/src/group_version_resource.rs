@@ -19,7 +19,9 @@ pub struct GroupVersionResource {
 
 /// The text is not `version/resource` or `group/version/resource`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("resource {text:?} is not written as version/resource (v1/pods) or group/version/resource (apps/v1/deployments): {problem}")]
+#[error(
+    "resource {text:?} is not written as version/resource (v1/pods) or group/version/resource (apps/v1/deployments): {problem}"
+)]
 pub struct ParseGroupVersionResourceError {
     text: String,
     problem: &'static str,
@@ -125,7 +127,10 @@ mod tests {
     fn text_form_is_read_and_written() {
         check("v1/pods", Ok(("", "v1", "pods")));
         check("apps/v1/deployments", Ok(("apps", "v1", "deployments")));
-        check("stable.example.com/v1beta1/cron-tabs", Ok(("stable.example.com", "v1beta1", "cron-tabs")));
+        check(
+            "stable.example.com/v1beta1/cron-tabs",
+            Ok(("stable.example.com", "v1beta1", "cron-tabs")),
+        );
     }
 
     #[test]

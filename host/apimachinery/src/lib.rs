@@ -1,5 +1,18 @@
-//! What both ends of the Kubernetes wire share. No I/O happens here.
+//! What both ends of the Kubernetes wire share: resource names, selectors, `Status`, the frames of a watch
+//! and the tokens of a paged list. No I/O happens here.
 
+mod continue_token;
+mod field_selector;
 mod group_version_resource;
+mod label_selector;
+mod status;
+pub mod watch;
 
+pub use continue_token::{ContinueToken, ContinueTokenError};
+pub use field_selector::{FieldRequirement, FieldSelector, ParseFieldSelectorError};
 pub use group_version_resource::{GroupVersionResource, ParseGroupVersionResourceError};
+pub use label_selector::{
+    LabelRequirement, LabelSelector, LabelTest, ParseLabelSelectorError, check_label_key,
+    check_label_value,
+};
+pub use status::{Status, StatusCause, StatusDetails, StatusMetadata, reason};
