@@ -1,1 +1,12 @@
-//! (to be written)
+//! What the behaviour suite stands on: clusters to test against and an API client that hides nothing.
+//!
+//! The facts themselves are in `tests/it`. The same facts run against either cluster; `INFORMANT_E2E`
+//! chooses ([`cluster::Kind`]). Where the two disagree, the embedded one is wrong.
+
+pub mod api;
+pub mod child;
+pub mod cluster;
+pub mod http;
+pub mod paths;
+pub mod poll;
+pub mod skip;

@@ -1,0 +1,43 @@
+# The behaviour suite against a real Kubernetes API server. Included by the root Makefile; every path
+# is relative to the root.
+#
+#   make e2e-tools   builds kube-apiserver and etcd into target/e2e (about 4 minutes the first time)
+#   make e2e         builds them and runs the suite against them
+#   make deny        the dependency policy (deny.toml), where cargo-deny is installed
+#   make image       the container image; without a container engine its root is laid out in
+#                    target/image-root and started there
+
+GO ?= $(firstword $(shell command -v go 2>/dev/null) $(wildcard /usr/local/go/bin/go))
+E2E_KUBERNETES_VERSION := 1.36.3
+E2E_LDFLAGS := -s -w \
+	-X k8s.io/component-base/version.gitVersion=v$(E2E_KUBERNETES_VERSION) \
+	-X k8s.io/component-base/version.gitMajor=1 \
+	-X k8s.io/component-base/version.gitMinor=36
+
+.PHONY: e2e e2e-tools e2e-run deny image
+
+# Without Go there is nothing to test against: that, and only that, is skipped.
+ifeq ($(GO),)
+e2e e2e-tools:
+	@echo "SKIPPED: make $@ needs Go 1.26 or newer to build kube-apiserver and etcd, and there is no 'go' on PATH nor in /usr/local/go/bin." >&2
+	@echo "         Install it from https://go.dev/dl/ and run 'make $@' again. Nothing was tested against a real API server." >&2
+else
+e2e: e2e-tools e2e-run
+e2e-tools: target/e2e/etcd target/e2e/kube-apiserver
+endif
+
+# Written beside and renamed, so that an interrupted build leaves no half binary that looks done.
+target/e2e/etcd: $(addprefix host/e2e/etcd/,go.mod go.sum main.go)
+	@echo "building etcd (about 30 seconds the first time)"
+	@mkdir -p target/e2e
+	cd host/e2e/etcd && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/$@.partial .
+	@mv $@.partial $@
+
+target/e2e/kube-apiserver: $(addprefix host/e2e/apiserver/,go.mod go.sum main.go signing_key.go)
+	@echo "building kube-apiserver $(E2E_KUBERNETES_VERSION) (about 4 minutes the first time)"
+	@mkdir -p target/e2e
+	cd host/e2e/apiserver && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(E2E_LDFLAGS)' -o $(CURDIR)/$@.partial .
+	@mv $@.partial $@
+
+e2e-run:
+	INFORMANT_E2E=real cargo test -p informant-e2e

@@ -1,0 +1,134 @@
+//! A cluster to test against: the embedded one in this process, or a real API server as two child
+//! processes. Tests see one type and ask for what only one of them has by name.
+
+mod embedded;
+mod real;
+
+use std::path::PathBuf;
+
+use crate::api::Api;
+
+pub use embedded::EmbeddedCluster;
+pub use real::RealCluster;
+
+/// Chooses the cluster: `real`, `embedded`, or unset for embedded.
+pub const KIND_VARIABLE: &str = "INFORMANT_E2E";
+
+/// Which cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `informant-devcluster` in this process, over HTTP.
+    Embedded,
+    /// etcd and kube-apiserver, built by `make e2e-tools`.
+    Real,
+}
+
+impl Kind {
+    /// As the environment says.
+    pub fn from_env() -> anyhow::Result<Self> {
+        match std::env::var(KIND_VARIABLE).as_deref() {
+            Err(_) | Ok("" | "embedded") => Ok(Self::Embedded),
+            Ok("real") => Ok(Self::Real),
+            Ok(other) => {
+                anyhow::bail!(
+                    "{KIND_VARIABLE} is {other:?}: write `real` or `embedded`, or unset it"
+                )
+            }
+        }
+    }
+}
+
+/// Who asks. The embedded cluster knows no users: everybody may do everything there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum User {
+    /// May do everything (`system:masters`).
+    Admin,
+    /// May do what a test grants to the user `reader` through RBAC, else nothing.
+    Reader,
+}
+
+impl User {
+    /// All of them.
+    pub const ALL: [User; 2] = [User::Admin, User::Reader];
+
+    /// The name that role bindings use.
+    pub fn name(self) -> &'static str {
+        match self {
+            User::Admin => "admin",
+            User::Reader => "reader",
+        }
+    }
+}
+
+/// A running cluster; dropping it ends it.
+pub enum TestCluster {
+    /// See [`Kind::Embedded`].
+    Embedded(EmbeddedCluster),
+    /// See [`Kind::Real`].
+    Real(Box<RealCluster>),
+}
+
+impl TestCluster {
+    /// Starts the cluster that the environment chooses and waits until it answers.
+    pub async fn start() -> anyhow::Result<Self> {
+        match Kind::from_env()? {
+            Kind::Embedded => Ok(Self::Embedded(EmbeddedCluster::start()?)),
+            Kind::Real => Ok(Self::Real(Box::new(RealCluster::start().await?))),
+        }
+    }
+
+    /// Which one it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Embedded(_) => Kind::Embedded,
+            Self::Real(_) => Kind::Real,
+        }
+    }
+
+    /// A kubeconfig file for this user. It lives as long as the cluster.
+    pub fn kubeconfig(&self, user: User) -> PathBuf {
+        match self {
+            Self::Embedded(cluster) => cluster.kubeconfig().to_owned(),
+            Self::Real(cluster) => cluster.kubeconfig(user),
+        }
+    }
+
+    /// A client for this user. It lives on the calling test's runtime.
+    pub async fn api(&self, user: User) -> anyhow::Result<Api> {
+        Api::from_kubeconfig(&self.kubeconfig(user)).await
+    }
+
+    /// Drops the history: a watch or a continue token from before is 410 from now on.
+    ///
+    /// The real server keeps recent history in memory too, so that one is restarted after etcd's
+    /// compaction. Watches that are open end, on both.
+    pub async fn forget_history(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Embedded(cluster) => cluster.forget_history(),
+            Self::Real(cluster) => {
+                cluster.compact_etcd().await?;
+                cluster.kill_apiserver();
+                cluster.start_apiserver().await
+            }
+        }
+    }
+
+    /// The server dies without a word; its port refuses connections from now on.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Embedded(cluster) => cluster.stop_serving(),
+            Self::Real(cluster) => {
+                cluster.kill_apiserver();
+                Ok(())
+            }
+        }
+    }
+
+    /// After [`TestCluster::kill`]: serves again, at the same address, with the same objects.
+    pub async fn restart(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Embedded(cluster) => cluster.serve_again(),
+            Self::Real(cluster) => cluster.start_apiserver().await,
+        }
+    }
+}

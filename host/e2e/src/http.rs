@@ -1,0 +1,62 @@
+//! Plain HTTP/1.1 against the host's own port, with headers as the test wants them: a `Host` that a
+//! proper client would never send is half of what is tested.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::Value;
+
+/// An answer's status and body.
+#[derive(Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body as text.
+    pub body: String,
+}
+
+impl Answer {
+    /// The body as JSON; `null` where it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or(Value::Null)
+    }
+}
+
+/// GET with the address itself as `Host`.
+pub fn get(address: SocketAddr, path: &str) -> anyhow::Result<Answer> {
+    get_with_host(address, path, &address.to_string())
+}
+
+/// GET with any `Host`.
+pub fn get_with_host(address: SocketAddr, path: &str, host: &str) -> anyhow::Result<Answer> {
+    exchange(address, &format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n"))
+}
+
+/// POST of a JSON body.
+pub fn post(address: SocketAddr, path: &str, body: &Value) -> anyhow::Result<Answer> {
+    let body = body.to_string();
+    let length = body.len();
+    let head = format!("POST {path} HTTP/1.0\r\nHost: {address}\r\nContent-Length: {length}");
+    exchange(address, &format!("{head}\r\nContent-Type: application/json\r\n\r\n{body}"))
+}
+
+/// HTTP/1.0: the answer is not chunked and ends with the connection.
+fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Answer> {
+    let timeout = Duration::from_secs(20);
+    let mut stream = TcpStream::connect_timeout(&address, timeout)
+        .with_context(|| format!("connect to {address}"))?;
+    stream.set_read_timeout(Some(timeout))?;
+    stream.write_all(request.as_bytes())?;
+    let mut bytes = Vec::new();
+    let what = || format!("read the answer to {}", request.lines().next().unwrap_or_default());
+    stream.read_to_end(&mut bytes).with_context(what)?;
+    parse(&String::from_utf8_lossy(&bytes)).with_context(what)
+}
+
+fn parse(text: &str) -> anyhow::Result<Answer> {
+    let (head, body) = text.split_once("\r\n\r\n").context("the answer has no header's end")?;
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    Ok(Answer { status: status.context("the answer has no status")?, body: body.to_owned() })
+}

@@ -1,0 +1,15 @@
+//! Facts about the Kubernetes API that clients rely on.
+
+mod create_update_delete;
+mod custom_resources;
+mod discovery;
+mod errors;
+mod history;
+mod list;
+mod namespaces;
+mod patch;
+mod rbac;
+mod selectors;
+mod subresources;
+mod tables;
+mod watch;
