@@ -1,1 +1,3 @@
-//! (to be written)
+//! A Kubernetes API in memory that kubectl works against.
+
+pub mod patch;

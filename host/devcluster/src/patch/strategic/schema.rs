@@ -1,0 +1,194 @@
+//! Which lists of the built-in types merge, and by what: the `patchStrategy` and `patchMergeKey` tags of
+//! `k8s.io/api` and `k8s.io/apimachinery/pkg/apis/meta/v1` (1.36), as one table.
+
+/// A type of the Kubernetes API as far as patching is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    /// An object whose `spec` holds pods' template under `template`: Deployment, ReplicaSet, Job, ...
+    Workload,
+    WorkloadSpec,
+    CronJob,
+    CronJobSpec,
+    /// `metadata` and a pod's `spec`, as in `spec.template`.
+    PodTemplate,
+    Pod,
+    PodSpec,
+    Container,
+    Volume,
+    PodStatus,
+    ContainerStatus,
+    Service,
+    ServiceSpec,
+    ServiceAccount,
+    Node,
+    NodeSpec,
+    NodeStatus,
+    PodDisruptionBudget,
+    PodDisruptionBudgetSpec,
+    CsiNode,
+    CsiNodeSpec,
+    WebhookConfiguration,
+    Webhook,
+    AdmissionPolicy,
+    AdmissionPolicySpec,
+    /// Any other kind: only what all objects share merges.
+    Object,
+    ObjectMeta,
+    /// A status of which only the conditions merge.
+    Status,
+    /// Nothing below merges by key; maps still merge member by member.
+    Plain,
+}
+
+/// How a member is patched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strategy {
+    /// A list is replaced as a whole, a map is merged: what applies without any tag.
+    Atomic,
+    /// Even a map is replaced as a whole.
+    Replace,
+    /// A list of plain values without duplicates.
+    Set,
+    /// A list of maps, told apart by this member.
+    Key(&'static str),
+}
+
+impl Strategy {
+    pub(super) fn key(self) -> Option<&'static str> {
+        match self {
+            Self::Key(key) => Some(key),
+            Self::Atomic | Self::Replace | Self::Set => None,
+        }
+    }
+}
+
+/// What is known of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    /// The type of the map, or of the list's entries.
+    pub(super) holds: Type,
+    pub(super) strategy: Strategy,
+}
+
+/// The type of a whole object.
+pub(super) fn root(kind: &str) -> Type {
+    match kind {
+        "Pod" => Type::Pod,
+        "PodTemplate" => Type::Workload,
+        "Deployment"
+        | "ReplicaSet"
+        | "StatefulSet"
+        | "DaemonSet"
+        | "Job"
+        | "ReplicationController" => Type::Workload,
+        "CronJob" => Type::CronJob,
+        "Service" => Type::Service,
+        "ServiceAccount" => Type::ServiceAccount,
+        "Node" => Type::Node,
+        "PodDisruptionBudget" => Type::PodDisruptionBudget,
+        "CSINode" => Type::CsiNode,
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
+            Type::WebhookConfiguration
+        }
+        "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy" => Type::AdmissionPolicy,
+        _ => Type::Object,
+    }
+}
+
+/// What is known of the member `name` of a map of type `of`.
+pub(super) fn field(of: Type, name: &str) -> Field {
+    let known = FIELDS.iter().find(|(known_of, known, ..)| *known_of == of && *known == name);
+    if let Some(&(_, _, holds, strategy)) = known {
+        return Field { holds, strategy };
+    }
+    let shared = is_object(of).then(|| OBJECT.iter().find(|(known, _)| *known == name)).flatten();
+    let holds = shared.map_or(Type::Plain, |(_, holds)| *holds);
+    Field { holds, strategy: Strategy::Atomic }
+}
+
+/// Whether the type is that of a whole object, with metadata and status.
+fn is_object(of: Type) -> bool {
+    use Type::{
+        AdmissionPolicy, CronJob, CsiNode, Node, Object, Pod, PodDisruptionBudget, PodTemplate,
+        Service, ServiceAccount, WebhookConfiguration, Workload,
+    };
+    matches!(
+        of,
+        AdmissionPolicy
+            | CronJob
+            | CsiNode
+            | Node
+            | Object
+            | Pod
+            | PodDisruptionBudget
+            | PodTemplate
+            | Service
+            | ServiceAccount
+            | WebhookConfiguration
+            | Workload
+    )
+}
+
+/// Members that every object has, unless `FIELDS` says more of them.
+const OBJECT: &[(&str, Type)] = &[("metadata", Type::ObjectMeta), ("status", Type::Status)];
+
+/// Member `1` of type `0` holds type `2` and is patched as `3` says.
+const FIELDS: &[(Type, &str, Type, Strategy)] = {
+    use Strategy::{Atomic, Key, Replace, Set};
+    use Type::{
+        AdmissionPolicy, AdmissionPolicySpec, Container, ContainerStatus, CronJob, CronJobSpec,
+        CsiNode, CsiNodeSpec, Node, NodeSpec, NodeStatus, ObjectMeta, Plain, Pod,
+        PodDisruptionBudget, PodDisruptionBudgetSpec, PodSpec, PodStatus, PodTemplate, Service,
+        ServiceAccount, ServiceSpec, Status, Volume, Webhook, WebhookConfiguration, Workload,
+        WorkloadSpec,
+    };
+    &[
+        (ObjectMeta, "ownerReferences", Plain, Key("uid")),
+        (ObjectMeta, "finalizers", Plain, Set),
+        (Status, "conditions", Plain, Key("type")),
+        (Workload, "spec", WorkloadSpec, Atomic),
+        (Workload, "template", PodTemplate, Atomic),
+        (WorkloadSpec, "template", PodTemplate, Atomic),
+        (CronJob, "spec", CronJobSpec, Atomic),
+        (CronJobSpec, "jobTemplate", Workload, Atomic),
+        (PodTemplate, "spec", PodSpec, Atomic),
+        (Pod, "spec", PodSpec, Atomic),
+        (Pod, "status", PodStatus, Atomic),
+        (PodSpec, "containers", Container, Key("name")),
+        (PodSpec, "initContainers", Container, Key("name")),
+        (PodSpec, "ephemeralContainers", Container, Key("name")),
+        (PodSpec, "volumes", Volume, Key("name")),
+        (PodSpec, "imagePullSecrets", Plain, Key("name")),
+        (PodSpec, "hostAliases", Plain, Key("ip")),
+        (PodSpec, "topologySpreadConstraints", Plain, Key("topologyKey")),
+        (PodSpec, "schedulingGates", Plain, Key("name")),
+        (PodSpec, "resourceClaims", Plain, Key("name")),
+        (Container, "env", Plain, Key("name")),
+        (Container, "ports", Plain, Key("containerPort")),
+        (Container, "volumeMounts", Plain, Key("mountPath")),
+        (Container, "volumeDevices", Plain, Key("devicePath")),
+        (PodStatus, "conditions", Plain, Key("type")),
+        (PodStatus, "hostIPs", Plain, Key("ip")),
+        (PodStatus, "podIPs", Plain, Key("ip")),
+        (PodStatus, "resourceClaimStatuses", Plain, Key("name")),
+        (PodStatus, "containerStatuses", ContainerStatus, Atomic),
+        (ContainerStatus, "volumeMounts", Plain, Key("mountPath")),
+        (Service, "spec", ServiceSpec, Atomic),
+        (ServiceSpec, "ports", Plain, Key("port")),
+        (ServiceAccount, "secrets", Plain, Key("name")),
+        (Node, "spec", NodeSpec, Atomic),
+        (Node, "status", NodeStatus, Atomic),
+        (NodeSpec, "podCIDRs", Plain, Set),
+        (NodeStatus, "conditions", Plain, Key("type")),
+        (NodeStatus, "addresses", Plain, Key("type")),
+        (PodDisruptionBudget, "spec", PodDisruptionBudgetSpec, Atomic),
+        (PodDisruptionBudgetSpec, "selector", Plain, Replace),
+        (CsiNode, "spec", CsiNodeSpec, Atomic),
+        (CsiNodeSpec, "drivers", Plain, Key("name")),
+        (WebhookConfiguration, "webhooks", Webhook, Key("name")),
+        (Webhook, "matchConditions", Plain, Key("name")),
+        (AdmissionPolicy, "spec", AdmissionPolicySpec, Atomic),
+        (AdmissionPolicySpec, "matchConditions", Plain, Key("name")),
+        (AdmissionPolicySpec, "variables", Plain, Key("name")),
+    ]
+};
