@@ -1,4 +1,5 @@
-//! What the behaviour suite stands on: clusters to test against and an API client that hides nothing.
+//! What the behaviour suite stands on: clusters to test against, an API client that hides nothing, and
+//! the host as a child process.
 //!
 //! The facts themselves are in `tests/it`. The same facts run against either cluster; `INFORMANT_E2E`
 //! chooses ([`cluster::Kind`]). Where the two disagree, the embedded one is wrong.
@@ -6,6 +7,7 @@
 pub mod api;
 pub mod child;
 pub mod cluster;
+pub mod host;
 pub mod http;
 pub mod paths;
 pub mod poll;

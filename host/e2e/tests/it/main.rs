@@ -7,3 +7,4 @@
 mod bench;
 
 mod api;
+mod host;

@@ -1,0 +1,247 @@
+//! The real program, `informant run`, as a child process: its lines, its port, its end.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde_json::Value;
+
+use crate::child::Child;
+use crate::{http, paths, poll};
+
+/// Names the program to test; without it the one in cargo's target directory is taken.
+pub const BIN_VARIABLE: &str = "INFORMANT_BIN";
+
+/// From the start to the first list being complete, on a machine that is compiling something else.
+const START_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A test that makes a host write more than this has gone wrong; later lines are dropped.
+const LINES_MAX: usize = 500_000;
+
+/// A running host. Dropping it kills it.
+pub struct Host {
+    child: Child,
+    lines: Arc<Mutex<Vec<Line>>>,
+    address: SocketAddr,
+}
+
+/// One line that the host wrote.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// When we read it.
+    pub at: Instant,
+    /// As it came.
+    pub text: String,
+    json: Value,
+}
+
+/// The program, or none where it was not built: then there is nothing to test.
+///
+/// A program that was named and is not there is an error, not a reason to skip.
+pub fn program() -> anyhow::Result<Option<PathBuf>> {
+    if let Some(named) = std::env::var_os(BIN_VARIABLE) {
+        let named = PathBuf::from(named);
+        anyhow::ensure!(named.exists(), "{BIN_VARIABLE} names {}, not there", named.display());
+        return Ok(Some(named));
+    }
+    let built = paths::target_directory().join("debug/informant");
+    Ok(built.exists().then_some(built))
+}
+
+/// `informant` with these arguments, run to its end: for what fails at once.
+pub fn run_to_end(program: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
+    let output = tempfile::tempdir()?;
+    let [out, err] = ["out", "err"].map(|name| output.path().join(name));
+    let mut command = informant(program);
+    command.args(arguments);
+    command.stdout(std::fs::File::create(&out)?).stderr(std::fs::File::create(&err)?);
+    let mut child = Child::spawn("informant", &mut command)?;
+    let status = child.wait(START_DEADLINE)?;
+    Ok(Output { status, stdout: std::fs::read(out)?, stderr: std::fs::read(err)? })
+}
+
+/// Without what the developer's own environment would add.
+fn informant(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    for variable in ["KUBECONFIG", "RUST_LOG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        command.env_remove(variable).env_remove(variable.to_lowercase());
+    }
+    command
+}
+
+impl Host {
+    /// `informant run` on a free loopback port with JSON lines; returns when it serves.
+    pub async fn start(
+        program: &Path,
+        kubeconfig: &Path,
+        plugins: &Path,
+        more: &[&str],
+    ) -> anyhow::Result<Self> {
+        let mut command = informant(program);
+        command.arg("run").arg("--kubeconfig").arg(kubeconfig).arg("--plugins").arg(plugins);
+        command.args(["--log-format", "json"]);
+        if !more.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Child::spawn("informant", &mut command)?;
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let (stdout, stderr) = child.take_output();
+        collect_lines(stdout.context("no stdout")?, lines.clone());
+        collect_lines(stderr.context("no stderr")?, lines.clone());
+        let address = await_address(&mut child, &lines).await?;
+        Ok(Self { child, lines, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// GET on its port.
+    pub fn get(&self, path: &str) -> anyhow::Result<http::Answer> {
+        http::get(self.address, path)
+    }
+
+    /// Waits for `/readyz`.
+    pub async fn await_ready(&self) -> anyhow::Result<()> {
+        let ready = async || {
+            let answer = self.get("/readyz").ok()?;
+            (answer.status == 200).then_some(())
+        };
+        let waited = poll::until("the host to be ready", START_DEADLINE, ready).await;
+        waited.with_context(|| format!("its last lines:\n{}", self.tail()))
+    }
+
+    /// What one plugin has logged so far.
+    pub fn lines_of(&self, plugin: &str) -> Vec<Line> {
+        let mut lines = locked(&self.lines).clone();
+        lines.retain(|line| line.field("plugin") == Some(plugin));
+        lines
+    }
+
+    /// Everything written so far.
+    pub fn lines(&self) -> Vec<Line> {
+        locked(&self.lines).clone()
+    }
+
+    /// Waits for a line of any plugin or of the host.
+    pub async fn await_line(
+        &self,
+        what: &str,
+        deadline: Duration,
+        wanted: impl Fn(&Line) -> bool,
+    ) -> anyhow::Result<Line> {
+        // Lines only ever come at the end: what was looked at once is not looked at again.
+        let mut seen = 0;
+        let found = async || {
+            let lines = locked(&self.lines);
+            let line = lines[seen..].iter().find(|line| wanted(line)).cloned();
+            seen = lines.len();
+            line
+        };
+        let line = poll::until(what, deadline, found).await;
+        line.with_context(|| format!("the host's last lines:\n{}", self.tail()))
+    }
+
+    /// This plugin's entry in `/plugins`.
+    pub fn plugin(&self, name: &str) -> anyhow::Result<Value> {
+        let answer = self.get("/plugins")?;
+        anyhow::ensure!(answer.status == 200, "/plugins: {} {}", answer.status, answer.body);
+        let list = answer.json();
+        let plugins = list.as_array().with_context(|| format!("/plugins is no list: {list}"))?;
+        let plugin = plugins.iter().find(|plugin| plugin["name"] == name);
+        plugin.cloned().with_context(|| format!("no {name} in {list}"))
+    }
+
+    /// Waits until `/plugins` shows this plugin as wanted.
+    pub async fn await_plugin(
+        &self,
+        name: &str,
+        what: &str,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> anyhow::Result<Value> {
+        let seen = async || self.plugin(name).ok().filter(|plugin| wanted(plugin));
+        let what = format!("plugin {name}: {what}");
+        let waited = poll::until(&what, START_DEADLINE, seen).await;
+        waited.with_context(|| {
+            format!("/plugins says {:?}; last lines:\n{}", self.plugin(name), self.tail())
+        })
+    }
+
+    /// SIGTERM, and its end.
+    pub fn terminate(&mut self, deadline: Duration) -> anyhow::Result<ExitStatus> {
+        let status = self.child.terminate(deadline);
+        status.with_context(|| format!("its last lines:\n{}", self.tail()))
+    }
+
+    /// An error if it has ended by itself.
+    pub fn check_running(&mut self) -> anyhow::Result<()> {
+        self.child.check_running().with_context(|| format!("its last lines:\n{}", self.tail()))
+    }
+
+    /// The last lines, for an error's text.
+    pub fn tail(&self) -> String {
+        let lines = locked(&self.lines);
+        let tail: Vec<&str> =
+            lines[lines.len().saturating_sub(15)..].iter().map(|line| line.text.as_str()).collect();
+        tail.join("\n")
+    }
+}
+
+impl Line {
+    fn new(text: String) -> Self {
+        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Self { at: Instant::now(), text, json }
+    }
+
+    /// A key of a JSON line.
+    pub fn field(&self, key: &str) -> Option<&str> {
+        self.json[key].as_str()
+    }
+
+    /// What it says.
+    pub fn message(&self) -> &str {
+        self.field("message").unwrap_or(&self.text)
+    }
+}
+
+fn locked(lines: &Mutex<Vec<Line>>) -> MutexGuard<'_, Vec<Line>> {
+    lines.lock().expect("nobody panics while holding the lines")
+}
+
+/// The thread ends with the pipe, which ends with the child.
+fn collect_lines(pipe: impl Read + Send + 'static, lines: Arc<Mutex<Vec<Line>>>) {
+    std::thread::spawn(move || {
+        for text in BufReader::new(pipe).lines().map_while(Result::ok) {
+            let line = Line::new(text);
+            let mut lines = locked(&lines);
+            if lines.len() < LINES_MAX {
+                lines.push(line);
+            }
+        }
+    });
+}
+
+async fn await_address(child: &mut Child, lines: &Mutex<Vec<Line>>) -> anyhow::Result<SocketAddr> {
+    let address = poll::until("the host to print its address", START_DEADLINE, async || {
+        if let Some(address) = locked(lines).iter().find_map(announced_address) {
+            return Some(Ok(address));
+        }
+        child.check_running().err().map(Err)
+    });
+    address.await.and_then(|address| address).with_context(|| {
+        let lines: Vec<String> = locked(lines).iter().map(|line| line.text.clone()).collect();
+        format!("it wrote:\n{}", lines.join("\n"))
+    })
+}
+
+/// `"address": "127.0.0.1:4321"`, with or without `http://`.
+fn announced_address(line: &Line) -> Option<SocketAddr> {
+    let address = line.field("address")?;
+    address.trim_start_matches("http://").trim_end_matches('/').parse().ok()
+}

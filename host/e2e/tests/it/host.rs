@@ -1,0 +1,10 @@
+//! Facts about the program as its users meet it: `informant run` beside a cluster.
+
+mod bad_input;
+mod bench;
+mod burst;
+mod http;
+mod lifecycle;
+mod misbehaving;
+mod reload;
+mod waiting;

@@ -1,0 +1,179 @@
+//! A host beside a cluster of its own, and pods for it to see.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures::StreamExt;
+use http::Method;
+use serde_json::json;
+
+use crate::bench::{fact_with_own_cluster, labelled_pod};
+use informant_e2e::api::Api;
+use informant_e2e::cluster::{TestCluster, User};
+use informant_e2e::host::{self, Host, Line};
+use informant_e2e::{paths, poll, skip};
+
+/// Requests on their way at once: enough to be a burst, few enough for the server's own limits.
+const IN_FLIGHT: usize = 16;
+
+/// For lines that must come, on a machine that is busy with something else.
+pub const LINES_DEADLINE: Duration = Duration::from_secs(90);
+
+/// What a fact about the host gets to work with. The host watches all namespaces.
+pub struct HostBench<'a> {
+    pub cluster: &'a mut TestCluster,
+    pub api: Api,
+    pub namespace: String,
+    pub program: PathBuf,
+    /// The watched directory; empty at first.
+    pub plugins: PathBuf,
+}
+
+/// Runs a fact with a cluster and an empty plugin directory; skipped loudly where there is no program.
+pub fn host_fact(run: impl AsyncFnOnce(HostBench<'_>)) {
+    let Some(program) = host::program().expect("the program that is named exists") else {
+        let why = "target/debug/informant is not built; `cargo build -p informant` builds it";
+        return skip::say(std::thread::current().name().unwrap_or("a fact about the host"), why);
+    };
+    fact_with_own_cluster(async |cluster, namespace| {
+        let dir = tempfile::tempdir().expect("a directory for plugins");
+        let api = cluster.api(User::Admin).await.expect("a client");
+        let plugins = dir.path().to_owned();
+        let namespace = namespace.to_owned();
+        run(HostBench { cluster, api, namespace, program, plugins }).await;
+    });
+}
+
+impl HostBench<'_> {
+    /// Puts a built plugin into the directory under a name of the fact's choice, by rename.
+    pub fn drop_plugin(&self, built: &str, name: &str) {
+        drop_file(&built_plugin(built), &self.plugins.join(format!("{name}.wasm")));
+    }
+
+    /// Starts the host as the administrator and waits until it is ready.
+    pub async fn start(&self, more: &[&str]) -> Host {
+        let host = self.start_unready(User::Admin, more).await;
+        host.await_ready().await.unwrap();
+        host
+    }
+
+    /// Starts the host; it serves when this returns.
+    pub async fn start_unready(&self, user: User, more: &[&str]) -> Host {
+        let kubeconfig = self.cluster.kubeconfig(user);
+        Host::start(&self.program, &kubeconfig, &self.plugins, more).await.unwrap()
+    }
+
+    /// The pods of the fact's namespace.
+    pub fn pods(&self) -> String {
+        format!("/api/v1/namespaces/{}/pods", self.namespace)
+    }
+
+    /// Creates these pods, many at once.
+    pub async fn create_pods(&self, names: &[String]) {
+        let body = |name: &String| labelled_pod(name, &[("app", "burst")]).to_string();
+        self.burst(names, Method::POST, |_| self.pods(), JSON, body, &[201, 409]).await;
+    }
+
+    /// Changes a label of each, many at once.
+    pub async fn label_pods(&self, names: &[String]) {
+        let patch = json!({"metadata": {"labels": {"app": "labelled"}}}).to_string();
+        let path = |name: &String| format!("{}/{name}", self.pods());
+        self.burst(names, Method::PATCH, path, MERGE, |_| patch.clone(), &[200]).await;
+    }
+
+    /// Deletes each, many at once.
+    pub async fn delete_pods(&self, names: &[String]) {
+        let path = |name: &String| format!("{}/{name}", self.pods());
+        self.burst(names, Method::DELETE, path, JSON, |_| String::new(), &[200, 404]).await;
+    }
+
+    /// One request for each name. What fails because the server is down is sent again: it may have
+    /// arrived all the same, so `done` has the answers that mean so.
+    async fn burst(
+        &self,
+        names: &[String],
+        method: Method,
+        path: impl Fn(&String) -> String,
+        content_type: &str,
+        body: impl Fn(&String) -> String,
+        done: &[u16],
+    ) {
+        let send = async |name: &String| {
+            let headers = [(http::header::CONTENT_TYPE, content_type)];
+            let path = path(name);
+            let what = format!("{method} {path}");
+            let sent = poll::until(&what, LINES_DEADLINE, async || {
+                let body = body(name).into_bytes();
+                let reply = self.api.send(method.clone(), &path, &headers, body).await.ok()?;
+                let status = reply.status.as_u16();
+                // A server that has just started may be too busy yet.
+                (!matches!(status, 429 | 500..)).then_some(status)
+            });
+            let status = sent.await.unwrap();
+            assert!(done.contains(&status), "{method} {path}: {status}");
+        };
+        futures::stream::iter(names)
+            .map(send)
+            .buffer_unordered(IN_FLIGHT)
+            .collect::<Vec<()>>()
+            .await;
+    }
+}
+
+const JSON: &str = "application/json";
+const MERGE: &str = "application/merge-patch+json";
+
+/// A plugin or test guest that make has built.
+pub fn built_plugin(name: &str) -> PathBuf {
+    let target = paths::target_directory();
+    let file = format!("{name}.wasm");
+    let places = [target.join("plugins").join(&file), target.join("test-guests").join(&file)];
+    let found = places.iter().find(|place| place.exists());
+    found.unwrap_or_else(|| panic!("no {file}: run `make plugins test-guests`")).clone()
+}
+
+/// As an installer does it: copied beside, then renamed over the old one.
+pub fn drop_file(from: &Path, to: &Path) {
+    let partial = to.with_extension("partial");
+    std::fs::copy(from, &partial).expect("the plugin can be copied");
+    std::fs::rename(&partial, to).expect("the plugin can be renamed into place");
+}
+
+/// `pod-0000` and so on.
+pub fn pod_names(range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|number| format!("pod-{number:04}")).collect()
+}
+
+/// What event-printer said of each pod, in order: `added`, `updated`, `deleted`.
+pub fn told(lines: &[Line], namespace: &str) -> BTreeMap<String, Vec<String>> {
+    let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in lines {
+        if let Some((change, name)) = told_line(line.message(), namespace) {
+            told.entry(name.to_owned()).or_default().push(change.to_owned());
+        }
+    }
+    told
+}
+
+/// `added pod default/web-1 ...` is `("added", "web-1")`, for pods of this namespace.
+pub fn told_line<'a>(message: &'a str, namespace: &str) -> Option<(&'a str, &'a str)> {
+    let (change, rest) = message.split_once(" pod ")?;
+    let rest = rest.strip_prefix(namespace)?.strip_prefix('/')?;
+    let name = rest.split([' ', ':', ',']).next()?;
+    ["added", "updated", "deleted"].contains(&change).then_some((change, name))
+}
+
+/// Waits until event-printer has told `change` of as many pods.
+pub async fn await_told(host: &Host, namespace: &str, change: &str, pods: usize) {
+    let plugin = "event-printer";
+    let count = || {
+        let told = told(&host.lines_of(plugin), namespace);
+        told.values().filter(|changes| changes.iter().any(|one| one == change)).count()
+    };
+    let enough = async || (count() >= pods).then_some(());
+    let what = format!("{plugin} to tell `{change}` of {pods} pods");
+    if let Err(error) = poll::until(&what, LINES_DEADLINE, enough).await {
+        panic!("{error}: it was told of {}; last lines:\n{}", count(), host.tail());
+    }
+}

@@ -1,0 +1,222 @@
+//! The host's port: answers from the cache, health, and what nobody may read.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use crate::bench::{config_map, deployment};
+use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact, pod_names};
+use informant_e2e::host::Host;
+use informant_e2e::{http, poll};
+
+async fn create_deployments(bench: &HostBench<'_>) {
+    let collection = format!("/apis/apps/v1/namespaces/{}/deployments", bench.namespace);
+    for (name, labels) in [("coredns", json!({"k8s-app": "kube-dns"})), ("web", json!({}))] {
+        let mut object = deployment(name, 1);
+        object["metadata"]["labels"] = labels;
+        bench.api.create(&collection, &object).await.expect(201);
+    }
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    let items = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));
+    let mut names: Vec<_> =
+        items.iter().filter_map(|item| item["metadata"]["name"].as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[track_caller]
+fn check_status(host: &Host, path: &str, expect: u16) -> Value {
+    let answer = host.get(path).unwrap();
+    assert_eq!(answer.status, expect, "{path}: {}", answer.body);
+    answer.json()
+}
+
+#[test]
+fn deployments_are_listed_by_label() {
+    host_fact(async |bench| {
+        create_deployments(&bench).await;
+        let host = bench.start(&[]).await;
+        let answer = check_status(&host, "/deploy?labels[k8s-app]=kube-dns", 200);
+        assert_eq!(names(&answer["data"]), ["coredns"]);
+        let answer = check_status(&host, "/deploy?labels%5Bk8s-app%5D=kube-dns", 200);
+        assert_eq!(names(&answer["data"]), ["coredns"], "percent-encoded, as browsers send it");
+        assert_eq!(names(&check_status(&host, "/deploy", 200)["data"]), ["coredns", "web"]);
+        let answer = check_status(&host, "/deploy?labels[k8s-app]=nobody", 200);
+        assert_eq!(answer["data"], json!([]));
+        let answer = check_status(&host, "/deploy?labels[k8s-app]=not%20a%20value", 400);
+        assert!(answer["msg"].is_string(), "{answer}");
+    });
+}
+
+#[test]
+fn any_resource_is_listed_on_first_demand_and_kept_up_to_date() {
+    host_fact(async |bench| {
+        create_deployments(&bench).await;
+        bench.create_pods(&pod_names(0..3)).await;
+        let host = bench.start(&[]).await;
+        let answer = check_status(&host, "/core/v1/pods", 200);
+        assert_eq!(names(&answer["msg"]), ["pod-0000", "pod-0001", "pod-0002"]);
+        let pod = &answer["msg"][0];
+        assert_eq!((&pod["kind"], &pod["apiVersion"]), (&json!("Pod"), &json!("v1")));
+        assert!(pod["metadata"].get("managedFields").is_none(), "{pod}");
+        let answer = check_status(&host, "/apps/v1/deployments", 200);
+        assert_eq!(names(&answer["msg"]), ["coredns", "web"]);
+
+        bench.delete_pods(&pod_names(0..1)).await;
+        let fresh = async || {
+            let answer = host.get("/core/v1/pods").ok()?.json();
+            (names(&answer["msg"]) == ["pod-0001", "pod-0002"]).then_some(())
+        };
+        poll::until("the deletion to be seen", LINES_DEADLINE, fresh).await.unwrap();
+    });
+}
+
+#[test]
+fn secrets_are_never_served() {
+    host_fact(async |bench| {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"},
+            "stringData": {"password": "hunter2"},
+        });
+        let collection = format!("/api/v1/namespaces/{}/secrets", bench.namespace);
+        bench.api.create(&collection, &secret).await.expect(201);
+        let host = bench.start(&[]).await;
+        for path in
+            ["/core/v1/secrets", "/core/v1/secrets/", "//core/v1/secrets", "/core/v1/%73ecrets"]
+        {
+            let answer = host.get(path).unwrap();
+            assert!(matches!(answer.status, 403 | 404), "{path}: {answer:?}");
+            assert!(!answer.body.contains("aHVudGVyMg"), "{path}: {answer:?}");
+        }
+        check_status(&host, "/core/v1/secrets", 403);
+    });
+}
+
+#[test]
+fn unknown_resource_is_not_found() {
+    host_fact(async |bench| {
+        let host = bench.start(&[]).await;
+        for path in ["/core/v1/flowers", "/flowers.example/v1/roses", "/apps/v7/deployments"] {
+            let answer = check_status(&host, path, 404);
+            assert!(answer["msg"].is_string(), "{path}: {answer}");
+        }
+    });
+}
+
+#[test]
+fn foreign_host_header_is_refused() {
+    host_fact(async |bench| {
+        bench
+            .api
+            .create(
+                &format!("/api/v1/namespaces/{}/configmaps", bench.namespace),
+                &config_map("settings", &[]),
+            )
+            .await
+            .expect(201);
+        let host = bench.start(&[]).await;
+        let port = host.address().port();
+        for name in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1.evil.example", ""]
+        {
+            for path in ["/core/v1/configmaps", "/plugins", "/deploy"] {
+                let answer = http::get_with_host(host.address(), path, name).unwrap();
+                assert!(matches!(answer.status, 400 | 403 | 421), "{name:?} {path}: {answer:?}");
+                assert!(!answer.body.contains("settings"), "{name:?} {path}: {answer:?}");
+            }
+        }
+        for name in [format!("127.0.0.1:{port}"), format!("localhost:{port}")] {
+            let answer = http::get_with_host(host.address(), "/core/v1/configmaps", &name).unwrap();
+            assert_eq!(answer.status, 200, "{name}");
+        }
+    });
+}
+
+#[test]
+fn address_that_is_not_loopback_serves_health_and_metrics_only() {
+    host_fact(async |bench| {
+        let host = bench
+            .start_unready(informant_e2e::cluster::User::Admin, &["--listen", "0.0.0.0:0"])
+            .await;
+        let address = SocketAddr::from(([127, 0, 0, 1], host.address().port()));
+        let ready = async || {
+            let answer = http::get(address, "/readyz").ok()?;
+            (answer.status == 200).then_some(())
+        };
+        poll::until("the host to be ready", LINES_DEADLINE, ready).await.unwrap();
+        for path in ["/healthz", "/livez", "/readyz", "/metrics"] {
+            assert_eq!(http::get(address, path).unwrap().status, 200, "{path}");
+        }
+        for path in ["/plugins", "/core/v1/pods", "/deploy", "/ui", "/api/v1/pods", "/"] {
+            assert_eq!(http::get(address, path).unwrap().status, 403, "{path}");
+        }
+    });
+}
+
+#[test]
+fn kubernetes_own_paths_are_reserved() {
+    host_fact(async |bench| {
+        let host = bench.start(&[]).await;
+        for path in ["/api/v1/pods", "/apis/apps/v1", "/api/v1/secrets"] {
+            let answer = host.get(path).unwrap();
+            assert!(answer.status >= 400, "{path}: {answer:?}");
+        }
+    });
+}
+
+#[test]
+fn metrics_have_the_promised_names() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        bench.create_pods(&pod_names(0..3)).await;
+        let host = bench.start(&[]).await;
+        crate::host::bench::await_told(&host, &bench.namespace, "added", 3).await;
+        let metrics = host.get("/metrics").unwrap().body;
+        for line in [
+            "informant_informer_synced{resource=\"v1/pods\"} 1",
+            "informant_informer_last_event_age_seconds{resource=\"v1/pods\"}",
+            "informant_informer_events_total{resource=\"v1/pods\",type=",
+            "informant_informer_relists_total{resource=\"v1/pods\",cause=",
+            "informant_cache_objects{resource=\"v1/pods\"} 3",
+            "informant_cache_bytes{resource=\"v1/pods\"}",
+            "informant_plugin_up{plugin=\"event-printer\"} 1",
+            "informant_plugin_events_total{plugin=\"event-printer\",result=\"ok\"} 3",
+            "informant_plugin_queue_depth{plugin=\"event-printer\"} 0",
+            "informant_plugin_queue_age_seconds{plugin=\"event-printer\"}",
+            "informant_plugin_handle_seconds_count{plugin=\"event-printer\"} 3",
+            "informant_plugin_event_latency_seconds_count{plugin=\"event-printer\"} 3",
+            "informant_plugin_reloads_total{plugin=\"event-printer\",result=",
+            "informant_plugin_memory_bytes{plugin=\"event-printer\"}",
+        ] {
+            assert!(metrics.contains(line), "no {line} in\n{metrics}");
+        }
+    });
+}
+
+#[test]
+fn plugins_are_listed_with_the_promised_keys() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let host = bench.start(&[]).await;
+        let plugin = host.plugin("event-printer").unwrap();
+        for key in [
+            "name",
+            "version",
+            "sha256",
+            "state",
+            "reason",
+            "since",
+            "lastLoad",
+            "subscriptions",
+            "queue",
+            "counters",
+        ] {
+            assert!(plugin.get(key).is_some(), "no {key} in {plugin}");
+        }
+        assert_eq!(plugin["state"], "running");
+        for key in ["result", "reason", "sha256", "at"] {
+            assert!(plugin["lastLoad"].get(key).is_some(), "no lastLoad.{key} in {plugin}");
+        }
+    });
+}

@@ -1,0 +1,96 @@
+//! Plugins that misbehave hurt nobody else, and `/plugins` says what happened. What each sin does is
+//! written in `plugins/test-guests`.
+
+use serde_json::Value;
+
+use crate::host::bench::{await_told, host_fact, pod_names, told};
+
+/// The sinner beside event-printer: all of event-printer's lines come, and `/plugins` tells of the sin.
+fn check_hurts_nobody(sin: &'static str, tells: impl Fn(&Value) -> bool + Copy) {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        bench.drop_plugin(sin, sin);
+        let mut host = bench.start_unready(informant_e2e::cluster::User::Admin, &[]).await;
+        let names = pod_names(0..20);
+        let sinful = vec![sin.to_owned(), format!("{sin}-again")];
+        bench.create_pods(&names).await;
+        bench.create_pods(&sinful).await;
+        host.await_plugin(sin, "its sin to be told", tells).await.unwrap();
+        bench.label_pods(&names).await;
+        bench.delete_pods(&names).await;
+        await_told(&host, &bench.namespace, "deleted", names.len()).await;
+
+        let told = told(&host.lines_of("event-printer"), &bench.namespace);
+        for name in &names {
+            assert_eq!(told[name], ["added", "updated", "deleted"], "{name}");
+        }
+        let printer = host.plugin("event-printer").unwrap();
+        assert_eq!(printer["state"], "running", "{printer}");
+        host.check_running().unwrap();
+    });
+}
+
+/// The reason that `/plugins` gives has one of these words.
+fn reason_has(plugin: &Value, words: &[&str]) -> bool {
+    let reason = plugin["reason"].as_str().unwrap_or_default();
+    let last = plugin["lastLoad"]["reason"].as_str().unwrap_or_default();
+    let told = format!("{reason} {last}").to_lowercase();
+    words.iter().any(|word| told.contains(word))
+}
+
+#[test]
+fn trapping_plugin_hurts_nobody() {
+    check_hurts_nobody("trap", |plugin| reason_has(plugin, &["trap", "panic", "unreachable"]));
+}
+
+#[test]
+fn spinning_plugin_hurts_nobody() {
+    check_hurts_nobody("spin", |plugin| reason_has(plugin, &["deadline", "time"]));
+}
+
+#[test]
+fn allocating_plugin_hurts_nobody() {
+    check_hurts_nobody("allocate", |plugin| reason_has(plugin, &["memory", "trap"]));
+}
+
+#[test]
+fn failing_plugin_hurts_nobody() {
+    check_hurts_nobody("fail", |plugin| !plugin["counters"].is_null());
+}
+
+#[test]
+fn flooding_plugin_hurts_nobody() {
+    check_hurts_nobody("log-flood", |plugin| plugin["state"] == "running");
+}
+
+#[test]
+fn plugin_that_fails_to_start_hurts_nobody() {
+    check_hurts_nobody("start-fails", |plugin| reason_has(plugin, &["start"]));
+}
+
+#[test]
+fn plugin_whose_descriptor_is_garbage_hurts_nobody() {
+    check_hurts_nobody("describe-garbage", |plugin| {
+        reason_has(plugin, &["describe", "descriptor"])
+    });
+}
+
+#[test]
+fn plugin_with_an_unknown_descriptor_key_hurts_nobody() {
+    check_hurts_nobody("describe-unknown-key", |plugin| reason_has(plugin, &["unknown", "key"]));
+}
+
+#[test]
+fn plugin_without_exports_hurts_nobody() {
+    check_hurts_nobody("no-exports", |plugin| reason_has(plugin, &["export"]));
+}
+
+#[test]
+fn plugin_for_another_contract_version_hurts_nobody() {
+    check_hurts_nobody("wrong-version", |plugin| reason_has(plugin, &["0.2.0"]));
+}
+
+#[test]
+fn file_that_is_no_plugin_hurts_nobody() {
+    check_hurts_nobody("not-wasm", |plugin| reason_has(plugin, &["wasm", "webassembly"]));
+}
