@@ -1,1 +1,82 @@
-//! (to be written)
+//! Write Informant plugins in Rust.
+//!
+//! A plugin says what it wants to hear of ([`Plugin::describe`]) and is then told of it, one event at a
+//! time and in order for each object ([`Plugin::handle`]):
+//!
+//! ```
+//! use informant_plugin::prelude::*;
+//!
+//! struct Greeter;
+//!
+//! impl Plugin for Greeter {
+//!     fn describe(_: &Config) -> Result<Descriptor> {
+//!         Ok(Descriptor::new("0.1.0").subscribe(Subscription::to("v1/pods")))
+//!     }
+//!     fn start(_: &Config) -> Result<Self> {
+//!         Ok(Greeter)
+//!     }
+//!     fn handle(&mut self, event: Event) -> Result {
+//!         info!("{} {}", event.change(), event.key());
+//!         Ok(())
+//!     }
+//! }
+//!
+//! export_plugin!(Greeter);
+//! ```
+//!
+//! Build it with `--target wasm32-unknown-unknown` and drop the `.wasm` into the host's plugin directory.
+//! [`testing`] runs the same plugin natively, in an ordinary unit test.
+//!
+//! Events come at least once, so [`Plugin::handle`] must be idempotent; what else the host promises is
+//! written in the contract, `plugin-sdk/wit`.
+//!
+//! Not here yet: exports for `sync-aware`, `reconciler`, `timer` and `stateful`, and wrappers for the
+//! imports `workqueue`, `metrics`, `state`, `kube` and `http`.
+
+#[doc(hidden)]
+pub mod bindings;
+mod config;
+mod descriptor;
+mod enqueue_rule;
+mod event;
+pub mod event_data;
+mod export;
+mod failure;
+pub mod host_info;
+mod imports;
+pub mod indexer;
+pub mod log;
+mod plugin;
+mod subscription;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod testing;
+
+pub use bindings::informant::plugin::types::{Change, ObjectKey, Reason};
+pub use config::Config;
+pub use descriptor::{Descriptor, Every, Index, Read, Schedule};
+pub use enqueue_rule::{EnqueueRule, KeyNamespace};
+pub use event::{Event, Gone};
+pub use failure::{Failure, Result, Retry, RetryExt};
+pub use plugin::Plugin;
+#[cfg(feature = "k8s-openapi")]
+pub use subscription::resource_of;
+pub use subscription::{Delivery, Replay, Subscription};
+
+#[cfg(feature = "k8s-openapi")]
+pub use k8s_openapi;
+
+/// What [`export_plugin!`](crate::export_plugin) expands to; not for use by hand.
+#[doc(hidden)]
+pub mod __export {
+    pub use crate::bindings;
+    pub use crate::bindings::export;
+    pub use crate::export::{describe, handle, start, stop};
+}
+
+/// Everything that a plugin usually needs: `use informant_plugin::prelude::*;`.
+pub mod prelude {
+    pub use crate::{
+        Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Reason, Result, RetryExt,
+        Subscription, debug, error, export_plugin, indexer, info, trace, warn,
+    };
+}

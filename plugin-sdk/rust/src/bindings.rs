@@ -1,0 +1,12 @@
+//! The contract in `../wit`, as Rust: generated while compiling, never edited. Everything else in this
+//! crate is a layer over it; plugins reach it through [`export_plugin!`](crate::export_plugin) only.
+
+#![allow(unsafe_code, missing_docs, clippy::all, reason = "generated code")]
+
+wit_bindgen::generate!({
+    path: "../wit",
+    world: "plugin",
+    generate_all,
+    pub_export_macro: true,
+    additional_derives: [PartialEq, Eq, Hash],
+});

@@ -1,0 +1,262 @@
+//! What a plugin asks for: the descriptor that `lifecycle.describe` answers with, as a builder. Each
+//! method is one key of the contract's JSON; what is not set is left out, and the host's default holds.
+
+use crate::Subscription;
+use serde::{Serialize, Serializer};
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// The plugin's version and everything that it wants.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Descriptor {
+    version: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) subscriptions: Vec<Subscription>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) indexes: Vec<Index>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reads: Vec<Read>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    schedules: Vec<Schedule>,
+}
+
+impl Descriptor {
+    /// A descriptor that asks for nothing. `version` is the plugin's own, usually
+    /// `env!("CARGO_PKG_VERSION")`.
+    pub fn new(version: impl Into<String>) -> Self {
+        Self {
+            version: version.into(),
+            subscriptions: Vec::new(),
+            indexes: Vec::new(),
+            reads: Vec::new(),
+            schedules: Vec::new(),
+        }
+    }
+
+    /// Asks for the events of one more resource. [`Event::subscription`](crate::Event::subscription) counts
+    /// them in the order of these calls.
+    #[must_use]
+    pub fn subscribe(mut self, subscription: Subscription) -> Self {
+        self.subscriptions.push(subscription);
+        self
+    }
+
+    /// Asks for an index that [`indexer::by_index`](crate::indexer::by_index) can be asked by.
+    #[must_use]
+    pub fn index(mut self, index: Index) -> Self {
+        self.indexes.push(index);
+        self
+    }
+
+    /// Asks to read a resource through [`indexer`](crate::indexer) without being told of its changes.
+    #[must_use]
+    pub fn read(mut self, read: Read) -> Self {
+        self.reads.push(read);
+        self
+    }
+
+    /// Asks to be called on a schedule.
+    #[must_use]
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedules.push(schedule);
+        self
+    }
+
+    /// The JSON that the contract asks for.
+    #[must_use]
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a descriptor is strings, lists and numbers")
+    }
+
+    /// Finds what the host would refuse too, but says it in the builder's words.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mut names = HashSet::new();
+        match self.subscriptions.iter().find(|s| !names.insert(&s.name)) {
+            None => Ok(()),
+            Some(twice) => Err(format!(
+                "two subscriptions are named {:?}; give one another name with Subscription::named",
+                twice.name
+            )),
+        }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn readable(&self) -> impl Iterator<Item = &str> {
+        let subscribed = self.subscriptions.iter().map(|s| s.resource.as_str());
+        subscribed.chain(self.reads.iter().map(|r| r.resource.as_str()))
+    }
+}
+
+/// An index over a resource: objects by the value at a JSON pointer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Index {
+    pub(crate) resource: String,
+    pub(crate) name: String,
+    pub(crate) pointer: String,
+}
+
+impl Index {
+    /// An index named `name`; in `pointer`, `*` steps into every member of a list or object.
+    pub fn new(
+        resource: impl Into<String>,
+        name: impl Into<String>,
+        pointer: impl Into<String>,
+    ) -> Self {
+        Self { resource: resource.into(), name: name.into(), pointer: pointer.into() }
+    }
+}
+
+/// A resource that is read but not listened to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Read {
+    resource: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    namespaces: Vec<String>,
+}
+
+impl Read {
+    /// All objects of a resource.
+    pub fn of(resource: impl Into<String>) -> Self {
+        Self { resource: resource.into(), namespaces: Vec::new() }
+    }
+
+    /// Only those of this namespace; call it again for more.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespaces.push(namespace.into());
+        self
+    }
+}
+
+/// A time at which the plugin wants to be called.
+#[derive(Clone, Debug, Serialize)]
+pub struct Schedule {
+    name: String,
+    #[serde(flatten)]
+    every: Every,
+}
+
+/// When a [`Schedule`] fires.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Every {
+    /// By a cron line of five fields.
+    Cron(String),
+    /// After each such period.
+    #[serde(rename = "every", serialize_with = "duration")]
+    Period(Duration),
+}
+
+impl Schedule {
+    /// A schedule; `name` says on each call which one it is.
+    pub fn new(name: impl Into<String>, every: Every) -> Self {
+        Self { name: name.into(), every }
+    }
+}
+
+/// As Kubernetes writes durations: `30s`, `1500ms`.
+pub(crate) fn duration<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = match value.subsec_millis() {
+        0 => format!("{}s", value.as_secs()),
+        _ => format!("{}ms", value.as_millis()),
+    };
+    serializer.serialize_str(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Change, Delivery, EnqueueRule, KeyNamespace, Replay};
+
+    #[track_caller]
+    fn check(descriptor: &Descriptor, expected: serde_json::Value) {
+        let json: serde_json::Value = serde_json::from_slice(&descriptor.to_json()).unwrap();
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn what_is_not_set_is_left_out() {
+        check(
+            &Descriptor::new("1.2.3").subscribe(Subscription::to("v1/pods")),
+            serde_json::json!({
+                "version": "1.2.3",
+                "subscriptions": [{"name": "v1/pods", "resource": "v1/pods"}],
+            }),
+        );
+    }
+
+    #[test]
+    fn every_key_of_a_subscription_has_a_method() {
+        let subscription = Subscription::to("apps/v1/deployments")
+            .named("web")
+            .in_namespace("default")
+            .in_namespace("prod")
+            .labels("app=web")
+            .fields("metadata.name!=old")
+            .only([Change::Added, Change::Deleted])
+            .replay(Replay::InitialAndReload)
+            .delivery(Delivery::Metadata)
+            .with_old()
+            .only_if_changed("/spec/replicas")
+            .filter("object.spec.replicas > 0")
+            .resync_every(Duration::from_secs(600))
+            .enqueue(EnqueueRule::itself())
+            .enqueue(EnqueueRule::owner("apps/v1/ReplicaSet").prefix("rs:"))
+            .enqueue(EnqueueRule::pointer("/spec/x").namespace(KeyNamespace::None));
+        check(
+            &Descriptor::new("1").subscribe(subscription),
+            serde_json::json!({"version": "1", "subscriptions": [{
+                "name": "web",
+                "resource": "apps/v1/deployments",
+                "namespaces": ["default", "prod"],
+                "labelSelector": "app=web",
+                "fieldSelector": "metadata.name!=old",
+                "types": ["added", "deleted"],
+                "replay": "initial-and-reload",
+                "delivery": "metadata",
+                "withOld": true,
+                "onlyIfChanged": ["/spec/replicas"],
+                "filter": "object.spec.replicas > 0",
+                "resyncPeriod": "600s",
+                "enqueue": [
+                    "self",
+                    {"owner": "apps/v1/ReplicaSet", "prefix": "rs:"},
+                    {"pointer": "/spec/x", "namespace": "none"},
+                ],
+            }]}),
+        );
+    }
+
+    #[test]
+    fn indexes_reads_and_schedules_are_lists() {
+        check(
+            &Descriptor::new("1")
+                .index(Index::new("v1/pods", "node", "/spec/nodeName"))
+                .read(Read::of("v1/nodes"))
+                .read(Read::of("v1/configmaps").in_namespace("kube-system"))
+                .schedule(Schedule::new("tidy", Every::Cron("0 3 * * *".to_owned())))
+                .schedule(Schedule::new("beat", Every::Period(Duration::from_millis(1500)))),
+            serde_json::json!({
+                "version": "1",
+                "indexes": [{"resource": "v1/pods", "name": "node", "pointer": "/spec/nodeName"}],
+                "reads": [
+                    {"resource": "v1/nodes"},
+                    {"resource": "v1/configmaps", "namespaces": ["kube-system"]},
+                ],
+                "schedules": [
+                    {"name": "tidy", "cron": "0 3 * * *"},
+                    {"name": "beat", "every": "1500ms"},
+                ],
+            }),
+        );
+    }
+
+    #[test]
+    fn two_subscriptions_of_one_name_are_refused() {
+        let twice = Descriptor::new("1")
+            .subscribe(Subscription::to("v1/pods"))
+            .subscribe(Subscription::to("v1/pods").labels("app=web"));
+        assert!(twice.check().unwrap_err().contains("Subscription::named"));
+    }
+}

@@ -1,0 +1,110 @@
+//! From the contract's exports to a [`Plugin`]: what [`export_plugin!`](crate::export_plugin) leads to.
+
+use crate::bindings::exports::informant::plugin::handler;
+use crate::bindings::informant::plugin::types;
+use crate::{Config, Event, Failure, Plugin, Retry, log};
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
+/// Makes the module a plugin: exports `lifecycle` and `handler` for a type that implements
+/// [`Plugin`](crate::Plugin). Call it once, at the top level of a crate with `crate-type = ["cdylib"]`.
+///
+/// Natively it only checks the type, so that the crate's own tests are free of the ABI.
+#[macro_export]
+macro_rules! export_plugin {
+    ($plugin:ty) => {
+        const _: () = {
+            const fn is_plugin<P: $crate::Plugin>() {}
+            is_plugin::<$plugin>();
+        };
+
+        #[cfg(target_arch = "wasm32")]
+        #[allow(
+            unsafe_code,
+            reason = "the canonical ABI is raw pointers; wit-bindgen writes this part"
+        )]
+        const _: () = {
+            use $crate::__export::bindings;
+
+            ::std::thread_local! {
+                static INSTANCE: ::core::cell::RefCell<::core::option::Option<$plugin>> =
+                    const { ::core::cell::RefCell::new(::core::option::Option::None) };
+            }
+
+            struct Exported;
+
+            impl bindings::exports::informant::plugin::lifecycle::Guest for Exported {
+                fn describe(config: Vec<u8>) -> ::core::result::Result<Vec<u8>, String> {
+                    $crate::__export::describe::<$plugin>(config)
+                }
+                fn start(config: Vec<u8>) -> ::core::result::Result<(), String> {
+                    $crate::__export::start(&INSTANCE, config)
+                }
+                fn stop() {
+                    $crate::__export::stop(&INSTANCE);
+                }
+            }
+
+            impl bindings::exports::informant::plugin::handler::Guest for Exported {
+                fn handle(
+                    event: bindings::exports::informant::plugin::handler::Event,
+                ) -> ::core::result::Result<(), bindings::informant::plugin::types::Failure>
+                {
+                    $crate::__export::handle(&INSTANCE, event)
+                }
+            }
+
+    $crate::__export::export!(Exported with_types_in $crate::__export::bindings);
+        };
+    };
+}
+
+/// The instance, where `start` leaves it. A module is single-threaded and the host never calls into it
+/// while it is calling the host, so a borrow always succeeds.
+type Instance<P> = LocalKey<RefCell<Option<P>>>;
+
+/// `lifecycle.describe`.
+pub fn describe<P: Plugin>(config: Vec<u8>) -> Result<Vec<u8>, String> {
+    log::report_panics();
+    let descriptor = P::describe(&Config::from_json(config)).map_err(|f| f.message().to_owned())?;
+    descriptor.check()?;
+    Ok(descriptor.to_json())
+}
+
+/// `lifecycle.start`.
+pub fn start<P: Plugin>(instance: &'static Instance<P>, config: Vec<u8>) -> Result<(), String> {
+    log::report_panics();
+    let started = P::start(&Config::from_json(config)).map_err(|f| f.message().to_owned())?;
+    instance.set(Some(started));
+    Ok(())
+}
+
+/// `handler.handle`.
+pub fn handle<P: Plugin>(
+    instance: &'static Instance<P>,
+    event: handler::Event,
+) -> Result<(), types::Failure> {
+    instance.with_borrow_mut(|plugin| {
+        let plugin =
+            plugin.as_mut().ok_or("an event came before start: this is a fault of the host");
+        plugin.map_err(Failure::from).and_then(|p| p.handle(Event::new(event))).map_err(to_contract)
+    })
+}
+
+/// `lifecycle.stop`.
+pub fn stop<P: Plugin>(instance: &'static Instance<P>) {
+    if let Some(mut plugin) = instance.take() {
+        plugin.stop();
+    }
+}
+
+fn to_contract(failure: Failure) -> types::Failure {
+    let retry = match failure.retry() {
+        Retry::Backoff => types::Retry::Backoff,
+        Retry::After(delay) => {
+            types::Retry::AfterMs(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
+        }
+        Retry::Never => types::Retry::Never,
+    };
+    types::Failure { message: failure.message().to_owned(), retry }
+}

@@ -1,0 +1,121 @@
+//! How a plugin says that something went wrong, and what the host should do about it.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+/// What the plugin's functions return.
+pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
+
+/// A failed call. Anything that can be displayed turns into one by `?` or [`Failure::new`], which is why
+/// it is no [`std::error::Error`] itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    message: String,
+    retry: Retry,
+}
+
+/// When the host should deliver a failed event again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retry {
+    /// As the plugin's rate limiter says; after its last attempt the event becomes a dead letter.
+    #[default]
+    Backoff,
+    /// After this long, counted as an attempt.
+    After(Duration),
+    /// Never: straight to the dead letters.
+    Never,
+}
+
+impl Failure {
+    /// A failure that is retried with [`Retry::Backoff`].
+    pub fn new(message: impl Display) -> Self {
+        Self { message: message.to_string(), retry: Retry::Backoff }
+    }
+
+    /// The same failure, retried after this long.
+    #[must_use]
+    pub fn retry_after(self, delay: Duration) -> Self {
+        Self { retry: Retry::After(delay), ..self }
+    }
+
+    /// The same failure, never retried: for events that cannot succeed the next time either.
+    #[must_use]
+    pub fn never_retry(self) -> Self {
+        Self { retry: Retry::Never, ..self }
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// When to try again.
+    #[must_use]
+    pub fn retry(&self) -> Retry {
+        self.retry
+    }
+}
+
+impl<E: Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::new(error)
+    }
+}
+
+/// Says on the way out when a failed step should be tried again: `fetch()?` backs off,
+/// `fetch().retry_after(..)?` waits, `parse().never_retry()?` gives up.
+pub trait RetryExt<T> {
+    /// See [`Failure::retry_after`].
+    fn retry_after(self, delay: Duration) -> Result<T>;
+    /// See [`Failure::never_retry`].
+    fn never_retry(self) -> Result<T>;
+}
+
+impl<T, E: Into<Failure>> RetryExt<T> for std::result::Result<T, E> {
+    fn retry_after(self, delay: Duration) -> Result<T> {
+        self.map_err(|e| e.into().retry_after(delay))
+    }
+
+    fn never_retry(self) -> Result<T> {
+        self.map_err(|e| e.into().never_retry())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(result: Result, message: &str, retry: Retry) {
+        let failure = result.expect_err("the step failed");
+        assert_eq!((failure.message(), failure.retry()), (message, retry));
+    }
+
+    fn parse(text: &str) -> std::result::Result<u8, std::num::ParseIntError> {
+        text.parse()
+    }
+
+    #[test]
+    fn any_error_becomes_a_failure() {
+        check(
+            parse("x").map_err(Failure::from).map(|_| ()),
+            "invalid digit found in string",
+            Retry::Backoff,
+        );
+        check((|| Err("no owner")?)(), "no owner", Retry::Backoff);
+        check((|| Err(Failure::new("bare").never_retry())?)(), "bare", Retry::Never);
+    }
+
+    #[test]
+    fn the_step_says_when_to_try_again() {
+        let minute = Duration::from_secs(60);
+        check(
+            parse("").never_retry().map(|_| ()),
+            "cannot parse integer from empty string",
+            Retry::Never,
+        );
+        check((|| Err("busy").retry_after(minute))(), "busy", Retry::After(minute));
+        check((|| Err(Failure::new("busy")).never_retry())(), "busy", Retry::Never);
+    }
+}

@@ -1,0 +1,68 @@
+//! Lines in the host's log, with the plugin's name on them: [`info!`](crate::info) and its siblings, or
+//! [`log`] with fields. One call is one line.
+
+use crate::imports::log as host;
+use std::fmt::{Arguments, Display};
+
+pub use crate::bindings::informant::plugin::log::Level;
+
+/// Whether lines of this level are written at all; ask before building an expensive one.
+#[must_use]
+pub fn enabled(level: Level) -> bool {
+    host::enabled(level)
+}
+
+/// Writes one line with fields, each a name and a value.
+pub fn log(level: Level, message: impl Display, fields: &[(&str, &dyn Display)]) {
+    let fields: Vec<_> = fields.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect();
+    host::log(level, &message.to_string(), &fields);
+}
+
+/// What the macros call. Formats trace and debug lines only where they are written.
+#[doc(hidden)]
+pub fn write(level: Level, message: Arguments<'_>) {
+    if level >= Level::Info || enabled(level) {
+        log(level, message, &[]);
+    }
+}
+
+/// Makes panics readable: the text goes to the log before the instance traps.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn report_panics() {
+    static HOOK: std::sync::Once = std::sync::Once::new();
+    HOOK.call_once(|| std::panic::set_hook(Box::new(|info| log(Level::Error, info, &[]))));
+}
+
+/// Natively the test harness reports panics already.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn report_panics() {}
+
+/// Writes a line at level trace; arguments as for [`format!`].
+#[macro_export]
+macro_rules! trace {
+    ($($message:tt)+) => { $crate::log::write($crate::log::Level::Trace, ::core::format_args!($($message)+)) };
+}
+
+/// Writes a line at level debug; arguments as for [`format!`].
+#[macro_export]
+macro_rules! debug {
+    ($($message:tt)+) => { $crate::log::write($crate::log::Level::Debug, ::core::format_args!($($message)+)) };
+}
+
+/// Writes a line at level info; arguments as for [`format!`].
+#[macro_export]
+macro_rules! info {
+    ($($message:tt)+) => { $crate::log::write($crate::log::Level::Info, ::core::format_args!($($message)+)) };
+}
+
+/// Writes a line at level warn; arguments as for [`format!`].
+#[macro_export]
+macro_rules! warn {
+    ($($message:tt)+) => { $crate::log::write($crate::log::Level::Warn, ::core::format_args!($($message)+)) };
+}
+
+/// Writes a line at level error; arguments as for [`format!`].
+#[macro_export]
+macro_rules! error {
+    ($($message:tt)+) => { $crate::log::write($crate::log::Level::Error, ::core::format_args!($($message)+)) };
+}

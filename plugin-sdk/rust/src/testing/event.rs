@@ -1,0 +1,126 @@
+//! Events made by hand.
+
+use crate::bindings::exports::informant::plugin::handler::{self, Gone};
+use crate::{Change, ObjectKey, Reason, Subscription};
+use serde_json::Value;
+
+/// An event to hand to a plugin under test; the key, UID and resourceVersion are the object's.
+#[derive(Clone, Debug)]
+pub struct TestEvent {
+    pub(super) change: Change,
+    pub(super) subscription: u32,
+    object: Option<Value>,
+    old: Option<Value>,
+    reason: Reason,
+    attempt: u32,
+    coalesced: u32,
+    gone: Option<Gone>,
+}
+
+/// The object is new.
+#[must_use]
+pub fn added(object: Value) -> TestEvent {
+    TestEvent::new(Change::Added, Some(object), None)
+}
+
+/// The object changed.
+#[must_use]
+pub fn updated(old: Value, object: Value) -> TestEvent {
+    TestEvent::new(Change::Updated, Some(object), Some(old))
+}
+
+/// The object is gone; this is its last known state.
+#[must_use]
+pub fn deleted(last: Value) -> TestEvent {
+    TestEvent { gone: Some(Gone::Deleted), ..TestEvent::new(Change::Deleted, None, Some(last)) }
+}
+
+impl TestEvent {
+    fn new(change: Change, object: Option<Value>, old: Option<Value>) -> Self {
+        Self {
+            change,
+            subscription: 0,
+            object,
+            old,
+            reason: Reason::Watch,
+            attempt: 1,
+            coalesced: 0,
+            gone: None,
+        }
+    }
+
+    /// Why it is told; `watch` unless said.
+    #[must_use]
+    pub fn reason(self, reason: Reason) -> Self {
+        Self { reason, ..self }
+    }
+
+    /// Which delivery this is; the first unless said.
+    #[must_use]
+    pub fn attempt(self, attempt: u32) -> Self {
+        Self { attempt, ..self }
+    }
+
+    /// Which of the descriptor's subscriptions it is for; the first, 0, unless said.
+    #[must_use]
+    pub fn subscription(self, index: u32) -> Self {
+        Self { subscription: index, ..self }
+    }
+
+    /// How many older events it stands for; none unless said.
+    #[must_use]
+    pub fn coalesced(self, events: u32) -> Self {
+        Self { coalesced: events, ..self }
+    }
+
+    /// What became of a deleted object; `deleted` unless said.
+    #[must_use]
+    pub fn gone(self, gone: Gone) -> Self {
+        Self { gone: Some(gone), ..self }
+    }
+
+    pub(super) fn newest(&self) -> &Value {
+        self.object.as_ref().or(self.old.as_ref()).expect("every event has an object")
+    }
+
+    pub(super) fn key(&self) -> ObjectKey {
+        key_of(self.newest())
+    }
+
+    /// What `event-data` answers from: the objects that the subscription would bring.
+    pub(super) fn sides(&self, subscription: &Subscription) -> (Option<Value>, Option<Value>) {
+        let brings_old = subscription.brings_old() || self.change == Change::Deleted;
+        (self.object.clone(), self.old.clone().filter(|_| brings_old))
+    }
+
+    pub(super) fn into_contract(self, seq: u64, subscription: &Subscription) -> handler::Event {
+        let (object, old) = self.sides(subscription);
+        let bytes = |object: Option<Value>| {
+            object.filter(|_| !subscription.is_lazy()).map(|o| o.to_string().into_bytes())
+        };
+        let newest = self.newest();
+        handler::Event {
+            seq,
+            subscription: self.subscription,
+            change: self.change,
+            reason: self.reason,
+            key: key_of(newest),
+            uid: text(newest, "/metadata/uid"),
+            resource_version: text(newest, "/metadata/resourceVersion"),
+            gone: self.gone,
+            coalesced: self.coalesced,
+            attempt: self.attempt,
+            object: bytes(object),
+            old: bytes(old),
+        }
+    }
+}
+
+/// The key of an object.
+pub(super) fn key_of(object: &Value) -> ObjectKey {
+    ObjectKey::new(text(object, "/metadata/namespace"), text(object, "/metadata/name"))
+}
+
+fn text(object: &Value, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}

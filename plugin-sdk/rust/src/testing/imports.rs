@@ -1,0 +1,140 @@
+//! The contract's imports, answered by the test's host. Signatures are those of the generated bindings.
+
+use super::{Line, with};
+use serde_json::Value;
+
+pub(crate) mod log {
+    use super::{Line, with};
+    use crate::log::Level;
+
+    pub(crate) fn enabled(_: Level) -> bool {
+        true
+    }
+
+    pub(crate) fn log(level: Level, message: &str, fields: &[(String, String)]) {
+        let line = Line { level, message: message.to_owned(), fields: fields.to_vec() };
+        with(|state| state.log.push(line));
+    }
+}
+
+pub(crate) mod event_data {
+    use super::{at, with};
+    use crate::event_data::Side;
+
+    pub(crate) fn json(side: Side) -> Option<Vec<u8>> {
+        with(|state| {
+            let object = match side {
+                Side::New => &state.event.0,
+                Side::Old => &state.event.1,
+            };
+            object.as_ref().map(|o| o.to_string().into_bytes())
+        })
+    }
+
+    pub(crate) fn fields(side: Side, pointers: &[String]) -> Vec<Option<String>> {
+        with(|state| {
+            let object = match side {
+                Side::New => &state.event.0,
+                Side::Old => &state.event.1,
+            };
+            pointers.iter().map(|p| object.as_ref().and_then(|o| at(o, p))).collect()
+        })
+    }
+
+    pub(crate) fn changed(pointer: &str) -> bool {
+        with(|state| {
+            let value = |object: &Option<_>| object.as_ref().and_then(|o| at(o, pointer));
+            value(&state.event.0) != value(&state.event.1)
+        })
+    }
+}
+
+pub(crate) mod host_info {
+    pub(crate) fn is_leader() -> bool {
+        true
+    }
+
+    pub(crate) fn plugin_name() -> String {
+        "plugin-under-test".to_owned()
+    }
+
+    pub(crate) fn shard() -> (u32, u32) {
+        (0, 1)
+    }
+
+    pub(crate) fn host_version() -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+}
+
+pub(crate) mod indexer {
+    use super::{at, with};
+    use crate::ObjectKey;
+    use crate::bindings::informant::plugin::indexer::{Error, KeyPage, Page, ValuePage};
+
+    pub(crate) fn get(resource: &str, key: &ObjectKey) -> Result<Option<Vec<u8>>, Error> {
+        with(|state| Ok(state.cache.get(resource, key)?.map(|o| o.to_string().into_bytes())))
+    }
+
+    pub(crate) fn fields(
+        resource: &str,
+        key: &ObjectKey,
+        pointers: &[String],
+    ) -> Result<Option<Vec<Option<String>>>, Error> {
+        with(|state| {
+            let object = state.cache.get(resource, key)?;
+            Ok(object.map(|o| pointers.iter().map(|p| at(o, p)).collect()))
+        })
+    }
+
+    pub(crate) fn list(
+        resource: &str,
+        namespace: Option<&str>,
+        labels: &str,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<Page, Error> {
+        with(|state| state.cache.list(resource, namespace, labels, limit, cursor))
+    }
+
+    pub(crate) fn by_index(
+        resource: &str,
+        index: &str,
+        value: &str,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<Page, Error> {
+        with(|state| state.cache.by_index(resource, index, value, limit, cursor))
+    }
+
+    pub(crate) fn index_keys(
+        resource: &str,
+        index: &str,
+        value: &str,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<KeyPage, Error> {
+        with(|state| state.cache.index_keys(resource, index, value, limit, cursor))
+    }
+
+    pub(crate) fn index_values(
+        resource: &str,
+        index: &str,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<ValuePage, Error> {
+        with(|state| state.cache.index_values(resource, index, limit, cursor))
+    }
+
+    pub(crate) fn count(resource: &str, namespace: Option<&str>) -> Result<u64, Error> {
+        with(|state| state.cache.count(resource, namespace))
+    }
+
+    pub(crate) fn has_synced(resource: &str) -> Result<bool, Error> {
+        with(|state| state.cache.has_synced(resource))
+    }
+}
+
+fn at(object: &Value, pointer: &str) -> Option<String> {
+    object.pointer(pointer).map(ToString::to_string)
+}

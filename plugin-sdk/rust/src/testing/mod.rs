@@ -1,0 +1,175 @@
+//! A plugin in an ordinary unit test: no wasm and no cluster, but a host with a cache that can be filled
+//! and a log that can be read. It exists natively only.
+//!
+//! ```
+//! # use informant_plugin::prelude::*;
+//! # struct Greeter;
+//! # impl Plugin for Greeter {
+//! #     fn describe(_: &Config) -> Result<Descriptor> {
+//! #         Ok(Descriptor::new("0.1.0").subscribe(Subscription::to("v1/pods")))
+//! #     }
+//! #     fn start(_: &Config) -> Result<Self> { Ok(Greeter) }
+//! #     fn handle(&mut self, event: Event) -> Result {
+//! #         info!("{} {}", event.change(), event.key());
+//! #         Ok(())
+//! #     }
+//! # }
+//! use informant_plugin::testing::{Host, added};
+//! use serde_json::json;
+//!
+//! let host = Host::new();
+//! let mut greeter = host.start::<Greeter>(json!({})).unwrap();
+//! greeter.handle(added(json!({"metadata": {"namespace": "default", "name": "web-1"}}))).unwrap();
+//! assert_eq!(host.messages(), ["added default/web-1"]);
+//! ```
+//!
+//! The host here belongs to the test's thread. It delivers what it is told to: selectors, filters and
+//! replay are the real host's business and are not worked out.
+
+mod cache;
+mod event;
+pub(crate) mod imports;
+mod selector;
+
+pub use event::{TestEvent, added, deleted, updated};
+
+use crate::log::Level;
+use crate::{Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Result};
+use cache::Cache;
+use serde::Serialize;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// What the imports answer from.
+#[derive(Default)]
+struct State {
+    cache: Cache,
+    log: Vec<Line>,
+    /// New and old object of the event being handled, for `event-data`.
+    event: (Option<Value>, Option<Value>),
+}
+
+fn with<R>(use_state: impl FnOnce(&mut State) -> R) -> R {
+    STATE.with_borrow_mut(use_state)
+}
+
+/// One line that the plugin logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// How loud it is.
+    pub level: Level,
+    /// Its text.
+    pub message: String,
+    /// Its fields, in the plugin's order.
+    pub fields: Vec<(String, String)>,
+}
+
+/// The host of one test. Making another one empties it.
+pub struct Host {
+    on_this_thread: PhantomData<*const ()>,
+}
+
+impl Host {
+    /// A host with an empty cache and an empty log.
+    #[must_use]
+    pub fn new() -> Self {
+        with(|state| *state = State::default());
+        Self { on_this_thread: PhantomData }
+    }
+
+    /// Puts an object into the cache, without telling anybody.
+    pub fn put(&self, resource: &str, object: Value) {
+        with(|state| state.cache.put(resource, object));
+    }
+
+    /// Takes an object out of the cache, without telling anybody.
+    pub fn remove(&self, resource: &str, key: &ObjectKey) {
+        with(|state| state.cache.remove(resource, key));
+    }
+
+    /// Whether the resource's first list is complete; it is until this says otherwise.
+    pub fn set_synced(&self, resource: &str, synced: bool) {
+        with(|state| state.cache.set_synced(resource, synced));
+    }
+
+    /// Describes and starts a plugin, as the real host does. From here on it may read only what its
+    /// descriptor covers.
+    pub fn start<P: Plugin>(&self, config: impl Serialize) -> Result<Running<P>> {
+        let config = Config::from_json(serde_json::to_vec(&config)?);
+        let descriptor = P::describe(&config)?;
+        descriptor.check()?;
+        with(|state| state.cache.grant(&descriptor));
+        Ok(Running { plugin: P::start(&config)?, descriptor, seq: 0 })
+    }
+
+    /// Every line logged so far.
+    #[must_use]
+    pub fn log(&self) -> Vec<Line> {
+        with(|state| state.log.clone())
+    }
+
+    /// The texts of all lines logged so far.
+    #[must_use]
+    pub fn messages(&self) -> Vec<String> {
+        with(|state| state.log.iter().map(|line| line.message.clone()).collect())
+    }
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A started plugin.
+#[derive(Debug)]
+pub struct Running<P> {
+    plugin: P,
+    descriptor: Descriptor,
+    seq: u64,
+}
+
+impl<P: Plugin> Running<P> {
+    /// Hands over one event. The cache has it by then, as it has with the real host.
+    pub fn handle(&mut self, event: TestEvent) -> Result {
+        let subscription =
+            self.descriptor.subscriptions.get(event.subscription as usize).ok_or_else(|| {
+                Failure::new(format!("the plugin has no subscription {}", event.subscription))
+            })?;
+        with(|state| {
+            match event.change {
+                Change::Deleted => state.cache.remove(&subscription.resource, &event.key()),
+                Change::Added | Change::Updated => {
+                    state.cache.put(&subscription.resource, event.newest().clone());
+                }
+            }
+            state.event = event.sides(subscription);
+        });
+        self.seq += 1;
+        let result = self.plugin.handle(Event::new(event.into_contract(self.seq, subscription)));
+        with(|state| state.event = (None, None));
+        result
+    }
+
+    /// What the plugin asked for.
+    #[must_use]
+    pub fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// The plugin itself, to look at its state.
+    #[must_use]
+    pub fn plugin(&self) -> &P {
+        &self.plugin
+    }
+
+    /// Ends it.
+    pub fn stop(mut self) {
+        self.plugin.stop();
+    }
+}

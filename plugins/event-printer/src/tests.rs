@@ -1,0 +1,125 @@
+//! The plugin in a host without wasm.
+
+use super::EventPrinter;
+use informant_plugin::testing::{Host, TestEvent, added, deleted, updated};
+use informant_plugin::{Reason, Result};
+use serde_json::{Value, json};
+
+fn pod(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"namespace": "default", "name": name, "labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "main", "image": "web:1"}]},
+        "status": {"phase": "Pending"},
+    })
+}
+
+/// `pod` with the value at a pointer's place set.
+fn with(mut pod: Value, path: &[&str], value: Value) -> Value {
+    let mut place = &mut pod;
+    for step in path {
+        place = &mut place[*step];
+    }
+    *place = value;
+    pod
+}
+
+#[track_caller]
+fn check(config: Value, events: impl IntoIterator<Item = TestEvent>, expected: &[&str]) {
+    let host = Host::new();
+    let mut printer = host.start::<EventPrinter>(config).expect("the plugin starts");
+    let handled: Result = events.into_iter().try_for_each(|event| printer.handle(event));
+    handled.expect("the plugin handles the events");
+    assert_eq!(host.messages(), expected);
+}
+
+#[track_caller]
+fn check_update(new: Value, expected: &str) {
+    check(
+        json!({}),
+        [updated(pod("web-1"), new)],
+        &[&format!("updated pod default/web-1: {expected}")],
+    );
+}
+
+#[test]
+fn every_change_is_one_line() {
+    let running = with(pod("web-1"), &["status", "phase"], json!("Running"));
+    check(
+        json!({}),
+        [added(pod("web-1")), updated(pod("web-1"), running.clone()), deleted(running)],
+        &[
+            "added pod default/web-1",
+            "updated pod default/web-1: phase Pending -> Running",
+            "deleted pod default/web-1",
+        ],
+    );
+}
+
+#[test]
+fn an_update_says_what_changed() {
+    let base = || pod("web-1");
+    check_update(with(base(), &["spec", "nodeName"], json!("worker-1")), "node - -> worker-1");
+    check_update(with(base(), &["status", "podIP"], json!("10.0.0.7")), "ip - -> 10.0.0.7");
+    let statuses = json!([{"ready": true, "restartCount": 2, "state": {"running": {}}}]);
+    check_update(
+        with(base(), &["status", "containerStatuses"], statuses),
+        "ready 0/1 -> 1/1, restarts 0 -> 2",
+    );
+    let crashing = json!([{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
+    check_update(
+        with(base(), &["status", "containerStatuses"], crashing),
+        "reason - -> CrashLoopBackOff",
+    );
+    check_update(
+        with(base(), &["metadata", "labels"], json!({"app": "db", "tier": "back"})),
+        "labels app=db +tier=back",
+    );
+    check_update(with(base(), &["metadata", "labels"], json!({})), "labels -app");
+    check_update(
+        with(base(), &["metadata", "deletionTimestamp"], json!("2026-01-01T00:00:00Z")),
+        "being deleted",
+    );
+    let images = json!([{"name": "main", "image": "web:2"}]);
+    check_update(with(base(), &["spec", "containers"], images), "image of main web:1 -> web:2");
+    check_update(with(base(), &["spec", "priority"], json!(5)), "nothing shown here");
+}
+
+#[test]
+fn fields_describe_the_pod() {
+    let host = Host::new();
+    let mut printer = host.start::<EventPrinter>(json!({})).expect("the plugin starts");
+    printer.handle(added(pod("web-1")).reason(Reason::Initial)).expect("the event is handled");
+    let fields: Vec<_> = host.log()[0].fields.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    assert_eq!(fields, ["phase=Pending", "labels=app=web", "reason=initial"]);
+}
+
+#[test]
+fn the_list_comes_once_after_the_sync() {
+    let host = Host::new();
+    host.put("v1/pods", pod("web-0"));
+    host.set_synced("v1/pods", false);
+    let mut printer = host.start::<EventPrinter>(json!({"list": true})).expect("the plugin starts");
+    for name in ["web-1", "web-2", "web-3"] {
+        host.set_synced("v1/pods", name != "web-1");
+        printer.handle(added(pod(name))).expect("the event is handled");
+    }
+    assert_eq!(
+        host.messages(),
+        [
+            "added pod default/web-1",
+            "added pod default/web-2",
+            "namespace: default, name: web-0",
+            "namespace: default, name: web-1",
+            "namespace: default, name: web-2",
+            "added pod default/web-3",
+        ]
+    );
+}
+
+#[test]
+fn a_misspelt_option_keeps_it_from_starting() {
+    let failure = Host::new().start::<EventPrinter>(json!({"lists": true})).expect_err("refused");
+    assert!(failure.message().contains("lists"), "{}", failure.message());
+}

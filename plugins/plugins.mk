@@ -1,0 +1,66 @@
+# Plugins and test guests: source in, `.wasm` out. Included by the Makefile at the top, and run from there.
+#
+#   make plugins       target/plugins/<name>.wasm
+#   make test-guests   target/test-guests/<sin>.wasm
+#
+# Nothing is needed but cargo. Every output is written beside its place and renamed, and left alone where
+# it would not change: a running host that watches the directory reloads exactly what is new.
+
+WASM_TARGET     := wasm32-unknown-unknown
+WASM_BUILT      := target/$(WASM_TARGET)/plugin
+PLUGINS_OUT     := target/plugins
+TEST_GUESTS_OUT := target/test-guests
+
+# Rust plugins are crates, WAT plugins a file each; a test guest is an example, a text or plain bytes.
+RUST_PLUGINS    := event-printer counter
+WAT_PLUGINS     := hello-wat
+RUST_GUESTS     := $(basename $(notdir $(wildcard plugins/test-guests/examples/*.rs)))
+WAT_GUESTS      := $(basename $(notdir $(wildcard plugins/test-guests/wat/*.wat)))
+PLAIN_GUESTS    := $(basename $(notdir $(wildcard plugins/test-guests/*.txt)))
+
+CARGO           ?= cargo
+WAT2PLUGIN      := target/debug/wat2plugin
+
+# $(call put,built file,place): the file at its place, complete or not at all, untouched if it is the same.
+define put
+cmp -s $(1) $(2) || { cp $(1) $(dir $(2)).$(notdir $(2)).tmp && mv -f $(dir $(2)).$(notdir $(2)).tmp $(2) && echo "  wrote $(2)"; }
+endef
+
+# $(call assemble,text,place): the same for WebAssembly text.
+define assemble
+$(WAT2PLUGIN) $(1) target/.assembled.wasm && { $(call put,target/.assembled.wasm,$(2)); }
+endef
+
+# $(call cargo_name,name): what cargo makes of a name in a file name.
+cargo_name = $(subst -,_,$(1))
+
+.PHONY: plugins test-guests wasm-target wat2plugin
+
+plugins: wasm-target wat2plugin
+	@echo "building plugins: $(RUST_PLUGINS) $(WAT_PLUGINS)"
+	@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) $(RUST_PLUGINS:%=-p %)
+	@mkdir -p $(PLUGINS_OUT)
+	@set -e; $(foreach p,$(RUST_PLUGINS),$(call put,$(WASM_BUILT)/$(call cargo_name,$(p)).wasm,$(PLUGINS_OUT)/$(p).wasm);)
+	@set -e; $(foreach p,$(WAT_PLUGINS),$(call assemble,plugins/$(p)/$(p).wat,$(PLUGINS_OUT)/$(p).wasm);)
+	@echo "plugins are in $(PLUGINS_OUT)"
+
+test-guests: wasm-target wat2plugin
+	@echo "building test guests: $(RUST_GUESTS) $(WAT_GUESTS) $(PLAIN_GUESTS)"
+	@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p test-guests --examples
+	@mkdir -p $(TEST_GUESTS_OUT)
+	@set -e; $(foreach g,$(RUST_GUESTS),$(call put,$(WASM_BUILT)/examples/$(call cargo_name,$(g)).wasm,$(TEST_GUESTS_OUT)/$(g).wasm);)
+	@set -e; $(foreach g,$(WAT_GUESTS),$(call assemble,plugins/test-guests/wat/$(g).wat,$(TEST_GUESTS_OUT)/$(g).wasm);)
+	@set -e; $(foreach g,$(PLAIN_GUESTS),$(call put,plugins/test-guests/$(g).txt,$(TEST_GUESTS_OUT)/$(g).wasm);)
+	@echo "test guests are in $(TEST_GUESTS_OUT)"
+
+# The assembler of WebAssembly text: ours, so that nothing needs installing.
+wat2plugin:
+	@CARGO_TARGET_DIR=target $(CARGO) build --quiet -p wat2plugin
+
+# rustup reads rust-toolchain.toml and has fetched the target already; a Rust from elsewhere may lack it.
+wasm-target:
+	@test -d "$$($(RUSTC_COMMAND) --print sysroot)/lib/rustlib/$(WASM_TARGET)" \
+	  || { command -v rustup >/dev/null && rustup target add $(WASM_TARGET); } \
+	  || { echo "the Rust standard library for $(WASM_TARGET) is missing; install rustup (https://rustup.rs), then run: rustup target add $(WASM_TARGET)" >&2; exit 1; }
+
+RUSTC_COMMAND   ?= rustc
