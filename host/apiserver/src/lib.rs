@@ -1,1 +1,3 @@
-//! (to be written)
+//! The read side of a Kubernetes API over a trait.
+
+pub mod table;

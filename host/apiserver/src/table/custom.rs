@@ -1,0 +1,226 @@
+//! Custom resources: the columns that a CustomResourceDefinition declares (`additionalPrinterColumns`),
+//! each found by the simple form of JSONPath that the API server allows there.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::format::{entries, name, plain, text};
+use super::human_duration::{since, timestamp};
+
+/// A declared column.
+pub(super) struct CustomColumn {
+    definition: Value,
+    kind: String,
+    /// `None` where the declared path cannot be read.
+    path: Option<Vec<Step>>,
+}
+
+/// One step of a path. A path has at most as many as its text has characters.
+#[derive(Debug, PartialEq)]
+enum Step {
+    /// `.name`, `['name']`
+    Member(String),
+    /// `[0]`, `[-1]`
+    Entry(i64),
+    /// `[*]`, `.*`: the first of all of them, since a cell has room for one.
+    Every,
+    /// `[?(@.type=="Ready")]`: the entries whose member has this value.
+    Where(Vec<Step>, String),
+}
+
+/// The declared columns, or the age where none are declared. A column whose path cannot be read stays empty.
+pub(super) fn columns(definitions: &Value) -> Vec<CustomColumn> {
+    let age = json!([{
+        "name": "Age",
+        "type": "date",
+        "jsonPath": ".metadata.creationTimestamp",
+    }]);
+    let declared = entries(definitions);
+    let declared = if declared.is_empty() { entries(&age) } else { declared };
+    declared.iter().map(column).collect()
+}
+
+fn column(declared: &Value) -> CustomColumn {
+    let path = text(&declared["jsonPath"]);
+    let description = match text(&declared["description"]) {
+        "" => format!("Custom resource definition column (in JSONPath format): {path}"),
+        description => description.to_owned(),
+    };
+    CustomColumn {
+        definition: json!({
+            "name": declared["name"],
+            "type": declared["type"],
+            "format": text(&declared["format"]),
+            "description": description,
+            "priority": declared["priority"].as_i64().unwrap_or(0),
+        }),
+        kind: text(&declared["type"]).to_owned(),
+        path: parse(path),
+    }
+}
+
+/// The name's definition and those of the declared columns.
+pub(super) fn definitions(columns: &[CustomColumn]) -> Vec<Value> {
+    let name = super::column::NAME.to_json();
+    std::iter::once(name).chain(columns.iter().map(|column| column.definition.clone())).collect()
+}
+
+/// The name and what is found under the declared paths; null where nothing is.
+pub(super) fn cells(columns: &[CustomColumn], object: &Value, now: Timestamp) -> Vec<Value> {
+    let found = columns.iter().map(|column| {
+        let value = column.path.as_ref().and_then(|path| find(object, path));
+        cell(column, value, now)
+    });
+    std::iter::once(name(object)).chain(found).collect()
+}
+
+fn cell(column: &CustomColumn, value: Option<&Value>, now: Timestamp) -> Value {
+    let Some(value) = value else { return Value::Null };
+    match column.kind.as_str() {
+        "integer" => value.as_i64().or(value.as_f64().map(|float| float as i64)).into(),
+        "number" => value.as_f64().into(),
+        "boolean" => value.as_bool().into(),
+        "date" => match value.as_str().map(|_| timestamp(value)) {
+            None => Value::Null,
+            Some(None) => "<invalid>".into(),
+            Some(Some(_)) => since(value, now).into(),
+        },
+        _ => match value {
+            Value::String(text) => text.as_str().into(),
+            Value::Null => Value::Null,
+            other => other.to_string().into(),
+        },
+    }
+}
+
+fn find<'v>(value: &'v Value, path: &[Step]) -> Option<&'v Value> {
+    let Some((step, rest)) = path.split_first() else { return Some(value) };
+    match step {
+        Step::Member(name) => find(value.get(name)?, rest),
+        Step::Entry(index) => {
+            let all = value.as_array()?;
+            let from_end = usize::try_from(index.unsigned_abs()).ok()?;
+            let index = if *index < 0 { all.len().checked_sub(from_end)? } else { from_end };
+            find(all.get(index)?, rest)
+        }
+        Step::Every => match value {
+            Value::Array(all) => all.iter().find_map(|entry| find(entry, rest)),
+            Value::Object(all) => all.values().find_map(|entry| find(entry, rest)),
+            _ => None,
+        },
+        Step::Where(path, expect) => value.as_array()?.iter().find_map(|entry| {
+            if plain(find(entry, path)?) == *expect { find(entry, rest) } else { None }
+        }),
+    }
+}
+
+/// Reads `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`, `.metadata.labels['a\.b/c']`.
+fn parse(path: &str) -> Option<Vec<Step>> {
+    let mut rest = path.trim();
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        if let Some(bracket) = rest.strip_prefix('[') {
+            let (step, after) = parse_bracket(bracket)?;
+            steps.push(step);
+            rest = after;
+        } else {
+            let (name, after) = parse_member(rest.strip_prefix('.').unwrap_or(rest));
+            match name.as_str() {
+                "" => return if after.is_empty() && steps.is_empty() { Some(steps) } else { None },
+                "*" => steps.push(Step::Every),
+                _ => steps.push(Step::Member(name)),
+            }
+            rest = after;
+        }
+    }
+    Some(steps)
+}
+
+/// A member's name up to the next dot or bracket; a backslash takes the next character as it is.
+fn parse_member(path: &str) -> (String, &str) {
+    let mut name = String::new();
+    let mut characters = path.char_indices();
+    while let Some((index, character)) = characters.next() {
+        match character {
+            '\\' => name.extend(characters.next().map(|(_, escaped)| escaped)),
+            '.' | '[' => return (name, &path[index..]),
+            other => name.push(other),
+        }
+    }
+    (name, "")
+}
+
+/// What stands between `[` and `]`.
+fn parse_bracket(path: &str) -> Option<(Step, &str)> {
+    if let Some(filter) = path.strip_prefix("?(@") {
+        let (condition, after) = filter.split_once(")]")?;
+        let (left, right) = condition.split_once("==")?;
+        return Some((Step::Where(parse(left.trim())?, unquoted(right.trim())), after));
+    }
+    if path.starts_with(['\'', '"']) {
+        let quote = if path.starts_with('\'') { "']" } else { "\"]" };
+        let (name, after) = path[1..].split_once(quote)?;
+        return Some((Step::Member(name.replace('\\', "")), after));
+    }
+    let (index, after) = path.split_once(']')?;
+    let step = if index == "*" { Step::Every } else { Step::Entry(index.parse().ok()?) };
+    Some((step, after))
+}
+
+fn unquoted(text: &str) -> String {
+    text.trim_matches(['"', '\'']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: &str, path: &str, expect: Value) {
+        let object = json!({
+            "metadata": {"name": "x", "labels": {"a.b/c": "label"},
+                "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"replicas": 3, "ratio": 0.5, "on": true, "hosts": ["a", "b"], "deep": {"k": 1}},
+            "status": {"conditions": [{"type": "Synced", "status": "False"},
+                {"type": "Ready", "status": "True"}]},
+        });
+        let columns = columns(&json!([{"name": "C", "type": kind, "jsonPath": path}]));
+        let now = "2026-01-01T01:00:00Z".parse().expect("a time");
+        assert_eq!(cells(&columns, &object, now)[1], expect, "{path}");
+    }
+
+    #[test]
+    fn paths_find_their_values() {
+        check("integer", ".spec.replicas", json!(3));
+        check("number", ".spec.ratio", json!(0.5));
+        check("boolean", ".spec.on", json!(true));
+        check("string", ".spec.replicas", json!("3"));
+        check("string", ".spec.hosts[0]", json!("a"));
+        check("string", ".spec.hosts[-1]", json!("b"));
+        check("string", ".spec.hosts[*]", json!("a"));
+        check("string", ".spec.hosts", json!(r#"["a","b"]"#));
+        check("string", ".spec['deep'].k", json!("1"));
+        check("string", r".metadata.labels.a\.b/c", json!("label"));
+        check("string", r#".metadata.labels['a.b/c']"#, json!("label"));
+        check("string", r#".status.conditions[?(@.type=="Ready")].status"#, json!("True"));
+        check("string", ".status.conditions[?(@.type=='Synced')].status", json!("False"));
+        check("date", ".metadata.creationTimestamp", json!("60m"));
+    }
+
+    #[test]
+    fn what_is_missing_or_of_another_type_stays_empty() {
+        check("string", ".spec.nothing", json!(null));
+        check("string", ".spec.hosts[7]", json!(null));
+        check("string", ".spec.hosts[-7]", json!(null));
+        check("integer", ".metadata.name", json!(null));
+        check("date", ".metadata.name", json!("<invalid>"));
+        check("date", ".spec.replicas", json!(null));
+    }
+
+    #[test]
+    fn paths_that_cannot_be_read_stay_empty() {
+        for path in ["[", "..", ".a[", ".a[x]", ".a[?(@.b)]", ".a[?(@", ".spec..replicas"] {
+            check("string", path, json!(null));
+        }
+    }
+}
