@@ -41,3 +41,17 @@ target/e2e/kube-apiserver: $(addprefix host/e2e/apiserver/,go.mod go.sum main.go
 
 e2e-run:
 	INFORMANT_E2E=real cargo test -p informant-e2e
+
+# Installing cargo-deny compiles for minutes, which is not asked of anybody who only builds.
+deny:
+	@if ! cargo deny --version >/dev/null 2>&1; then \
+		echo "SKIPPED: make deny needs cargo-deny: run 'cargo install --locked cargo-deny' and then 'make deny' again." >&2; \
+		echo "         The dependency policy (deny.toml) was not checked." >&2; \
+	else \
+		cargo deny check bans licenses sources || exit 1; \
+		if cargo deny fetch db >/dev/null 2>&1; then \
+			cargo deny check --disable-fetch advisories; \
+		else \
+			echo "SKIPPED: the advisory database cannot be reached; known vulnerabilities were not checked." >&2; \
+		fi; \
+	fi

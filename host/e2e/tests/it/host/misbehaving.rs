@@ -39,58 +39,58 @@ fn reason_has(plugin: &Value, words: &[&str]) -> bool {
 }
 
 #[test]
-fn trapping_plugin_hurts_nobody() {
+fn trap_hurts_nobody() {
     check_hurts_nobody("trap", |plugin| reason_has(plugin, &["trap", "panic", "unreachable"]));
 }
 
 #[test]
-fn spinning_plugin_hurts_nobody() {
+fn spin_hurts_nobody() {
     check_hurts_nobody("spin", |plugin| reason_has(plugin, &["deadline", "time"]));
 }
 
 #[test]
-fn allocating_plugin_hurts_nobody() {
+fn allocate_hurts_nobody() {
     check_hurts_nobody("allocate", |plugin| reason_has(plugin, &["memory", "trap"]));
 }
 
 #[test]
-fn failing_plugin_hurts_nobody() {
+fn fail_hurts_nobody() {
     check_hurts_nobody("fail", |plugin| !plugin["counters"].is_null());
 }
 
 #[test]
-fn flooding_plugin_hurts_nobody() {
+fn log_flood_hurts_nobody() {
     check_hurts_nobody("log-flood", |plugin| plugin["state"] == "running");
 }
 
 #[test]
-fn plugin_that_fails_to_start_hurts_nobody() {
+fn start_fails_hurts_nobody() {
     check_hurts_nobody("start-fails", |plugin| reason_has(plugin, &["start"]));
 }
 
 #[test]
-fn plugin_whose_descriptor_is_garbage_hurts_nobody() {
+fn describe_garbage_hurts_nobody() {
     check_hurts_nobody("describe-garbage", |plugin| {
         reason_has(plugin, &["describe", "descriptor"])
     });
 }
 
 #[test]
-fn plugin_with_an_unknown_descriptor_key_hurts_nobody() {
+fn describe_unknown_key_hurts_nobody() {
     check_hurts_nobody("describe-unknown-key", |plugin| reason_has(plugin, &["unknown", "key"]));
 }
 
 #[test]
-fn plugin_without_exports_hurts_nobody() {
+fn no_exports_hurts_nobody() {
     check_hurts_nobody("no-exports", |plugin| reason_has(plugin, &["export"]));
 }
 
 #[test]
-fn plugin_for_another_contract_version_hurts_nobody() {
+fn wrong_version_hurts_nobody() {
     check_hurts_nobody("wrong-version", |plugin| reason_has(plugin, &["0.2.0"]));
 }
 
 #[test]
-fn file_that_is_no_plugin_hurts_nobody() {
+fn not_wasm_hurts_nobody() {
     check_hurts_nobody("not-wasm", |plugin| reason_has(plugin, &["wasm", "webassembly"]));
 }

@@ -1,0 +1,8 @@
+//! Files and functions that are longer than the rule, each at the length it has. The lists only shrink:
+//! what has become shorter, or is gone, must be taken off or lowered, which the test says.
+
+/// Path and lines, without tests.
+pub const FILES: &[(&str, usize)] = &[];
+
+/// `path: function` and lines.
+pub const FUNCTIONS: &[(&str, usize)] = &[];

@@ -1,0 +1,126 @@
+//! Who may depend on whom. The picture is in ARCHITECTURE.
+
+use crate::repository::Package;
+
+/// Our crates and what of ours each may name; the cluster and the program stand on top.
+const DIRECTION: &[(&str, &[&str])] = &[
+    ("informant-apimachinery", &[]),
+    ("informant-cache", &["informant-apimachinery"]),
+    ("informant-apiserver", &["informant-apimachinery"]),
+    ("informant-runtime", &["informant-cache", "informant-apimachinery"]),
+    ("informant-devcluster", &["informant-apiserver", "informant-apimachinery"]),
+    (
+        "informant",
+        &[
+            "informant-runtime",
+            "informant-cache",
+            "informant-devcluster",
+            "informant-apiserver",
+            "informant-apimachinery",
+        ],
+    ),
+    ("informant-plugin", &[]),
+    ("informant-e2e", &["informant-devcluster"]),
+];
+
+/// What plugins and examples may name of ours.
+const FOR_PLUGINS: &[&str] = &["informant-plugin"];
+
+/// A dependency, or a family of them, and the crates it stays behind.
+const HEAVY: &[(&str, &[&str])] = &[
+    ("wasmtime", &["informant-runtime"]),
+    ("kube", &["informant-cache", "informant", "informant-e2e"]),
+    ("anyhow", &["informant", "informant-e2e"]),
+];
+
+/// Complaints about dependencies between our own crates, those of tests included.
+pub fn direction(packages: &[Package]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for package in packages {
+        let Some(allowed) = allowed(package) else {
+            let complaint = "has no place in the table of directions (tests/tidy/dependencies.rs)";
+            complaints.push(format!("{}: {complaint}", package.name));
+            continue;
+        };
+        let ours = |name: &&String| packages.iter().any(|one| one.name == **name);
+        for dependency in package.dependencies.iter().filter(ours) {
+            if !allowed.contains(&dependency.as_str()) && *dependency != package.name {
+                complaints.push(format!("{} may not depend on {dependency}", package.name));
+            }
+        }
+    }
+    complaints
+}
+
+fn allowed(package: &Package) -> Option<&'static [&'static str]> {
+    let listed = DIRECTION.iter().find(|(name, _)| *name == package.name);
+    let for_plugins = ["plugins/", "examples/", "plugin-sdk/"]
+        .iter()
+        .any(|place| package.directory.starts_with(place));
+    listed.map(|(_, allowed)| *allowed).or(for_plugins.then_some(FOR_PLUGINS))
+}
+
+/// Complaints about heavy dependencies in crates that should not know them.
+pub fn heavy(packages: &[Package]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for package in packages {
+        for (family, crates) in HEAVY {
+            let of_family = |name: &String| {
+                name.strip_prefix(family)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            };
+            let named = package.dependencies.iter().find(|name| of_family(name));
+            if let Some(name) = named.filter(|_| !crates.contains(&package.name.as_str())) {
+                let place = crates.join(", ");
+                complaints.push(format!("{}: {name} belongs in {place} only", package.name));
+            }
+        }
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, directory: &str, dependencies: &[&str]) -> Package {
+        let dependencies = dependencies.iter().map(|&name| name.to_owned()).collect();
+        Package { name: name.to_owned(), directory: directory.to_owned(), dependencies }
+    }
+
+    #[test]
+    fn downwards_is_allowed_and_upwards_is_not() {
+        let packages = [
+            package("informant-cache", "host/cache", &["informant-apimachinery", "serde"]),
+            package("informant-apimachinery", "host/apimachinery", &["informant-cache"]),
+            package("counter", "plugins/counter", &["informant-plugin", "informant-cache"]),
+            package("informant-plugin", "plugin-sdk/rust", &[]),
+        ];
+        let expect = [
+            "informant-apimachinery may not depend on informant-cache",
+            "counter may not depend on informant-cache",
+        ];
+        assert_eq!(direction(&packages), expect);
+    }
+
+    #[test]
+    fn new_crate_must_find_its_place() {
+        let complaints = direction(&[package("informant-new", "host/new", &[])]);
+        assert_eq!(complaints.len(), 1);
+        assert!(complaints[0].contains("has no place"), "{complaints:?}");
+    }
+
+    #[test]
+    fn heavy_dependency_is_complained_of_in_the_wrong_crate() {
+        let packages = [
+            package("informant-runtime", "host/runtime", &["wasmtime", "wasmtime-wasi"]),
+            package("informant-cache", "host/cache", &["kube", "wasmtime-wasi", "kubernetes"]),
+            package("informant-apiserver", "host/apiserver", &["anyhow"]),
+        ];
+        let expect = [
+            "informant-cache: wasmtime-wasi belongs in informant-runtime only",
+            "informant-apiserver: anyhow belongs in informant, informant-e2e only",
+        ];
+        assert_eq!(heavy(&packages), expect);
+    }
+}

@@ -1,0 +1,53 @@
+//! House rules that a program can check. Each rule is a pure function from what is in the repository to
+//! a list of complaints, tried on small samples beside it; the tests here put the repository in.
+
+mod allowed;
+mod code;
+mod dependencies;
+mod guests;
+mod names;
+mod repository;
+mod sizes;
+
+use repository::Repository;
+
+#[track_caller]
+fn check(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn crates_depend_downwards_only() {
+    check(dependencies::direction(&repository::packages()));
+}
+
+#[test]
+fn heavy_dependencies_stay_behind_their_crate() {
+    check(dependencies::heavy(&repository::packages()));
+}
+
+#[test]
+fn heavy_dependencies_stay_behind_their_file() {
+    check(names::heavy_uses(&Repository::read().sources));
+}
+
+#[test]
+fn files_and_functions_fit() {
+    check(sizes::complaints(&Repository::read().sources, allowed::FILES, allowed::FUNCTIONS));
+}
+
+#[test]
+fn no_grab_bags() {
+    check(names::grab_bags(&Repository::read().sources));
+}
+
+#[test]
+fn no_unowned_leftovers() {
+    check(names::leftovers(&Repository::read().texts));
+}
+
+#[test]
+fn every_test_guest_has_its_test() {
+    let tests = include_str!("../it/host/misbehaving.rs");
+    check(guests::without_test(&repository::test_guests(), tests));
+}
