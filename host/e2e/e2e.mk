@@ -55,3 +55,20 @@ deny:
 			echo "SKIPPED: the advisory database cannot be reached; known vulnerabilities were not checked." >&2; \
 		fi; \
 	fi
+
+IMAGE        ?= informant:dev
+IMAGE_ROOT   := target/image-root
+
+# Without a container engine the same root is laid out in a folder and the image's own command line is
+# started there, from a program without write access to anything else than its temporary directory.
+ifeq ($(shell docker info >/dev/null 2>&1 && echo docker),docker)
+image:
+	docker build -t $(IMAGE) .
+else
+image: build
+	@echo "no container engine answers: laying the image's root out in $(IMAGE_ROOT)"
+	@rm -rf $(IMAGE_ROOT).partial && mkdir -p $(IMAGE_ROOT).partial/usr/local/bin $(IMAGE_ROOT).partial/plugins $(IMAGE_ROOT).partial/tmp
+	@install -m 0755 target/release/informant $(IMAGE_ROOT).partial/usr/local/bin/informant
+	@rm -rf $(IMAGE_ROOT) && mv $(IMAGE_ROOT).partial $(IMAGE_ROOT)
+	INFORMANT_BIN=$(CURDIR)/$(IMAGE_ROOT)/usr/local/bin/informant cargo test -p informant-e2e --test it -- host::image
+endif

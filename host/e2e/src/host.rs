@@ -81,13 +81,25 @@ impl Host {
         plugins: &Path,
         more: &[&str],
     ) -> anyhow::Result<Self> {
-        let mut command = informant(program);
-        command.arg("run").arg("--kubeconfig").arg(kubeconfig).arg("--plugins").arg(plugins);
-        command.args(["--log-format", "json"]);
+        let plugins = plugins.display().to_string();
+        let mut arguments = vec!["run", "--plugins", &plugins, "--log-format", "json"];
         if !more.contains(&"--listen") {
-            command.args(["--listen", "127.0.0.1:0"]);
+            arguments.extend(["--listen", "127.0.0.1:0"]);
         }
-        command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+        arguments.extend(more);
+        let arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
+        Self::start_with(program, kubeconfig, &arguments).await
+    }
+
+    /// The program with these arguments, which must ask for JSON lines; the kubeconfig is added.
+    pub async fn start_with(
+        program: &Path,
+        kubeconfig: &Path,
+        arguments: &[String],
+    ) -> anyhow::Result<Self> {
+        let mut command = informant(program);
+        command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::spawn("informant", &mut command)?;
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (stdout, stderr) = child.take_output();

@@ -4,6 +4,7 @@ mod bad_input;
 mod bench;
 mod burst;
 mod http;
+mod image;
 mod lifecycle;
 mod misbehaving;
 mod reload;

@@ -7,4 +7,5 @@
 mod bench;
 
 mod api;
+mod examples;
 mod host;
