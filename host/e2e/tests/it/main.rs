@@ -9,3 +9,4 @@ mod bench;
 mod api;
 mod examples;
 mod host;
+mod kubectl;

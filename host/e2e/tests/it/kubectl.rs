@@ -1,0 +1,229 @@
+//! kubectl as people use it. Skipped loudly where there is none.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::bench::{deployment, fact_with_own_cluster, labelled_pod};
+use informant_e2e::api::Api;
+use informant_e2e::child::Child;
+use informant_e2e::cluster::User;
+use informant_e2e::skip;
+
+/// kubectl asks for discovery before the first line of a watch.
+const LINE_DEADLINE: Duration = Duration::from_secs(30);
+
+struct Kubectl {
+    kubeconfig: String,
+    namespace: String,
+    api: Api,
+    dir: tempfile::TempDir,
+}
+
+fn with_kubectl(run: impl AsyncFnOnce(&Kubectl)) {
+    let found = Command::new("kubectl").args(["version", "--client"]).output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        return skip::say("what people do with kubectl", "there is no kubectl on PATH");
+    }
+    fact_with_own_cluster(async |cluster, namespace| {
+        let kubectl = Kubectl {
+            kubeconfig: cluster.kubeconfig(User::Admin).display().to_string(),
+            namespace: namespace.to_owned(),
+            api: cluster.api(User::Admin).await.unwrap(),
+            dir: tempfile::tempdir().unwrap(),
+        };
+        run(&kubectl).await;
+    });
+}
+
+impl Kubectl {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("kubectl");
+        command.args(["--kubeconfig", &self.kubeconfig, "--namespace", &self.namespace]);
+        // Discovery is cached by address, and the next test's cluster may get this one's.
+        command.arg("--cache-dir").arg(self.dir.path().join("cache"));
+        command.args(arguments);
+        command
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("kubectl runs")
+    }
+
+    /// What it prints; anything but success ends the test.
+    #[track_caller]
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {error}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+/// The words of a line, so that column widths do not matter.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[test]
+fn get_watch_shows_what_happens() {
+    with_kubectl(async |kubectl| {
+        let pods = format!("/api/v1/namespaces/{}/pods", kubectl.namespace);
+        kubectl.api.create(&pods, &labelled_pod("first", &[])).await.expect(201);
+        let mut command = kubectl.command(&["get", "pods", "-A", "-w"]);
+        let mut watch = Child::spawn("kubectl", command.stdout(Stdio::piped())).unwrap();
+        let (sender, lines) = mpsc::channel();
+        let stdout = watch.take_output().0.unwrap();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let next = || lines.recv_timeout(LINE_DEADLINE).expect("a line in time");
+        assert_eq!(words(&next())[..3], ["NAMESPACE", "NAME", "READY"]);
+        assert_eq!(words(&next())[..4], [&kubectl.namespace, "first", "0/1", "Pending"]);
+        kubectl.api.create(&pods, &labelled_pod("second", &[])).await.expect(201);
+        assert_eq!(words(&next())[1], "second");
+        kubectl.run(&["label", "pod", "first", "tier=front"]);
+        assert_eq!(words(&next())[1], "first");
+        kubectl.run(&["delete", "pod", "second", "--wait=false"]);
+        assert_eq!(words(&next())[1], "second");
+    });
+}
+
+#[test]
+fn deployment_is_created_scaled_and_deleted() {
+    with_kubectl(async |kubectl| {
+        let said = kubectl.run(&["create", "deployment", "web", "--image=nginx", "--replicas=2"]);
+        assert_eq!(said.trim(), "deployment.apps/web created");
+        let table = kubectl.run(&["get", "deployments"]);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(words(lines[0]), ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"]);
+        assert_eq!(words(lines[1])[0], "web");
+        kubectl.run(&["scale", "deployment", "web", "--replicas=5"]);
+        let replicas = ["get", "deployment", "web", "-o", "jsonpath={.spec.replicas}"];
+        assert_eq!(kubectl.run(&replicas), "5");
+        kubectl.run(&["set", "image", "deployment/web", "nginx=nginx:2"]);
+        let image = "jsonpath={.spec.template.spec.containers[0].image}";
+        assert_eq!(kubectl.run(&["get", "deploy", "web", "-o", image]), "nginx:2");
+        kubectl.run(&["delete", "deployment", "web"]);
+        let missing = kubectl.output(&["get", "deployment", "web"]);
+        assert_eq!(missing.status.code(), Some(1));
+        let error = String::from_utf8_lossy(&missing.stderr).into_owned();
+        assert!(error.contains("(NotFound): deployments.apps \"web\" not found"), "{error}");
+    });
+}
+
+#[test]
+fn file_is_applied_again_and_again() {
+    with_kubectl(async |kubectl| {
+        let mut object = deployment("web", 1);
+        object["metadata"]["labels"] = serde_json::json!({"tier": "front"});
+        let file = kubectl.write("web.json", &object.to_string());
+        assert!(kubectl.run(&["apply", "-f", &file]).contains("created"));
+        assert!(kubectl.run(&["apply", "-f", &file]).contains("unchanged"));
+        object["spec"]["replicas"] = serde_json::json!(3);
+        object["metadata"]["labels"] = serde_json::json!({});
+        let file = kubectl.write("web.json", &object.to_string());
+        assert!(kubectl.run(&["apply", "-f", &file]).contains("configured"));
+        let replicas = ["get", "deployment", "web", "-o", "jsonpath={.spec.replicas}"];
+        assert_eq!(kubectl.run(&replicas), "3");
+        let labels = ["get", "deployment", "web", "-o", "jsonpath={.metadata.labels}"];
+        assert_eq!(kubectl.run(&labels), "", "what the file no longer has is taken away");
+        assert!(
+            kubectl
+                .run(&["apply", "--server-side", "--force-conflicts", "-f", &file])
+                .contains("serverside-applied")
+        );
+        assert!(kubectl.run(&["delete", "-f", &file]).contains("deleted"));
+    });
+}
+
+#[test]
+fn labels_annotations_and_patches() {
+    with_kubectl(async |kubectl| {
+        kubectl.run(&["run", "web", "--image=nginx", "--labels=app=web"]);
+        kubectl.run(&["label", "pod", "web", "tier=front"]);
+        kubectl.run(&["annotate", "pod", "web", "example.com/note=hello"]);
+        let named = |selector: &str| kubectl.run(&["get", "pods", "-l", selector, "-o", "name"]);
+        assert_eq!(named("tier=front,app in (web)").trim(), "pod/web");
+        assert_eq!(named("tier!=front"), "");
+        kubectl.run(&["label", "pod", "web", "tier-"]);
+        assert_eq!(named("tier=front"), "");
+        for (kind, patch) in [
+            ("strategic", r#"{"spec": {"containers": [{"name": "web", "image": "nginx:2"}]}}"#),
+            ("merge", r#"{"metadata": {"annotations": {"example.com/note": null}}}"#),
+            ("json", r#"[{"op": "add", "path": "/metadata/labels/json", "value": "yes"}]"#),
+        ] {
+            kubectl.run(&["patch", "pod", "web", "--type", kind, "-p", patch]);
+        }
+        let all =
+            "jsonpath={.spec.containers[0].image} {.metadata.annotations} {.metadata.labels.json}";
+        assert_eq!(words(&kubectl.run(&["get", "pod", "web", "-o", all])), ["nginx:2", "yes"]);
+        let by_field = ["get", "pods", "--field-selector", "status.phase=Running", "-o", "name"];
+        assert_eq!(kubectl.run(&by_field), "");
+    });
+}
+
+#[test]
+fn everything_else_people_look_at() {
+    with_kubectl(async |kubectl| {
+        kubectl.run(&["run", "web", "--image=nginx"]);
+        let description = kubectl.run(&["describe", "pod", "web"]);
+        for part in ["Name:", "Image:", "nginx", "Status:", "Pending"] {
+            assert!(description.contains(part), "no {part} in\n{description}");
+        }
+        let resources = kubectl.run(&["api-resources"]);
+        for line in ["deployments deploy apps/v1 true Deployment", "pods po v1 true Pod"] {
+            let found = resources.lines().any(|one| words(one).join(" ") == line);
+            assert!(found, "no {line} in\n{resources}");
+        }
+        assert!(kubectl.run(&["api-versions"]).lines().any(|line| line == "apps/v1"));
+        assert!(kubectl.run(&["version"]).contains("Server Version: v1.36"));
+        kubectl.run(&["create", "namespace", "elsewhere"]);
+        assert!(kubectl.run(&["get", "namespaces"]).contains("elsewhere"));
+        kubectl.run(&["create", "configmap", "settings", "--from-literal=colour=blue"]);
+        let yaml = kubectl.run(&["get", "configmap", "settings", "-o", "yaml"]);
+        assert!(yaml.contains("colour: blue") && yaml.contains("kind: ConfigMap"), "{yaml}");
+        assert!(kubectl.run(&["get", "pods", "-o", "wide"]).contains("NOMINATED NODE"));
+        assert!(kubectl.run(&["get", "all"]).contains("pod/web"));
+    });
+}
+
+#[test]
+fn custom_resource_is_used_by_its_short_name() {
+    with_kubectl(async |kubectl| {
+        let definition = serde_json::json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "roses.example.com"},
+            "spec": {
+                "group": "example.com", "scope": "Namespaced",
+                "names": {"plural": "roses", "singular": "rose", "kind": "Rose", "shortNames": ["ro"]},
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema":
+                        {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+                }],
+            },
+        });
+        let file = kubectl.write("definition.json", &definition.to_string());
+        kubectl.run(&["apply", "-f", &file]);
+        let name = "customresourcedefinition/roses.example.com";
+        kubectl.run(&["wait", "--for=condition=Established", name, "--timeout=30s"]);
+        let rose =
+            "apiVersion: example.com/v1\nkind: Rose\nmetadata: {name: red}\nspec: {petals: 5}\n";
+        let file = kubectl.write("rose.yaml", rose);
+        kubectl.run(&["apply", "-f", &file]);
+        assert!(kubectl.run(&["get", "ro"]).contains("red"));
+        kubectl.run(&["delete", "rose", "red"]);
+    });
+}
