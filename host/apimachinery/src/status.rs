@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::GroupVersionResource;
 
@@ -38,10 +39,10 @@ pub mod reason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    #[serde(default = "kind")]
-    kind: Cow<'static, str>,
-    #[serde(default = "api_version")]
-    api_version: Cow<'static, str>,
+    #[serde(default)]
+    kind: Kind,
+    #[serde(default)]
+    api_version: ApiVersion,
     /// Carries the continue token of a 410 to a list; empty otherwise.
     #[serde(default)]
     pub metadata: StatusMetadata,
@@ -56,7 +57,7 @@ pub struct Status {
     pub reason: Cow<'static, str>,
     /// What the failure is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<StatusDetails>,
+    pub details: Option<Box<StatusDetails>>,
     /// The HTTP status code; 0 where a success leaves it out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub code: u16,
@@ -108,12 +109,36 @@ pub struct StatusCause {
     pub field: String,
 }
 
-fn kind() -> Cow<'static, str> {
-    Cow::Borrowed("Status")
+/// Writes itself as `Status` and takes anything; keeps `Status` small, as it is the error of everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Kind;
+
+/// Writes itself as `v1` and takes anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ApiVersion;
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("Status")
+    }
 }
 
-fn api_version() -> Cow<'static, str> {
-    Cow::Borrowed("v1")
+impl Serialize for ApiVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("v1")
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ApiVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
 }
 
 fn is_zero(code: &u16) -> bool {
@@ -128,8 +153,8 @@ impl Status {
     /// A failure with any code and reason.
     pub fn failure(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
-            kind: kind(),
-            api_version: api_version(),
+            kind: Kind,
+            api_version: ApiVersion,
             metadata: StatusMetadata::default(),
             status: Cow::Borrowed("Failure"),
             message: message.into(),
@@ -141,6 +166,7 @@ impl Status {
 
     /// A success that has no object to show, such as a deletion.
     pub fn success(details: Option<StatusDetails>) -> Self {
+        let details = details.map(Box::new);
         Self {
             status: Cow::Borrowed("Success"),
             reason: Cow::Borrowed(""),
@@ -160,7 +186,7 @@ impl Status {
     pub fn no_such_resource() -> Self {
         let message = "the server could not find the requested resource";
         let mut status = Self::failure(404, reason::NOT_FOUND, message);
-        status.details = Some(StatusDetails::default());
+        status.details = Some(Box::default());
         status
     }
 
@@ -225,13 +251,13 @@ impl Status {
         };
         let message = format!("{qualified_kind} {name:?} is invalid: {problems}");
         let mut status = Self::failure(422, reason::INVALID, message);
-        status.details = Some(StatusDetails {
+        status.details = Some(Box::new(StatusDetails {
             name: name.to_owned(),
             group: group.to_owned(),
             kind: kind.to_owned(),
             causes,
             ..StatusDetails::default()
-        });
+        }));
         status
     }
 
@@ -241,7 +267,7 @@ impl Status {
         let message =
             format!("Timeout: Too large resource version: {requested}, current: {current}");
         let mut status = Self::failure(504, reason::TIMEOUT, message);
-        status.details = Some(StatusDetails {
+        status.details = Some(Box::new(StatusDetails {
             causes: vec![StatusCause {
                 reason: Cow::Borrowed(reason::RESOURCE_VERSION_TOO_LARGE),
                 message: "Too large resource version".to_owned(),
@@ -249,7 +275,7 @@ impl Status {
             }],
             retry_after_seconds: 1,
             ..StatusDetails::default()
-        });
+        }));
         status
     }
 
@@ -257,7 +283,7 @@ impl Status {
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         let mut status = Self::failure(405, reason::METHOD_NOT_ALLOWED, message);
-        status.details = Some(StatusDetails::default());
+        status.details = Some(Box::default());
         status
     }
 
@@ -284,7 +310,8 @@ impl Status {
     /// 429: come back after some seconds.
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         let mut status = Self::failure(429, reason::TOO_MANY_REQUESTS, message);
-        status.details = Some(StatusDetails { retry_after_seconds, ..StatusDetails::default() });
+        status.details =
+            Some(Box::new(StatusDetails { retry_after_seconds, ..StatusDetails::default() }));
         status
     }
 
@@ -310,12 +337,12 @@ impl Status {
     }
 
     fn about(mut self, gvr: &GroupVersionResource, name: &str) -> Self {
-        self.details = Some(StatusDetails {
+        self.details = Some(Box::new(StatusDetails {
             name: name.to_owned(),
             group: gvr.group.clone(),
             kind: gvr.resource.clone(),
             ..StatusDetails::default()
-        });
+        }));
         self
     }
 }

@@ -1,3 +1,37 @@
-//! The read side of a Kubernetes API over a trait.
+//! The read side of a Kubernetes API over a trait: whoever implements [`Source`] is served the way a real
+//! API server does it: discovery, get, list in pages, watch with initial events and bookmarks, selectors,
+//! tables and partial metadata.
+//!
+//! Writes are not here: [`serve`] answers GET alone, and a server that also writes (the embedded cluster)
+//! asks [`Route::parse`] first and keeps the other verbs for itself.
 
+mod catalogue;
+mod discovery;
+mod get;
+mod list;
+mod list_options;
+mod negotiation;
+mod object;
+mod openapi;
+mod representation;
+mod response;
+mod route;
+mod selection;
+mod server;
+mod source;
 pub mod table;
+mod watch;
+
+pub use catalogue::{Catalogue, ResourceInfo, SubresourceInfo};
+pub use list_options::{ListOptions, QueryParameters};
+pub use negotiation::Representation;
+pub use object::ApiObject;
+pub use representation::render_object;
+pub use response::{json_response, status_response};
+pub use route::{ResourcePath, Route};
+pub use selection::{Selection, check_fields};
+pub use server::{ServeOptions, serve};
+pub use source::{
+    Change, ChangeFeed, InitialState, ListAt, ListPage, ListQuery, Source, Watch, WatchQuery,
+    WatchStart,
+};

@@ -1,3 +1,19 @@
-//! A Kubernetes API in memory that kubectl works against.
+//! A Kubernetes API in memory that kubectl works against: the embedded cluster of demo and tests, and with
+//! its synchronous [`store`] the model server of simulations.
+//!
+//! It keeps objects and tells of their changes; it runs no controllers and no admission. What a client reads
+//! is answered by `informant-apiserver` over the store, what it writes by this crate.
 
+mod built_in;
+mod cluster;
+mod faults;
+mod kubeconfig;
 pub mod patch;
+mod reviews;
+mod server;
+pub mod store;
+mod writer;
+
+pub use cluster::Cluster;
+pub use faults::Faults;
+pub use server::{DevCluster, DevClusterError, DevClusterOptions};

@@ -1,0 +1,22 @@
+//! GET of one object.
+
+use axum::response::Response;
+use http::StatusCode;
+use informant_apimachinery::Status;
+use jiff::Timestamp;
+
+use crate::server::Request;
+use crate::{Source, json_response, render_object};
+
+/// Answers with the object, or its status subresource, which shows the whole object too.
+pub async fn get(
+    source: &dyn Source,
+    request: &Request<'_>,
+    name: &str,
+) -> Result<Response, Status> {
+    let (at, _, _) = request.list_options()?.list_at()?;
+    let namespace = request.path.namespace.as_deref();
+    let object = source.get(&request.resource, namespace, name, at).await?;
+    let json = render_object(&object, &request.resource, request.representation, Timestamp::now());
+    Ok(json_response(StatusCode::OK, json))
+}

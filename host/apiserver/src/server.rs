@@ -1,0 +1,174 @@
+//! From a GET to its answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::ACCEPT;
+use http::{HeaderMap, StatusCode};
+use informant_apimachinery::Status;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::negotiation::{self, AGGREGATED_DISCOVERY};
+use crate::response::body_response;
+use crate::selection::check_fields;
+use crate::table::IncludeObject;
+use crate::{
+    Catalogue, ListOptions, QueryParameters, Representation, ResourceInfo, ResourcePath, Route,
+    Selection, Source, discovery, get, json_response, list, openapi, representation,
+    status_response, watch,
+};
+
+/// The Kubernetes version whose behaviour is followed, as `/version` tells it.
+pub(crate) const GIT_VERSION: &str = "v1.36.0+informant";
+
+/// What a server decides for all its requests.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// How often a watch that wants bookmarks gets one. A real server sends them about once a minute.
+    pub bookmark_interval: Duration,
+    /// Ends every watch when cancelled.
+    pub stop: CancellationToken,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { bookmark_interval: Duration::from_secs(60), stop: CancellationToken::new() }
+    }
+}
+
+/// A read of a resource that is known to be served.
+pub(crate) struct Request<'a> {
+    pub resource: Arc<ResourceInfo>,
+    pub path: &'a ResourcePath,
+    pub query: QueryParameters,
+    pub representation: Representation,
+    pub options: &'a ServeOptions,
+}
+
+impl Request<'_> {
+    pub fn list_options(&self) -> Result<ListOptions, Status> {
+        ListOptions::parse(&self.query)
+    }
+
+    pub fn selection(&self, options: &ListOptions) -> Result<Selection, Status> {
+        let selection = Selection {
+            namespace: self.path.namespace.clone(),
+            labels: options.labels.clone(),
+            fields: options.fields.clone(),
+        };
+        check_fields(&self.resource, &selection)?;
+        Ok(selection)
+    }
+}
+
+/// Answers a GET. Errors become a `Status` with its code.
+pub async fn serve(
+    source: &dyn Source,
+    route: &Route,
+    query: Option<&str>,
+    headers: &HeaderMap,
+    options: &ServeOptions,
+) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let outcome = match route {
+        Route::Resource(path) => serve_resource(source, path, query, accept, options).await,
+        route => serve_document(&source.catalogue(), route, accept),
+    };
+    outcome.unwrap_or_else(|status| status_response(&status))
+}
+
+async fn serve_resource(
+    source: &dyn Source,
+    path: &ResourcePath,
+    query: Option<&str>,
+    accept: Option<&str>,
+    options: &ServeOptions,
+) -> Result<Response, Status> {
+    let catalogue = source.catalogue();
+    let resource = catalogue.find(&path.gvr).ok_or_else(Status::no_such_resource)?;
+    let query = QueryParameters::parse(query);
+    let include = match query.text("includeObject") {
+        "Object" => IncludeObject::Object,
+        "None" => IncludeObject::None,
+        _ => IncludeObject::Metadata,
+    };
+    let representation = negotiation::representation(accept, include).ok_or_else(|| {
+        Status::not_acceptable("application/json, application/json;as=Table;v=v1;g=meta.k8s.io")
+    })?;
+    let resource = Arc::clone(resource);
+    let request = Request { resource, path, query, representation, options };
+    check_scope(&request)?;
+    let watches = request.query.flag("watch").unwrap_or(false);
+    match (path.name.as_deref(), path.subresource.as_deref()) {
+        (Some(name), None) => get::get(source, &request, name).await,
+        (Some(name), Some("status")) if request.resource.subresource("status").is_some() => {
+            get::get(source, &request, name).await
+        }
+        (Some(_), Some(_)) => Err(Status::no_such_resource()),
+        (None, _) if watches => watch::watch(source, &request).await,
+        (None, _) => list::list(source, &request).await,
+    }
+}
+
+/// Objects of namespaces are named within one, those of the cluster in none; verbs must be served.
+fn check_scope(request: &Request<'_>) -> Result<(), Status> {
+    let (resource, path) = (&request.resource, request.path);
+    if path.namespace.is_some() && !resource.namespaced {
+        return Err(Status::no_such_resource());
+    }
+    if path.name.is_some() && path.namespace.is_none() && resource.namespaced {
+        return Err(Status::no_such_resource());
+    }
+    let verb = if path.name.is_some() { "get" } else { "list" };
+    if path.subresource.is_none() && !resource.has_verb(verb) {
+        return Err(Status::method_not_allowed());
+    }
+    Ok(())
+}
+
+fn serve_document(
+    catalogue: &Catalogue,
+    route: &Route,
+    accept: Option<&str>,
+) -> Result<Response, Status> {
+    let aggregated = negotiation::wants_aggregated_discovery(accept);
+    let document = match route {
+        Route::CoreVersions | Route::Groups if aggregated => {
+            let document = discovery::aggregated(catalogue, *route == Route::CoreVersions);
+            let body = Body::from(representation::to_bytes(&document));
+            return Ok(body_response(StatusCode::OK, AGGREGATED_DISCOVERY, body));
+        }
+        Route::CoreVersions => Some(discovery::core_versions(catalogue)),
+        Route::Groups => Some(discovery::groups(catalogue)),
+        Route::Group(group) => discovery::group(catalogue, group),
+        Route::GroupVersion { group, version } => discovery::resources(catalogue, group, version),
+        Route::Version => Some(version()),
+        Route::OpenApiV2 => Some(openapi::version_2()),
+        Route::OpenApiV3Index => Some(openapi::index(catalogue)),
+        Route::OpenApiV3 { group, version } => openapi::document(catalogue, group, version),
+        Route::Health => {
+            let body = Body::from("ok");
+            return Ok(body_response(StatusCode::OK, "text/plain; charset=utf-8", body));
+        }
+        Route::Resource(_) | Route::Unknown => None,
+    };
+    let document = document.ok_or_else(Status::no_such_resource)?;
+    Ok(json_response(StatusCode::OK, representation::to_bytes(&document)))
+}
+
+fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": "36",
+        "gitVersion": GIT_VERSION,
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}

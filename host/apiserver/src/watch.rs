@@ -1,0 +1,197 @@
+//! GET with `watch`: a stream of events that ends when the client goes, its time is over, the source has
+//! nothing more to say, or the server stops.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures::stream;
+use http::StatusCode;
+use informant_apimachinery::Status;
+use informant_apimachinery::watch::{WatchEventType, append_event, encode_event};
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::negotiation::JSON;
+use crate::response::body_response;
+use crate::server::Request;
+use crate::{
+    ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchQuery,
+    render_object, representation,
+};
+
+/// A chunk of events is sent when it has grown to this.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// How long a watch lasts whose client names no time: within the 30 to 60 minutes of a real server
+/// (`--min-request-timeout`), without its jitter.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
+
+/// No watch lasts longer, whatever the client asks for, so that the sum stays representable.
+const TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Answers with a stream of events.
+pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Response, Status> {
+    let options = request.list_options()?;
+    let selection = request.selection(&options)?;
+    let query = WatchQuery {
+        resource: Arc::clone(&request.resource),
+        selection: selection.clone(),
+        start: options.watch_start()?,
+    };
+    let started = source.watch(query).await?;
+    let timeout = options.timeout_seconds.filter(|seconds| *seconds > 0);
+    let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs).min(TIMEOUT_MAX);
+    let view = View {
+        resource: Arc::clone(&request.resource),
+        selection,
+        representation: request.representation,
+    };
+    let interval = request.options.bookmark_interval;
+    let initial = started.initial.map(|initial| Initial {
+        objects: initial.objects.into_iter(),
+        end: options.wants_initial_events_end().then_some(initial.resource_version),
+    });
+    let room = Room {
+        view,
+        initial,
+        feed: Some(started.feed),
+        bookmarks: options.allow_watch_bookmarks.then(|| Instant::now() + interval),
+        interval,
+        deadline: Instant::now() + timeout,
+        stop: request.options.stop.clone(),
+    };
+    let chunks = stream::unfold(room, |mut room| async move {
+        let chunk = room.next_chunk().await?;
+        Some((Ok::<Bytes, Infallible>(chunk), room))
+    });
+    Ok(body_response(StatusCode::OK, JSON, Body::from_stream(chunks)))
+}
+
+/// How this watch shows objects.
+struct View {
+    resource: Arc<ResourceInfo>,
+    selection: Selection,
+    representation: Representation,
+}
+
+/// What is left of the initial events.
+struct Initial {
+    objects: std::vec::IntoIter<Arc<ApiObject>>,
+    /// The version to put into the bookmark that ends them, if the client asked for it.
+    end: Option<u64>,
+}
+
+/// A running watch.
+struct Room {
+    view: View,
+    initial: Option<Initial>,
+    /// `None` once the last event is out.
+    feed: Option<Box<dyn ChangeFeed>>,
+    /// When the next bookmark is due; `None` if the client wants none.
+    bookmarks: Option<Instant>,
+    interval: Duration,
+    deadline: Instant,
+    stop: CancellationToken,
+}
+
+/// Why a watch woke up.
+enum Wake {
+    Changes(Vec<Change>),
+    Failed(Status),
+    BookmarkDue,
+    Over,
+}
+
+impl Room {
+    /// The next events as they go out; `None` ends the stream.
+    async fn next_chunk(&mut self) -> Option<Bytes> {
+        if let Some(initial) = &mut self.initial {
+            let (chunk, more) = self.view.initial_chunk(initial);
+            if !more {
+                self.initial = None;
+            }
+            if !chunk.is_empty() {
+                return Some(chunk);
+            }
+        }
+        loop {
+            let feed = self.feed.as_mut()?;
+            let bookmark_due = self.bookmarks.unwrap_or(self.deadline);
+            let wake = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => Wake::Over,
+                () = sleep_until(self.deadline) => Wake::Over,
+                next = feed.next() => match next {
+                    Some(Ok(changes)) => Wake::Changes(changes),
+                    Some(Err(status)) => Wake::Failed(status),
+                    None => Wake::Over,
+                },
+                () = sleep_until(bookmark_due) => Wake::BookmarkDue,
+            };
+            match wake {
+                Wake::Changes(changes) => {
+                    let chunk = self.view.changes_chunk(&changes);
+                    if !chunk.is_empty() {
+                        return Some(chunk);
+                    }
+                }
+                Wake::BookmarkDue => {
+                    let version = feed.progress();
+                    self.bookmarks = Some(Instant::now() + self.interval);
+                    return Some(self.view.bookmark(version, false));
+                }
+                Wake::Failed(status) => {
+                    self.feed = None;
+                    return Some(encode_event(WatchEventType::Error, &status.to_json()));
+                }
+                Wake::Over => return None,
+            }
+        }
+    }
+}
+
+impl View {
+    /// Some of the initial events, and whether there are more.
+    fn initial_chunk(&self, initial: &mut Initial) -> (Bytes, bool) {
+        let mut chunk = BytesMut::new();
+        while chunk.len() < CHUNK_BYTES {
+            let Some(object) = initial.objects.next() else {
+                if let Some(version) = initial.end {
+                    chunk.extend_from_slice(&self.bookmark(version, true));
+                }
+                return (chunk.freeze(), false);
+            };
+            if self.selection.selects(&object) {
+                self.append(&mut chunk, WatchEventType::Added, &object);
+            }
+        }
+        (chunk.freeze(), true)
+    }
+
+    fn changes_chunk(&self, changes: &[Change]) -> Bytes {
+        let mut chunk = BytesMut::new();
+        for change in changes {
+            if let Some((event_type, object)) = self.selection.event(change) {
+                self.append(&mut chunk, event_type, &object);
+            }
+        }
+        chunk.freeze()
+    }
+
+    fn append(&self, chunk: &mut BytesMut, event_type: WatchEventType, object: &ApiObject) {
+        let json = render_object(object, &self.resource, self.representation, Timestamp::now());
+        append_event(chunk, event_type, &json);
+    }
+
+    fn bookmark(&self, version: u64, initial_events_end: bool) -> Bytes {
+        let resource = &self.resource;
+        let json =
+            representation::bookmark(resource, version, initial_events_end, self.representation);
+        encode_event(WatchEventType::Bookmark, &json)
+    }
+}

@@ -1,0 +1,225 @@
+//! The cluster's state: objects by resource, one resourceVersion for all of them, and the recent past.
+//!
+//! Everything here is synchronous and deterministic: the time is a parameter and randomness comes from a
+//! seed, so the store is also the model server of simulations. It runs no controllers, with three exceptions
+//! that the API itself is unusable without: a deleted namespace takes its objects along, a
+//! CustomResourceDefinition is established, and a deleted one takes its objects along.
+
+mod custom_resources;
+mod defaults;
+mod delete;
+mod list;
+mod log;
+mod metadata;
+mod scale;
+mod validation;
+mod write;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use informant_apimachinery::{GroupVersionResource, Status};
+use informant_apiserver::{ApiObject, Catalogue, Change, ResourceInfo};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+pub use delete::{DeleteOptions, Deleted};
+use log::Log;
+pub use write::{Target, WriteOptions};
+
+use crate::built_in;
+
+/// A resource without its version: all versions of a resource show the same objects.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GroupResource {
+    /// Empty for the core group.
+    pub group: String,
+    /// The plural.
+    pub resource: String,
+}
+
+/// Namespace (empty for the cluster's own) and name.
+pub type ObjectName = (String, String);
+
+/// The cluster's state.
+pub struct Store {
+    random: fastrand::Rng,
+    /// That of the newest change; every change takes the next one.
+    resource_version: u64,
+    /// Everything up to here was forgotten by [`Self::compact`]; tables made later begin here.
+    compacted: u64,
+    catalogue: Arc<Catalogue>,
+    tables: HashMap<GroupResource, Table>,
+    /// The resources changed since [`Self::take_touched`].
+    touched: Vec<GroupResource>,
+}
+
+/// The objects of one resource.
+#[derive(Debug, Default)]
+struct Table {
+    /// Tells a resource from one of the same name that was defined anew.
+    epoch: u64,
+    objects: BTreeMap<ObjectName, Arc<ApiObject>>,
+    log: Log,
+}
+
+/// What a watch finds when it asks for changes.
+#[derive(Debug)]
+pub enum Changes {
+    /// These, the oldest first; none for nothing new.
+    Some(Vec<Change>),
+    /// It is too far behind.
+    Forgotten(Status),
+    /// The resource is no longer served.
+    ResourceGone,
+}
+
+impl GroupResource {
+    /// The resource of any of its versions.
+    pub fn of(gvr: &GroupVersionResource) -> Self {
+        Self { group: gvr.group.clone(), resource: gvr.resource.clone() }
+    }
+}
+
+/// The resource that all namespaced objects depend on.
+fn namespaces() -> GroupResource {
+    GroupResource { group: String::new(), resource: "namespaces".to_owned() }
+}
+
+impl Store {
+    /// A cluster with the namespaces that every cluster has. Equal seeds and equal calls give equal states.
+    pub fn new(seed: u64, now: Timestamp) -> Self {
+        let mut store = Self {
+            random: fastrand::Rng::with_seed(seed),
+            resource_version: 0,
+            compacted: 0,
+            catalogue: Arc::default(),
+            tables: HashMap::new(),
+            touched: Vec::new(),
+        };
+        for resource in built_in::stored() {
+            store.tables.insert(GroupResource::of(&resource.gvr), Table::default());
+        }
+        store.rebuild_catalogue();
+        store.create_first_objects(now);
+        store
+    }
+
+    /// What is served.
+    pub fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
+    }
+
+    /// The resourceVersion of the newest change.
+    pub fn resource_version(&self) -> u64 {
+        self.resource_version
+    }
+
+    /// Forgets all past changes: lists and watches from before now are answered with 410.
+    pub fn compact(&mut self) {
+        self.compacted = self.resource_version;
+        for table in self.tables.values_mut() {
+            table.log.forget(self.compacted);
+        }
+    }
+
+    /// The resources that changed since the last call, for waking their watchers.
+    pub fn take_touched(&mut self) -> Vec<GroupResource> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// The present state of an object.
+    pub fn find(
+        &self,
+        resource: &GroupResource,
+        namespace: &str,
+        name: &str,
+    ) -> Option<&Arc<ApiObject>> {
+        let key = (namespace.to_owned(), name.to_owned());
+        self.tables.get(resource)?.objects.get(&key)
+    }
+
+    /// Up to `limit` changes after a resourceVersion, for a watch that began at `epoch`.
+    pub fn changes(
+        &self,
+        resource: &GroupResource,
+        epoch: u64,
+        after: u64,
+        limit: usize,
+    ) -> Changes {
+        let Some(table) = self.tables.get(resource).filter(|table| table.epoch == epoch) else {
+            return Changes::ResourceGone;
+        };
+        match table.log.after(after) {
+            Ok(changes) => Changes::Some(changes.take(limit).cloned().collect()),
+            Err(forgotten) => {
+                Changes::Forgotten(Status::too_old_resource_version(after, forgotten.oldest))
+            }
+        }
+    }
+
+    /// The newest resourceVersion of which a watch that has seen everything up to `seen` can say that it has
+    /// seen everything.
+    pub fn progress(&self, resource: &GroupResource, seen: u64) -> u64 {
+        let newest = self.tables.get(resource).and_then(|table| table.log.last());
+        if newest.is_some_and(|newest| newest > seen) { seen } else { self.resource_version }
+    }
+
+    /// Tells a resource from one of the same name that was defined anew.
+    pub fn epoch(&self, resource: &GroupResource) -> u64 {
+        self.tables.get(resource).map_or(0, |table| table.epoch)
+    }
+
+    /// What every cluster has from the beginning.
+    fn create_first_objects(&mut self, now: Timestamp) {
+        let options = WriteOptions::at(now);
+        let mut make = |group: &str, resource: &str, namespace: Option<&str>, object: Value| {
+            let gvr = GroupVersionResource::new(group, "v1", resource);
+            let resource = self.catalogue.find(&gvr).cloned().expect("it is built in");
+            self.create(&resource, namespace, object, options).expect("it is valid and new");
+        };
+        for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
+            make("", "namespaces", None, json!({"metadata": {"name": name}}));
+        }
+        let service = json!({
+            "metadata": {
+                "name": "kubernetes",
+                "labels": {"component": "apiserver", "provider": "kubernetes"},
+            },
+            "spec": {
+                "type": "ClusterIP",
+                "clusterIP": "10.96.0.1",
+                "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}],
+            },
+        });
+        make("", "services", Some("default"), service);
+    }
+
+    fn table(&self, resource: &ResourceInfo) -> Result<&Table, Status> {
+        self.tables.get(&GroupResource::of(&resource.gvr)).ok_or_else(Status::no_such_resource)
+    }
+
+    /// Puts a change into the table and the log. The change must carry the next resourceVersion.
+    fn commit(&mut self, resource: &GroupResource, change: Change) {
+        assert_eq!(
+            change.resource_version(),
+            self.resource_version + 1,
+            "every change takes the next resourceVersion"
+        );
+        self.resource_version += 1;
+        let table = self.tables.get_mut(resource).expect("only served resources are written");
+        let key = |object: &ApiObject| (object.namespace().to_owned(), object.name().to_owned());
+        match &change {
+            Change::Added(new) | Change::Modified { new, .. } => {
+                table.objects.insert(key(new), Arc::clone(new));
+            }
+            Change::Deleted { last, .. } => {
+                table.objects.remove(&key(last));
+            }
+        }
+        table.log.push(change);
+        if !self.touched.contains(resource) {
+            self.touched.push(resource.clone());
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The defaults that clients see on a real server and rely on: of namespaces, services, and the kinds that
+//! bear pods. Not all that Kubernetes fills in, but what kubectl and controllers read.
+
+use informant_apiserver::ResourceInfo;
+use serde_json::{Map, Value, json};
+
+/// What only a new object gets.
+pub fn apply_on_create(resource: &ResourceInfo, object: &mut Value, random: &mut fastrand::Rng) {
+    if resource.custom {
+        return;
+    }
+    match (resource.gvr.group.as_str(), resource.gvr.resource.as_str()) {
+        ("", "namespaces") => {
+            let name = object["metadata"]["name"].clone();
+            object["metadata"]["labels"]["kubernetes.io/metadata.name"] = name;
+            object["spec"] = json!({"finalizers": ["kubernetes"]});
+            object["status"] = json!({"phase": "Active"});
+        }
+        ("", "pods") => {
+            object["status"] =
+                json!({"phase": "Pending", "qosClass": quality_of_service(&object["spec"])});
+        }
+        ("", "persistentvolumeclaims" | "persistentvolumes") => {
+            object["status"] = json!({"phase": "Pending"});
+        }
+        ("", "services") => cluster_ip(object, random),
+        ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets")
+        | ("batch", "jobs" | "cronjobs") => {
+            object["status"] = json!({});
+        }
+        _ => {}
+    }
+}
+
+/// What a new or changed object gets where it says nothing.
+pub fn apply(resource: &ResourceInfo, object: &mut Value) {
+    if resource.custom {
+        return;
+    }
+    let fields: Value = match (resource.gvr.group.as_str(), resource.gvr.resource.as_str()) {
+        ("", "pods") => {
+            pod(&mut object["spec"]);
+            fill(&mut object["spec"], &json!({"enableServiceLinks": true}));
+            return;
+        }
+        ("", "services") => {
+            service_ports(&mut object["spec"]);
+            json!({"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"})
+        }
+        ("", "secrets") => {
+            secret(object);
+            return;
+        }
+        ("apps", "deployments") => json!({
+            "replicas": 1,
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"},
+            },
+            "revisionHistoryLimit": 10,
+            "progressDeadlineSeconds": 600,
+        }),
+        ("apps", "replicasets") => json!({"replicas": 1}),
+        ("apps", "statefulsets") => json!({
+            "replicas": 1,
+            "podManagementPolicy": "OrderedReady",
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+            "revisionHistoryLimit": 10,
+        }),
+        ("apps", "daemonsets") => json!({
+            "updateStrategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
+            },
+            "revisionHistoryLimit": 10,
+        }),
+        ("batch", "jobs") => json!({
+            "parallelism": 1,
+            "completions": 1,
+            "backoffLimit": 6,
+            "completionMode": "NonIndexed",
+            "suspend": false,
+        }),
+        ("batch", "cronjobs") => json!({
+            "concurrencyPolicy": "Allow",
+            "suspend": false,
+            "successfulJobsHistoryLimit": 3,
+            "failedJobsHistoryLimit": 1,
+        }),
+        _ => return,
+    };
+    fill(&mut object["spec"], &fields);
+    let strategy = &object["spec"]["strategy"]["type"];
+    if strategy == "Recreate"
+        && let Some(strategy) = object["spec"]["strategy"].as_object_mut()
+    {
+        strategy.shift_remove("rollingUpdate");
+    }
+    if object["spec"]["template"]["spec"].is_object() {
+        pod(&mut object["spec"]["template"]["spec"]);
+    }
+}
+
+/// Adds the fields that are absent, level by level.
+fn fill(target: &mut Value, fields: &Value) {
+    if target.is_null() {
+        *target = Value::Object(Map::new());
+    }
+    let (Some(target), Some(fields)) = (target.as_object_mut(), fields.as_object()) else { return };
+    for (key, value) in fields {
+        match target.get_mut(key) {
+            None | Some(Value::Null) => {
+                target.insert(key.clone(), value.clone());
+            }
+            Some(present) if value.is_object() => fill(present, value),
+            Some(_) => {}
+        }
+    }
+}
+
+fn pod(spec: &mut Value) {
+    if !spec.is_object() {
+        return;
+    }
+    let fields = json!({
+        "restartPolicy": "Always",
+        "terminationGracePeriodSeconds": 30,
+        "dnsPolicy": "ClusterFirst",
+        "securityContext": {},
+        "schedulerName": "default-scheduler",
+    });
+    fill(spec, &fields);
+    for key in ["containers", "initContainers"] {
+        for container in members(spec, key) {
+            let policy = match container["image"].as_str().map(tag) {
+                Some("latest" | "") => "Always",
+                _ => "IfNotPresent",
+            };
+            let fields = json!({
+                "resources": {},
+                "terminationMessagePath": "/dev/termination-log",
+                "terminationMessagePolicy": "File",
+                "imagePullPolicy": policy,
+            });
+            fill(container, &fields);
+            for port in members(container, "ports") {
+                fill(port, &json!({"protocol": "TCP"}));
+            }
+        }
+    }
+}
+
+/// The members of a list, if it is there; indexing would make it.
+fn members<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
+    object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+/// The tag of an image; empty if it has none.
+fn tag(image: &str) -> &str {
+    let name = image.rsplit('/').next().unwrap_or(image);
+    name.split_once(':').map_or("", |(_, tag)| tag)
+}
+
+fn quality_of_service(spec: &Value) -> &'static str {
+    let containers = spec["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let complete = |list: &Value| ["cpu", "memory"].iter().all(|key| !list[*key].is_null());
+    let any = |c: &Value| {
+        ["requests", "limits"]
+            .iter()
+            .any(|key| c["resources"][*key].as_object().is_some_and(|l| !l.is_empty()))
+    };
+    let guaranteed = |c: &Value| {
+        let (limits, requests) = (&c["resources"]["limits"], &c["resources"]["requests"]);
+        complete(limits) && (requests.is_null() || requests == limits)
+    };
+    if !containers.is_empty() && containers.iter().all(guaranteed) {
+        "Guaranteed"
+    } else if containers.iter().any(any) {
+        "Burstable"
+    } else {
+        "BestEffort"
+    }
+}
+
+fn service_ports(spec: &mut Value) {
+    for port in members(spec, "ports") {
+        let target = port["port"].clone();
+        fill(port, &json!({"protocol": "TCP", "targetPort": target}));
+    }
+}
+
+fn cluster_ip(service: &mut Value, random: &mut fastrand::Rng) {
+    let spec = &mut service["spec"];
+    if spec["type"] == "ExternalName" {
+        return;
+    }
+    if spec["clusterIP"].as_str().is_none_or(str::is_empty) {
+        // 10.96.0.0/16, away from the low addresses that clusters give to their own services.
+        let address = format!("10.96.{}.{}", random.u8(1..255), random.u8(1..255));
+        spec["clusterIP"] = address.into();
+    }
+    let address = spec["clusterIP"].clone();
+    fill(
+        spec,
+        &json!({"clusterIPs": [address], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"}),
+    );
+    service["status"] = json!({"loadBalancer": {}});
+}
+
+/// `stringData` is written into `data` and never shown.
+fn secret(object: &mut Value) {
+    use base64::Engine as _;
+    let Some(fields) = object.as_object_mut() else { return };
+    if let Some(Value::Object(plain)) = fields.shift_remove("stringData") {
+        let data = fields.entry("data").or_insert_with(|| json!({}));
+        for (key, value) in plain {
+            let text = value.as_str().unwrap_or_default();
+            data[key] = base64::engine::general_purpose::STANDARD.encode(text).into();
+        }
+    }
+    fields.entry("type").or_insert_with(|| "Opaque".into());
+}

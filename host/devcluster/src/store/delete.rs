@@ -1,0 +1,254 @@
+//! Deleting objects: at once, or marked while finalizers hold them; namespaces with all they contain.
+
+use std::sync::Arc;
+
+use informant_apimachinery::Status;
+use informant_apiserver::{ApiObject, Change, ListAt, ListQuery, ResourceInfo, Selection};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::metadata::{self, metadata_mut};
+use super::{GroupResource, Store, Target, WriteOptions, namespaces};
+
+/// What a client may say with a deletion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// Only the object with this UID.
+    pub uid: Option<String>,
+    /// Only in this state.
+    pub resource_version: Option<String>,
+}
+
+/// What came of a deletion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deleted {
+    /// The object is gone; this was its last state.
+    Gone(Arc<ApiObject>),
+    /// Finalizers hold it; it carries a `deletionTimestamp` now.
+    Waiting(Arc<ApiObject>),
+}
+
+impl Deleted {
+    /// The last state, or the marked one.
+    pub fn object(&self) -> &Arc<ApiObject> {
+        match self {
+            Self::Gone(object) | Self::Waiting(object) => object,
+        }
+    }
+}
+
+impl Store {
+    /// Deletes an object.
+    pub fn delete(
+        &mut self,
+        target: &Target<'_>,
+        delete: &DeleteOptions,
+        options: WriteOptions,
+    ) -> Result<Deleted, Status> {
+        let old = self.present(target)?;
+        let before = old.to_value();
+        check_preconditions(target, &old, &before, delete)?;
+        if options.dry_run {
+            return Ok(Deleted::Gone(old));
+        }
+        Ok(self.delete_present(target.resource, &old, options))
+    }
+
+    /// Deletes all selected objects; the answer is their last states.
+    pub fn delete_collection(
+        &mut self,
+        resource: &Arc<ResourceInfo>,
+        selection: Selection,
+        options: WriteOptions,
+    ) -> Result<Vec<Arc<ApiObject>>, Status> {
+        let query = ListQuery {
+            resource: Arc::clone(resource),
+            selection,
+            limit: 0,
+            at: ListAt::MostRecent,
+            start_after: None,
+        };
+        let objects = self.list(&query)?.items;
+        if !options.dry_run {
+            for object in &objects {
+                self.delete_present(resource, object, options);
+            }
+        }
+        Ok(objects)
+    }
+
+    fn delete_present(
+        &mut self,
+        resource: &Arc<ResourceInfo>,
+        old: &Arc<ApiObject>,
+        options: WriteOptions,
+    ) -> Deleted {
+        let key = GroupResource::of(&resource.gvr);
+        let before = old.to_value();
+        if key == namespaces() {
+            return self.delete_namespace(resource, old, before, options);
+        }
+        let crd = self.is_definition(&key).then(|| old.name().to_owned());
+        if metadata::has_finalizers(&before) {
+            return Deleted::Waiting(self.mark(resource, old, before, options));
+        }
+        if let Some(definition) = crd {
+            self.drop_custom_resource(&definition, options);
+        }
+        Deleted::Gone(self.finish_deletion(resource, old, before, options))
+    }
+
+    /// Gives the object a `deletionTimestamp`, once.
+    fn mark(
+        &mut self,
+        resource: &Arc<ResourceInfo>,
+        old: &Arc<ApiObject>,
+        mut object: Value,
+        options: WriteOptions,
+    ) -> Arc<ApiObject> {
+        if metadata::is_deleting(&object) {
+            return Arc::clone(old);
+        }
+        let fields = metadata_mut(&mut object);
+        fields.insert("deletionTimestamp".to_owned(), metadata::time_text(options.now).into());
+        fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+        self.modify(resource, old, object)
+    }
+
+    /// Removes an object; `object` is its last state, which may have been changed by the same request.
+    pub(super) fn finish_deletion(
+        &mut self,
+        resource: &Arc<ResourceInfo>,
+        old: &Arc<ApiObject>,
+        object: Value,
+        options: WriteOptions,
+    ) -> Arc<ApiObject> {
+        let last = Arc::new(self.next_version(resource, object));
+        if options.dry_run {
+            return last;
+        }
+        let key = GroupResource::of(&resource.gvr);
+        let change = Change::Deleted { old: Arc::clone(old), last: Arc::clone(&last) };
+        self.commit(&key, change);
+        if self.is_definition(&key) {
+            self.rebuild_catalogue();
+        }
+        self.finish_namespace(old.namespace(), options);
+        last
+    }
+
+    /// A namespace is `Terminating` until the last of its objects is gone. The namespace controller of a
+    /// real cluster does this; a namespace that never goes is of no use to anybody.
+    fn delete_namespace(
+        &mut self,
+        resource: &Arc<ResourceInfo>,
+        old: &Arc<ApiObject>,
+        mut object: Value,
+        options: WriteOptions,
+    ) -> Deleted {
+        let name = old.name().to_owned();
+        if metadata::is_deleting(&object) {
+            return Deleted::Waiting(Arc::clone(old));
+        }
+        let fields = metadata_mut(&mut object);
+        fields.insert("deletionTimestamp".to_owned(), metadata::time_text(options.now).into());
+        object["status"] = json!({"phase": "Terminating"});
+        let marked = self.modify(resource, old, object);
+        for (resource, contained) in self.contents(&name) {
+            self.delete_present(&resource, &contained, options);
+        }
+        self.finish_namespace(&name, options);
+        Deleted::Waiting(marked)
+    }
+
+    /// Removes a terminating namespace that nothing is left in and no finalizer but the system's holds.
+    pub(super) fn finish_namespace(&mut self, name: &str, options: WriteOptions) {
+        let key = namespaces();
+        let Some(namespace) = self.find(&key, "", name).cloned() else { return };
+        if namespace.field("status.phase") != Some("Terminating") {
+            return;
+        }
+        let mut object = namespace.to_value();
+        if metadata::has_finalizers(&object) || !self.contents(name).is_empty() {
+            return;
+        }
+        object["spec"] = json!({});
+        let Some(resource) = self.catalogue.find(&namespaces_gvr()).cloned() else { return };
+        self.finish_deletion(&resource, &namespace, object, options);
+    }
+
+    /// All objects in a namespace, with one resource to write each through, in a fixed order.
+    fn contents(&self, namespace: &str) -> Vec<(Arc<ResourceInfo>, Arc<ApiObject>)> {
+        let mut seen = Vec::new();
+        let mut contents = Vec::new();
+        for resource in self.catalogue.resources().iter().filter(|r| r.namespaced) {
+            let key = GroupResource::of(&resource.gvr);
+            let Some(table) = self.tables.get(&key).filter(|_| !seen.contains(&key)) else {
+                continue;
+            };
+            let start = (namespace.to_owned(), String::new());
+            let inside = table.objects.range(start..).take_while(|(key, _)| key.0 == namespace);
+            contents.extend(inside.map(|(_, object)| (Arc::clone(resource), Arc::clone(object))));
+            seen.push(key);
+        }
+        contents
+    }
+
+    /// Commits a state that the server itself made.
+    pub(super) fn modify(
+        &mut self,
+        resource: &Arc<ResourceInfo>,
+        old: &Arc<ApiObject>,
+        object: Value,
+    ) -> Arc<ApiObject> {
+        let new = Arc::new(self.next_version(resource, object));
+        let change = Change::Modified { old: Arc::clone(old), new: Arc::clone(&new) };
+        self.commit(&GroupResource::of(&resource.gvr), change);
+        new
+    }
+
+    /// What follows from a write that was committed.
+    pub(super) fn after_write(
+        &mut self,
+        resource: &Arc<ResourceInfo>,
+        new: &Arc<ApiObject>,
+        now: Timestamp,
+    ) {
+        if self.is_definition(&GroupResource::of(&resource.gvr)) {
+            self.establish(resource, new, now);
+        }
+    }
+}
+
+fn namespaces_gvr() -> informant_apimachinery::GroupVersionResource {
+    informant_apimachinery::GroupVersionResource::new("", "v1", "namespaces")
+}
+
+fn check_preconditions(
+    target: &Target<'_>,
+    old: &ApiObject,
+    before: &Value,
+    delete: &DeleteOptions,
+) -> Result<(), Status> {
+    let gvr = &target.resource.gvr;
+    let present = before["metadata"]["uid"].as_str().unwrap_or_default();
+    if let Some(uid) = &delete.uid
+        && uid != present
+    {
+        let why = format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {present}"
+        );
+        return Err(Status::conflict(gvr, target.name, &why));
+    }
+    let version = old.resource_version().to_string();
+    if let Some(wanted) = &delete.resource_version
+        && *wanted != version
+    {
+        let why = format!(
+            "Precondition failed: ResourceVersion in precondition: {wanted}, \
+             ResourceVersion in object meta: {version}"
+        );
+        return Err(Status::conflict(gvr, target.name, &why));
+    }
+    Ok(())
+}

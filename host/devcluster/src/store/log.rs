@@ -1,0 +1,147 @@
+//! The recent changes of one resource: what a watch from an older resourceVersion is answered from.
+
+use std::collections::VecDeque;
+
+use informant_apiserver::Change;
+
+/// How much of a resource's past is kept. A real server keeps etcd's last five minutes; a watcher further
+/// behind than this is told 410, which is also how a watcher that reads too slowly is cut off.
+pub const CHANGES_MAX: usize = 50_000;
+
+/// The bytes of JSON that the log of one resource may keep alive. 50,000 changes of the pods of 5 KB that
+/// are usual would be 250 MB.
+pub const BYTES_MAX: usize = 96 * 1024 * 1024;
+
+/// Changes in order. Those at or below `floor` are forgotten.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// Their resourceVersions rise strictly.
+    changes: VecDeque<Change>,
+    /// The sum of [`cost`] over `changes`.
+    bytes: usize,
+    floor: u64,
+}
+
+/// Changes after this point are no longer all known.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Forgotten {
+    /// The oldest point that would have been answered.
+    pub oldest: u64,
+}
+
+impl Log {
+    /// An empty log whose past is unknown up to `floor`.
+    pub fn starting_at(floor: u64) -> Self {
+        Self { floor, ..Self::default() }
+    }
+
+    /// Appends, and forgets the oldest where a bound is passed.
+    pub fn push(&mut self, change: Change) {
+        debug_assert!(
+            self.last().is_none_or(|last| last < change.resource_version()),
+            "changes are logged in the order of their resourceVersions"
+        );
+        self.bytes += cost(&change);
+        self.changes.push_back(change);
+        while self.changes.len() > CHANGES_MAX || self.bytes > BYTES_MAX {
+            let Some(oldest) = self.changes.pop_front() else { break };
+            self.bytes -= cost(&oldest);
+            self.floor = oldest.resource_version();
+        }
+    }
+
+    /// The changes after a resourceVersion, in order.
+    pub fn after(
+        &self,
+        version: u64,
+    ) -> Result<impl DoubleEndedIterator<Item = &Change>, Forgotten> {
+        if version < self.floor {
+            return Err(Forgotten { oldest: self.floor });
+        }
+        let start = self.changes.partition_point(|change| change.resource_version() <= version);
+        Ok(self.changes.range(start..))
+    }
+
+    /// The resourceVersion of the newest change.
+    pub fn last(&self) -> Option<u64> {
+        self.changes.back().map(Change::resource_version)
+    }
+
+    /// Forgets every change up to and including a resourceVersion.
+    pub fn forget(&mut self, up_to: u64) {
+        while self.changes.front().is_some_and(|change| change.resource_version() <= up_to) {
+            let Some(oldest) = self.changes.pop_front() else { break };
+            self.bytes -= cost(&oldest);
+        }
+        self.floor = self.floor.max(up_to);
+    }
+}
+
+/// What a change keeps alive by itself: the state it brought. The one before was brought by another.
+fn cost(change: &Change) -> usize {
+    match change {
+        Change::Added(object) | Change::Deleted { last: object, .. } => object.json().len(),
+        Change::Modified { new, .. } => new.json().len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use informant_apiserver::ApiObject;
+    use serde_json::json;
+
+    use super::*;
+
+    fn added(version: u64) -> Change {
+        let value = json!({"metadata": {"name": "a", "resourceVersion": version.to_string()}});
+        Change::Added(Arc::new(ApiObject::from_value(&value, &[])))
+    }
+
+    #[track_caller]
+    fn check(log: &Log, after: u64, expect: Result<&[u64], u64>) {
+        let seen = match log.after(after) {
+            Ok(changes) => Ok(changes.map(Change::resource_version).collect::<Vec<_>>()),
+            Err(forgotten) => Err(forgotten.oldest),
+        };
+        assert_eq!(seen.as_deref().map_err(|oldest| *oldest), expect);
+    }
+
+    #[test]
+    fn changes_are_given_out_after_a_version() {
+        let mut log = Log::default();
+        for version in [2, 5, 9] {
+            log.push(added(version));
+        }
+        check(&log, 0, Ok(&[2, 5, 9]));
+        check(&log, 2, Ok(&[5, 9]));
+        check(&log, 7, Ok(&[9]));
+        check(&log, 9, Ok(&[]));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_refused_and_not_skipped() {
+        let mut log = Log::starting_at(1);
+        for version in [2, 5, 9] {
+            log.push(added(version));
+        }
+        check(&log, 0, Err(1));
+        log.forget(5);
+        check(&log, 4, Err(5));
+        check(&log, 5, Ok(&[9]));
+        log.forget(20);
+        check(&log, 19, Err(20));
+        check(&log, 20, Ok(&[]));
+    }
+
+    #[test]
+    fn the_bound_forgets_the_oldest() {
+        let mut log = Log::default();
+        for version in 1..=(CHANGES_MAX as u64 + 2) {
+            log.push(added(version));
+        }
+        check(&log, 1, Err(2));
+        assert_eq!(log.after(2).ok().map(Iterator::count), Some(CHANGES_MAX));
+    }
+}
