@@ -115,7 +115,7 @@ mod tests {
             "cannot parse integer from empty string",
             Retry::Never,
         );
-        check((|| Err("busy").retry_after(minute))(), "busy", Retry::After(minute));
-        check((|| Err(Failure::new("busy")).never_retry())(), "busy", Retry::Never);
+        check(Err("busy").retry_after(minute), "busy", Retry::After(minute));
+        check(Err(Failure::new("busy")).never_retry(), "busy", Retry::Never);
     }
 }

@@ -26,11 +26,20 @@ pub fn write(level: Level, message: Arguments<'_>) {
     }
 }
 
-/// Makes panics readable: the text goes to the log before the instance traps.
+/// Makes panics readable: the text goes to the log, as one line, before the instance traps.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn report_panics() {
-    static HOOK: std::sync::Once = std::sync::Once::new();
-    HOOK.call_once(|| std::panic::set_hook(Box::new(|info| log(Level::Error, info, &[]))));
+    use std::sync::Once;
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            let text = info.payload_as_str().unwrap_or("no text");
+            match info.location() {
+                Some(at) => log(Level::Error, format_args!("panicked at {at}: {text}"), &[]),
+                None => log(Level::Error, format_args!("panicked: {text}"), &[]),
+            }
+        }));
+    });
 }
 
 /// Natively the test harness reports panics already.
