@@ -3,6 +3,7 @@
 #
 #   make e2e-tools   builds kube-apiserver and etcd into target/e2e (about 4 minutes the first time)
 #   make e2e         builds them and runs the suite against them
+#   make behaviour   runs the same suite against the embedded cluster
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
 #   make image       the container image; without a container engine its root is laid out in
 #                    target/image-root and started there
@@ -14,7 +15,7 @@ E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools e2e-run deny image
+.PHONY: e2e e2e-tools e2e-run e2e-host behaviour deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -39,8 +40,15 @@ target/e2e/kube-apiserver: $(addprefix host/e2e/apiserver/,go.mod go.sum main.go
 	cd host/e2e/apiserver && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(E2E_LDFLAGS)' -o $(CURDIR)/$@.partial .
 	@mv $@.partial $@
 
-e2e-run:
-	INFORMANT_E2E=real cargo test -p informant-e2e
+# What the facts about the host are driven with.
+e2e-host: plugins test-guests
+	cargo build -p informant
+
+behaviour: e2e-host
+	cargo test -p informant-e2e
+
+e2e-run: e2e-host
+	INFORMANT_E2E=real cargo test -p informant-e2e --test it
 
 # Installing cargo-deny compiles for minutes, which is not asked of anybody who only builds.
 deny:

@@ -72,7 +72,7 @@ impl TestCluster {
     /// Starts the cluster that the environment chooses and waits until it answers.
     pub async fn start() -> anyhow::Result<Self> {
         match Kind::from_env()? {
-            Kind::Embedded => Ok(Self::Embedded(EmbeddedCluster::start()?)),
+            Kind::Embedded => Ok(Self::Embedded(EmbeddedCluster::start().await?)),
             Kind::Real => Ok(Self::Real(Box::new(RealCluster::start().await?))),
         }
     }
@@ -104,7 +104,10 @@ impl TestCluster {
     /// compaction. Watches that are open end, on both.
     pub async fn forget_history(&mut self) -> anyhow::Result<()> {
         match self {
-            Self::Embedded(cluster) => cluster.forget_history(),
+            Self::Embedded(cluster) => {
+                cluster.forget_history();
+                Ok(())
+            }
             Self::Real(cluster) => {
                 cluster.compact_etcd().await?;
                 cluster.kill_apiserver();
@@ -114,9 +117,9 @@ impl TestCluster {
     }
 
     /// The server dies without a word; its port refuses connections from now on.
-    pub fn kill(&mut self) -> anyhow::Result<()> {
+    pub async fn kill(&mut self) -> anyhow::Result<()> {
         match self {
-            Self::Embedded(cluster) => cluster.stop_serving(),
+            Self::Embedded(cluster) => cluster.stop_serving().await,
             Self::Real(cluster) => {
                 cluster.kill_apiserver();
                 Ok(())
@@ -127,7 +130,7 @@ impl TestCluster {
     /// After [`TestCluster::kill`]: serves again, at the same address, with the same objects.
     pub async fn restart(&mut self) -> anyhow::Result<()> {
         match self {
-            Self::Embedded(cluster) => cluster.serve_again(),
+            Self::Embedded(cluster) => cluster.serve_again().await,
             Self::Real(cluster) => cluster.start_apiserver().await,
         }
     }

@@ -26,9 +26,6 @@ pub struct Bench {
 /// The cluster is never dropped (statics are not): its processes end with this one, see
 /// `informant_e2e::child`.
 pub fn fact(run: impl AsyncFnOnce(&Bench)) {
-    if skips_everything() {
-        return;
-    }
     runtime().block_on(async {
         let (kubeconfigs, kind) = shared_cluster();
         let [admin, reader] = kubeconfigs;
@@ -45,9 +42,6 @@ pub fn fact(run: impl AsyncFnOnce(&Bench)) {
 
 /// Runs a fact that breaks its cluster (restarts it, drops its history) against one of its own.
 pub fn fact_with_own_cluster(run: impl AsyncFnOnce(&mut TestCluster, &str)) {
-    if skips_everything() {
-        return;
-    }
     runtime().block_on(async {
         let mut cluster = TestCluster::start().await.expect("a cluster of its own");
         let api = cluster.api(User::Admin).await.expect("a client for the administrator");
@@ -55,15 +49,6 @@ pub fn fact_with_own_cluster(run: impl AsyncFnOnce(&mut TestCluster, &str)) {
         create_namespace(&api, &namespace).await;
         run(&mut cluster, &namespace).await;
     });
-}
-
-/// Until the embedded cluster serves.
-fn skips_everything() -> bool {
-    let embedded = Kind::from_env().expect("a known kind of cluster") == Kind::Embedded;
-    if embedded {
-        skip::say("a fact", "the embedded cluster does not serve yet, set INFORMANT_E2E=real");
-    }
-    embedded
 }
 
 fn runtime() -> Runtime {

@@ -71,7 +71,7 @@ fn restarted_server_has_its_objects_and_its_address() {
         let mut events = api.watch(&path).await.expect("a watch");
         assert_eq!(events.event().await.name(), "a");
 
-        cluster.kill().unwrap();
+        cluster.kill().await.unwrap();
         assert_eq!(events.next().await, None, "the open watch ends");
         let get = api.send(http::Method::GET, &collection, &[], Vec::new());
         assert!(get.await.is_err(), "nobody answers at the address");

@@ -34,7 +34,7 @@ fn pods_are_told_once_across_kills_and_restarts_of_the_server() {
 
         bench.create_pods(early).await;
         bench.label_pods(&early[..PODS / 4]).await;
-        bench.cluster.kill().unwrap();
+        bench.cluster.kill().await.unwrap();
         bench.cluster.restart().await.unwrap();
         // The host has not found out yet: what follows happens behind its back at first.
         bench.label_pods(&early[PODS / 4..]).await;
@@ -43,7 +43,7 @@ fn pods_are_told_once_across_kills_and_restarts_of_the_server() {
         await_told(&host, &bench.namespace, "added", PODS).await;
 
         bench.delete_pods(early).await;
-        bench.cluster.kill().unwrap();
+        bench.cluster.kill().await.unwrap();
         bench.cluster.restart().await.unwrap();
         bench.delete_pods(late).await;
         await_told(&host, &bench.namespace, "deleted", PODS).await;

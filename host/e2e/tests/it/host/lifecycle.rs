@@ -51,7 +51,7 @@ fn host_waits_for_a_cluster_that_is_down() {
     host_fact(async |bench| {
         bench.drop_plugin("event-printer", "event-printer");
         bench.create_pods(&pod_names(0..1)).await;
-        bench.cluster.kill().unwrap();
+        bench.cluster.kill().await.unwrap();
         let host = bench.start_unready(User::Admin, &[]).await;
         assert_eq!(host.get("/livez").unwrap().status, 200, "alive without a cluster");
         assert_ne!(host.get("/readyz").unwrap().status, 200, "but not ready");
