@@ -9,6 +9,7 @@ mod cluster;
 mod faults;
 mod kubeconfig;
 pub mod patch;
+mod protobuf;
 mod reviews;
 mod server;
 pub mod store;

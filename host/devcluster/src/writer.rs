@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::Cluster;
 use crate::patch::Patch;
+use crate::protobuf;
 use crate::reviews;
 use crate::store::{DeleteOptions, Deleted, Target, WriteOptions};
 
@@ -106,8 +107,13 @@ fn check_scope(resource: &ResourceInfo, path: &ResourcePath) -> Result<(), Statu
 
 impl Write<'_> {
     fn json(&self) -> Result<Value, Status> {
+        if self.content_type.starts_with(protobuf::MEDIA_TYPE) {
+            return protobuf::decode(&self.body)
+                .map_err(|error| Status::bad_request(error.to_string()));
+        }
         if !self.content_type.starts_with("application/json") {
-            return Err(Status::unsupported_media_type("application/json"));
+            let accepted = format!("application/json, {}", protobuf::MEDIA_TYPE);
+            return Err(Status::unsupported_media_type(&accepted));
         }
         serde_json::from_slice(&self.body).map_err(|error| {
             Status::bad_request(format!("the body of the request is not valid JSON: {error}"))
