@@ -17,9 +17,9 @@
 
   ;; 0..255 is not used, so that no pointer is null.
   ;; 256: result<json, string>, ok with the descriptor at 512.
-  (data (i32.const 256) "\00\00\00\00\00\02\00\00\4a\00\00\00")
+  (data (i32.const 256) "\00\00\00\00\00\02\00\00\4d\00\00\00")
   ;; 320: every other result, ok: the first byte is 0, as memory is from the start.
-  (data (i32.const 512) "{\"version\":\"0.1.0\",\"subscriptions\":[{\"name\":\"pods\",\"resource\":\"v1/pods\"}]}")
+  (data (i32.const 512) "{\"version\":\"0.1.0\",\"subscriptions\":[{\"name\":\"v1/pods\",\"resource\":\"v1/pods\"}]}")
   (global $greeting i32 (i32.const 768))
   (global $greeting_len i32 (i32.const 16))
   (data (i32.const 768) "hello from WAT: ")

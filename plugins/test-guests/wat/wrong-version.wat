@@ -4,8 +4,8 @@
 (module
   (memory (export "memory") 1)
   ;; 256: the answer of describe; 320: any other, ok
-  (data (i32.const 256) "\00\00\00\00\00\02\00\00\4a\00\00\00")
-  (data (i32.const 512) "{\"version\":\"0.1.0\",\"subscriptions\":[{\"name\":\"pods\",\"resource\":\"v1/pods\"}]}")
+  (data (i32.const 256) "\00\00\00\00\00\02\00\00\4d\00\00\00")
+  (data (i32.const 512) "{\"version\":\"0.1.0\",\"subscriptions\":[{\"name\":\"v1/pods\",\"resource\":\"v1/pods\"}]}")
   (global $heap (mut i32) (i32.const 1024))
   (func (export "cabi_realloc") (param i32 i32) (param $align i32) (param $size i32) (result i32)
     (local $block i32)
