@@ -13,6 +13,7 @@ mod protobuf;
 mod reviews;
 mod server;
 pub mod store;
+pub mod traffic;
 mod writer;
 
 pub use cluster::Cluster;

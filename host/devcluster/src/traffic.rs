@@ -1,0 +1,131 @@
+//! A believable small cluster that lives: minimal controllers, so that deployments get pods, and things that
+//! happen in the background.
+
+mod apps;
+mod background;
+mod binding;
+mod conditions;
+mod deployment;
+mod edit;
+mod events;
+mod fleet;
+mod kubelet;
+mod managed_fields;
+mod node;
+mod operation;
+mod owner;
+mod replica_set;
+mod scheduler;
+mod simulation;
+mod time;
+mod world;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::Cluster;
+use binding::Binding;
+use operation::Operation;
+use simulation::Simulation;
+
+/// How often the cluster is looked at. Containers start within fractions of a second; nothing needs more.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Requests carried out under one lock of the store, so that clients get a word in between.
+const REQUESTS_AT_ONCE: usize = 32;
+
+/// What kind of traffic there is to be.
+#[derive(Clone, Debug)]
+pub struct TrafficOptions {
+    /// Equal seeds make the same things happen, as far as nobody else writes.
+    pub seed: u64,
+    /// How many changes of pods, ReplicaSets, Deployments and ConfigMaps a second the background aims at, those
+    /// included that the controllers and other clients make. From 0 to [`TrafficOptions::RATE_MAX`].
+    pub events_per_second: f64,
+    /// Whether Deployments and ReplicaSets get pods, pods get nodes, and nodes live. Nodes are made if this is set.
+    pub controllers: bool,
+    /// Whether applications are installed and things happen to them. Needs the controllers to make sense.
+    pub background: bool,
+    /// Whether controllers write Kubernetes Events about what they do.
+    pub kubernetes_events: bool,
+}
+
+impl TrafficOptions {
+    /// The highest rate that is taken; higher ones are lowered to it.
+    pub const RATE_MAX: f64 = 1_000.0;
+}
+
+impl Default for TrafficOptions {
+    /// Controllers alone: a cluster in which nothing happens but what its users do.
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            events_per_second: 5.0,
+            controllers: true,
+            background: false,
+            kubernetes_events: true,
+        }
+    }
+}
+
+/// Running traffic. Dropping it stops it soon; [`Self::shutdown`] also waits for that.
+pub struct Traffic {
+    stop: CancellationToken,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Traffic {
+    /// Starts traffic in a cluster of this process. What the options ask for is made if it is not there.
+    pub fn start(cluster: Cluster, options: TrafficOptions) -> Self {
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(run(cluster, options, stop.clone()));
+        Self { stop, task: Some(task) }
+    }
+
+    /// Stops; the cluster stays as it is then.
+    pub async fn shutdown(mut self) {
+        self.stop.cancel();
+        if let Some(task) = self.task.take() {
+            // A join error means that the task was aborted or panicked: it is over either way.
+            let _ = task.await;
+        }
+    }
+}
+
+impl Drop for Traffic {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn run(cluster: Cluster, options: TrafficOptions, stop: CancellationToken) {
+    let mut simulation = Simulation::new(options);
+    let mut binding = Binding::default();
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let operations = simulation.install(Timestamp::now());
+    carry_out(&cluster, &mut simulation, &operations).await;
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = tick.tick() => {}
+        }
+        let now = Timestamp::now();
+        cluster.read(|store| binding.pump(store, &mut simulation, now));
+        let operations = simulation.step(now);
+        carry_out(&cluster, &mut simulation, &operations).await;
+    }
+}
+
+async fn carry_out(cluster: &Cluster, simulation: &mut Simulation, operations: &[Operation]) {
+    for some in operations.chunks(REQUESTS_AT_ONCE) {
+        cluster.write(|store| Binding::apply(store, simulation, some, Timestamp::now()));
+        tokio::task::yield_now().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Kubernetes Events: what controllers and kubelets tell people of what they do.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::operation::{Operation, Outcome};
+use super::time;
+use super::world::{Key, Kind, uid};
+
+/// How long they are kept. The real server keeps them for an hour; here ten minutes bound how many there are.
+const KEPT_MS: i64 = 10 * 60 * 1000;
+
+/// An event about an object, `Normal` unless its reason is one of trouble.
+pub(crate) fn about(
+    key: &Key,
+    object: &Value,
+    component: &str,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> Operation {
+    let warning = matches!(
+        reason,
+        "BackOff" | "Evicted" | "FailedScheduling" | "OOMKilling" | "NodeNotReady" | "Failed"
+    );
+    // client-go names events after their object and the time in nanoseconds (tools/events/event_recorder.go).
+    let name = format!("{}.{:x}", key.name, now.as_nanosecond() ^ nonce(reason));
+    let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
+    let host = object["spec"]["nodeName"].as_str().filter(|_| component == "kubelet");
+    let mut source = json!({"component": component});
+    if let Some(host) = host {
+        source["host"] = host.into();
+    }
+    let mut involved = json!({
+        "kind": key.kind.name(),
+        "namespace": key.namespace,
+        "name": key.name,
+        "uid": uid(object),
+        "apiVersion": key.kind.resource().api_version(),
+        "resourceVersion": object["metadata"]["resourceVersion"],
+    });
+    if component == "kubelet" && key.kind == Kind::Pod {
+        let container = object["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
+        involved["fieldPath"] = format!("spec.containers{{{container}}}").into();
+    }
+    let event = json!({
+        "metadata": {"name": name, "namespace": namespace},
+        "involvedObject": involved,
+        "reason": reason,
+        "message": message,
+        "source": source,
+        "firstTimestamp": time::seconds(now),
+        "lastTimestamp": time::seconds(now),
+        "count": 1,
+        "type": if warning { "Warning" } else { "Normal" },
+        "eventTime": null,
+        "reportingComponent": component,
+        "reportingInstance": host.unwrap_or_default(),
+    });
+    Operation::Create { kind: Kind::Event, namespace: namespace.to_owned(), object: event }
+}
+
+/// Keeps events apart that are made at the same instant about the same object.
+fn nonce(reason: &str) -> i128 {
+    i128::from(super::edit::fnv1a(reason.as_bytes()) & 0xffff)
+}
+
+/// Deletes events that have become old, whoever made them.
+pub(crate) fn reconcile(key: &Key, event: &Value, now: Timestamp) -> Outcome {
+    let Some(created) = time::parse(&event["metadata"]["creationTimestamp"]) else {
+        return Outcome::done();
+    };
+    let end = time::later(created, KEPT_MS);
+    if now < end {
+        return Outcome::at(end);
+    }
+    Outcome::act(vec![Operation::Delete { key: key.clone(), uid: uid(event).to_owned() }])
+}

@@ -1,0 +1,102 @@
+//! The machines of the embedded cluster, as their kubelets describe them.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::operation::Operation;
+use super::time;
+use super::world::Kind;
+
+/// Name, zone, instance type, processors, memory.
+const NODES: [(&str, &str, &str, u32, &str); 4] = [
+    ("control-plane-1", "eu-west-1a", "m7.large", 2, "8127044Ki"),
+    ("worker-1", "eu-west-1a", "m7.2xlarge", 8, "32657816Ki"),
+    ("worker-2", "eu-west-1b", "m7.2xlarge", 8, "32657816Ki"),
+    ("worker-3", "eu-west-1c", "m7.2xlarge", 8, "32657816Ki"),
+];
+
+/// Registers every node.
+pub(crate) fn register(now: Timestamp) -> Vec<Operation> {
+    let create = |object| Operation::Create { kind: Kind::Node, namespace: String::new(), object };
+    NODES.iter().enumerate().map(|(index, node)| create(describe(index, node, now))).collect()
+}
+
+/// The names of the nodes that can be lost without the control plane.
+pub(crate) fn workers() -> impl Iterator<Item = &'static str> {
+    NODES.iter().map(|(name, ..)| *name).filter(|name| name.starts_with("worker"))
+}
+
+fn describe(index: usize, node: &(&str, &str, &str, u32, &str), now: Timestamp) -> Value {
+    let (name, zone, machine, processors, memory) = node;
+    let number = index + 1;
+    let control_plane = name.starts_with("control-plane");
+    let mut labels = json!({
+        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": machine,
+        "topology.kubernetes.io/region": "eu-west-1",
+        "topology.kubernetes.io/zone": zone,
+    });
+    let mut spec = json!({
+        "podCIDR": format!("10.244.{number}.0/24"),
+        "podCIDRs": [format!("10.244.{number}.0/24")],
+        "providerID": format!("aws:///{zone}/i-0{number:016x}"),
+    });
+    if control_plane {
+        labels["node-role.kubernetes.io/control-plane"] = "".into();
+        spec["taints"] =
+            json!([{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]);
+    }
+    let at = time::seconds(now);
+    let ready = json!({
+        "type": "Ready", "status": "True", "reason": "KubeletReady",
+        "message": "kubelet is posting ready status",
+        "lastHeartbeatTime": at, "lastTransitionTime": at,
+    });
+    let resources = |share: u32| {
+        json!({
+            "cpu": format!("{}m", processors * share * 10),
+            "ephemeral-storage": "101430960Ki",
+            "hugepages-1Gi": "0",
+            "hugepages-2Mi": "0",
+            "memory": memory,
+            "pods": "110",
+        })
+    };
+    json!({
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "annotations": {
+                "node.alpha.kubernetes.io/ttl": "0",
+                "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+            },
+        },
+        "spec": spec,
+        "status": {
+            "capacity": resources(100),
+            "allocatable": resources(98),
+            "conditions": [ready],
+            "addresses": [
+                {"type": "InternalIP", "address": format!("10.0.{number}.10")},
+                {"type": "Hostname", "address": name},
+            ],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+            "nodeInfo": {
+                "machineID": format!("ec2{number:029x}"),
+                "systemUUID": format!("ec2{number:05x}-0000-4000-8000-{number:012x}"),
+                "bootID": format!("b007{number:04x}-0000-4000-8000-{number:012x}"),
+                "kernelVersion": "6.12.43",
+                "osImage": "Debian GNU/Linux 13 (trixie)",
+                "containerRuntimeVersion": "containerd://2.2.0",
+                "kubeletVersion": "v1.36.3",
+                "kubeProxyVersion": "",
+                "operatingSystem": "linux",
+                "architecture": "amd64",
+            },
+        },
+    })
+}

@@ -1,0 +1,28 @@
+//! Owner references, and what becomes of objects whose owner is gone.
+
+use serde_json::{Value, json};
+
+use super::operation::Operation;
+use super::world::{Key, Kind, World, controller, uid};
+
+/// A reference to the object's controller.
+pub(crate) fn reference(api_version: &str, kind: &str, owner: &Value) -> Value {
+    json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+/// Deletes an object whose controller is gone: what the garbage collector does in the background. Owners of
+/// kinds that are not watched here are taken to exist.
+pub(crate) fn collect(world: &World, key: &Key, object: &Value) -> Option<Operation> {
+    let owner = controller(object)?;
+    let watched = [Kind::Deployment, Kind::ReplicaSet, Kind::Node];
+    watched.iter().find(|kind| owner["kind"] == kind.name())?;
+    let gone = world.by_uid(owner["uid"].as_str()?).is_none();
+    gone.then(|| Operation::Delete { key: key.clone(), uid: uid(object).to_owned() })
+}
