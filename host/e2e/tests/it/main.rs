@@ -7,6 +7,7 @@
 mod bench;
 
 mod api;
+mod compare;
 mod examples;
 mod host;
 mod kubectl;
