@@ -2,8 +2,9 @@
 #
 #   make plugins       target/plugins/<name>.wasm
 #   make test-guests   target/test-guests/<sin>.wasm
+#   make c-plugins     target/plugins-c/<name>.wasm, with clang or Zig; says so where neither is there
 #
-# Nothing is needed but cargo. Every output is written beside its place and renamed, and left alone where
+# Nothing else is needed but cargo. Every output is written beside its place and renamed, and left alone where
 # it would not change: a running host that watches the directory reloads exactly what is new.
 
 WASM_TARGET     := wasm32-unknown-unknown
@@ -34,7 +35,14 @@ endef
 # $(call cargo_name,name): what cargo makes of a name in a file name.
 cargo_name = $(subst -,_,$(1))
 
-.PHONY: plugins test-guests wasm-target wat2plugin
+# C plugins: a file each, and what compiles C to wasm32.
+C_PLUGINS       := hello-c
+C_PLUGINS_OUT   := target/plugins-c
+C_SDK           := plugin-sdk/c/informant.c plugin-sdk/c/informant.h
+C_FLAGS         := -O2 -g0 -std=c11 -Wall -Wextra -Werror -nostdlib -Iplugin-sdk/c -Wl,--no-entry -Wl,-z,stack-size=65536
+PYTHON          ?= python3
+
+.PHONY: plugins test-guests c-plugins wasm-target wat2plugin
 
 plugins: wasm-target wat2plugin
 	@echo "building plugins: $(RUST_PLUGINS) $(WAT_PLUGINS)"
@@ -52,6 +60,23 @@ test-guests: wasm-target wat2plugin
 	@set -e; $(foreach g,$(WAT_GUESTS),$(call assemble,plugins/test-guests/wat/$(g).wat,$(TEST_GUESTS_OUT)/$(g).wasm);)
 	@set -e; $(foreach g,$(PLAIN_GUESTS),$(call put,plugins/test-guests/$(g).txt,$(TEST_GUESTS_OUT)/$(g).wasm);)
 	@echo "test guests are in $(TEST_GUESTS_OUT)"
+
+# A compiler counts if it can build and link anything: many a clang comes without the wasm backend or linker.
+c-plugins:
+	@mkdir -p $(C_PLUGINS_OUT)
+	@set -e; \
+	for cc in "$${WASM_CC:-clang --target=wasm32}" "$(PYTHON) -m ziglang cc -target wasm32-freestanding"; do \
+	  if echo 'int probe;' | $$cc $(C_FLAGS) -x c - -o $(C_PLUGINS_OUT)/.probe.wasm >/dev/null 2>&1; then \
+	    echo "building C plugins with $$cc: $(C_PLUGINS)"; \
+	    for p in $(C_PLUGINS); do \
+	      $$cc $(C_FLAGS) plugin-sdk/c/informant.c plugins/$$p/$$p.c -o $(C_PLUGINS_OUT)/.$$p.wasm.tmp; \
+	      mv -f $(C_PLUGINS_OUT)/.$$p.wasm.tmp $(C_PLUGINS_OUT)/$$p.wasm; \
+	      echo "  wrote $(C_PLUGINS_OUT)/$$p.wasm"; \
+	    done; \
+	    exit 0; \
+	  fi; \
+	done; \
+	echo "SKIPPED the C plugins: there is no clang for wasm32 with a linker, and no Zig; run: pip install ziglang==0.17.0"
 
 # The assembler of WebAssembly text: ours, so that nothing needs installing.
 wat2plugin:
