@@ -168,6 +168,8 @@ pub(crate) fn duration<S: Serializer>(value: &Duration, serializer: S) -> Result
 mod tests {
     use super::*;
     use crate::{Change, Delivery, EnqueueRule, KeyNamespace, Replay};
+    use serde_json::Value;
+    use std::collections::BTreeSet;
 
     #[track_caller]
     fn check(descriptor: &Descriptor, expected: serde_json::Value) {
@@ -186,8 +188,8 @@ mod tests {
         );
     }
 
-    #[test]
-    fn every_key_of_a_subscription_has_a_method() {
+    /// Everything that can be asked for.
+    fn everything() -> Descriptor {
         let subscription = Subscription::to("apps/v1/deployments")
             .named("web")
             .in_namespace("default")
@@ -202,43 +204,44 @@ mod tests {
             .filter("object.spec.replicas > 0")
             .resync_every(Duration::from_secs(600))
             .enqueue(EnqueueRule::itself())
+            .enqueue(EnqueueRule::itself().namespace(KeyNamespace::Object))
             .enqueue(EnqueueRule::owner("apps/v1/ReplicaSet").prefix("rs:"))
             .enqueue(EnqueueRule::pointer("/spec/x").namespace(KeyNamespace::None));
-        check(
-            &Descriptor::new("1").subscribe(subscription),
-            serde_json::json!({"version": "1", "subscriptions": [{
-                "name": "web",
-                "resource": "apps/v1/deployments",
-                "namespaces": ["default", "prod"],
-                "labelSelector": "app=web",
-                "fieldSelector": "metadata.name!=old",
-                "types": ["added", "deleted"],
-                "replay": "initial-and-reload",
-                "delivery": "metadata",
-                "withOld": true,
-                "onlyIfChanged": ["/spec/replicas"],
-                "filter": "object.spec.replicas > 0",
-                "resyncPeriod": "600s",
-                "enqueue": [
-                    "self",
-                    {"owner": "apps/v1/ReplicaSet", "prefix": "rs:"},
-                    {"pointer": "/spec/x", "namespace": "none"},
-                ],
-            }]}),
-        );
+        Descriptor::new("1")
+            .subscribe(subscription)
+            .index(Index::new("v1/pods", "node", "/spec/nodeName"))
+            .read(Read::of("v1/nodes"))
+            .read(Read::of("v1/configmaps").in_namespace("kube-system"))
+            .schedule(Schedule::new("tidy", Every::Cron("0 3 * * *".to_owned())))
+            .schedule(Schedule::new("beat", Every::Period(Duration::from_millis(1500))))
     }
 
     #[test]
-    fn indexes_reads_and_schedules_are_lists() {
+    fn the_builder_writes_what_the_contract_reads() {
         check(
-            &Descriptor::new("1")
-                .index(Index::new("v1/pods", "node", "/spec/nodeName"))
-                .read(Read::of("v1/nodes"))
-                .read(Read::of("v1/configmaps").in_namespace("kube-system"))
-                .schedule(Schedule::new("tidy", Every::Cron("0 3 * * *".to_owned())))
-                .schedule(Schedule::new("beat", Every::Period(Duration::from_millis(1500)))),
+            &everything(),
             serde_json::json!({
                 "version": "1",
+                "subscriptions": [{
+                    "name": "web",
+                    "resource": "apps/v1/deployments",
+                    "namespaces": ["default", "prod"],
+                    "labelSelector": "app=web",
+                    "fieldSelector": "metadata.name!=old",
+                    "types": ["added", "deleted"],
+                    "replay": "initial-and-reload",
+                    "delivery": "metadata",
+                    "withOld": true,
+                    "onlyIfChanged": ["/spec/replicas"],
+                    "filter": "object.spec.replicas > 0",
+                    "resyncPeriod": "600s",
+                    "enqueue": [
+                        "self",
+                        {"self": true, "namespace": "object"},
+                        {"owner": "apps/v1/ReplicaSet", "prefix": "rs:"},
+                        {"pointer": "/spec/x", "namespace": "none"},
+                    ],
+                }],
                 "indexes": [{"resource": "v1/pods", "name": "node", "pointer": "/spec/nodeName"}],
                 "reads": [
                     {"resource": "v1/nodes"},
@@ -250,6 +253,32 @@ mod tests {
                 ],
             }),
         );
+    }
+
+    /// The keys that the published schema knows for one kind of object, and those that the builder can
+    /// write: the same, or one of them was forgotten.
+    #[track_caller]
+    fn check_keys(schema: &Value, pointer: &str, written: &[&Value]) {
+        let keys = |object: &Value| -> BTreeSet<String> {
+            object.as_object().expect("an object").keys().cloned().collect()
+        };
+        let known = keys(&schema.pointer(pointer).expect("the schema has it")["properties"]);
+        let written: BTreeSet<_> = written.iter().flat_map(|object| keys(object)).collect();
+        assert_eq!(written, known, "{pointer}");
+    }
+
+    #[test]
+    fn the_builder_and_the_schema_know_the_same_keys() {
+        let schema = serde_json::from_str(include_str!("../../descriptor.schema.json")).unwrap();
+        let all: Value = serde_json::from_slice(&everything().to_json()).unwrap();
+        let every = |pointer: &str| all.pointer(pointer).and_then(Value::as_array).unwrap().iter();
+        check_keys(&schema, "", &[&all]);
+        check_keys(&schema, "/$defs/subscription", &[&all["subscriptions"][0]]);
+        check_keys(&schema, "/$defs/index", &[&all["indexes"][0]]);
+        check_keys(&schema, "/$defs/read", &every("/reads").collect::<Vec<_>>());
+        check_keys(&schema, "/$defs/schedule", &every("/schedules").collect::<Vec<_>>());
+        let rules: Vec<_> = every("/subscriptions/0/enqueue").filter(|r| r.is_object()).collect();
+        check_keys(&schema, "/$defs/enqueueRule/oneOf/1", &rules);
     }
 
     #[test]
