@@ -1,7 +1,32 @@
 //! Shared informers: client-go's `tools/cache` for Rust.
+//!
+//! The way of one change: [`ApiServer`] reads bytes into an [`Object`]; the reflector queues it; the
+//! [`SharedIndexInformer`] writes it to its [`Indexer`], then tells each [`ResourceEventHandler`].
 
+mod apiserver;
+mod delta_fifo;
+mod indexer;
+mod informer_factory;
+mod informer_state;
+mod list_watch;
 mod object;
+mod reflector;
 mod resource_event_handler;
+mod shared_informer;
+mod shared_processor;
 
-pub use object::{Object, ObjectKey};
+pub use apiserver::ApiServer;
+pub use indexer::{IndexFunc, Indexer, IndexerError, JsonPointer, Page, ParseJsonPointerError};
+pub use informer_factory::{FactoryOptions, NotSynced, SharedInformerFactory};
+pub use informer_state::{InformerState, InformerStats};
+pub use list_watch::{
+    Change, ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource,
+    WatchEvent, WatchOptions, WatchStream,
+};
+pub use object::{
+    DecodeError, Object, ObjectKey, OwnerReference, TypeMeta, compare_resource_versions,
+};
+pub use reflector::{RelistCause, WatchErrorHandler, WatchFailure};
 pub use resource_event_handler::{Cause, FinalState, Reason, ResourceEventHandler};
+pub use shared_informer::{InformerOptions, SharedIndexInformer};
+pub use shared_processor::Registration;

@@ -1,6 +1,16 @@
-//! The cached object: JSON bytes as the API server sent them, and the parsed part of their metadata.
+//! The cached object: its JSON bytes, and the parsed part of their metadata.
+//!
+//! Answers to client-go's `runtime.Object` as informers use it. Nothing here builds a tree: what a handler
+//! wants from the bytes it reads from the bytes.
+
+mod decode;
+
+pub use decode::DecodeError;
+pub(crate) use decode::bookmark;
 
 use bytes::Bytes;
+use std::cmp::Ordering;
+use std::fmt;
 use std::sync::Arc;
 
 /// Names an object within its resource. `namespace` is empty for cluster-scoped objects.
@@ -10,6 +20,53 @@ pub struct ObjectKey {
     pub namespace: Box<str>,
     /// `metadata.name`.
     pub name: Box<str>,
+}
+
+impl ObjectKey {
+    /// `namespace` is empty for cluster-scoped objects.
+    pub fn new(namespace: impl Into<Box<str>>, name: impl Into<Box<str>>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+/// `namespace/name`, or `name` where there is no namespace: client-go's `MetaNamespaceKeyFunc`.
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", self.namespace)?;
+        }
+        f.write_str(&self.name)
+    }
+}
+
+/// `apiVersion` and `kind`: what a typed list says once for all its items.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TypeMeta {
+    /// For example `apps/v1`.
+    pub api_version: String,
+    /// For example `Deployment`.
+    pub kind: String,
+}
+
+/// One of `metadata.ownerReferences`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnerReference {
+    /// For example `apps/v1`.
+    #[serde(default)]
+    pub api_version: Box<str>,
+    /// For example `ReplicaSet`.
+    #[serde(default)]
+    pub kind: Box<str>,
+    /// The owner's name; it lives in the object's namespace or in none.
+    #[serde(default)]
+    pub name: Box<str>,
+    /// The owner's UID.
+    #[serde(default)]
+    pub uid: Box<str>,
+    /// Whether this owner is the managing controller.
+    #[serde(default)]
+    pub controller: Option<bool>,
 }
 
 /// A cheap handle to one version of one object: cloning counts a reference.
@@ -26,24 +83,42 @@ struct Inner {
     key: ObjectKey,
     uid: Box<str>,
     resource_version: Box<str>,
+    generation: Option<i64>,
     labels: Box<[(Box<str>, Box<str>)]>,
+    owners: Box<[OwnerReference]>,
     json: Bytes,
 }
 
 impl Object {
+    /// Reads one object from exactly its JSON.
+    ///
+    /// `managedFields` and the last-applied annotation are cut out; `apiVersion` and `kind` come first, taken
+    /// from `type_meta` where the bytes leave them out, so that the result does not depend on the way
+    /// (list, watch or GET) that the object came.
+    ///
+    /// Where a key stands twice the last one counts, as for `serde_json::Value`.
+    pub fn decode(json: &[u8], type_meta: Option<&TypeMeta>) -> Result<Self, DecodeError> {
+        decode::object(json, type_meta)
+    }
+
     /// Namespace and name.
     pub fn key(&self) -> &ObjectKey {
         &self.inner.key
     }
 
-    /// `metadata.uid`.
+    /// `metadata.uid`; empty where the server gives none.
     pub fn uid(&self) -> &str {
         &self.inner.uid
     }
 
-    /// `metadata.resourceVersion`.
+    /// `metadata.resourceVersion`; empty where the server gives none.
     pub fn resource_version(&self) -> &str {
         &self.inner.resource_version
+    }
+
+    /// `metadata.generation`.
+    pub fn generation(&self) -> Option<i64> {
+        self.inner.generation
     }
 
     /// The value of one label.
@@ -52,9 +127,45 @@ impl Object {
         labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| &**value)
     }
 
+    /// All labels, in the order of the bytes.
+    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.inner.labels.iter().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// `metadata.ownerReferences`.
+    pub fn owner_references(&self) -> &[OwnerReference] {
+        &self.inner.owners
+    }
+
     /// The object's JSON without `managedFields` and the last-applied annotation, always with
     /// `apiVersion` and `kind`.
     pub fn json(&self) -> Bytes {
         self.inner.json.clone()
     }
+
+    /// Whether both are the same handle, not merely the same version.
+    pub fn same_handle(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// What the object costs at rest, roughly: bytes, metadata and the handle.
+    pub fn size(&self) -> usize {
+        let inner = &self.inner;
+        let labels: usize = inner.labels.iter().map(|(k, v)| k.len() + v.len() + 32).sum();
+        let owners: usize = inner.owners.iter().map(|o| o.kind.len() + o.name.len() + 128).sum();
+        let names = inner.key.namespace.len() + inner.key.name.len() + inner.uid.len();
+        inner.json.len() + labels + owners + names + size_of::<Inner>()
+    }
+}
+
+/// Compares two resourceVersions; `None` where they cannot be compared.
+///
+/// Kubernetes promises since 1.35 that they are decimal numbers of one order (KEP-5504); another server's
+/// opaque ones are only ever equal or not.
+pub fn compare_resource_versions(left: &str, right: &str) -> Option<Ordering> {
+    if left == right {
+        return Some(Ordering::Equal);
+    }
+    let number = |text: &str| text.parse::<u128>().ok();
+    Some(number(left)?.cmp(&number(right)?))
 }

@@ -1,0 +1,253 @@
+//! The items of a list's body, one by one, while the body is still coming in.
+//!
+//! Only the structure down to the items is followed here; every piece (key, item, metadata) is then read by
+//! serde_json, so what is not JSON is found there. Holds one piece at a time.
+
+use crate::object::{DecodeError, Object, TypeMeta};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// What is kept of one piece. An object in etcd has at most 1.5 MiB by default and 8 MiB by request
+/// limits in use; its JSON can be larger than what is stored.
+pub(super) const PIECE_BYTES_MAX: usize = 16 << 20;
+
+/// The body is not a list.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ListBodyError {
+    #[error("list cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("list cannot be read: {0}")]
+    Structure(&'static str),
+    #[error("list's answer is a Table, which has no objects")]
+    Table,
+}
+
+/// One item or its failure.
+pub(super) type Item = Result<Object, Arc<DecodeError>>;
+
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ListMeta {
+    #[serde(default)]
+    pub(super) resource_version: String,
+    #[serde(default, rename = "continue")]
+    pub(super) continue_token: String,
+}
+
+/// Where in the list's structure the next byte is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    BeforeList,
+    BeforeKey,
+    Key,
+    BeforeValue,
+    Value,
+    BeforeItem,
+    Item,
+    AfterList,
+}
+
+pub(super) struct ListBody {
+    place: Place,
+    /// Open brackets within the piece, and whether the byte is within a string.
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    piece: Vec<u8>,
+    key: String,
+    kind: Option<String>,
+    api_version: Option<String>,
+    meta: ListMeta,
+    type_meta: Option<TypeMeta>,
+    /// Items that came before the list said what they are (keys in alphabetical order, as for custom
+    /// resources, whose items say it themselves).
+    untyped: Vec<Vec<u8>>,
+}
+
+impl ListBody {
+    pub(super) fn new() -> Self {
+        Self {
+            place: Place::BeforeList,
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            piece: Vec::new(),
+            key: String::new(),
+            kind: None,
+            api_version: None,
+            meta: ListMeta::default(),
+            type_meta: None,
+            untyped: Vec::new(),
+        }
+    }
+
+    /// Takes the next bytes; complete items are appended to `items`.
+    pub(super) fn feed(
+        &mut self,
+        chunk: &[u8],
+        items: &mut Vec<Item>,
+    ) -> Result<(), ListBodyError> {
+        let mut rest = chunk;
+        while let Some(&byte) = rest.first() {
+            match self.place {
+                Place::Key | Place::Value | Place::Item => {
+                    let taken = self.extend_piece(rest);
+                    rest = &rest[taken..];
+                    if self.piece_is_complete(rest.first()) {
+                        self.finish_piece(items)?;
+                    }
+                }
+                _ if byte.is_ascii_whitespace() => rest = &rest[1..],
+                _ => rest = &rest[self.structural(byte)?..],
+            }
+        }
+        Ok(())
+    }
+
+    /// The body has ended: the items that had to wait, and the list's metadata.
+    pub(super) fn finish(mut self, items: &mut Vec<Item>) -> Result<ListMeta, ListBodyError> {
+        if self.place != Place::AfterList {
+            return Err(ListBodyError::Structure("it broke off"));
+        }
+        for item in std::mem::take(&mut self.untyped) {
+            items.push(Object::decode(&item, self.type_meta.as_ref()).map_err(Arc::new));
+        }
+        Ok(self.meta)
+    }
+
+    /// A byte between pieces; answers how many bytes it used up.
+    fn structural(&mut self, byte: u8) -> Result<usize, ListBodyError> {
+        let (place, used) = match (self.place, byte) {
+            (Place::BeforeList, b'{') => (Place::BeforeKey, 1),
+            (Place::BeforeKey, b'"') => (Place::Key, 0),
+            (Place::BeforeKey, b',') => (Place::BeforeKey, 1),
+            (Place::BeforeKey, b'}') => (Place::AfterList, 1),
+            (Place::BeforeValue, b':') => (Place::BeforeValue, 1),
+            (Place::BeforeValue, b'[') if self.key == "items" => (Place::BeforeItem, 1),
+            (Place::BeforeValue, _) => (Place::Value, 0),
+            (Place::BeforeItem, b',') => (Place::BeforeItem, 1),
+            (Place::BeforeItem, b']') => (Place::BeforeKey, 1),
+            (Place::BeforeItem, b'{') => (Place::Item, 0),
+            _ => return Err(ListBodyError::Structure("it is not a JSON object with items")),
+        };
+        self.place = place;
+        Ok(used)
+    }
+
+    /// Moves bytes of the current piece; answers how many belong to it.
+    fn extend_piece(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.in_string {
+                at += self.skip_string(&bytes[at..]);
+            } else {
+                match bytes[at] {
+                    b'"' => self.in_string = true,
+                    b'{' | b'[' => self.depth += 1,
+                    // Ends a scalar; the bracket belongs to what is around it.
+                    b'}' | b']' | b',' if self.depth == 0 => break,
+                    b':' if self.depth == 0 => break,
+                    b'}' | b']' => self.depth -= 1,
+                    _ => {}
+                }
+                at += 1;
+            }
+            if self.depth == 0 && !self.in_string && matches!(bytes[at - 1], b'}' | b']' | b'"') {
+                break;
+            }
+        }
+        let room = (PIECE_BYTES_MAX + 1).saturating_sub(self.piece.len());
+        self.piece.extend_from_slice(&bytes[..at.min(room)]);
+        at
+    }
+
+    /// How far the string goes on in `bytes`, its closing quote included.
+    fn skip_string(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while at < bytes.len() {
+            if std::mem::take(&mut self.escaped) {
+                at += 1;
+                continue;
+            }
+            match memchr::memchr2(b'"', b'\\', &bytes[at..]) {
+                None => return bytes.len(),
+                Some(found) if bytes[at + found] == b'"' => {
+                    self.in_string = false;
+                    return at + found + 1;
+                }
+                Some(found) => {
+                    self.escaped = true;
+                    at += found + 1;
+                }
+            }
+        }
+        at
+    }
+
+    /// Strings, objects and arrays end by themselves; a number or word ends where something else begins.
+    fn piece_is_complete(&self, next: Option<&u8>) -> bool {
+        let closed = self.depth == 0 && !self.in_string;
+        let ends_itself = matches!(self.piece.last(), Some(b'}' | b']' | b'"'));
+        closed && (ends_itself || next.is_some())
+    }
+
+    fn finish_piece(&mut self, items: &mut Vec<Item>) -> Result<(), ListBodyError> {
+        let piece = std::mem::take(&mut self.piece);
+        match self.place {
+            Place::Key => {
+                self.key = serde_json::from_slice(&piece)?;
+                self.place = Place::BeforeValue;
+            }
+            Place::Item => {
+                self.finish_item(&piece, items);
+                self.place = Place::BeforeItem;
+                self.piece = piece;
+                self.piece.clear();
+            }
+            _ => {
+                self.finish_value(&piece)?;
+                self.place = Place::BeforeKey;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_item(&mut self, piece: &[u8], items: &mut Vec<Item>) {
+        if piece.len() > PIECE_BYTES_MAX {
+            items.push(Err(Arc::new(DecodeError::TooLong { limit: PIECE_BYTES_MAX })));
+            return;
+        }
+        match Object::decode(piece, self.type_meta.as_ref()) {
+            Err(DecodeError::NoType { .. }) if self.type_meta.is_none() => {
+                self.untyped.push(piece.to_vec());
+            }
+            item => items.push(item.map_err(Arc::new)),
+        }
+    }
+
+    fn finish_value(&mut self, piece: &[u8]) -> Result<(), ListBodyError> {
+        match &*self.key {
+            "kind" => self.kind = serde_json::from_slice(piece)?,
+            "apiVersion" => self.api_version = serde_json::from_slice(piece)?,
+            "metadata" => {
+                self.meta = serde_json::from_slice::<Option<ListMeta>>(piece)?.unwrap_or_default();
+            }
+            // An empty list of Go's is sometimes `null`.
+            "items" if piece != b"null" => {
+                return Err(ListBodyError::Structure("its items are not an array"));
+            }
+            _ => {}
+        }
+        if let (Some(kind), Some(api_version)) = (&self.kind, &self.api_version) {
+            if kind == "Table" && api_version.starts_with("meta.k8s.io/") {
+                return Err(ListBodyError::Table);
+            }
+            if let Some(kind) = kind.strip_suffix("List") {
+                let type_meta =
+                    TypeMeta { api_version: api_version.clone(), kind: kind.to_owned() };
+                self.type_meta = Some(type_meta);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! The hand-off from the reflector to the informer: bounded and in order.
+//!
+//! Behaves like client-go's `RealFIFO` (`tools/cache/the_real_fifo.go`, what its informers have used since 0.33)
+//! under the familiar name: one delta each, in the order of arrival, nothing compressed. A list is its
+//! begin, its objects and its end, so that never two whole sets are held. What it does not have is
+//! knowledge of the store: the informer compares.
+
+use crate::list_watch::Change;
+use crate::object::Object;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::time::Instant;
+use tokio::sync::Notify;
+
+/// One step of what the informer has to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Delta {
+    /// A list begins. `consistent`: it shows the newest state, so that even a lower resourceVersion counts.
+    Begin { consistent: bool },
+    /// An object of the list.
+    Listed(Object, Instant),
+    /// A change.
+    Changed(Change, Object, Instant),
+    /// The list is complete: what it did not show is gone.
+    End { resource_version: Box<str> },
+    /// Everything up to here has been queued.
+    Bookmark { resource_version: Box<str> },
+}
+
+impl Delta {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Listed(object, _) | Self::Changed(_, object, _) => object.size(),
+            Self::Begin { .. } | Self::End { .. } | Self::Bookmark { .. } => 64,
+        }
+    }
+}
+
+/// Where a full queue makes the reflector wait: two pages of a list, or 16 MiB, whichever comes first. One
+/// delta is always let in.
+const DELTAS_WAITING_MAX: usize = 1000;
+const BYTES_WAITING_MAX: usize = 16 << 20;
+
+/// One reflector pushes, one informer pops.
+#[derive(Debug, Default)]
+pub(crate) struct DeltaFifo {
+    waiting: Mutex<Waiting>,
+    pushed: Notify,
+    popped: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    deltas: VecDeque<Delta>,
+    /// The sum over `deltas`.
+    bytes: usize,
+}
+
+impl Waiting {
+    fn is_full(&self) -> bool {
+        self.deltas.len() >= DELTAS_WAITING_MAX || self.bytes >= BYTES_WAITING_MAX
+    }
+}
+
+impl DeltaFifo {
+    /// Appends; waits while the queue is full. Nothing is appended if the future is dropped before.
+    pub(crate) async fn push(&self, delta: Delta) {
+        let mut delta = Some(delta);
+        loop {
+            if self.try_push(&mut delta) {
+                self.pushed.notify_one();
+                return;
+            }
+            self.popped.notified().await;
+        }
+    }
+
+    /// Takes everything that is waiting; waits for the first.
+    pub(crate) async fn pop_all(&self) -> VecDeque<Delta> {
+        loop {
+            let deltas = self.try_pop_all();
+            if !deltas.is_empty() {
+                return deltas;
+            }
+            self.pushed.notified().await;
+        }
+    }
+
+    /// Takes everything that is waiting, perhaps nothing.
+    pub(crate) fn try_pop_all(&self) -> VecDeque<Delta> {
+        let waiting = std::mem::take(&mut *self.waiting.lock());
+        if !waiting.deltas.is_empty() {
+            self.popped.notify_one();
+        }
+        waiting.deltas
+    }
+
+    fn try_push(&self, delta: &mut Option<Delta>) -> bool {
+        let mut waiting = self.waiting.lock();
+        if waiting.is_full() {
+            return false;
+        }
+        let delta = delta.take().expect("pushed once");
+        waiting.bytes += delta.bytes();
+        waiting.deltas.push_back(delta);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    fn bookmark(number: usize) -> Delta {
+        Delta::Bookmark { resource_version: number.to_string().into() }
+    }
+
+    fn numbers(deltas: VecDeque<Delta>) -> Vec<usize> {
+        let number = |delta| match delta {
+            Delta::Bookmark { resource_version } => resource_version.parse().expect("a number"),
+            other => panic!("not a bookmark: {other:?}"),
+        };
+        deltas.into_iter().map(number).collect()
+    }
+
+    #[test]
+    fn deltas_come_out_in_order_and_all_at_once() {
+        let fifo = DeltaFifo::default();
+        for number in 0..3 {
+            fifo.push(bookmark(number)).now_or_never().expect("there is room");
+        }
+        assert_eq!(numbers(fifo.pop_all().now_or_never().expect("not empty")), [0, 1, 2]);
+        assert!(fifo.pop_all().now_or_never().is_none(), "an empty queue waits");
+    }
+
+    #[test]
+    fn a_full_queue_makes_the_reflector_wait() {
+        let fifo = DeltaFifo::default();
+        for number in 0..DELTAS_WAITING_MAX {
+            fifo.push(bookmark(number)).now_or_never().expect("there is room");
+        }
+        let mut push = Box::pin(fifo.push(bookmark(DELTAS_WAITING_MAX)));
+        assert!(push.as_mut().now_or_never().is_none(), "the queue is full");
+        assert_eq!(numbers(fifo.try_pop_all()).len(), DELTAS_WAITING_MAX);
+        push.now_or_never().expect("there is room again");
+        assert_eq!(numbers(fifo.try_pop_all()), [DELTAS_WAITING_MAX]);
+    }
+}

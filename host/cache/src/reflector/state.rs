@@ -1,0 +1,606 @@
+//! What a reflector does next: a pure machine from (state, input, now) to (state, action).
+//!
+//! Answers to `ListAndWatch` of client-go's `tools/cache/reflector.go`. It differs where that one is known to
+//! hurt: a watch-list has a deadline and its failure is remembered; a plain watch that fails is opened again where
+//! it was rather than listed anew; health alone resets the backoff. It does no I/O and logs nothing: the driver
+//! (`reflector.rs`) carries out each [`Action`] and answers with the next [`Input`].
+
+use super::backoff::Backoff;
+use crate::list_watch::{ListOptions, ListWatchError, WatchOptions};
+use crate::object::compare_resource_versions;
+use std::cmp::Ordering;
+use std::time::{Duration, Instant};
+
+/// Page size; client-go's pager default.
+const PAGE_OBJECTS: u32 = 500;
+/// The server ends a watch at a random moment in this range (client-go's `minWatchTimeout` and twice that).
+const WATCH_TIMEOUT_MIN: Duration = Duration::from_secs(300);
+const WATCH_TIMEOUT_MAX: Duration = Duration::from_secs(600);
+/// How much later than its time's end a watch may end.
+const WATCH_TIMEOUT_GRACE: Duration = Duration::from_secs(15);
+/// Bookmarks come about once a minute; two missing in a row and some slack mean a dead connection.
+const BOOKMARK_SILENCE_MAX: Duration = Duration::from_secs(150);
+/// The initial events of 165,000 pods took 30 s at the 99th percentile (KEP-3157): beyond twice that, paged
+/// lists are tried.
+const WATCH_LIST_MAX: Duration = Duration::from_secs(60);
+/// Initial events flow; a pause this long means that the end bookmark never comes.
+const WATCH_LIST_SILENCE_MAX: Duration = Duration::from_secs(10);
+/// Clean ends without an end bookmark before a server is taken for one that cannot do it.
+const WATCH_LIST_FAILURES_MAX: u32 = 3;
+/// When a server that could not do watch-lists is asked again, at the next list that is due.
+const WATCH_LIST_PROBE_AFTER: Duration = Duration::from_secs(1800);
+/// A request's head, or a list's next bytes, come within this time.
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(60);
+/// A watch that ends sooner than this, without an event, was not a watch (client-go's "very short watch").
+const VERY_SHORT_WATCH: Duration = Duration::from_secs(1);
+/// Continue tokens that expire this often in a row mean that pages are read too slowly: one unpaged list.
+const EXPIRED_PAGES_MAX: u32 = 2;
+/// Refusals of a resourceVersion as too large before it is given up: the server was set back.
+const TOO_LARGE_MAX: u32 = 3;
+
+/// Why the objects are listed anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RelistCause {
+    /// The first list.
+    Start,
+    /// 410: the watch's resourceVersion is forgotten.
+    Expired,
+    /// The server does not know the resourceVersion yet, or was set back.
+    TooLargeResourceVersion,
+    /// The server failed in the middle of the watch and may have lost changes.
+    ServerError,
+    /// The resource or the permission was missing.
+    Unavailable,
+    /// The list before broke off.
+    Interrupted,
+}
+
+impl RelistCause {
+    /// Every cause.
+    pub const ALL: [Self; 6] = [
+        Self::Start,
+        Self::Expired,
+        Self::TooLargeResourceVersion,
+        Self::ServerError,
+        Self::Unavailable,
+        Self::Interrupted,
+    ];
+
+    /// The word in metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Expired => "expired",
+            Self::TooLargeResourceVersion => "too_large_resource_version",
+            Self::ServerError => "server_error",
+            Self::Unavailable => "unavailable",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What the driver carries out; each but `Wait` and `Open` is followed by reading on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Make the request; answer `Opened` or `Failed`.
+    Open(Request),
+    /// A set of objects begins.
+    Begin { consistent: bool, cause: RelistCause },
+    /// Queue the event that was just given.
+    Enqueue,
+    /// The set is complete.
+    End { resource_version: Box<str> },
+    /// Read on.
+    Read,
+    /// Drop any stream; answer `Elapsed`.
+    Wait(Duration),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    List(ListOptions),
+    Watch(WatchOptions),
+}
+
+/// What wakes the machine.
+#[derive(Clone, Debug)]
+pub(super) enum Input<'a> {
+    /// The request was accepted.
+    Opened,
+    /// An object of a list, or a change.
+    Event { resource_version: &'a str },
+    /// How far the stream has come.
+    Bookmark { resource_version: &'a str, initial_events_end: bool },
+    /// Something that could not be read went by.
+    Malformed,
+    /// A page is whole.
+    PageEnd { resource_version: &'a str, continue_token: Option<&'a str> },
+    /// The stream ended cleanly.
+    Ended,
+    /// The request or the stream failed.
+    Failed(&'a ListWatchError),
+    /// `deadline` passed.
+    Deadline,
+    /// The wait is over.
+    Elapsed,
+}
+
+/// Where the reflector is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// A watch-list: objects, then a bookmark.
+    WatchListing { opened: bool, cause: RelistCause, give_up: Instant, heard: Instant },
+    /// Pages.
+    Listing { page: ListOptions, first: bool, cause: RelistCause, heard: Instant },
+    /// The last page is whole; its stream is about to end.
+    Listed,
+    /// Changes.
+    Watching {
+        opened: bool,
+        since: Instant,
+        until: Instant,
+        heard: Instant,
+        events: bool,
+        bookmarks: bool,
+    },
+    /// Waiting, and what for.
+    BackingOff { next: Next },
+}
+
+/// What follows a wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    List(RelistCause),
+    Page { page: ListOptions, first: bool, cause: RelistCause },
+    Watch,
+}
+
+/// State, and what is remembered across states.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    pub(super) state: State,
+    /// The newest resourceVersion up to which everything was seen; none before the first list.
+    resource_version: Option<Box<str>>,
+    /// The next list is a consistent read: the last resourceVersion was refused.
+    consistent: bool,
+    too_large: u32,
+    expired_pages: u32,
+    watch_list: WatchList,
+    backoff: Backoff,
+}
+
+/// What is known of the server's watch-lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum WatchList {
+    Usable { failures: u32 },
+    Unusable { until: Instant },
+}
+
+impl Machine {
+    /// The machine and its first action.
+    pub(super) fn start(seed: u64, now: Instant) -> (Self, Action) {
+        let machine = Self {
+            state: State::Listed,
+            resource_version: None,
+            consistent: false,
+            too_large: 0,
+            expired_pages: 0,
+            watch_list: WatchList::Usable { failures: 0 },
+            backoff: Backoff::new(seed),
+        };
+        machine.list(RelistCause::Start, now)
+    }
+
+    /// When to give [`Input::Deadline`] if nothing else comes.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.state {
+            State::WatchListing { opened: false, heard, .. }
+            | State::Listing { heard, .. }
+            | State::Watching { opened: false, heard, .. } => Some(*heard + ANSWER_MAX),
+            State::WatchListing { give_up, heard, .. } => {
+                Some((*heard + WATCH_LIST_SILENCE_MAX).min(*give_up))
+            }
+            State::Watching { until, heard, bookmarks, .. } => {
+                Some(if *bookmarks { (*heard + BOOKMARK_SILENCE_MAX).min(*until) } else { *until })
+            }
+            State::Listed | State::BackingOff { .. } => None,
+        }
+    }
+
+    /// One step.
+    pub(super) fn step(mut self, input: Input<'_>, now: Instant) -> (Self, Action) {
+        let state = std::mem::replace(&mut self.state, State::Listed);
+        match state {
+            State::WatchListing { opened, cause, give_up, .. } => {
+                self.watch_listing(opened, cause, give_up, input, now)
+            }
+            State::Listing { page, first, cause, .. } => {
+                self.listing(page, first, cause, input, now)
+            }
+            State::Listed => self.watch(now),
+            State::Watching { since, until, events, bookmarks, opened, .. } => {
+                self.watching(Watch { opened, since, until, events, bookmarks }, input, now)
+            }
+            State::BackingOff { next } => self.backing_off(next, input, now),
+        }
+    }
+
+    /// Lists anew: by watch-list where the server can do it, else in pages.
+    fn list(self, cause: RelistCause, now: Instant) -> (Self, Action) {
+        match self.watch_list {
+            WatchList::Usable { .. } => self.watch_list(cause, now),
+            WatchList::Unusable { until } if now >= until => self.watch_list(cause, now),
+            WatchList::Unusable { .. } => self.paged_list(cause, PAGE_OBJECTS, now),
+        }
+    }
+
+    fn watch_list(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
+        let options = WatchOptions {
+            resource_version: self.list_resource_version().unwrap_or_default(),
+            send_initial_events: true,
+            timeout: self.backoff.between(WATCH_TIMEOUT_MIN, WATCH_TIMEOUT_MAX),
+        };
+        let give_up = now + WATCH_LIST_MAX;
+        self.state = State::WatchListing { opened: false, cause, give_up, heard: now };
+        (self, Action::Open(Request::Watch(options)))
+    }
+
+    fn paged_list(self, cause: RelistCause, limit: u32, now: Instant) -> (Self, Action) {
+        let not_older_than = self.list_resource_version();
+        let page = ListOptions { not_older_than, limit, continue_token: None };
+        self.page(page, true, cause, now)
+    }
+
+    fn page(
+        mut self,
+        page: ListOptions,
+        first: bool,
+        cause: RelistCause,
+        now: Instant,
+    ) -> (Self, Action) {
+        self.state = State::Listing { page: page.clone(), first, cause, heard: now };
+        (self, Action::Open(Request::List(page)))
+    }
+
+    /// None asks for a consistent read. The first one always is: it must not go back behind what an
+    /// earlier run of this program has seen.
+    fn list_resource_version(&self) -> Option<Box<str>> {
+        self.resource_version.clone().filter(|_| !self.consistent)
+    }
+
+    fn watch(mut self, now: Instant) -> (Self, Action) {
+        let timeout = self.backoff.between(WATCH_TIMEOUT_MIN, WATCH_TIMEOUT_MAX);
+        let until = now + timeout + WATCH_TIMEOUT_GRACE;
+        self.state = State::Watching {
+            opened: false,
+            since: now,
+            until,
+            heard: now,
+            events: false,
+            bookmarks: false,
+        };
+        let resource_version = self.resource_version.clone().unwrap_or_default();
+        let options = WatchOptions { resource_version, send_initial_events: false, timeout };
+        (self, Action::Open(Request::Watch(options)))
+    }
+
+    fn wait(mut self, next: Next, at_least: Option<Duration>, now: Instant) -> (Self, Action) {
+        let wait = self.backoff.failed(now, at_least);
+        self.state = State::BackingOff { next };
+        (self, Action::Wait(wait))
+    }
+
+    fn synced(&mut self, resource_version: &str, now: Instant) {
+        self.resource_version = Some(resource_version.into());
+        self.consistent = false;
+        self.expired_pages = 0;
+        self.too_large = 0;
+        self.backoff.succeeded(now);
+    }
+
+    fn is_consistent(&self) -> bool {
+        self.list_resource_version().is_none()
+    }
+}
+
+// Watch-list.
+impl Machine {
+    fn watch_listing(
+        mut self,
+        opened: bool,
+        cause: RelistCause,
+        give_up: Instant,
+        input: Input<'_>,
+        now: Instant,
+    ) -> (Self, Action) {
+        let stay = State::WatchListing { opened: true, cause, give_up, heard: now };
+        match input {
+            Input::Opened => {
+                // Only now: the request may have waited for its turn.
+                let give_up = now + WATCH_LIST_MAX;
+                self.state = State::WatchListing { opened: true, cause, give_up, heard: now };
+                let consistent = self.is_consistent();
+                (self, Action::Begin { consistent, cause })
+            }
+            Input::Event { .. } => {
+                self.state = stay;
+                (self, Action::Enqueue)
+            }
+            Input::Bookmark { resource_version, initial_events_end: true } => {
+                self.synced(resource_version, now);
+                self.watch_list = WatchList::Usable { failures: 0 };
+                self.state = State::Watching {
+                    opened: true,
+                    since: now,
+                    until: now + WATCH_TIMEOUT_MAX + WATCH_TIMEOUT_GRACE,
+                    heard: now,
+                    events: true,
+                    bookmarks: true,
+                };
+                (self, Action::End { resource_version: resource_version.into() })
+            }
+            Input::Bookmark { initial_events_end: false, .. }
+            | Input::Malformed
+            | Input::PageEnd { .. }
+            | Input::Elapsed => {
+                self.state = stay;
+                (self, Action::Read)
+            }
+            Input::Ended => {
+                self.watch_list_failed(now);
+                self.paged_list(cause, PAGE_OBJECTS, now)
+            }
+            // A server that does not answer at all says nothing about watch-lists.
+            Input::Deadline if !opened => self.wait(Next::List(cause), None, now),
+            Input::Deadline => {
+                self.watch_list_unusable(now);
+                self.paged_list(cause, PAGE_OBJECTS, now)
+            }
+            Input::Failed(error) => self.watch_list_refused(cause, error, now),
+        }
+    }
+
+    fn watch_list_refused(
+        mut self,
+        cause: RelistCause,
+        error: &ListWatchError,
+        now: Instant,
+    ) -> (Self, Action) {
+        match error {
+            ListWatchError::BadRequest { .. } => {
+                self.watch_list_unusable(now);
+                self.paged_list(cause, PAGE_OBJECTS, now)
+            }
+            // The permission to list does not always come with the one to watch.
+            ListWatchError::Forbidden { .. } => self.paged_list(cause, PAGE_OBJECTS, now),
+            ListWatchError::Expired { .. } | ListWatchError::TooLargeResourceVersion { .. } => {
+                self.list_consistently(cause, now)
+            }
+            ListWatchError::TooManyRequests { retry_after, .. } => {
+                self.wait(Next::List(cause), *retry_after, now)
+            }
+            ListWatchError::Unauthorized { .. } | ListWatchError::NotFound { .. } => {
+                self.wait(Next::List(RelistCause::Unavailable), None, now)
+            }
+            ListWatchError::Internal { .. } | ListWatchError::Transient { .. } => {
+                self.wait(Next::List(cause), None, now)
+            }
+        }
+    }
+
+    fn watch_list_failed(&mut self, now: Instant) {
+        match self.watch_list {
+            WatchList::Usable { failures } if failures + 1 < WATCH_LIST_FAILURES_MAX => {
+                self.watch_list = WatchList::Usable { failures: failures + 1 };
+            }
+            WatchList::Usable { .. } | WatchList::Unusable { .. } => self.watch_list_unusable(now),
+        }
+    }
+
+    fn watch_list_unusable(&mut self, now: Instant) {
+        self.watch_list = WatchList::Unusable { until: now + WATCH_LIST_PROBE_AFTER };
+    }
+
+    /// At once the first time, as client-go does; a consistent read that is refused as well must wait.
+    fn list_consistently(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
+        if self.is_consistent() {
+            return self.wait(Next::List(cause), None, now);
+        }
+        self.consistent = true;
+        self.list(cause, now)
+    }
+}
+
+// Pages.
+impl Machine {
+    fn listing(
+        mut self,
+        page: ListOptions,
+        first: bool,
+        cause: RelistCause,
+        input: Input<'_>,
+        now: Instant,
+    ) -> (Self, Action) {
+        match input {
+            Input::Opened => {
+                let consistent = self.is_consistent();
+                self.state = State::Listing { page, first, cause, heard: now };
+                let begin = Action::Begin { consistent, cause };
+                (self, if first { begin } else { Action::Read })
+            }
+            Input::Event { .. } => {
+                self.state = State::Listing { page, first, cause, heard: now };
+                (self, Action::Enqueue)
+            }
+            Input::Malformed | Input::Bookmark { .. } | Input::Elapsed => {
+                self.state = State::Listing { page, first, cause, heard: now };
+                (self, Action::Read)
+            }
+            Input::PageEnd { continue_token: Some(token), .. } => {
+                let continue_token = Some(token.into());
+                let limit = page.limit;
+                let next = ListOptions { not_older_than: None, limit, continue_token };
+                self.page(next, false, cause, now)
+            }
+            Input::PageEnd { resource_version, continue_token: None } => {
+                self.synced(resource_version, now);
+                self.state = State::Listed;
+                (self, Action::End { resource_version: resource_version.into() })
+            }
+            Input::Ended => self.wait(Next::List(RelistCause::Interrupted), None, now),
+            Input::Deadline => self.wait(Next::List(RelistCause::Interrupted), None, now),
+            Input::Failed(error) => self.page_failed(page, first, cause, error, now),
+        }
+    }
+
+    fn page_failed(
+        mut self,
+        page: ListOptions,
+        first: bool,
+        cause: RelistCause,
+        error: &ListWatchError,
+        now: Instant,
+    ) -> (Self, Action) {
+        match error {
+            // client-go's pager falls back to one full list as well.
+            ListWatchError::Expired { .. } if page.continue_token.is_some() => {
+                self.expired_pages += 1;
+                let limit = if self.expired_pages < EXPIRED_PAGES_MAX { PAGE_OBJECTS } else { 0 };
+                self.paged_list(cause, limit, now)
+            }
+            ListWatchError::Expired { .. } | ListWatchError::TooLargeResourceVersion { .. } => {
+                self.list_consistently(cause, now)
+            }
+            ListWatchError::TooManyRequests { retry_after, .. } => {
+                self.wait(Next::Page { page, first, cause }, *retry_after, now)
+            }
+            ListWatchError::Forbidden { .. }
+            | ListWatchError::Unauthorized { .. }
+            | ListWatchError::NotFound { .. } => {
+                self.wait(Next::List(RelistCause::Unavailable), None, now)
+            }
+            ListWatchError::BadRequest { .. }
+            | ListWatchError::Internal { .. }
+            | ListWatchError::Transient { .. } => {
+                let cause = if first { cause } else { RelistCause::Interrupted };
+                self.wait(Next::List(cause), None, now)
+            }
+        }
+    }
+}
+
+/// What `State::Watching` says.
+struct Watch {
+    opened: bool,
+    since: Instant,
+    until: Instant,
+    events: bool,
+    bookmarks: bool,
+}
+
+impl Watch {
+    fn heard(self, now: Instant) -> State {
+        let Self { since, until, events, bookmarks, .. } = self;
+        State::Watching { opened: true, since, until, heard: now, events, bookmarks }
+    }
+}
+
+// Watch.
+impl Machine {
+    fn watching(mut self, watch: Watch, input: Input<'_>, now: Instant) -> (Self, Action) {
+        match input {
+            Input::Opened => {
+                self.backoff.succeeded(now);
+                self.state = watch.heard(now);
+                (self, Action::Read)
+            }
+            Input::Event { resource_version } => {
+                self.advance(resource_version);
+                self.state = Watch { events: true, ..watch }.heard(now);
+                (self, Action::Enqueue)
+            }
+            Input::Bookmark { resource_version, .. } => {
+                self.advance(resource_version);
+                self.state = Watch { events: true, bookmarks: true, ..watch }.heard(now);
+                (self, Action::Enqueue)
+            }
+            Input::Malformed | Input::PageEnd { .. } | Input::Elapsed => {
+                self.state = watch.heard(now);
+                (self, Action::Read)
+            }
+            Input::Ended if watch.events || now.duration_since(watch.since) >= VERY_SHORT_WATCH => {
+                self.watch(now)
+            }
+            Input::Ended | Input::Deadline => self.wait(Next::Watch, None, now),
+            Input::Failed(error) => self.watch_failed(watch.opened, error, now),
+        }
+    }
+
+    fn watch_failed(
+        mut self,
+        opened: bool,
+        error: &ListWatchError,
+        now: Instant,
+    ) -> (Self, Action) {
+        match error {
+            ListWatchError::Expired { .. } => {
+                self.wait(Next::List(RelistCause::Expired), None, now)
+            }
+            ListWatchError::TooLargeResourceVersion { .. } => {
+                self.too_large += 1;
+                if self.too_large < TOO_LARGE_MAX {
+                    return self.wait(Next::Watch, None, now);
+                }
+                self.consistent = true;
+                self.wait(Next::List(RelistCause::TooLargeResourceVersion), None, now)
+            }
+            ListWatchError::TooManyRequests { retry_after, .. } => {
+                self.wait(Next::Watch, *retry_after, now)
+            }
+            ListWatchError::Internal { .. } if opened => {
+                self.wait(Next::List(RelistCause::ServerError), None, now)
+            }
+            // What is known stays known: the resourceVersion is still good when access comes back, or
+            // the server says that it is not.
+            ListWatchError::Forbidden { .. }
+            | ListWatchError::Unauthorized { .. }
+            | ListWatchError::Internal { .. }
+            | ListWatchError::Transient { .. } => self.wait(Next::Watch, None, now),
+            // A resource that comes back is another one: its objects are compared with those known.
+            ListWatchError::NotFound { .. } | ListWatchError::BadRequest { .. } => {
+                self.wait(Next::List(RelistCause::Unavailable), None, now)
+            }
+        }
+    }
+
+    /// Never backwards: a lower one would repeat what was told.
+    fn advance(&mut self, resource_version: &str) {
+        let known = self.resource_version.as_deref().unwrap_or_default();
+        if !resource_version.is_empty()
+            && compare_resource_versions(resource_version, known) != Some(Ordering::Less)
+        {
+            self.resource_version = Some(resource_version.into());
+        }
+    }
+
+    fn backing_off(mut self, next: Next, input: Input<'_>, now: Instant) -> (Self, Action) {
+        match input {
+            Input::Elapsed => match next {
+                Next::List(cause) => self.list(cause, now),
+                Next::Page { page, first, cause } => self.page(page, first, cause, now),
+                Next::Watch => self.watch(now),
+            },
+            Input::Opened
+            | Input::Event { .. }
+            | Input::Bookmark { .. }
+            | Input::Malformed
+            | Input::PageEnd { .. }
+            | Input::Ended
+            | Input::Failed(_)
+            | Input::Deadline => {
+                self.state = State::BackingOff { next };
+                (self, Action::Read)
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The handlers of one informer and what each still has to be told.
+//!
+//! Answers to client-go's `sharedProcessor` and `processorListener` (`tools/cache/shared_informer.go`), without their
+//! goroutines and unbounded buffers: a handler only notes or enqueues, so it is called in the informer's task.
+//! A late handler walks the store by key in short steps while live notifications go on: those for keys
+//! before its cursor are told, those after it are found by the walk. So nothing is missed or told twice.
+
+use crate::indexer::Indexer;
+use crate::informer_state::Progress;
+use crate::object::{Object, ObjectKey};
+use crate::resource_event_handler::{Cause, FinalState, Reason, ResourceEventHandler};
+use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Objects told in one step of a walk: some hundred microseconds, after which live notifications get their turn.
+const WALK_STEP_OBJECTS: usize = 256;
+/// A shorter resync period is raised to this one (client-go's `minimumResyncPeriod`).
+const RESYNC_PERIOD_MIN: Duration = Duration::from_secs(1);
+
+/// A change as handlers are told of it.
+#[derive(Clone, Debug)]
+pub(crate) enum Notification {
+    Added { new: Object },
+    Updated { old: Object, new: Object },
+    Deleted { last: Object, final_state: FinalState },
+}
+
+impl Notification {
+    fn key(&self) -> &ObjectKey {
+        match self {
+            Self::Added { new } | Self::Updated { new, .. } => new.key(),
+            Self::Deleted { last, .. } => last.key(),
+        }
+    }
+}
+
+/// One handler's place in an informer. Dropping it removes the handler.
+#[derive(Debug)]
+pub struct Registration {
+    listener: Arc<Listener>,
+}
+
+impl Registration {
+    /// Whether every object that was there when the handler was added has been told to it, and the
+    /// informer's first list was complete.
+    pub fn has_synced(&self) -> bool {
+        self.listener.synced.load(Ordering::Acquire)
+    }
+
+    /// No call begins after this returns, but for one that is just being made; idempotent. A handler may
+    /// remove itself.
+    pub fn remove(&self) {
+        self.listener.removed.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+struct Listener {
+    handler: Arc<dyn ResourceEventHandler>,
+    resync_period: Option<Duration>,
+    removed: AtomicBool,
+    synced: AtomicBool,
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener").field("synced", &self.synced).finish_non_exhaustive()
+    }
+}
+
+/// Where handlers wait for the informer's task to take them in.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    arrived: Mutex<Vec<Arc<Listener>>>,
+    woken: Notify,
+}
+
+impl Inbox {
+    pub(crate) fn add(
+        &self,
+        handler: Arc<dyn ResourceEventHandler>,
+        resync_period: Option<Duration>,
+    ) -> Registration {
+        let listener = Arc::new(Listener {
+            handler,
+            resync_period: resync_period.map(|period| period.max(RESYNC_PERIOD_MIN)),
+            removed: AtomicBool::new(false),
+            synced: AtomicBool::new(false),
+        });
+        self.arrived.lock().push(listener.clone());
+        self.woken.notify_one();
+        Registration { listener }
+    }
+
+    /// Something arrived since the last call.
+    pub(crate) async fn woken(&self) {
+        self.woken.notified().await;
+    }
+}
+
+/// A way through the store in progress; `after` is the last key that was told.
+#[derive(Debug)]
+enum Walk {
+    Replay { after: Option<ObjectKey> },
+    Resync { after: Option<ObjectKey> },
+}
+
+#[derive(Debug)]
+struct Active {
+    listener: Arc<Listener>,
+    walk: Option<Walk>,
+    resync_due: Option<Instant>,
+}
+
+impl Active {
+    /// Whether a live notification of this key is this handler's: else its replay comes to it.
+    fn has_reached(&self, key: &ObjectKey) -> bool {
+        match &self.walk {
+            Some(Walk::Replay { after }) => after.as_ref().is_some_and(|after| key <= after),
+            Some(Walk::Resync { .. }) | None => true,
+        }
+    }
+
+    /// Calls the handler, whose panic harms nobody else.
+    fn call(&self, progress: &Progress, call: impl FnOnce(&dyn ResourceEventHandler)) {
+        if self.listener.removed.load(Ordering::Acquire) {
+            return;
+        }
+        let called = catch_unwind(AssertUnwindSafe(|| call(&*self.listener.handler)));
+        if called.is_err() {
+            progress.handler_panicked();
+            tracing::error!("event handler panicked; it goes on with its next notification");
+        }
+    }
+}
+
+/// The handlers, owned by the informer's task.
+#[derive(Debug)]
+pub(crate) struct SharedProcessor {
+    inbox: Arc<Inbox>,
+    progress: Arc<Progress>,
+    active: Vec<Active>,
+}
+
+impl SharedProcessor {
+    pub(crate) fn new(inbox: Arc<Inbox>, progress: Arc<Progress>) -> Self {
+        Self { inbox, progress, active: Vec::new() }
+    }
+
+    /// Takes in handlers that were added and lets go of those that were removed.
+    pub(crate) fn admit(&mut self, now: Instant) {
+        self.active.retain(|active| !active.listener.removed.load(Ordering::Acquire));
+        let arrived = std::mem::take(&mut *self.inbox.arrived.lock());
+        self.active.extend(arrived.into_iter().map(|listener| Active {
+            walk: Some(Walk::Replay { after: None }),
+            resync_due: listener.resync_period.map(|period| now + period),
+            listener,
+        }));
+    }
+
+    /// Tells every handler, in the order in which they were added.
+    pub(crate) fn distribute(&self, notification: &Notification, cause: Cause) {
+        for active in &self.active {
+            if !active.has_reached(notification.key()) {
+                continue;
+            }
+            active.call(&self.progress, |handler| match notification {
+                Notification::Added { new } => handler.on_add(new, cause),
+                Notification::Updated { old, new } => handler.on_update(old, new, cause),
+                Notification::Deleted { last, final_state } => {
+                    handler.on_delete(last, *final_state, cause);
+                }
+            });
+        }
+    }
+
+    /// One step of every walk, and the resyncs that are due. Answers whether any walk goes on.
+    pub(crate) fn walk(&mut self, indexer: &Indexer, now: Instant) -> bool {
+        let informer_synced = self.progress.has_synced();
+        for active in &mut self.active {
+            if active.walk.is_none() && active.resync_due.is_some_and(|due| due <= now) {
+                active.walk = Some(Walk::Resync { after: None });
+                active.resync_due = active.listener.resync_period.map(|period| now + period);
+            }
+            step(active, indexer, &self.progress, now);
+            let replaying = matches!(active.walk, Some(Walk::Replay { .. }));
+            if informer_synced && !replaying && !active.listener.synced.load(Ordering::Acquire) {
+                active.call(&self.progress, |handler| handler.on_synced());
+                active.listener.synced.store(true, Ordering::Release);
+            }
+        }
+        self.active.iter().any(|active| active.walk.is_some())
+    }
+
+    /// When the next resync is due.
+    pub(crate) fn resync_due(&self) -> Option<Instant> {
+        self.active.iter().filter_map(|active| active.resync_due).min()
+    }
+}
+
+/// The next objects of a handler's walk.
+fn step(active: &mut Active, indexer: &Indexer, progress: &Progress, now: Instant) {
+    let (replay, after) = match active.walk.take() {
+        Some(Walk::Replay { after }) => (true, after),
+        Some(Walk::Resync { after }) => (false, after),
+        None => return,
+    };
+    let objects = indexer.chunk(after.as_ref(), WALK_STEP_OBJECTS);
+    for object in &objects {
+        let cause = |reason| Cause { reason, received: now };
+        active.call(progress, |handler| {
+            if replay {
+                handler.on_add(object, cause(Reason::Initial));
+            } else {
+                handler.on_update(object, object, cause(Reason::Resync));
+            }
+        });
+    }
+    if objects.len() == WALK_STEP_OBJECTS {
+        let after = objects.last().map(|object| object.key().clone());
+        active.walk = Some(if replay { Walk::Replay { after } } else { Walk::Resync { after } });
+    }
+}
