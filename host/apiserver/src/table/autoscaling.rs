@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::column::{AGE, NAME, Printer, text as column};
-use super::format::{NONE, UNKNOWN, UNSET, entries, int_or, name, or, plain, shortened, text};
+use super::format::{NONE, UNKNOWN, entries, int_or, name, or, plain, shortened, text};
 use super::human_duration::age;
 
 /// How many metrics a cell shows.
@@ -30,7 +30,7 @@ static AUTOSCALERS: Printer = Printer::new(
             name(object),
             format!("{}/{}", text(&target["kind"]), text(&target["name"])).into(),
             or(targets(spec, status), NONE).into(),
-            or(plain(&spec["minReplicas"]), UNSET).into(),
+            int_or(&spec["minReplicas"], 1).to_string().into(),
             int_or(&spec["maxReplicas"], 0).into(),
             int_or(&status["currentReplicas"], 0).into(),
             age(object, now),

@@ -96,7 +96,10 @@ impl Summary {
     fn of(pod: &Value) -> Self {
         let phase = text(&pod["status"]["phase"]);
         let mut status = text_or(&pod["status"]["reason"], phase).to_owned();
-        if condition(pod, "PodScheduled").is_some_and(|c| c["reason"] == "SchedulingGated") {
+        // The API server sets the condition as long as there are gates; not every server here does.
+        let gated =
+            condition(pod, "PodScheduled").is_some_and(|c| c["reason"] == "SchedulingGated");
+        if gated || !entries(&pod["spec"]["schedulingGates"]).is_empty() {
             "SchedulingGated".clone_into(&mut status);
         }
 

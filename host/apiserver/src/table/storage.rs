@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::column::{AGE, NAME, Printer, boolean, integer, text as column};
-use super::format::{NONE, UNSET, entries, is_terminating, joined, name, or, plain, text, text_or};
+use super::format::{UNSET, entries, is_terminating, joined, name, or, plain, text, text_or};
 use super::human_duration::age;
 
 pub(super) fn printer(group: &str, resource: &str) -> Option<&'static Printer> {
@@ -14,7 +14,6 @@ pub(super) fn printer(group: &str, resource: &str) -> Option<&'static Printer> {
         ("storage.k8s.io", "volumeattachments") => Some(&VOLUME_ATTACHMENTS),
         ("storage.k8s.io", "csinodes") => Some(&CSI_NODES),
         ("storage.k8s.io", "csidrivers") => Some(&CSI_DRIVERS),
-        ("storage.k8s.io", "csistoragecapacities") => Some(&CSI_STORAGE_CAPACITIES),
         _ => None,
     }
 }
@@ -198,23 +197,8 @@ static CSI_DRIVERS: Printer = Printer::new(
             (spec["storageCapacity"] == true).into(),
             tokens.into(),
             (spec["requiresRepublish"] == true).into(),
-            or(joined(&spec["volumeLifecycleModes"], ","), NONE).into(),
+            or(joined(&spec["volumeLifecycleModes"], ","), "Persistent").into(),
             age(object, now),
-        ]
-    },
-);
-
-static CSI_STORAGE_CAPACITIES: Printer = Printer::new(
-    &[
-        NAME,
-        column("StorageClassName", "the class whose capacity this is"),
-        column("Capacity", "how much can still be made"),
-    ],
-    |object, _| {
-        vec![
-            name(object),
-            text(&object["storageClassName"]).into(),
-            or(plain(&object["capacity"]), UNSET).into(),
         ]
     },
 );

@@ -24,7 +24,7 @@ pub(crate) fn about(
         "BackOff" | "Evicted" | "FailedScheduling" | "OOMKilling" | "NodeNotReady" | "Failed"
     );
     // client-go names events after their object and the time in nanoseconds (tools/events/event_recorder.go).
-    let name = format!("{}.{:x}", key.name, now.as_nanosecond() ^ nonce(reason));
+    let name = format!("{}.{:x}", key.name, now.as_nanosecond() + place(reason));
     let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
     let host = object["spec"]["nodeName"].as_str().filter(|_| component == "kubelet");
     let mut source = json!({"component": component});
@@ -60,9 +60,12 @@ pub(crate) fn about(
     Operation::Create { kind: Kind::Event, namespace: namespace.to_owned(), object: event }
 }
 
-/// Keeps events apart that are made at the same instant about the same object.
-fn nonce(reason: &str) -> i128 {
-    i128::from(super::edit::fnv1a(reason.as_bytes()) & 0xffff)
+/// Keeps events apart that are made at the same instant about the same object, in the order in which things
+/// happen.
+fn place(reason: &str) -> i128 {
+    const ORDER: [&str; 4] = ["Scheduled", "Pulled", "Created", "Started"];
+    let place = ORDER.iter().position(|known| *known == reason);
+    place.map_or(0, |place| place as i128)
 }
 
 /// Deletes events that have become old, whoever made them.

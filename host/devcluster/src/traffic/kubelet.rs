@@ -15,9 +15,9 @@ use super::time;
 use super::world::{Key, Kind, World, uid};
 
 /// Starting takes between these two.
-const START_MS: (u64, u64) = (250, 900);
+const START_MS: (u64, u64) = (200, 700);
 /// A container becomes ready so long after it started.
-const READY_MS: (u64, u64) = (100, 500);
+const READY_MS: (u64, u64) = (50, 300);
 /// A container that ended for the first time comes back after so long.
 const RESTART_MS: i64 = 400;
 /// The first back-off; it doubles with each restart. The real one begins at 10 s and ends at 300 s: here a
