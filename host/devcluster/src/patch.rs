@@ -97,7 +97,7 @@ impl Patch {
             Self::Strategic(patch) => strategic(object, patch),
             Self::Apply(patch) => {
                 let mut patch = patch.clone();
-                if let Some(metadata) = patch["metadata"].as_object_mut() {
+                if let Some(metadata) = patch.get_mut("metadata").and_then(Value::as_object_mut) {
                     metadata.shift_remove("managedFields");
                 }
                 strategic(object, &patch)

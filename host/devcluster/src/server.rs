@@ -1,5 +1,6 @@
 //! The embedded cluster as a server: its port, its connections, and the life of both.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -94,12 +95,7 @@ impl DevCluster {
         let address = listener
             .local_addr()
             .map_err(|source| DevClusterError::Listen { address: options.listen, source })?;
-        let state = Arc::new(State {
-            cluster: Cluster::new(Store::new(options.seed, Timestamp::now())),
-            faults: Faults::default(),
-            bookmark_interval: options.bookmark_interval,
-            watches: Mutex::default(),
-        });
+        let state = Arc::new(State::new(&options));
         let serving = Serving::start(listener, Arc::clone(&state));
         Ok(Self { address, state, serving: tokio::sync::Mutex::new(Some(serving)) })
     }
@@ -212,9 +208,9 @@ async fn accept(listener: TcpListener, state: Arc<State>, stop: CancellationToke
 async fn connection(stream: TcpStream, state: Arc<State>) {
     // Without it events wait for the acknowledgement of earlier ones. A closed socket shows up below.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
         let state = Arc::clone(&state);
-        async move { Ok::<_, std::convert::Infallible>(state.answer(request).await) }
+        async move { Ok::<_, Infallible>(state.answer(request.map(Body::new)).await) }
     });
     let server = auto::Builder::new(TokioExecutor::new());
     // Clients come and go as they like; an error here is theirs.
@@ -224,7 +220,16 @@ async fn connection(stream: TcpStream, state: Arc<State>) {
 }
 
 impl State {
-    async fn answer(&self, request: Request<Incoming>) -> Response {
+    fn new(options: &DevClusterOptions) -> Self {
+        Self {
+            cluster: Cluster::new(Store::new(options.seed, Timestamp::now())),
+            faults: Faults::default(),
+            bookmark_interval: options.bookmark_interval,
+            watches: Mutex::default(),
+        }
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response {
         let (parts, body) = request.into_parts();
         let (delay, failure) = self.faults.meet(&format!("{} {}", parts.method, parts.uri));
         if !delay.is_zero() {
@@ -246,9 +251,7 @@ impl State {
             return serve(&self.cluster, &route, query, &parts.headers, &options).await;
         }
         match &route {
-            Route::Resource(path) => {
-                writer::write(&self.cluster, path, &parts, Body::new(body)).await
-            }
+            Route::Resource(path) => writer::write(&self.cluster, path, &parts, body).await,
             _ => status_response(&Status::method_not_allowed()),
         }
     }
@@ -274,3 +277,6 @@ impl State {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,9 @@ pub struct Store {
 struct Table {
     /// Tells a resource from one of the same name that was defined anew.
     epoch: u64,
+    /// Its definition was deleted: it is no longer served, and only its watchers still read its last changes.
+    /// Then `objects` is empty.
+    gone: bool,
     objects: BTreeMap<ObjectName, Arc<ApiObject>>,
     log: Log,
 }
@@ -151,7 +154,13 @@ impl Store {
             return Changes::ResourceGone;
         };
         match table.log.after(after) {
-            Ok(changes) => Changes::Some(changes.take(limit).cloned().collect()),
+            Ok(changes) => {
+                let changes: Vec<Change> = changes.take(limit).cloned().collect();
+                if changes.is_empty() && table.gone {
+                    return Changes::ResourceGone;
+                }
+                Changes::Some(changes)
+            }
             Err(forgotten) => {
                 Changes::Forgotten(Status::too_old_resource_version(after, forgotten.oldest))
             }
@@ -223,3 +232,6 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -129,9 +129,11 @@ impl Write<'_> {
     }
 
     fn create(&self) -> Result<Response, Status> {
-        let object = self.json()?;
+        let mut object = self.json()?;
+        if !object.is_object() {
+            return Err(Status::bad_request("the body of the request is no JSON object"));
+        }
         if !self.resource.has_verb("list") {
-            let mut object = object;
             object["kind"] = self.resource.kind.clone().into();
             object["apiVersion"] = self.resource.gvr.api_version().into();
             let answer = reviews::answer(&self.resource.kind, object);

@@ -69,24 +69,19 @@ impl Store {
             .collect();
         let keys: Vec<_> = defined.iter().map(|r| GroupResource::of(&r.gvr)).collect();
         let built_in = built_in::stored();
-        let gone: Vec<_> = self
-            .tables
-            .keys()
-            .filter(|key| !keys.contains(key))
-            .filter(|key| !built_in.iter().any(|r| GroupResource::of(&r.gvr) == **key))
-            .cloned()
-            .collect();
-        for key in gone {
-            self.tables.remove(&key);
-            self.touched.push(key);
+        for (key, table) in &mut self.tables {
+            let is_built_in = built_in.iter().any(|r| GroupResource::of(&r.gvr) == *key);
+            if !is_built_in && !table.gone && !keys.contains(key) {
+                table.gone = true;
+                self.touched.push(key.clone());
+            }
         }
         for key in keys {
-            let (epoch, compacted) = (self.resource_version, self.compacted);
-            self.tables.entry(key).or_insert_with(|| Table {
-                epoch,
-                log: Log::starting_at(compacted),
-                ..Table::default()
-            });
+            if self.tables.get(&key).is_none_or(|table| table.gone) {
+                let log = Log::starting_at(self.compacted);
+                let epoch = self.resource_version;
+                self.tables.insert(key, Table { epoch, log, ..Table::default() });
+            }
         }
         let all = built_in.into_iter().chain(built_in::reviews()).chain(defined);
         self.catalogue = Arc::new(Catalogue::new(all));

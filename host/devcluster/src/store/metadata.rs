@@ -139,6 +139,7 @@ pub fn match_path(
     if !object.is_object() {
         return Err(Status::bad_request("the body of the request is no JSON object"));
     }
+    check_shape(resource, object)?;
     let api_version = resource.gvr.api_version();
     for (key, expected) in [("apiVersion", api_version.as_str()), ("kind", &resource.kind)] {
         match object[key].as_str() {
@@ -168,6 +169,43 @@ pub fn match_path(
         }
     }
     Ok(())
+}
+
+/// Refuses what Go's decoder could not put into the type: the rest of the store may rely on these.
+fn check_shape(resource: &ResourceInfo, object: &Value) -> Result<(), Status> {
+    let refuse = |field: &str, wanted: &str| {
+        let kind = &resource.kind;
+        Err(Status::bad_request(format!(
+            "{kind} in the body cannot be read: {field} must be {wanted}"
+        )))
+    };
+    let absent_or = |value: Option<&Value>, is: fn(&Value) -> bool| {
+        value.is_none_or(|value| value.is_null() || is(value))
+    };
+    if !absent_or(object.get("metadata"), Value::is_object) {
+        return refuse("metadata", "an object");
+    }
+    let metadata = &object["metadata"];
+    for field in ["labels", "annotations"] {
+        if !absent_or(metadata.get(field), Value::is_object) {
+            return refuse(field, "an object");
+        }
+    }
+    for field in ["finalizers", "ownerReferences", "managedFields"] {
+        if !absent_or(metadata.get(field), Value::is_array) {
+            return refuse(field, "a list");
+        }
+    }
+    let texts = ["name", "generateName", "namespace", "uid", "resourceVersion"];
+    if let Some(field) = texts.iter().find(|f| !absent_or(metadata.get(**f), Value::is_string)) {
+        return refuse(field, "a string");
+    }
+    let objects = ["spec", "status", "data", "stringData", "binaryData"];
+    let odd = objects.iter().find(|field| !absent_or(object.get(**field), Value::is_object));
+    match odd {
+        Some(field) if !resource.custom => refuse(field, "an object"),
+        _ => Ok(()),
+    }
 }
 
 /// Puts the keys into the order of a real server's answers: type first, then metadata in its own order, the

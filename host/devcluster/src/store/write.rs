@@ -142,7 +142,12 @@ impl Store {
         if target.subresource == Some("status") {
             let status = object["status"].take();
             object = before.clone();
-            object["status"] = status;
+            if let Some(fields) = object.as_object_mut() {
+                match status {
+                    Value::Null => fields.shift_remove("status"),
+                    status => fields.insert("status".to_owned(), status),
+                };
+            }
         } else {
             defaults::apply(resource, &mut object);
             validation::check_update(resource, &before, &object)?;
