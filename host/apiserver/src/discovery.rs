@@ -1,5 +1,6 @@
 //! Discovery documents, legacy and aggregated, written from the catalogue.
 
+use informant_apimachinery::GroupVersionResource;
 use serde_json::{Value, json};
 
 use crate::{Catalogue, ResourceInfo};
@@ -127,11 +128,19 @@ fn aggregated_group(catalogue: &Catalogue, group: &str) -> Value {
     json!({"metadata": metadata, "versions": versions.collect::<Vec<_>>()})
 }
 
+/// Group and version are left empty where they are the resource's own.
+fn response_kind(gvr: &GroupVersionResource, group: &str, version: &str, kind: &str) -> Value {
+    if (group, version) == (&gvr.group, &gvr.version) {
+        return json!({"group": "", "version": "", "kind": kind});
+    }
+    json!({"group": group, "version": version, "kind": kind})
+}
+
 fn aggregated_resource(resource: &ResourceInfo) -> Value {
     let gvr = &resource.gvr;
     let mut entry = json!({
         "resource": gvr.resource,
-        "responseKind": {"group": gvr.group, "version": gvr.version, "kind": resource.kind},
+        "responseKind": response_kind(gvr, &gvr.group, &gvr.version, &resource.kind),
         "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": resource.singular,
         "verbs": resource.verbs,
@@ -145,11 +154,8 @@ fn aggregated_resource(resource: &ResourceInfo) -> Value {
     let subresources = resource.subresources.iter().map(|subresource| {
         json!({
             "subresource": subresource.name,
-            "responseKind": {
-                "group": subresource.group,
-                "version": subresource.version,
-                "kind": subresource.kind,
-            },
+            "responseKind":
+                response_kind(gvr, &subresource.group, &subresource.version, &subresource.kind),
             "verbs": subresource.verbs,
         })
     });
@@ -163,8 +169,6 @@ fn aggregated_resource(resource: &ResourceInfo) -> Value {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-
-    use informant_apimachinery::GroupVersionResource;
 
     use super::*;
     use crate::SubresourceInfo;

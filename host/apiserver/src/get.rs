@@ -17,6 +17,7 @@ pub async fn get(
     let (at, _, _) = request.list_options()?.list_at()?;
     let namespace = request.path.namespace.as_deref();
     let object = source.get(&request.resource, namespace, name, at).await?;
-    let json = render_object(&object, &request.resource, request.representation, Timestamp::now());
+    let json =
+        render_object(&object, &request.resource, request.representation, Timestamp::now(), false);
     Ok(json_response(StatusCode::OK, json))
 }

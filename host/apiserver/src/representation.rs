@@ -9,19 +9,21 @@ use serde_json::{Value, json};
 use crate::table::{self, TableOptions};
 use crate::{ApiObject, Representation, ResourceInfo};
 
-/// One object alone, as an answer to get or inside a watch event. A table shows ages as of `now`.
+/// One object alone, as an answer to get or inside a watch event. A table shows ages as of `now`;
+/// in a watch only the first has headers.
 pub fn render_object(
     object: &ApiObject,
     resource: &ResourceInfo,
     representation: Representation,
     now: Timestamp,
+    no_headers: bool,
 ) -> Bytes {
     match representation {
         Representation::Object => object.json_as(resource),
         Representation::PartialMetadata => to_bytes(&partial_metadata(object)),
         Representation::Table(include_object) => {
             let metadata = json!({"resourceVersion": object.resource_version().to_string()});
-            let options = TableOptions { include_object, no_headers: false, now };
+            let options = TableOptions { include_object, no_headers, now };
             to_bytes(&table(resource, metadata, [object], &options))
         }
     }

@@ -21,7 +21,7 @@ use crate::response::body_response;
 use crate::server::Request;
 use crate::{
     ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchQuery,
-    render_object, representation,
+    WatchStart, render_object, representation,
 };
 
 /// A chunk of events is sent when it has grown to this.
@@ -31,6 +31,9 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// (`--min-request-timeout`), without its jitter.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
+/// How long before the end of a watch its last bookmark comes.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+
 /// No watch lasts longer, whatever the client asks for, so that the sum stays representable.
 const TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -38,20 +41,24 @@ const TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Response, Status> {
     let options = request.list_options()?;
     let selection = request.selection(&options)?;
-    let query = WatchQuery {
-        resource: Arc::clone(&request.resource),
-        selection: selection.clone(),
-        start: options.watch_start()?,
-    };
+    let start = options.watch_start()?;
+    let query =
+        WatchQuery { resource: Arc::clone(&request.resource), selection: selection.clone(), start };
     let started = source.watch(query).await?;
     let timeout = options.timeout_seconds.filter(|seconds| *seconds > 0);
     let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs).min(TIMEOUT_MAX);
+    let told = match (&started.initial, start) {
+        (Some(initial), _) => initial.resource_version,
+        (None, WatchStart::After(version)) => version,
+        (None, WatchStart::Now | WatchStart::InitialState { .. }) => 0,
+    };
     let view = View {
         resource: Arc::clone(&request.resource),
         selection,
         representation: request.representation,
+        headers_shown: false,
+        told,
     };
-    let interval = request.options.bookmark_interval;
     let initial = started.initial.map(|initial| Initial {
         objects: initial.objects.into_iter(),
         end: options.wants_initial_events_end().then_some(initial.resource_version),
@@ -60,8 +67,9 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
         view,
         initial,
         feed: Some(started.feed),
-        bookmarks: options.allow_watch_bookmarks.then(|| Instant::now() + interval),
-        interval,
+        bookmarks: options
+            .allow_watch_bookmarks
+            .then(|| Bookmarks::new(Instant::now(), timeout, request.options.bookmark_interval)),
         deadline: Instant::now() + timeout,
         stop: request.options.stop.clone(),
     };
@@ -72,11 +80,40 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     Ok(body_response(StatusCode::OK, JSON, Body::from_stream(chunks)))
 }
 
-/// How this watch shows objects.
+/// How this watch shows objects, and what it has shown.
 struct View {
     resource: Arc<ResourceInfo>,
     selection: Selection,
     representation: Representation,
+    /// Only the first table of a watch has headers.
+    headers_shown: bool,
+    /// The newest resourceVersion that the client knows of.
+    told: u64,
+}
+
+/// When bookmarks are due: once in an interval, and shortly before the watch's time is over, so that the
+/// client goes on from a fresh place (storage/cacher's `cacheWatcher.nextBookmarkTime`).
+struct Bookmarks {
+    interval: Duration,
+    next: Instant,
+    /// The one before the end; `None` once it was due.
+    last: Option<Instant>,
+}
+
+impl Bookmarks {
+    fn new(now: Instant, timeout: Duration, interval: Duration) -> Self {
+        let last = timeout.checked_sub(BOOKMARK_BEFORE_END).map(|after| now + after);
+        Self { interval, next: now + interval, last }
+    }
+
+    fn due(&self) -> Instant {
+        self.last.map_or(self.next, |last| last.min(self.next))
+    }
+
+    fn advance(&mut self, now: Instant) {
+        self.last = self.last.filter(|last| *last > now);
+        self.next = self.next.max(now + self.interval);
+    }
 }
 
 /// What is left of the initial events.
@@ -92,9 +129,8 @@ struct Room {
     initial: Option<Initial>,
     /// `None` once the last event is out.
     feed: Option<Box<dyn ChangeFeed>>,
-    /// When the next bookmark is due; `None` if the client wants none.
-    bookmarks: Option<Instant>,
-    interval: Duration,
+    /// `None` if the client wants none.
+    bookmarks: Option<Bookmarks>,
     deadline: Instant,
     stop: CancellationToken,
 }
@@ -121,7 +157,7 @@ impl Room {
         }
         loop {
             let feed = self.feed.as_mut()?;
-            let bookmark_due = self.bookmarks.unwrap_or(self.deadline);
+            let bookmark_due = self.bookmarks.as_ref().map_or(self.deadline, Bookmarks::due);
             let wake = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => Wake::Over,
@@ -141,9 +177,14 @@ impl Room {
                     }
                 }
                 Wake::BookmarkDue => {
+                    if let Some(bookmarks) = &mut self.bookmarks {
+                        bookmarks.advance(Instant::now());
+                    }
                     let version = feed.progress();
-                    self.bookmarks = Some(Instant::now() + self.interval);
-                    return Some(self.view.bookmark(version, false));
+                    // A bookmark tells of progress; where there is none it would say nothing.
+                    if version > self.view.told {
+                        return Some(self.view.bookmark(version, false));
+                    }
                 }
                 Wake::Failed(status) => {
                     self.feed = None;
@@ -157,7 +198,7 @@ impl Room {
 
 impl View {
     /// Some of the initial events, and whether there are more.
-    fn initial_chunk(&self, initial: &mut Initial) -> (Bytes, bool) {
+    fn initial_chunk(&mut self, initial: &mut Initial) -> (Bytes, bool) {
         let mut chunk = BytesMut::new();
         while chunk.len() < CHUNK_BYTES {
             let Some(object) = initial.objects.next() else {
@@ -173,7 +214,7 @@ impl View {
         (chunk.freeze(), true)
     }
 
-    fn changes_chunk(&self, changes: &[Change]) -> Bytes {
+    fn changes_chunk(&mut self, changes: &[Change]) -> Bytes {
         let mut chunk = BytesMut::new();
         for change in changes {
             if let Some((event_type, object)) = self.selection.event(change) {
@@ -183,12 +224,21 @@ impl View {
         chunk.freeze()
     }
 
-    fn append(&self, chunk: &mut BytesMut, event_type: WatchEventType, object: &ApiObject) {
-        let json = render_object(object, &self.resource, self.representation, Timestamp::now());
+    fn append(&mut self, chunk: &mut BytesMut, event_type: WatchEventType, object: &ApiObject) {
+        let json = render_object(
+            object,
+            &self.resource,
+            self.representation,
+            Timestamp::now(),
+            self.headers_shown,
+        );
+        self.headers_shown = true;
+        self.told = self.told.max(object.resource_version());
         append_event(chunk, event_type, &json);
     }
 
-    fn bookmark(&self, version: u64, initial_events_end: bool) -> Bytes {
+    fn bookmark(&mut self, version: u64, initial_events_end: bool) -> Bytes {
+        self.told = self.told.max(version);
         let resource = &self.resource;
         let json =
             representation::bookmark(resource, version, initial_events_end, self.representation);

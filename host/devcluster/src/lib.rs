@@ -4,6 +4,7 @@
 //! It keeps objects and tells of their changes; it runs no controllers and no admission. What a client reads
 //! is answered by `informant-apiserver` over the store, what it writes by this crate.
 
+mod body;
 mod built_in;
 mod cluster;
 mod faults;

@@ -25,7 +25,7 @@ pub const MEDIA_TYPES: &str = "application/json-patch+json, application/merge-pa
      application/apply-patch+yaml, application/strategic-merge-patch+json";
 
 impl Patch {
-    /// Reads a body by its media type. Only the JSON subset of YAML is read.
+    /// Reads a body by its media type.
     pub fn parse(media_type: &str, body: &[u8]) -> Result<Self, Status> {
         let unreadable = |error: serde_json::Error| {
             Status::bad_request(format!("error decoding patch: {error}"))
@@ -38,7 +38,9 @@ impl Patch {
             "application/merge-patch+json" => object(body).map(Self::Merge),
             "application/strategic-merge-patch+json" => object(body).map(Self::Strategic),
             "application/apply-patch+yaml" | "application/apply-patch+json" => {
-                object(body).map(Self::Apply)
+                let value = crate::body::yaml(body)?;
+                check_object(&value)?;
+                Ok(Self::Apply(value))
             }
             _ => Err(Status::unsupported_media_type(MEDIA_TYPES)),
         }
@@ -109,10 +111,15 @@ impl Patch {
 fn object(body: &[u8]) -> Result<Value, Status> {
     let value: Value = serde_json::from_slice(body)
         .map_err(|error| Status::bad_request(format!("error decoding patch as JSON: {error}")))?;
-    if !value.is_object() {
-        return Err(Status::bad_request("error decoding patch: it is no JSON object"));
-    }
+    check_object(&value)?;
     Ok(value)
+}
+
+fn check_object(value: &Value) -> Result<(), Status> {
+    if value.is_object() {
+        return Ok(());
+    }
+    Err(Status::bad_request("error decoding patch: it is no object"))
 }
 
 #[cfg(test)]

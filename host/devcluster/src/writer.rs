@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{Method, StatusCode};
-use informant_apimachinery::{Status, StatusDetails};
+use informant_apimachinery::{Status, StatusCause, StatusDetails};
 use informant_apiserver::{
     ApiObject, ListOptions, QueryParameters, ResourceInfo, ResourcePath, Selection, check_fields,
     json_response, status_response,
@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::Cluster;
+use crate::body;
 use crate::patch::Patch;
-use crate::protobuf;
 use crate::reviews;
 use crate::store::{DeleteOptions, Deleted, Target, WriteOptions};
 
@@ -107,17 +107,7 @@ fn check_scope(resource: &ResourceInfo, path: &ResourcePath) -> Result<(), Statu
 
 impl Write<'_> {
     fn json(&self) -> Result<Value, Status> {
-        if self.content_type.starts_with(protobuf::MEDIA_TYPE) {
-            return protobuf::decode(&self.body)
-                .map_err(|error| Status::bad_request(error.to_string()));
-        }
-        if !self.content_type.starts_with("application/json") {
-            let accepted = format!("application/json, {}", protobuf::MEDIA_TYPE);
-            return Err(Status::unsupported_media_type(&accepted));
-        }
-        serde_json::from_slice(&self.body).map_err(|error| {
-            Status::bad_request(format!("the body of the request is not valid JSON: {error}"))
-        })
+        body::object(&self.content_type, &self.body)
     }
 
     fn namespace(&self) -> Option<&str> {
@@ -130,9 +120,6 @@ impl Write<'_> {
 
     fn create(&self) -> Result<Response, Status> {
         let mut object = self.json()?;
-        if !object.is_object() {
-            return Err(Status::bad_request("the body of the request is no JSON object"));
-        }
         if !self.resource.has_verb("list") {
             object["kind"] = self.resource.kind.clone().into();
             object["apiVersion"] = self.resource.gvr.api_version().into();
@@ -154,8 +141,20 @@ impl Write<'_> {
     }
 
     fn patch(&self, name: &str, subresource: Option<&str>) -> Result<Response, Status> {
-        let patch = Patch::parse(&self.content_type, &self.body)?;
         let target = self.target(name, subresource);
+        let patch = match Patch::parse(&self.content_type, &self.body) {
+            Ok(patch) => patch,
+            // A real server looks for the object before it looks into the patch.
+            Err(status) if status.code == 400 => {
+                self.cluster.get(&self.path.gvr, self.namespace(), name)?;
+                return Err(status);
+            }
+            Err(status) => return Err(status),
+        };
+        if patch.creates() && self.query.text("fieldManager").is_empty() {
+            let cause = StatusCause::required("fieldManager", "is required for apply patch");
+            return Err(Status::invalid("meta.k8s.io", "PatchOptions", "", vec![cause]));
+        }
         let (object, created) =
             self.cluster.write(|store| store.patch(&target, &patch, self.options))?;
         Ok(self.object(if created { StatusCode::CREATED } else { StatusCode::OK }, &object))

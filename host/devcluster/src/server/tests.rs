@@ -467,6 +467,13 @@ async fn dry_runs_change_nothing() {
 #[tokio::test]
 async fn bad_requests_are_told_what_is_wrong() {
     let bench = Bench::new();
+    let map = json!({"metadata": {"name": "a"}});
+    bench.check(&format!("POST {CONFIG_MAPS}"), map.clone(), 201, "").await;
+    let renamed = json!({"metadata": {"name": "b"}});
+    let line = format!("PATCH {CONFIG_MAPS}/a");
+    assert_eq!(bench.call_as(&line, "application/merge-patch+json", renamed).await.0, 400);
+    let unowned = bench.call_as(&line, "application/apply-patch+yaml", map).await;
+    assert_eq!(unowned.0, 422, "applying needs a field manager");
     let unknown = "GET /apis/example.com/v1/things";
     bench.check(unknown, Value::Null, 404, "").await;
     bench.check("GET /nothing", Value::Null, 404, "").await;

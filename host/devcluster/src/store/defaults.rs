@@ -37,21 +37,41 @@ pub fn apply(resource: &ResourceInfo, object: &mut Value) {
     if resource.custom {
         return;
     }
-    let fields: Value = match (resource.gvr.group.as_str(), resource.gvr.resource.as_str()) {
+    match (resource.gvr.group.as_str(), resource.gvr.resource.as_str()) {
         ("", "pods") => {
             pod(&mut object["spec"]);
             fill(&mut object["spec"], &json!({"enableServiceLinks": true}));
-            return;
         }
         ("", "services") => {
             service_ports(&mut object["spec"]);
-            json!({"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"})
+            let fields = json!({
+                "type": "ClusterIP",
+                "sessionAffinity": "None",
+                "internalTrafficPolicy": "Cluster",
+            });
+            fill(&mut object["spec"], &fields);
         }
-        ("", "secrets") => {
-            secret(object);
-            return;
-        }
-        ("apps", "deployments") => json!({
+        ("", "secrets") => secret(object),
+        ("apps" | "batch", plural) => workload(plural, object),
+        _ => {}
+    }
+}
+
+fn workload(plural: &str, object: &mut Value) {
+    let Some(fields) = workload_fields(plural) else { return };
+    fill(&mut object["spec"], &fields);
+    let recreates = object["spec"]["strategy"]["type"] == "Recreate";
+    if recreates && let Some(strategy) = object["spec"]["strategy"].as_object_mut() {
+        strategy.shift_remove("rollingUpdate");
+    }
+    if object["spec"]["template"]["spec"].is_object() {
+        pod(&mut object["spec"]["template"]["spec"]);
+    }
+}
+
+fn workload_fields(plural: &str) -> Option<Value> {
+    Some(match plural {
+        "deployments" => json!({
             "replicas": 1,
             "strategy": {
                 "type": "RollingUpdate",
@@ -60,45 +80,35 @@ pub fn apply(resource: &ResourceInfo, object: &mut Value) {
             "revisionHistoryLimit": 10,
             "progressDeadlineSeconds": 600,
         }),
-        ("apps", "replicasets") => json!({"replicas": 1}),
-        ("apps", "statefulsets") => json!({
+        "replicasets" => json!({"replicas": 1}),
+        "statefulsets" => json!({
             "replicas": 1,
             "podManagementPolicy": "OrderedReady",
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
             "revisionHistoryLimit": 10,
         }),
-        ("apps", "daemonsets") => json!({
+        "daemonsets" => json!({
             "updateStrategy": {
                 "type": "RollingUpdate",
                 "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
             },
             "revisionHistoryLimit": 10,
         }),
-        ("batch", "jobs") => json!({
+        "jobs" => json!({
             "parallelism": 1,
             "completions": 1,
             "backoffLimit": 6,
             "completionMode": "NonIndexed",
             "suspend": false,
         }),
-        ("batch", "cronjobs") => json!({
+        "cronjobs" => json!({
             "concurrencyPolicy": "Allow",
             "suspend": false,
             "successfulJobsHistoryLimit": 3,
             "failedJobsHistoryLimit": 1,
         }),
-        _ => return,
-    };
-    fill(&mut object["spec"], &fields);
-    let strategy = &object["spec"]["strategy"]["type"];
-    if strategy == "Recreate"
-        && let Some(strategy) = object["spec"]["strategy"].as_object_mut()
-    {
-        strategy.shift_remove("rollingUpdate");
-    }
-    if object["spec"]["template"]["spec"].is_object() {
-        pod(&mut object["spec"]["template"]["spec"]);
-    }
+        _ => return None,
+    })
 }
 
 /// Adds the fields that are absent, level by level.

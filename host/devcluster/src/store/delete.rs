@@ -90,16 +90,21 @@ impl Store {
         }
         let crd = self.is_definition(&key).then(|| old.name().to_owned());
         if metadata::has_finalizers(&before) {
-            return Deleted::Waiting(self.mark(resource, old, before, options));
+            return Deleted::Waiting(self.mark_present(resource, old, before, options));
         }
         if let Some(definition) = crd {
             self.drop_custom_resource(&definition, options);
         }
-        Deleted::Gone(self.finish_deletion(resource, old, before, options))
+        let mut last = before;
+        if key.group.is_empty() && key.resource == "pods" {
+            // Pods are deleted gracefully, which shows in their last state even where nobody waits.
+            mark(&mut last, options.now);
+        }
+        Deleted::Gone(self.finish_deletion(resource, old, last, options))
     }
 
     /// Gives the object a `deletionTimestamp`, once.
-    fn mark(
+    fn mark_present(
         &mut self,
         resource: &Arc<ResourceInfo>,
         old: &Arc<ApiObject>,
@@ -109,9 +114,7 @@ impl Store {
         if metadata::is_deleting(&object) {
             return Arc::clone(old);
         }
-        let fields = metadata_mut(&mut object);
-        fields.insert("deletionTimestamp".to_owned(), metadata::time_text(options.now).into());
-        fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+        mark(&mut object, options.now);
         self.modify(resource, old, object)
     }
 
@@ -217,6 +220,16 @@ impl Store {
         if self.is_definition(&GroupResource::of(&resource.gvr)) {
             self.establish(resource, new, now);
         }
+    }
+}
+
+/// Writes the deletion into the object's metadata (registry/generic's `markAsDeleting`).
+fn mark(object: &mut Value, now: Timestamp) {
+    let fields = metadata_mut(object);
+    fields.insert("deletionTimestamp".to_owned(), metadata::time_text(now).into());
+    fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+    if let Some(generation) = fields.get("generation").and_then(Value::as_i64) {
+        fields.insert("generation".to_owned(), (generation + 1).into());
     }
 }
 

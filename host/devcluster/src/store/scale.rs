@@ -99,11 +99,16 @@ fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
     if !selector.is_empty() {
         status["selector"] = selector.into();
     }
+    // Go leaves a zero out.
+    let spec = match number(&paths.wanted) {
+        0 => json!({}),
+        replicas => json!({"replicas": replicas}),
+    };
     json!({
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": shown,
-        "spec": {"replicas": number(&paths.wanted)},
+        "spec": spec,
         "status": status,
     })
 }

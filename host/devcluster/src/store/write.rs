@@ -76,13 +76,7 @@ impl Store {
         options: WriteOptions,
     ) -> Result<Arc<ApiObject>, Status> {
         metadata::match_path(target.resource, target.namespace, &mut object)?;
-        let written = object["metadata"]["name"].as_str().unwrap_or_default();
-        if !written.is_empty() && written != target.name {
-            let name = target.name;
-            return Err(Status::bad_request(format!(
-                "the name of the object ({written}) does not match the name on the URL ({name})"
-            )));
-        }
+        check_name(target, &object)?;
         let needs_version = target.resource.custom && target.subresource.is_none();
         if needs_version && object["metadata"]["resourceVersion"].as_str().is_none_or(str::is_empty)
         {
@@ -116,6 +110,7 @@ impl Store {
         object["apiVersion"] = api_version.into();
         patch.apply(&mut object, target.resource, target.name)?;
         metadata::match_path(target.resource, target.namespace, &mut object)?;
+        check_name(target, &object)?;
         Ok((self.replace(target, &old, object, options)?, false))
     }
 
@@ -242,6 +237,18 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// An object cannot be renamed; one that does not say its name is the one in the path.
+fn check_name(target: &Target<'_>, object: &Value) -> Result<(), Status> {
+    let written = object["metadata"]["name"].as_str().unwrap_or_default();
+    let name = target.name;
+    if written.is_empty() || written == name {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "the name of the object ({written}) does not match the name on the URL ({name})"
+    )))
 }
 
 /// The client may say which state, and which object of the name, it means.

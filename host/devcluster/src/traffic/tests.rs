@@ -385,7 +385,9 @@ fn what_makes_no_sense_harms_nobody() {
     bench.create(Kind::Deployment, "default", web(1));
     bench.pass(2_000);
     let status = Some("status");
-    bench.change_subresource(Kind::Deployment, "web", status, |web| web["status"] = json!("odd"));
+    bench.change_subresource(Kind::Deployment, "web", status, |web| {
+        web["status"] = json!({"conditions": "odd", "replicas": "x"})
+    });
     let pod = bench.list(Kind::Pod)[0]["metadata"]["name"].as_str().expect("a name").to_owned();
     bench.change_subresource(Kind::Pod, &pod, status, |pod| {
         pod["status"] = json!({"containerStatuses": [3, "x", {"state": []}], "conditions": 7});
