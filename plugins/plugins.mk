@@ -1,6 +1,8 @@
 # Plugins and test guests: source in, `.wasm` out. Included by the Makefile at the top, and run from there.
 #
-#   make plugins       target/plugins/<name>.wasm
+#   make plugins       target/plugins/<name>.wasm, of both kinds:
+#   make rust-plugins    those in Rust, all that the demo needs
+#   make wat-plugins     those in WebAssembly text, whose assembler takes longer to build than they do
 #   make test-guests   target/test-guests/<sin>.wasm
 #   make c-plugins     target/plugins-c/<name>.wasm, with clang or Zig; says so where neither is there
 #
@@ -29,7 +31,7 @@ endef
 
 # $(call assemble,text,place): the same for WebAssembly text.
 define assemble
-$(WAT2PLUGIN) $(1) target/.assembled.wasm && { $(call put,target/.assembled.wasm,$(2)); }
+$(WAT2PLUGIN) $(1) target/.$(notdir $(2)) && { $(call put,target/.$(notdir $(2)),$(2)); }
 endef
 
 # $(call cargo_name,name): what cargo makes of a name in a file name.
@@ -38,23 +40,28 @@ cargo_name = $(subst -,_,$(1))
 # C plugins: a file each, and what compiles C to wasm32.
 C_PLUGINS       := hello-c
 C_PLUGINS_OUT   := target/plugins-c
-C_SDK           := plugin-sdk/c/informant.c plugin-sdk/c/informant.h
 C_FLAGS         := -O2 -g0 -std=c11 -Wall -Wextra -Werror -nostdlib -Iplugin-sdk/c -Wl,--no-entry -Wl,-z,stack-size=65536
 PYTHON          ?= python3
 
-.PHONY: plugins test-guests c-plugins wasm-target wat2plugin
+.PHONY: plugins rust-plugins wat-plugins test-guests c-plugins wasm-target wat2plugin
 
-plugins: wasm-target wat2plugin
-	@echo "building plugins: $(RUST_PLUGINS) $(WAT_PLUGINS)"
-	@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) $(RUST_PLUGINS:%=-p %)
+plugins: rust-plugins wat-plugins
+	@echo "plugins are in $(PLUGINS_OUT)"
+
+rust-plugins: wasm-target
+	@echo "building plugins in Rust: $(RUST_PLUGINS)"
+	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) $(RUST_PLUGINS:%=-p %)
 	@mkdir -p $(PLUGINS_OUT)
 	@set -e; $(foreach p,$(RUST_PLUGINS),$(call put,$(WASM_BUILT)/$(call cargo_name,$(p)).wasm,$(PLUGINS_OUT)/$(p).wasm);)
+
+wat-plugins: wat2plugin
+	@echo "building plugins in WebAssembly text: $(WAT_PLUGINS)"
+	@mkdir -p $(PLUGINS_OUT)
 	@set -e; $(foreach p,$(WAT_PLUGINS),$(call assemble,plugins/$(p)/$(p).wat,$(PLUGINS_OUT)/$(p).wasm);)
-	@echo "plugins are in $(PLUGINS_OUT)"
 
 test-guests: wasm-target wat2plugin
 	@echo "building test guests: $(RUST_GUESTS) $(WAT_GUESTS) $(PLAIN_GUESTS)"
-	@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p test-guests --examples
+	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p test-guests --examples
 	@mkdir -p $(TEST_GUESTS_OUT)
 	@set -e; $(foreach g,$(RUST_GUESTS),$(call put,$(WASM_BUILT)/examples/$(call cargo_name,$(g)).wasm,$(TEST_GUESTS_OUT)/$(g).wasm);)
 	@set -e; $(foreach g,$(WAT_GUESTS),$(call assemble,plugins/test-guests/wat/$(g).wat,$(TEST_GUESTS_OUT)/$(g).wasm);)
@@ -80,7 +87,7 @@ c-plugins:
 
 # The assembler of WebAssembly text: ours, so that nothing needs installing.
 wat2plugin:
-	@CARGO_TARGET_DIR=target $(CARGO) build --quiet -p wat2plugin
+	+@CARGO_TARGET_DIR=target $(CARGO) build --quiet -p wat2plugin
 
 # rustup reads rust-toolchain.toml and has fetched the target already; a Rust from elsewhere may lack it.
 wasm-target:
