@@ -155,7 +155,7 @@ fn merge_member(
     depth: usize,
 ) -> Result<(), StrategicPatchError> {
     let field = schema::field(of, name);
-    let order_before = target.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut order_before = target.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     match member.value {
         None => {}
         Some(Value::Null) => {
@@ -169,7 +169,7 @@ fn merge_member(
                 }
             },
             (Some(Value::Array(values)), Value::Array(patch)) => {
-                lists::merge(values, patch, &field, name, depth)?;
+                order_before = lists::merge(values, patch, &field, name, depth)?;
             }
             (Some(value), patch) => *value = cleaned(patch, depth)?,
             (None, patch) => {
@@ -228,15 +228,17 @@ fn cleaned(patch: &Value, depth: usize) -> Result<Value, StrategicPatchError> {
     match patch {
         Value::Object(map) => cleaned_map(map, depth).map(Value::Object),
         Value::Array(values) => {
-            let kept = values.iter().map(|value| kept(value, depth));
-            let kept: Result<Vec<Option<Value>>, _> = kept.collect();
-            Ok(Value::Array(kept?.into_iter().flatten().filter(|v| !is_directive(v)).collect()))
+            let entries = values.iter().filter(|value| !is_directive(value));
+            let kept: Result<Vec<Option<Value>>, _> =
+                entries.map(|value| kept(value, depth)).collect();
+            Ok(Value::Array(kept?.into_iter().flatten().collect()))
         }
         plain => Ok(plain.clone()),
     }
 }
 
-/// A list entry that was `{"$patch": "replace"}` and nothing else is an instruction, not an entry.
+/// A list entry `{"$patch": "replace"}` and nothing else is an instruction, not an entry. (The API server
+/// keeps `{}` of it where the list is new, and then refuses that for its lack of a name.)
 fn is_directive(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.len() == 1 && map.contains_key(PATCH))
 }

@@ -5,14 +5,19 @@ use serde_json::{Map, Value};
 use super::schema::{Field, Strategy};
 use super::{PATCH, SET_ELEMENT_ORDER, StrategicPatchError, cleaned, merge_map, unknown_directive};
 
-/// Applies the list `patch` to the list `values` as the field's strategy says.
+/// Applies the list `patch` to the list `values` as the field's strategy says. Gives the order that
+/// [`set_element_order`] is to take for that of before.
+///
+/// Upstream this is the list of before, but new entries have taken the places of deleted ones in it: the
+/// slices share their memory (`deleteMatchingEntries`). Clients see the outcome, so it is the same here.
 pub(super) fn merge(
     values: &mut Vec<Value>,
     patch: &[Value],
     field: &Field,
     name: &str,
     depth: usize,
-) -> Result<(), StrategicPatchError> {
+) -> Result<Vec<Value>, StrategicPatchError> {
+    let order_before = values.clone();
     match field.strategy {
         Strategy::Atomic | Strategy::Replace => {
             match cleaned(&Value::Array(patch.to_vec()), depth)? {
@@ -21,7 +26,6 @@ pub(super) fn merge(
             }
         }
         Strategy::Set => {
-            let order_before = values.clone();
             for value in patch {
                 if !values.contains(value) {
                     values.push(value.clone());
@@ -30,12 +34,13 @@ pub(super) fn merge(
             put_in_order(values, patch, &order_before, None);
         }
         Strategy::Key(key) => {
-            let order_before = values.clone();
             merge_by_key(values, patch, field, key, name, depth)?;
+            let places = values.iter().take(order_before.len()).cloned().collect();
             put_in_order(values, patch, &order_before, Some(key));
+            return Ok(places);
         }
     }
-    Ok(())
+    Ok(order_before)
 }
 
 fn merge_by_key(

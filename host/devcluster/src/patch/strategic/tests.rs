@@ -153,6 +153,17 @@ fn patch_replace_replaces_a_list_or_a_map() {
 }
 
 #[test]
+fn directives_do_not_survive_in_what_is_new() {
+    check(
+        "Deployment",
+        json!({}),
+        deployment(json!([{"$patch": "replace"}, {"name": "a", "$setElementOrder/env": [],
+            "env": [{"name": "gone", "$patch": "delete"}, {"name": "e"}]}])),
+        deployment(json!([{"name": "a", "env": [{"name": "e"}]}])),
+    );
+}
+
+#[test]
 fn selectors_of_disruption_budgets_are_replaced() {
     check(
         "PodDisruptionBudget",
@@ -194,6 +205,18 @@ fn set_element_order_orders_and_keeps_what_only_the_server_has() {
         json!({"metadata": {"finalizers": ["a", "b"]}}),
         json!({"metadata": {"$setElementOrder/finalizers": ["b", "a"]}}),
         json!({"metadata": {"finalizers": ["b", "a"]}}),
+    );
+}
+
+#[test]
+fn a_new_entry_takes_the_place_of_a_deleted_one() {
+    check(
+        "Deployment",
+        deployment(json!([{"name": "a"}, {"name": "b"}, {"name": "c"}])),
+        json!({"spec": {"template": {"spec": {
+            "$setElementOrder/containers": [{"name": "d"}],
+            "containers": [{"name": "a", "$patch": "delete"}, {"name": "d"}]}}}}),
+        deployment(json!([{"name": "b"}, {"name": "c"}, {"name": "d"}])),
     );
 }
 
