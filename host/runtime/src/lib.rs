@@ -1,1 +1,56 @@
-//! (to be written)
+//! Runs plugins: loads WebAssembly components from watched directories, calls them under limits, and
+//! replaces them while events flow.
+//!
+//! The way of an event: an informer tells a [`subscription`] handler, which evaluates the view and pushes
+//! into the plugin's queue; the plugin's actor pops, calls the guest and settles. The way of a file: the
+//! directory is scanned, the file is checked against the contract, compiled and asked to describe itself
+//! aside, then the actor swaps.
+
+mod plugin_name;
+
+mod contract;
+mod descriptor;
+mod engine;
+mod limits;
+
+mod bindings;
+mod call_error;
+mod guest_state;
+mod host_functions;
+mod instance;
+mod json_pointer;
+mod json_pointer_index;
+mod log_budget;
+mod reads;
+mod view;
+
+mod delivery;
+mod event;
+mod merge;
+mod plugin_queue;
+mod queue;
+mod subscription;
+
+mod actor;
+mod counters;
+mod guest_threads;
+mod lifecycle;
+mod status;
+
+mod directory;
+mod plugin_host;
+mod prepare;
+
+pub use call_error::{CallError, Retry};
+pub use contract::{CONTRACT_VERSION, CheckedComponent, ContractError, check};
+pub use counters::{BUCKETS, Counters, Histogram};
+pub use descriptor::{Descriptor, DescriptorError};
+pub use engine::EngineError;
+pub use instance::CompileError;
+pub use lifecycle::{Input, State};
+pub use limits::Limits;
+pub use plugin_host::{PluginHost, PluginHostOptions, Plugins, StartError, informer_settled};
+pub use plugin_name::{InvalidPluginName, PluginName};
+pub use plugin_queue::QueueSnapshot;
+pub use prepare::LoadError;
+pub use status::PluginStatus;

@@ -1,0 +1,53 @@
+//! How a call of a guest can end, sorted by what the host does next.
+
+use std::time::Duration;
+
+/// Why a call of a plugin did not succeed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CallError {
+    /// The guest answered with a failure; its instance is well.
+    #[error("the plugin answered: {message}")]
+    Guest {
+        /// The guest's own words.
+        message: String,
+        /// When to try again.
+        retry: Retry,
+    },
+    /// The guest trapped, and its instance is lost.
+    #[error("trap: {0}")]
+    Trap(String),
+    /// The guest ran for longer than it may, and its instance is lost.
+    #[error("the deadline of {} ms was exceeded", .0.as_millis())]
+    DeadlineExceeded(Duration),
+    /// The guest asked for more memory than it may have, and its instance is lost.
+    #[error("more than {} MiB of memory were asked for", .0 >> 20)]
+    MemoryExceeded(usize),
+}
+
+/// When a failed event comes again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// As the rate limiter says.
+    Backoff,
+    /// After this time.
+    After(Duration),
+    /// Not at all.
+    Never,
+}
+
+impl CallError {
+    /// Whether the instance cannot be called any more.
+    pub fn ends_instance(&self) -> bool {
+        !matches!(self, Self::Guest { .. })
+    }
+
+    /// The label of `informant_plugin_restarts_total`.
+    pub fn cause(&self) -> &'static str {
+        match self {
+            Self::Guest { .. } => "failure",
+            Self::Trap(_) => "trap",
+            Self::DeadlineExceeded(_) => "deadline",
+            Self::MemoryExceeded(_) => "memory",
+        }
+    }
+}

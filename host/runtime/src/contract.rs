@@ -1,0 +1,311 @@
+//! From a plugin file's bytes to a component that is known to keep the contract, before anything is
+//! compiled.
+//!
+//! Three rungs are accepted: a component; a core module with a `component-type` section (what
+//! wit-bindgen leaves for `wasm32-unknown-unknown`); a bare core module that exports the contract's names.
+
+use std::collections::BTreeSet;
+use wasmparser::{Parser, Payload};
+use wit_component::ComponentEncoder;
+use wit_parser::{Resolve, WorldId};
+
+/// The package and version that this host speaks.
+pub const CONTRACT_VERSION: &str = "0.1.0";
+
+const CONTRACT: &str = include_str!("../../../plugin-sdk/wit/plugin.wit");
+const PACKAGE: &str = "informant:plugin/";
+
+/// Interfaces of the contract that this host links.
+const IMPORTS_OFFERED: [&str; 5] = ["types", "log", "indexer", "event-data", "host-info"];
+/// Interfaces of the contract that this host calls.
+const EXPORTS_CALLED: [&str; 2] = ["lifecycle", "handler"];
+/// Interfaces of the contract that are in its text, but that this host does not know yet.
+const EXPORTS_NOT_CALLED: [&str; 4] = ["sync-aware", "reconciler", "timer", "stateful"];
+
+/// Why a file is not a plugin for this host.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContractError {
+    /// Neither wasm magic bytes nor anything close.
+    #[error(
+        "not a WebAssembly file (it begins with {0}); drop in the .wasm that your compiler wrote"
+    )]
+    NotWasm(String),
+    /// The bytes begin like wasm and then go wrong: cut off, or damaged.
+    #[error("the file is damaged or incomplete: {0}")]
+    Malformed(String),
+    /// Compiled machine code, which is trusted blindly when it is loaded.
+    #[error(
+        "compiled code (.cwasm) is not accepted, because loading it would run it unchecked; drop in the .wasm it was made from"
+    )]
+    Precompiled,
+    /// The plugin speaks another version of the contract.
+    #[error(
+        "made for contract {found}, but this host speaks informant:plugin@{CONTRACT_VERSION}; rebuild the plugin with an SDK for {CONTRACT_VERSION}, or use a host that speaks {found}"
+    )]
+    OtherVersion {
+        /// For example `informant:plugin@0.2.0`.
+        found: String,
+    },
+    /// The exports are not those of a plugin.
+    #[error(
+        "does not export {missing}: a plugin exports lifecycle and handler of informant:plugin@{CONTRACT_VERSION} (exports found: {found})"
+    )]
+    MissingExport {
+        /// The first interface that is missing.
+        missing: String,
+        /// What is exported instead.
+        found: String,
+    },
+    /// An import that nobody here provides.
+    #[error(
+        "imports {import}, which this host does not offer; it offers {} of informant:plugin@{CONTRACT_VERSION}{hint}",
+        offered()
+    )]
+    UnknownImport {
+        /// The import's name.
+        import: String,
+        /// Where the import usually comes from, or empty.
+        hint: &'static str,
+    },
+    /// Names fit, types do not.
+    #[error("does not keep the contract informant:plugin@{CONTRACT_VERSION}: {0}")]
+    Mismatch(String),
+}
+
+fn offered() -> String {
+    IMPORTS_OFFERED[1..].join(", ")
+}
+
+/// A component's bytes that keep the contract.
+#[derive(Debug)]
+pub struct CheckedComponent {
+    /// The component, encoded from a core module where the file was one.
+    pub bytes: Vec<u8>,
+}
+
+/// Checks a plugin file and turns it into a component where it is a core module.
+///
+/// This takes 0.1 ms for a component and up to 50 ms for a large core module; nothing is compiled.
+pub fn check(file: &[u8]) -> Result<CheckedComponent, ContractError> {
+    match kind(file)? {
+        Kind::Component => check_component(file.to_vec()),
+        Kind::ModuleWithType => check_component(encode(file)?),
+        Kind::BareModule(exports) => {
+            let interfaces = exports.iter().filter_map(|name| name.split_once('#')).map(|(i, _)| i);
+            let interfaces: BTreeSet<&str> = interfaces.collect();
+            check_exports(interfaces.iter().copied())?;
+            let (resolve, world) = world_for(interfaces.iter().copied())?;
+            let mut module = file.to_vec();
+            let encoding = wit_component::StringEncoding::UTF8;
+            wit_component::embed_component_metadata(&mut module, &resolve, world, encoding)
+                .map_err(mismatch)?;
+            check_component(encode(&module)?)
+        }
+    }
+}
+
+enum Kind {
+    Component,
+    ModuleWithType,
+    BareModule(Vec<String>),
+}
+
+fn kind(file: &[u8]) -> Result<Kind, ContractError> {
+    if file.starts_with(b"\x7fELF") {
+        return Err(ContractError::Precompiled);
+    }
+    if !file.starts_with(b"\0asm") {
+        return Err(ContractError::NotWasm(beginning(file)));
+    }
+    if Parser::is_component(file) {
+        return Ok(Kind::Component);
+    }
+    let malformed = |error: wasmparser::BinaryReaderError| {
+        ContractError::Malformed(format!("{error}; its length is {} bytes", file.len()))
+    };
+    let mut exports = Vec::new();
+    let mut typed = false;
+    for payload in Parser::new(0).parse_all(file) {
+        match payload.map_err(malformed)? {
+            Payload::CustomSection(section) if section.name().starts_with("component-type") => {
+                typed = true;
+            }
+            Payload::ExportSection(section) => {
+                for export in section {
+                    exports.push(export.map_err(malformed)?.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(if typed { Kind::ModuleWithType } else { Kind::BareModule(exports) })
+}
+
+fn beginning(file: &[u8]) -> String {
+    if file.is_empty() {
+        return "nothing: it is empty".to_owned();
+    }
+    format!("\"{}\"", file[..file.len().min(16)].escape_ascii())
+}
+
+fn encode(module: &[u8]) -> Result<Vec<u8>, ContractError> {
+    let encoder = ComponentEncoder::default().module(module).map_err(mismatch)?;
+    encoder.validate(true).encode().map_err(mismatch)
+}
+
+/// The error's whole chain on one line.
+fn mismatch(error: impl std::fmt::Display) -> ContractError {
+    let text = format!("{error:#}");
+    if text.contains("wasi_snapshot_preview1") {
+        let import = "wasi_snapshot_preview1".to_owned();
+        return ContractError::UnknownImport { import, hint: WASI_HINT };
+    }
+    ContractError::Mismatch(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+const WASI_HINT: &str =
+    " and no WASI yet: build the plugin for wasm32-unknown-unknown or freestanding";
+
+fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
+    let decoded = wit_component::decode(&bytes)
+        .map_err(|error| ContractError::Malformed(format!("{error:#}")))?;
+    let wit_component::DecodedWasm::Component(found, found_world) = decoded else {
+        return Err(ContractError::MissingExport {
+            missing: "any function".to_owned(),
+            found: "only a WIT package".to_owned(),
+        });
+    };
+    let found_world = &found.worlds[found_world];
+    let name = |key: &wit_parser::WorldKey| found.name_world_key(key);
+    let exports: Vec<String> = found_world.exports.keys().map(name).collect();
+    check_exports(exports.iter().map(String::as_str))?;
+    for import in found_world.imports.keys().map(name) {
+        check_import(&import)?;
+    }
+    let (resolve, world) = world_for(exports.iter().map(String::as_str))?;
+    wit_component::targets(&resolve, world, &bytes).map_err(mismatch)?;
+    Ok(CheckedComponent { bytes })
+}
+
+/// `informant:plugin/handler@0.1.0` as `("handler", "0.1.0")`; none if it is not of our package.
+fn ours(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix(PACKAGE)?.split_once('@')
+}
+
+fn check_exports<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<(), ContractError> {
+    for (_, version) in names.clone().filter_map(ours) {
+        check_version(version)?;
+    }
+    for needed in EXPORTS_CALLED {
+        if !names.clone().filter_map(ours).any(|(interface, _)| interface == needed) {
+            let found: Vec<&str> = names.collect();
+            let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+            let missing = format!("{PACKAGE}{needed}@{CONTRACT_VERSION}");
+            return Err(ContractError::MissingExport { missing, found });
+        }
+    }
+    Ok(())
+}
+
+fn check_version(version: &str) -> Result<(), ContractError> {
+    if version == CONTRACT_VERSION {
+        return Ok(());
+    }
+    Err(ContractError::OtherVersion { found: format!("informant:plugin@{version}") })
+}
+
+fn check_import(import: &str) -> Result<(), ContractError> {
+    let Some((interface, version)) = ours(import) else {
+        let hint = if import.starts_with("wasi:") { WASI_HINT } else { "" };
+        return Err(ContractError::UnknownImport { import: import.to_owned(), hint });
+    };
+    check_version(version)?;
+    if IMPORTS_OFFERED.contains(&interface) {
+        return Ok(());
+    }
+    Err(ContractError::UnknownImport { import: import.to_owned(), hint: "" })
+}
+
+/// A world with everything a plugin may import and just the exports that were found, so that the check
+/// of types names the one thing that is wrong.
+fn world_for<'a>(
+    exports: impl Iterator<Item = &'a str>,
+) -> Result<(Resolve, WorldId), ContractError> {
+    let mut text = format!(
+        "package informant:found;\nworld found {{\n  include {PACKAGE}imports@{CONTRACT_VERSION};\n"
+    );
+    for (interface, _) in exports.filter_map(ours) {
+        let known = EXPORTS_CALLED.contains(&interface) || EXPORTS_NOT_CALLED.contains(&interface);
+        if known {
+            text.push_str(&format!("  export {PACKAGE}{interface}@{CONTRACT_VERSION};\n"));
+        }
+    }
+    text.push('}');
+    let mut resolve = Resolve::default();
+    resolve.push_str("plugin.wit", CONTRACT).map_err(mismatch)?;
+    let package = resolve.push_str("found.wit", &text).map_err(mismatch)?;
+    let world = resolve.select_world(&[package], Some("found")).map_err(mismatch)?;
+    Ok((resolve, world))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_error(file: &[u8], expect: &str) {
+        let error = check(file).expect_err("this is no plugin").to_string();
+        assert!(error.contains(expect), "{error}");
+    }
+
+    fn module(text: &str) -> Vec<u8> {
+        wat::parse_str(text).expect("the test's module is well formed")
+    }
+
+    #[test]
+    fn what_is_not_wasm_is_named() {
+        check_error(b"", "it begins with nothing: it is empty");
+        check_error(b"#!/bin/sh", "it begins with \"#!/bin/sh\"");
+        check_error(b"\x7fELF\x02\x01", "compiled code (.cwasm) is not accepted");
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_is_damaged() {
+        let mut whole =
+            module("(module (func (export \"f\")) (memory 1) (data (i32.const 0) \"abc\"))");
+        whole.truncate(whole.len() - 3);
+        check_error(&whole, "damaged or incomplete");
+    }
+
+    #[test]
+    fn missing_exports_are_named() {
+        check_error(&module("(module)"), "does not export informant:plugin/lifecycle@0.1.0");
+        let only_lifecycle = r#"(module (func (export "informant:plugin/lifecycle@0.1.0#stop")))"#;
+        check_error(&module(only_lifecycle), "does not export informant:plugin/handler@0.1.0");
+    }
+
+    #[test]
+    fn another_version_of_the_contract_is_named() {
+        let newer = r#"(module (func (export "informant:plugin/handler@0.2.0#handle")))"#;
+        check_error(
+            &module(newer),
+            "made for contract informant:plugin@0.2.0, but this host speaks",
+        );
+    }
+
+    #[test]
+    fn imports_that_nobody_offers_are_named() {
+        let wasi = r#"(component (import "wasi:cli/environment@0.2.6" (instance))
+            (instance $i) (export "informant:plugin/lifecycle@0.1.0" (instance $i))
+            (export "informant:plugin/handler@0.1.0" (instance $i)))"#;
+        check_error(
+            &module(wasi),
+            "imports wasi:cli/environment@0.2.6, which this host does not offer",
+        );
+        let kube = wasi.replace("wasi:cli/environment@0.2.6", "informant:plugin/kube@0.1.0");
+        check_error(
+            &module(&kube),
+            "imports informant:plugin/kube@0.1.0, which this host does not",
+        );
+    }
+}

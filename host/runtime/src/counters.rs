@@ -1,0 +1,81 @@
+//! Plain counters of one plugin's name. They outlive reloads; the program turns them into metrics.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// What happened to a plugin's events and instances so far.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Events that the guest took.
+    pub ok: AtomicU64,
+    /// Attempts that failed and were put back.
+    pub retry: AtomicU64,
+    /// Events given up on.
+    pub dead: AtomicU64,
+    /// Changes within the plugin's views that its subscriptions did not want.
+    pub filtered: AtomicU64,
+    /// Events of subscriptions that a new version no longer has.
+    pub dropped: AtomicU64,
+    /// Log lines that were over the limit.
+    pub log_lines_dropped: AtomicU64,
+    /// Successful loads after the first.
+    pub reloads_ok: AtomicU64,
+    /// Loads that failed.
+    pub reloads_failed: AtomicU64,
+    /// Linear memory of the instance after its last call, in bytes.
+    pub memory_bytes: AtomicU64,
+    /// Time in `handle`.
+    pub handle_seconds: Histogram,
+    /// Time from the read of the bytes to the end of `handle`, of events told for the first time.
+    pub event_latency_seconds: Histogram,
+    restarts: parking_lot::Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl Counters {
+    /// Counts an instance that ended, by cause: `trap`, `deadline`, `memory`.
+    pub(crate) fn restart(&self, cause: &'static str) {
+        *self.restarts.lock().entry(cause).or_default() += 1;
+    }
+
+    /// How many instances ended so far, by cause.
+    pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
+        self.restarts.lock().clone()
+    }
+}
+
+pub(crate) fn add_one(counter: &AtomicU64) {
+    counter.fetch_add(1, Relaxed);
+}
+
+/// Upper bounds of the histograms' buckets in seconds: 10 µs to 10 s, three to a decade.
+pub const BUCKETS: [f64; 19] = [
+    1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5,
+    1.0, 2.5, 5.0, 10.0,
+];
+
+/// A histogram that costs two additions an observation.
+#[derive(Debug, Default)]
+pub struct Histogram {
+    counts: [AtomicU64; BUCKETS.len() + 1],
+    sum_nanoseconds: AtomicU64,
+}
+
+impl Histogram {
+    pub(crate) fn observe(&self, duration: Duration) {
+        let seconds = duration.as_secs_f64();
+        let bucket = BUCKETS.partition_point(|bound| *bound < seconds);
+        self.counts[bucket].fetch_add(1, Relaxed);
+        self.sum_nanoseconds.fetch_add(duration.as_nanos() as u64, Relaxed);
+    }
+
+    /// Observations in each bucket, not cumulative; the last one is for what is above all bounds.
+    pub fn counts(&self) -> Vec<u64> {
+        self.counts.iter().map(|count| count.load(Relaxed)).collect()
+    }
+
+    /// The sum of all observations in seconds.
+    pub fn sum(&self) -> f64 {
+        self.sum_nanoseconds.load(Relaxed) as f64 / 1e9
+    }
+}

@@ -1,0 +1,77 @@
+//! One change on its way to a plugin.
+
+use informant_cache::{Object, Reason as CacheReason};
+use std::time::Instant;
+
+/// What happened to the object, as the subscription sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// It is new to the subscription.
+    Added,
+    /// It changed, or is told again.
+    Updated,
+    /// It is gone from the subscription.
+    Deleted,
+}
+
+/// Why the plugin hears of it now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The object was there before the plugin subscribed.
+    Initial,
+    /// The API server reported it on a watch.
+    Watch,
+    /// A relist found what the watch had missed.
+    Relist,
+    /// The resync period came round.
+    Resync,
+    /// A new version of the plugin asked for its objects again.
+    Reload,
+}
+
+impl From<CacheReason> for Reason {
+    fn from(reason: CacheReason) -> Self {
+        match reason {
+            CacheReason::Initial => Self::Initial,
+            CacheReason::Watch => Self::Watch,
+            CacheReason::Relist => Self::Relist,
+            CacheReason::Resync => Self::Resync,
+        }
+    }
+}
+
+/// How an object left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Gone {
+    /// It was deleted.
+    Deleted,
+    /// It lives on, outside the subscription.
+    LeftView,
+    /// The deletion was not seen.
+    Unknown,
+}
+
+/// One change of one object for one subscription.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// Which subscription, by the number it has for as long as the plugin's name lives.
+    pub subscription: SubscriptionId,
+    /// What happened.
+    pub change: Change,
+    /// Why now.
+    pub reason: Reason,
+    /// Only with [`Change::Deleted`].
+    pub gone: Option<Gone>,
+    /// The newest state; for [`Change::Deleted`] the last one known.
+    pub object: Object,
+    /// The state before the oldest change that this event stands for; only with [`Change::Updated`].
+    pub old: Option<Object>,
+    /// How many older events were merged into this one.
+    pub coalesced: u32,
+    /// When the bytes of the newest state were read.
+    pub received: Instant,
+}
+
+/// A subscription of a plugin's name. Reloads keep it as long as the subscription's name stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SubscriptionId(pub u32);

@@ -1,0 +1,168 @@
+//! One running plugin instance: a store, its limits, and the calls that can be made.
+
+use crate::bindings::exports::informant::plugin::{handler, lifecycle};
+use crate::bindings::informant::plugin as imports;
+use crate::call_error::{CallError, Retry};
+use crate::contract::CheckedComponent;
+use crate::engine::Engine;
+use crate::guest_state::{GuestState, Phase};
+use crate::limits::Limits;
+use std::time::{Duration, Instant};
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+use wasmtime::{Store, Trap, UpdateDeadline};
+
+/// A compiled plugin from which instances are made in microseconds.
+#[derive(Clone)]
+pub(crate) struct Template {
+    pre: InstancePre<GuestState>,
+}
+
+/// Why a checked component cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot be compiled: {0}")]
+pub struct CompileError(String);
+
+impl Template {
+    /// Compiles the component. Takes 30 ms for a Rust plugin and seconds for a Python one: never call it
+    /// on an async thread.
+    pub(crate) fn compile(
+        engine: &Engine,
+        component: &CheckedComponent,
+    ) -> Result<Self, CompileError> {
+        let failed = |error: wasmtime::Error| CompileError(format!("{error:#}"));
+        let compiled = Component::new(engine.wasmtime(), &component.bytes).map_err(failed)?;
+        let mut linker = Linker::<GuestState>::new(engine.wasmtime());
+        link(&mut linker).map_err(failed)?;
+        let pre = linker.instantiate_pre(&compiled).map_err(failed)?;
+        Ok(Self { pre })
+    }
+
+    /// Makes an instance around `state`.
+    pub(crate) async fn instantiate(
+        &self,
+        engine: &Engine,
+        state: GuestState,
+    ) -> Result<Instance, CallError> {
+        let mut store = Store::new(engine.wasmtime(), state);
+        let limits = store.data().limits().clone();
+        store.limiter(|state| &mut state.limiter);
+        store.epoch_deadline_callback(|context| {
+            if Instant::now() >= context.data().deadline {
+                return Err(Trap::Interrupt.into());
+            }
+            Ok(UpdateDeadline::Yield(1))
+        });
+        store.set_hostcall_fuel(limits.hostcall_bytes_max);
+        arm(&mut store, limits.start_deadline);
+        let made = self.pre.instantiate_async(&mut store).await;
+        let made = made.and_then(|instance| {
+            let lifecycle = lifecycle::GuestIndices::new(&self.pre)?.load(&mut store, &instance)?;
+            let handler = handler::GuestIndices::new(&self.pre)?.load(&mut store, &instance)?;
+            Ok((lifecycle, handler))
+        });
+        match made {
+            Ok((lifecycle, handler)) => Ok(Instance { store, lifecycle, handler, limits }),
+            Err(error) => Err(call_error(&error, &store, limits.start_deadline)),
+        }
+    }
+}
+
+fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    imports::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::indexer::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::event_data::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::host_info::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+}
+
+/// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.
+pub(crate) struct Instance {
+    store: Store<GuestState>,
+    lifecycle: lifecycle::Guest,
+    handler: handler::Guest,
+    limits: Limits,
+}
+
+impl Instance {
+    pub(crate) async fn describe(&mut self, config: &[u8]) -> Result<Vec<u8>, CallError> {
+        self.begin(Phase::Describe, self.limits.start_deadline);
+        let result = self.lifecycle.call_describe(&mut self.store, config).await;
+        self.end(result, self.limits.start_deadline)?.map_err(guest_error)
+    }
+
+    pub(crate) async fn start(&mut self, config: &[u8]) -> Result<(), CallError> {
+        self.begin(Phase::Start, self.limits.start_deadline);
+        let result = self.lifecycle.call_start(&mut self.store, config).await;
+        self.end(result, self.limits.start_deadline)?.map_err(guest_error)
+    }
+
+    pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
+        self.begin(Phase::Stop, self.limits.start_deadline);
+        let result = self.lifecycle.call_stop(&mut self.store).await;
+        self.end(result, self.limits.start_deadline)
+    }
+
+    /// Delivers one event. `prepared` are its bytes as the subscription wants them.
+    pub(crate) async fn handle(
+        &mut self,
+        event: handler::Event<'_>,
+        current: crate::guest_state::CurrentEvent,
+    ) -> Result<(), CallError> {
+        self.begin(Phase::Handle(current), self.limits.handle_deadline);
+        let result = self.handler.call_handle(&mut self.store, event).await;
+        self.end(result, self.limits.handle_deadline)?.map_err(failure)
+    }
+
+    /// The guest's state on the host's side.
+    pub(crate) fn state(&mut self) -> &mut GuestState {
+        self.store.data_mut()
+    }
+
+    fn begin(&mut self, phase: Phase, deadline: Duration) {
+        self.store.data_mut().phase = phase;
+        arm(&mut self.store, deadline);
+    }
+
+    fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
+        self.store.data_mut().phase = Phase::Idle;
+        result.map_err(|error| call_error(&error, &self.store, deadline))
+    }
+}
+
+/// Every call gets its deadline anew: an engine with epochs traps a store that has none.
+fn arm(store: &mut Store<GuestState>, deadline: Duration) {
+    store.data_mut().deadline = Instant::now() + deadline;
+    store.set_epoch_deadline(1);
+}
+
+fn guest_error(message: String) -> CallError {
+    CallError::Guest { message, retry: Retry::Backoff }
+}
+
+fn failure(failure: imports::types::Failure) -> CallError {
+    let retry = match failure.retry {
+        imports::types::Retry::Backoff => Retry::Backoff,
+        imports::types::Retry::AfterMs(ms) => Retry::After(Duration::from_millis(ms)),
+        imports::types::Retry::Never => Retry::Never,
+    };
+    CallError::Guest { message: failure.message, retry }
+}
+
+fn call_error(error: &wasmtime::Error, store: &Store<GuestState>, deadline: Duration) -> CallError {
+    if let Some(limit) = store.data().limiter.exceeded() {
+        return CallError::MemoryExceeded(limit);
+    }
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::Interrupt) => CallError::DeadlineExceeded(deadline),
+        Some(trap) => CallError::Trap(trap_text(&trap.to_string())),
+        None => CallError::Trap(trap_text(&error.root_cause().to_string())),
+    }
+}
+
+fn trap_text(text: &str) -> String {
+    let text = text.strip_prefix("wasm trap: ").unwrap_or(text);
+    match text.contains("unreachable") {
+        true => format!("{text} (a panic or an abort in the plugin)"),
+        false => text.to_owned(),
+    }
+}

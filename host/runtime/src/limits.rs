@@ -1,0 +1,58 @@
+//! What a plugin may use. Each limit says why it is what it is and what happens at the bound.
+
+use std::time::Duration;
+
+/// The bounds that one plugin runs under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Linear memory of one instance in bytes. An instance that asks for more ends with
+    /// [`CallError::MemoryExceeded`](crate::CallError::MemoryExceeded). A Rust plugin settles at about 1 MiB.
+    pub memory_bytes_max: usize,
+    /// Elements of one table. Compilers put every function whose address is taken there; ten thousand
+    /// covers CPython.
+    pub table_elements_max: usize,
+    /// Time for one `handle`. Then the instance ends with
+    /// [`CallError::DeadlineExceeded`](crate::CallError::DeadlineExceeded).
+    pub handle_deadline: Duration,
+    /// Time for `describe`, `start` and `stop`, which may set up caches.
+    pub start_deadline: Duration,
+    /// What one host call may make the host allocate for its arguments, in bytes: an event's size and some.
+    pub hostcall_bytes_max: usize,
+    /// What one answer of the indexer may hold, in bytes. One object that alone is larger comes alone.
+    pub answer_bytes_max: usize,
+    /// Items in one page of the indexer when the plugin does not say.
+    pub page_items_default: usize,
+    /// Log lines a second. A plugin that logs faster is slowed down between its events; what it logs above
+    /// a second's worth inside one event is dropped and counted.
+    pub log_lines_per_second: u32,
+    /// Log bytes a second, with the same rule.
+    pub log_bytes_per_second: u32,
+    /// Events that wait in order; above it events of the same object are merged.
+    pub queue_events_mark: usize,
+    /// Bytes that the waiting events keep alive; above it events of the same object are merged.
+    pub queue_bytes_mark: usize,
+    /// How often an event is tried before it becomes a dead letter.
+    pub attempts_max: u32,
+    /// An object whose events ended this many instances is parked: its event becomes a dead letter.
+    pub crashes_per_event_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_bytes_max: 64 << 20,
+            table_elements_max: 10_000,
+            handle_deadline: Duration::from_secs(1),
+            start_deadline: Duration::from_secs(10),
+            hostcall_bytes_max: 4 << 20,
+            answer_bytes_max: 1 << 20,
+            page_items_default: 500,
+            log_lines_per_second: 5_000,
+            log_bytes_per_second: 2 << 20,
+            queue_events_mark: 10_000,
+            queue_bytes_mark: 32 << 20,
+            attempts_max: 10,
+            crashes_per_event_max: 3,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The event queue as its two sides share it: informers push, the plugin's actor pops.
+
+use crate::counters::{Counters, add_one};
+use crate::event::{Event, SubscriptionId};
+use crate::queue::{EventQueue, Marks, Queued, Settled};
+use hashbrown::HashSet;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::Notify;
+
+/// The queue of one plugin's name. It belongs to the name, not to an instance: reloads and crashes leave
+/// it alone.
+pub(crate) struct PluginQueue {
+    queue: Mutex<EventQueue>,
+    pushed: Notify,
+    counters: Arc<Counters>,
+}
+
+/// What the queue holds at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueSnapshot {
+    /// Events that wait.
+    pub depth: usize,
+    /// Bytes of their objects.
+    pub bytes: usize,
+    /// Events merged into others so far.
+    pub coalesced: u64,
+    /// When the oldest one's bytes were read.
+    pub oldest: Option<Instant>,
+}
+
+impl PluginQueue {
+    pub(crate) fn new(marks: Marks, counters: Arc<Counters>) -> Self {
+        Self { queue: Mutex::new(EventQueue::new(marks)), pushed: Notify::new(), counters }
+    }
+
+    /// Never waits, as it is called in the informer's task.
+    pub(crate) fn push(&self, event: Event) {
+        self.queue.lock().push(event);
+        self.pushed.notify_one();
+    }
+
+    pub(crate) fn count_filtered(&self) {
+        add_one(&self.counters.filtered);
+    }
+
+    pub(crate) fn pop(&self, now: Instant) -> Option<Queued> {
+        self.queue.lock().pop(now)
+    }
+
+    pub(crate) fn settle(&self, settled: Settled, now: Instant) {
+        self.queue.lock().settle(settled, now);
+    }
+
+    /// Waits until something can be popped. Cancelling it loses nothing.
+    pub(crate) async fn wait(&self) {
+        loop {
+            let now = Instant::now();
+            let due = self.queue.lock().next_due(now);
+            match due {
+                Some(due) if due <= now => return,
+                Some(due) => {
+                    let retry = tokio::time::sleep_until(due.into());
+                    tokio::select! { () = retry => {}, () = self.pushed.notified() => {} }
+                }
+                None => self.pushed.notified().await,
+            }
+        }
+    }
+
+    pub(crate) fn retain(&self, keep: &HashSet<SubscriptionId>) {
+        let dropped = self.queue.lock().retain(keep);
+        self.counters.dropped.fetch_add(dropped as u64, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    pub(crate) fn snapshot(&self) -> QueueSnapshot {
+        let queue = self.queue.lock();
+        QueueSnapshot {
+            depth: queue.depth(),
+            bytes: queue.bytes(),
+            coalesced: queue.coalesced(),
+            oldest: queue.oldest(),
+        }
+    }
+}

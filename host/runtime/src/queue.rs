@@ -1,0 +1,341 @@
+//! The queue of one plugin's events: a synchronous cupboard between the informers and the plugin's actor.
+//!
+//! Events come out in the order they went in. Up to the mark every one is kept; above it a newer event is
+//! merged into the last waiting one of the same object and subscription, so memory is bounded by the
+//! number of objects. A failed event waits for its retry at the head of its object's lane; later events
+//! of that object wait behind it, other objects do not.
+
+use crate::event::{Event, Reason, SubscriptionId};
+use crate::merge::{Merged, merge};
+use hashbrown::{HashMap, HashSet};
+use informant_cache::Object;
+use std::collections::{BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::time::Instant;
+
+/// Where merging begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marks {
+    pub(crate) events: usize,
+    pub(crate) bytes: usize,
+}
+
+/// An event with its history of attempts.
+#[derive(Debug, Clone)]
+pub(crate) struct Queued {
+    pub(crate) event: Event,
+    /// 1 for the first delivery.
+    pub(crate) attempt: u32,
+    /// How many instances this event has ended.
+    pub(crate) crashes: u32,
+    /// Given at the first delivery; a retry keeps it.
+    pub(crate) seq: u64,
+}
+
+/// What became of a delivered event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// The guest took it, or it is a dead letter: it will not come again.
+    Finished,
+    /// It comes again at this time, and its object's later events wait for it.
+    RetryAt(Instant),
+    /// Like `RetryAt`; this attempt also ended the instance.
+    CrashedRetryAt(Instant),
+}
+
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    marks: Marks,
+    /// In order of arrival; a hole where an event was merged away.
+    waiting: VecDeque<Option<Event>>,
+    /// Number of the first entry of `waiting`: entries keep their number while others leave.
+    first: u64,
+    /// Where an object's last entry in `waiting` stands. An object that is not here has nothing that a
+    /// newer event could be merged into.
+    last: HashMap<Lane, u64>,
+    /// Objects that have an attempted event, with everything of theirs that had its turn since.
+    held: HashMap<Lane, VecDeque<Queued>>,
+    /// When the head of each held lane may be tried; one entry for each lane of `held`, but for the one
+    /// in flight.
+    due: BTreeSet<(Instant, u64, Lane)>,
+    in_flight: Option<Queued>,
+    depth: usize,
+    bytes: usize,
+    seq: u64,
+    coalesced: u64,
+}
+
+impl EventQueue {
+    pub(crate) fn new(marks: Marks) -> Self {
+        Self {
+            marks,
+            waiting: VecDeque::new(),
+            first: 0,
+            last: HashMap::new(),
+            held: HashMap::new(),
+            due: BTreeSet::new(),
+            in_flight: None,
+            depth: 0,
+            bytes: 0,
+            seq: 0,
+            coalesced: 0,
+        }
+    }
+
+    /// Events that wait, the one in flight not counted.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Bytes of the objects of waiting events; an object that the cache holds too is counted all the same.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many events were merged into others or cancelled so far.
+    pub(crate) fn coalesced(&self) -> u64 {
+        self.coalesced
+    }
+
+    /// When the oldest waiting event's bytes were read.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        let waiting = self.waiting.iter().flatten().next().map(|event| event.received);
+        let held = self.held.values().filter_map(|lane| lane.front());
+        held.map(|queued| queued.event.received).chain(waiting).min()
+    }
+
+    /// Appends an event, merging it into its object's last waiting one above the mark.
+    pub(crate) fn push(&mut self, event: Event) {
+        let over = self.depth >= self.marks.events || self.bytes >= self.marks.bytes;
+        let lane = Lane::of(&event);
+        match self.last.get(&lane) {
+            Some(&number) if over => self.merge_at(lane, number, event),
+            _ => self.append(lane, event),
+        }
+    }
+
+    fn append(&mut self, lane: Lane, event: Event) {
+        self.depth += 1;
+        self.bytes += size(&event);
+        let number = self.first + self.waiting.len() as u64;
+        // The key is replaced too: it must not keep an old version of the object alive.
+        self.last.remove(&lane);
+        self.last.insert(lane, number);
+        self.waiting.push_back(Some(event));
+    }
+
+    fn merge_at(&mut self, lane: Lane, number: u64, newer: Event) {
+        let index = (number - self.first) as usize;
+        let waiting = self.waiting[index].take().expect("`last` points at an event");
+        self.depth -= 1;
+        self.bytes -= size(&waiting);
+        self.last.remove(&lane);
+        // Only a replay adds what the plugin knows already.
+        let told = waiting.reason == Reason::Reload;
+        match merge(waiting, newer, told) {
+            Merged::One(event) => {
+                self.coalesced += 1;
+                self.depth += 1;
+                self.bytes += size(&event);
+                self.last.insert(Lane::of(&event), number);
+                self.waiting[index] = Some(event);
+            }
+            Merged::Nothing => self.coalesced += 2,
+            Merged::Both(waiting, newer) => {
+                self.depth += 1;
+                self.bytes += size(&waiting);
+                self.waiting[index] = Some(waiting);
+                self.append(lane, newer);
+            }
+        }
+    }
+
+    /// The next event to deliver at `now`. It is in flight until [`settle`](Self::settle).
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
+        assert!(self.in_flight.is_none(), "one event is delivered at a time");
+        let queued = self.pop_due(now).or_else(|| self.pop_waiting())?;
+        self.depth -= 1;
+        self.bytes -= size(&queued.event);
+        self.in_flight = Some(queued.clone());
+        Some(queued)
+    }
+
+    fn pop_due(&mut self, now: Instant) -> Option<Queued> {
+        if self.due.first()?.0 > now {
+            return None;
+        }
+        let (_, _, lane) = self.due.pop_first()?;
+        let mut queued = self.held.get_mut(&lane)?.pop_front()?;
+        self.number(&mut queued);
+        Some(queued)
+    }
+
+    fn pop_waiting(&mut self) -> Option<Queued> {
+        while let Some(entry) = self.waiting.pop_front() {
+            let number = self.first;
+            self.first += 1;
+            let Some(event) = entry else { continue };
+            let lane = Lane::of(&event);
+            if self.last.get(&lane) == Some(&number) {
+                self.last.remove(&lane);
+            }
+            let mut queued = Queued { event, attempt: 1, crashes: 0, seq: 0 };
+            match self.held.get_mut(&lane) {
+                Some(held) => held.push_back(queued),
+                None => {
+                    self.number(&mut queued);
+                    return Some(queued);
+                }
+            }
+        }
+        None
+    }
+
+    fn number(&mut self, queued: &mut Queued) {
+        if queued.seq == 0 {
+            self.seq += 1;
+            queued.seq = self.seq;
+        }
+    }
+
+    /// Says what became of the event in flight.
+    pub(crate) fn settle(&mut self, settled: Settled, now: Instant) {
+        let Some(mut queued) = self.in_flight.take() else { return };
+        let lane = Lane::of(&queued.event);
+        let (at, crashed) = match settled {
+            Settled::Finished => return self.release(lane, now),
+            Settled::RetryAt(at) => (at, 0),
+            Settled::CrashedRetryAt(at) => (at, 1),
+        };
+        queued.attempt += 1;
+        queued.crashes += crashed;
+        self.depth += 1;
+        self.bytes += size(&queued.event);
+        self.due.insert((at, queued.seq, lane.clone()));
+        self.held.entry(lane).or_default().push_front(queued);
+    }
+
+    /// Lets the next event of a held lane go, or the lane itself.
+    fn release(&mut self, lane: Lane, now: Instant) {
+        let Some(held) = self.held.get(&lane) else { return };
+        match held.front() {
+            Some(next) => {
+                self.due.insert((now, next.seq, lane));
+            }
+            None => {
+                self.held.remove(&lane);
+            }
+        }
+    }
+
+    /// When something can be popped: now if it is past, none if nothing waits.
+    pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
+        let waiting = self.waiting.iter().flatten().next().map(|_| now);
+        waiting.or_else(|| self.due.first().map(|(at, _, _)| *at))
+    }
+
+    /// Drops the waiting events of all other subscriptions and says how many those were.
+    pub(crate) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
+        let before = self.depth;
+        let (mut dropped_events, mut dropped_bytes) = (0, 0);
+        let mut drop_unless = |event: &Event| {
+            let kept = keep.contains(&event.subscription);
+            if !kept {
+                dropped_events += 1;
+                dropped_bytes += size(event);
+            }
+            kept
+        };
+        for entry in &mut self.waiting {
+            if entry.as_ref().is_some_and(|event| !drop_unless(event)) {
+                *entry = None;
+            }
+        }
+        for lane in self.held.values_mut() {
+            lane.retain(|queued| drop_unless(&queued.event));
+        }
+        self.last.retain(|lane, _| keep.contains(&lane.subscription));
+        self.held.retain(|lane, _| keep.contains(&lane.subscription));
+        self.due.retain(|(_, _, lane)| keep.contains(&lane.subscription));
+        self.depth -= dropped_events;
+        self.bytes -= dropped_bytes;
+        before - self.depth
+    }
+
+    #[cfg(test)]
+    fn check_invariants(&self) {
+        let waiting: Vec<&Event> = self.waiting.iter().flatten().collect();
+        let held: Vec<&Event> = self.held.values().flatten().map(|queued| &queued.event).collect();
+        assert_eq!(self.depth, waiting.len() + held.len(), "depth counts waiting and held");
+        let bytes: usize = waiting.iter().chain(&held).map(|event| size(event)).sum();
+        assert_eq!(self.bytes, bytes, "bytes are those of waiting and held");
+        for (lane, number) in &self.last {
+            let of_lane =
+                |entry: &Option<Event>| entry.as_ref().is_some_and(|e| Lane::of(e) == *lane);
+            let last = self.waiting.iter().rposition(of_lane);
+            assert_eq!(
+                last.map(|index| self.first + index as u64),
+                Some(*number),
+                "`last` is true"
+            );
+        }
+        assert!(self.held.len() <= self.due.len() + 1, "a held lane is due or in flight");
+    }
+}
+
+fn size(event: &Event) -> usize {
+    event.object.json_len() + event.old.as_ref().map_or(0, Object::json_len)
+}
+
+/// One object of one subscription, by name: what order is kept in. The handle is only its key's owner.
+#[derive(Clone)]
+struct Lane {
+    subscription: SubscriptionId,
+    object: Object,
+}
+
+impl Lane {
+    fn of(event: &Event) -> Self {
+        Self { subscription: event.subscription, object: event.object.clone() }
+    }
+
+    fn identity(&self) -> (SubscriptionId, &informant_cache::ObjectKey) {
+        (self.subscription, self.object.key())
+    }
+}
+
+impl PartialEq for Lane {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for Lane {}
+
+impl PartialOrd for Lane {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Lane {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.identity().cmp(&other.identity())
+    }
+}
+
+impl Hash for Lane {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
+}
+
+impl std::fmt::Debug for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let key = self.object.key();
+        write!(f, "{}:{}/{}", self.subscription.0, key.namespace, key.name)
+    }
+}
+
+#[cfg(test)]
+mod tests;

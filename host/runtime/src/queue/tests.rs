@@ -1,0 +1,229 @@
+//! The queue against facts and against a model that is too simple to be wrong.
+
+use super::*;
+use crate::event::{Change, Gone, Reason};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const SUBSCRIPTION: SubscriptionId = SubscriptionId(1);
+const NO_MARK: Marks = Marks { events: usize::MAX, bytes: usize::MAX };
+
+fn object(name: &str, uid: &str, version: u64) -> Object {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","namespace":"default","uid":"{uid}","resourceVersion":"{version}"}}}}"#
+    );
+    Object::decode(json.as_bytes(), None).expect("the test's object is well formed")
+}
+
+fn event(change: Change, name: &str, uid: &str, version: u64) -> Event {
+    Event {
+        subscription: SUBSCRIPTION,
+        change,
+        reason: Reason::Watch,
+        gone: (change == Change::Deleted).then_some(Gone::Deleted),
+        object: object(name, uid, version),
+        old: (change == Change::Updated).then(|| object(name, uid, version - 1)),
+        coalesced: 0,
+        received: Instant::now(),
+    }
+}
+
+/// `+a1` adds version 1 of a, `~a2` updates it, `-a3` deletes it; a capital letter is another object of
+/// the same name.
+fn parse(text: &str) -> Event {
+    let change = match &text[..1] {
+        "+" => Change::Added,
+        "~" => Change::Updated,
+        "-" => Change::Deleted,
+        other => panic!("no such change: {other}"),
+    };
+    let uid = &text[1..2];
+    event(change, &uid.to_lowercase(), uid, text[2..].parse().expect("a version"))
+}
+
+fn show(queued: &Queued) -> String {
+    let event = &queued.event;
+    let sign = match event.change {
+        Change::Added => '+',
+        Change::Updated => '~',
+        Change::Deleted => '-',
+    };
+    let attempt = if queued.attempt > 1 { format!("#{}", queued.attempt) } else { String::new() };
+    let merged = if event.coalesced > 0 { format!("*{}", event.coalesced) } else { String::new() };
+    format!("{sign}{}{}{merged}{attempt}", event.object.uid(), event.object.resource_version())
+}
+
+/// Pushes events and takes everything out again.
+#[track_caller]
+fn check(mark: usize, pushed: &str, expect: &str) {
+    let mut queue = EventQueue::new(Marks { events: mark, bytes: usize::MAX });
+    for text in pushed.split(' ') {
+        queue.push(parse(text));
+        queue.check_invariants();
+    }
+    let now = Instant::now();
+    let mut popped = Vec::new();
+    while let Some(queued) = queue.pop(now) {
+        popped.push(show(&queued));
+        queue.settle(Settled::Finished, now);
+        queue.check_invariants();
+    }
+    assert_eq!(popped.join(" "), expect, "{pushed} above {mark}");
+}
+
+#[test]
+fn below_the_mark_every_event_is_kept_in_order() {
+    check(100, "+a1 ~a2 +b3 ~a4 -a5 +A6", "+a1 ~a2 +b3 ~a4 -a5 +A6");
+}
+
+#[test]
+fn above_the_mark_events_of_one_object_merge() {
+    check(0, "+a1 ~a2", "+a2*1");
+    check(0, "~a2 ~a3 ~a4", "~a4*2");
+    check(0, "~a2 -a3", "-a3*1");
+    check(0, "+a1 -a2", "");
+    check(0, "+a1 +b2 ~a3 -b4", "+a3*1");
+    check(2, "+a1 +b2 ~a3 ~b4 ~c5 -c6", "+a3*1 +b4*1 -c6*1");
+}
+
+#[test]
+fn an_object_that_was_made_again_is_told_as_gone_and_new() {
+    check(0, "-a1 +A2", "-a1 +A2");
+    check(0, "-a1 +A2 ~A3", "-a1 +A3*1");
+    check(0, "-a1 +A2 -A3", "-a1");
+    check(0, "+a1 +A2", "+a1 +A2");
+}
+
+#[test]
+fn a_failed_event_holds_up_only_its_own_object() {
+    let mut queue = EventQueue::new(NO_MARK);
+    for text in ["+a1", "~a2", "+b3"] {
+        queue.push(parse(text));
+    }
+    let now = Instant::now();
+    let later = now + Duration::from_secs(1);
+    assert_eq!(show(&queue.pop(now).expect("a")), "+a1");
+    queue.settle(Settled::RetryAt(later), now);
+    queue.check_invariants();
+    assert_eq!(show(&queue.pop(now).expect("b goes on")), "+b3");
+    queue.settle(Settled::Finished, now);
+    assert!(queue.pop(now).is_none(), "a2 waits behind a1");
+    assert_eq!(queue.next_due(now), Some(later));
+    let again = queue.pop(later).expect("a1 again");
+    assert_eq!(show(&again), "+a1#2");
+    assert_eq!(again.seq, 1, "a retry keeps its number");
+    queue.settle(Settled::Finished, later);
+    assert_eq!(show(&queue.pop(later).expect("then a2")), "~a2");
+    queue.settle(Settled::Finished, later);
+    queue.check_invariants();
+    assert_eq!(queue.depth(), 0);
+}
+
+#[test]
+fn an_attempted_event_never_merges() {
+    let mut queue = EventQueue::new(Marks { events: 0, bytes: 0 });
+    let now = Instant::now();
+    queue.push(parse("+a1"));
+    queue.pop(now).expect("a1");
+    queue.push(parse("~a2"));
+    queue.push(parse("-a3"));
+    queue.settle(Settled::RetryAt(now), now);
+    queue.check_invariants();
+    let mut popped = Vec::new();
+    while let Some(queued) = queue.pop(now) {
+        popped.push(show(&queued));
+        queue.settle(Settled::Finished, now);
+    }
+    assert_eq!(popped, ["+a1#2", "-a3*1"]);
+}
+
+#[test]
+fn events_of_lost_subscriptions_are_dropped() {
+    let mut queue = EventQueue::new(NO_MARK);
+    queue.push(parse("+a1"));
+    let mut other = parse("+b2");
+    other.subscription = SubscriptionId(2);
+    queue.push(other);
+    assert_eq!(queue.retain(&HashSet::from([SubscriptionId(2)])), 1);
+    queue.check_invariants();
+    assert_eq!(show(&queue.pop(Instant::now()).expect("b")), "+b2");
+}
+
+/// What a guest knows: the version of each object that it was told of, while it lives.
+type Known = BTreeMap<String, (String, u64)>;
+
+fn tell(known: &mut Known, event: &Event) {
+    let name = event.object.key().name.to_string();
+    let version = event.object.resource_version().parse().expect("the test's versions are numbers");
+    let uid = event.object.uid().to_owned();
+    let told = known.get(&name);
+    match event.change {
+        Change::Added => assert!(told.is_none(), "{name} was added twice"),
+        Change::Updated | Change::Deleted => {
+            let (told_uid, told_version) = told.expect("only what was told changes or goes");
+            assert_eq!(*told_uid, uid, "{name} changed its identity without a word");
+            assert!(*told_version <= version, "{name} went back in time");
+        }
+    }
+    match event.change {
+        Change::Deleted => known.remove(&name),
+        _ => known.insert(name, (uid, version)),
+    };
+}
+
+/// Random histories with a guest that fails now and then: in the end it knows exactly what is true, and
+/// it never heard anything out of order.
+#[test]
+fn the_last_word_on_every_object_is_the_truth() {
+    for seed in 0..300 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mark = random.usize(0..20);
+        let mut queue = EventQueue::new(Marks { events: mark, bytes: usize::MAX });
+        let (mut truth, mut known) = (Known::new(), Known::new());
+        let mut now = Instant::now();
+        let mut version = 0;
+        for step in 0..600 {
+            now += Duration::from_millis(random.u64(0..3));
+            if step < 400 && random.bool() {
+                version += 1;
+                queue.push(change(&mut random, &mut truth, version));
+            } else if let Some(queued) = queue.pop(now) {
+                let fails = step < 500 && random.u8(0..4) == 0;
+                if !fails {
+                    tell(&mut known, &queued.event);
+                }
+                let retry = Settled::RetryAt(now + Duration::from_millis(random.u64(0..10)));
+                queue.settle(if fails { retry } else { Settled::Finished }, now);
+            }
+            queue.check_invariants();
+        }
+        while let Some(due) = queue.next_due(now) {
+            now = due.max(now);
+            let queued = queue.pop(now).expect("it is due");
+            tell(&mut known, &queued.event);
+            queue.settle(Settled::Finished, now);
+            queue.check_invariants();
+        }
+        assert_eq!(known, truth, "seed {seed}");
+    }
+}
+
+/// One more change of the truth, as an event.
+fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64) -> Event {
+    let name = char::from(random.u8(b'a'..b'f')).to_string();
+    match truth.get(&name).cloned() {
+        None => {
+            let uid = format!("{name}-{version}");
+            truth.insert(name.clone(), (uid.clone(), version));
+            event(Change::Added, &name, &uid, version)
+        }
+        Some((uid, _)) if random.u8(0..3) == 0 => {
+            truth.remove(&name);
+            event(Change::Deleted, &name, &uid, version)
+        }
+        Some((uid, _)) => {
+            truth.insert(name.clone(), (uid.clone(), version));
+            event(Change::Updated, &name, &uid, version)
+        }
+    }
+}
