@@ -148,6 +148,11 @@ impl Object {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
+    /// How many bytes [`Object::json`] has.
+    pub fn json_len(&self) -> usize {
+        self.inner.json.len()
+    }
+
     /// What the object costs at rest, roughly: bytes, metadata and the handle.
     pub fn size(&self) -> usize {
         let inner = &self.inner;

@@ -1,2 +1,31 @@
-//! (to be written)
-fn main() {}
+//! The `informant` program: arguments in, exit code out. 2 is a command line that cannot be read, 1 is
+//! everything else that went wrong.
+
+mod cli;
+mod cluster;
+mod commands;
+mod http;
+mod logging;
+mod manager;
+mod metrics;
+mod shutdown;
+
+use clap::Parser;
+use cli::{Args, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        Command::Run(args) => commands::run(args),
+        Command::Dev(args) => commands::dev(args),
+        Command::Cluster(args) => commands::cluster(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            cli::print_error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

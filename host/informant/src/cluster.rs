@@ -1,0 +1,97 @@
+//! Which cluster: as kubectl finds it, else the pod's own.
+
+use crate::cli::ConnectionArgs;
+use anyhow::{Result, anyhow, bail};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use std::path::Path;
+
+/// A connection and how to name it to people.
+pub(crate) struct Cluster {
+    pub(crate) client: kube::Client,
+    /// The API server's address, and the context where there is one.
+    pub(crate) name: String,
+    pub(crate) user: String,
+}
+
+/// Finds the cluster. Nothing is sent to it yet.
+pub(crate) async fn connect(args: &ConnectionArgs) -> Result<Cluster> {
+    match kubeconfig(args)? {
+        Some(kubeconfig) => from_kubeconfig(kubeconfig, args.context.as_deref()).await,
+        None => in_cluster(args),
+    }
+}
+
+/// The kubeconfig that was named, or else the one that kubectl would take, if there is one.
+fn kubeconfig(args: &ConnectionArgs) -> Result<Option<Kubeconfig>> {
+    if let Some(path) = &args.kubeconfig {
+        return read(path).map(Some);
+    }
+    let from_environment =
+        Kubeconfig::from_env().map_err(|error| anyhow!("the kubeconfig of KUBECONFIG: {error}"))?;
+    if from_environment.is_some() {
+        return Ok(from_environment);
+    }
+    let home = std::env::home_dir().map(|home| home.join(".kube/config"));
+    match home {
+        Some(path) if path.exists() => read(&path).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn read(path: &Path) -> Result<Kubeconfig> {
+    Kubeconfig::read_from(path).map_err(|error| {
+        let text = match error {
+            kube::config::KubeconfigError::ReadConfig(error, _) => error.to_string(),
+            error => error.to_string(),
+        };
+        anyhow!(
+            "the kubeconfig {} cannot be used: {text}; name another with --kubeconfig",
+            path.display()
+        )
+    })
+}
+
+async fn from_kubeconfig(kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Cluster> {
+    let context = context.map(str::to_owned).or_else(|| kubeconfig.current_context.clone());
+    let named = |name: &String| kubeconfig.contexts.iter().find(|context| context.name == *name);
+    if let Some(context) = &context
+        && named(context).is_none()
+    {
+        let known: Vec<&str> = kubeconfig.contexts.iter().map(|c| c.name.as_str()).collect();
+        bail!("the kubeconfig has no context {context:?}; it has: {}", known.join(", "));
+    }
+    let user = context.as_ref().and_then(named).and_then(|context| context.context.as_ref());
+    let user = user.and_then(|context| context.user.clone()).unwrap_or_else(|| "anonymous".into());
+    let options = KubeConfigOptions { context: context.clone(), cluster: None, user: None };
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .map_err(|error| anyhow!("the kubeconfig cannot be used: {error}"))?;
+    let name = match context {
+        Some(context) => format!("{} (context {context})", config.cluster_url),
+        None => config.cluster_url.to_string(),
+    };
+    Ok(Cluster { client: client(config)?, name, user })
+}
+
+fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
+    if let Some(context) = &args.context {
+        bail!("there is no kubeconfig in which to find the context {context:?}");
+    }
+    let config = kube::Config::incluster().map_err(|_| {
+        anyhow!(
+            "no cluster to watch: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and \
+             this is not a pod; try `informant dev ./plugins`, which brings a cluster of its own"
+        )
+    })?;
+    let name = format!("{} (this pod's)", config.cluster_url);
+    Ok(Cluster { client: client(config)?, name, user: "this pod's service account".to_owned() })
+}
+
+fn client(mut config: kube::Config) -> Result<kube::Client> {
+    // A watch is quiet for as long as nothing happens; the reflector has deadlines of its own.
+    config.read_timeout = None;
+    // The reflector's backoff is the one that counts, and every failure is to be seen.
+    config.default_retry = false;
+    kube::Client::try_from(config)
+        .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))
+}

@@ -1,0 +1,33 @@
+//! `informant cluster`: the embedded cluster alone.
+
+use crate::cli::ClusterArgs;
+use crate::logging;
+use crate::shutdown::Signals;
+use anyhow::{Context, Result, anyhow};
+use informant_devcluster::traffic::Traffic;
+use informant_devcluster::{DevCluster, DevClusterOptions};
+use tracing::info;
+
+/// Runs until a signal stops it.
+pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
+    logging::init(args.log_format);
+    super::runtime()?.block_on(async {
+        let traffic = super::dev::traffic_options(args.traffic)?;
+        let options = DevClusterOptions { listen: args.listen, ..DevClusterOptions::default() };
+        let cluster = DevCluster::start(options).await.map_err(|error| {
+            anyhow!("the embedded cluster cannot listen on {}: {error}", args.listen)
+        })?;
+        let traffic = Traffic::start(cluster.cluster().clone(), traffic);
+        let file = &args.write_kubeconfig;
+        cluster
+            .write_kubeconfig(file)
+            .with_context(|| format!("the kubeconfig {} cannot be written", file.display()))?;
+        info!("embedded cluster at http://{}", cluster.address());
+        info!("try: kubectl --kubeconfig {} get pods -A -w", file.display());
+        let mut signals = Signals::listen().context("signals cannot be received")?;
+        signals.first().await;
+        traffic.shutdown().await;
+        cluster.shutdown().await;
+        Ok(())
+    })
+}

@@ -1,0 +1,83 @@
+//! `informant dev`: host and embedded cluster in one process.
+
+use crate::cli::{ConnectionArgs, DevArgs};
+use crate::manager::{Manager, ManagerOptions};
+use crate::{cluster, logging};
+use anyhow::{Context, Result, bail};
+use informant_devcluster::traffic::{Traffic, TrafficOptions};
+use informant_devcluster::{DevCluster, DevClusterOptions};
+use std::path::PathBuf;
+use tracing::info;
+
+/// Runs until a signal stops it.
+pub(crate) fn dev(args: DevArgs) -> Result<()> {
+    for path in &args.paths {
+        super::check_directory(path)?;
+    }
+    logging::init(args.serve.log_format);
+    super::runtime()?.block_on(async {
+        let real = args.connection.kubeconfig.is_some() || args.connection.context.is_some();
+        let embedded = if real { None } else { Some(Embedded::start(args.traffic).await?) };
+        let connection = match &embedded {
+            Some(embedded) => {
+                ConnectionArgs { kubeconfig: Some(embedded.kubeconfig.clone()), context: None }
+            }
+            None => args.connection,
+        };
+        let options = ManagerOptions {
+            cluster: cluster::connect(&connection).await?,
+            directories: args.paths,
+            listen: args.serve.listen,
+            log_format: args.serve.log_format,
+        };
+        let result = Manager::start(options).await?.run_until_signal().await;
+        if let Some(embedded) = embedded {
+            embedded.stop().await;
+        }
+        result
+    })
+}
+
+/// The embedded cluster with its workloads and a kubeconfig in the temporary directory.
+struct Embedded {
+    cluster: DevCluster,
+    traffic: Traffic,
+    kubeconfig: PathBuf,
+}
+
+impl Embedded {
+    async fn start(events_per_second: f64) -> Result<Self> {
+        let options = DevClusterOptions::default();
+        let cluster =
+            DevCluster::start(options).await.context("the embedded cluster cannot start")?;
+        let traffic =
+            Traffic::start(cluster.cluster().clone(), traffic_options(events_per_second)?);
+        let file_name = format!("informant-dev-{}.kubeconfig", std::process::id());
+        let kubeconfig = std::env::temp_dir().join(file_name);
+        cluster
+            .write_kubeconfig(&kubeconfig)
+            .with_context(|| format!("{} cannot be written", kubeconfig.display()))?;
+        info!("embedded cluster: kubectl --kubeconfig {} get pods -A", kubeconfig.display());
+        Ok(Self { cluster, traffic, kubeconfig })
+    }
+
+    async fn stop(self) {
+        self.traffic.shutdown().await;
+        self.cluster.shutdown().await;
+        // It is of no use to anybody now; if it is gone already, so much the better.
+        let _ = std::fs::remove_file(self.kubeconfig);
+    }
+}
+
+/// Controllers always run, so that what people make with kubectl comes alive.
+pub(super) fn traffic_options(events_per_second: f64) -> Result<TrafficOptions> {
+    if !(0.0..=TrafficOptions::RATE_MAX).contains(&events_per_second) {
+        bail!("--traffic {events_per_second} is not between 0 and {}", TrafficOptions::RATE_MAX);
+    }
+    Ok(TrafficOptions {
+        events_per_second,
+        background: events_per_second > 0.0,
+        controllers: true,
+        ..TrafficOptions::default()
+    })
+}

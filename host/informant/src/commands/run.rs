@@ -1,0 +1,22 @@
+//! `informant run`: a real cluster and one plugin directory.
+
+use crate::cli::RunArgs;
+use crate::manager::{Manager, ManagerOptions};
+use crate::{cluster, logging};
+use anyhow::Result;
+
+/// Runs until a signal stops it.
+pub(crate) fn run(args: RunArgs) -> Result<()> {
+    super::check_directory(&args.plugins)?;
+    logging::init(args.serve.log_format);
+    super::runtime()?.block_on(async {
+        let cluster = cluster::connect(&args.connection).await?;
+        let options = ManagerOptions {
+            cluster,
+            directories: vec![args.plugins],
+            listen: args.serve.listen,
+            log_format: args.serve.log_format,
+        };
+        Manager::start(options).await?.run_until_signal().await
+    })
+}

@@ -1,0 +1,159 @@
+//! Routes and what is common to all of them.
+
+use super::exposure::Exposure;
+use super::resources::{self, OnDemand};
+use crate::metrics;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use informant_cache::SharedInformerFactory;
+use informant_runtime::{Plugins, informer_settled};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// What the server shows.
+pub(crate) struct ServerOptions {
+    /// Where it listens, which decides what it may show.
+    pub(crate) address: SocketAddr,
+    pub(crate) plugins: Plugins,
+    pub(crate) informers: Arc<SharedInformerFactory>,
+    pub(crate) client: kube::Client,
+}
+
+/// What every request can reach.
+pub(crate) struct Shared {
+    pub(crate) plugins: Plugins,
+    pub(crate) informers: Arc<SharedInformerFactory>,
+    pub(crate) on_demand: OnDemand,
+    exposure: Exposure,
+    ready: AtomicBool,
+    stopping: CancellationToken,
+}
+
+/// The server before it runs.
+pub(crate) struct Server {
+    options: ServerOptions,
+}
+
+impl Server {
+    pub(crate) fn new(options: ServerOptions) -> Self {
+        Self { options }
+    }
+
+    /// Serves until `shutdown`, then lets the requests under way end.
+    pub(crate) async fn run(
+        self,
+        listener: TcpListener,
+        shutdown: CancellationToken,
+    ) -> std::io::Result<()> {
+        let shared = Arc::new(Shared {
+            exposure: Exposure::of(self.options.address),
+            plugins: self.options.plugins,
+            on_demand: OnDemand::new(self.options.client, self.options.informers.clone()),
+            informers: self.options.informers,
+            ready: AtomicBool::new(false),
+            stopping: shutdown.clone(),
+        });
+        let serve = axum::serve(listener, router(shared));
+        serve.with_graceful_shutdown(shutdown.cancelled_owned()).await
+    }
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    let routes = Router::new()
+        .route("/", get(index))
+        .route("/healthz", get(async || "ok\n"))
+        .route("/livez", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .route("/plugins", get(plugins))
+        .route("/deploy", get(resources::deployments))
+        .route("/{group}/{version}/{resource}", get(resources::any))
+        .fallback(not_found);
+    routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
+}
+
+/// Refuses what this address may not serve before anything else is looked at.
+async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str()));
+    match shared.exposure.check(request.uri().path(), host) {
+        Ok(()) => {
+            let mut response = next.run(request).await;
+            let nosniff = HeaderValue::from_static("nosniff");
+            response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+            response
+        }
+        Err(reason) => message(StatusCode::FORBIDDEN, reason),
+    }
+}
+
+/// An error in the shape of the resource endpoints.
+pub(crate) fn message(code: StatusCode, text: impl Into<String>) -> Response {
+    (code, Json(json!({ "msg": text.into() }))).into_response()
+}
+
+async fn not_found() -> Response {
+    message(
+        StatusCode::NOT_FOUND,
+        "nothing is here; try /plugins, /metrics, /readyz, /deploy or /core/v1/pods",
+    )
+}
+
+async fn index() -> Json<Value> {
+    let paths = [
+        "/healthz",
+        "/livez",
+        "/readyz",
+        "/metrics",
+        "/plugins",
+        "/deploy?labels[k8s-app]=kube-dns",
+        "/core/v1/pods",
+        "/apps/v1/deployments",
+    ];
+    Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))
+}
+
+async fn plugins(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    Json(shared.plugins.status().iter().map(|plugin| plugin.to_json()).collect())
+}
+
+/// Ready once the directories were looked at, no plugin is in its first load and every informer is as
+/// far as it can be. It stays so until the process stops: a plugin added later never makes it unready.
+async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
+    if shared.stopping.is_cancelled() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
+    }
+    if shared.ready.load(Ordering::Acquire) {
+        return "ok\n".into_response();
+    }
+    let mut missing = Vec::new();
+    if !shared.plugins.settled() {
+        missing.push("plugins are being loaded for the first time".to_owned());
+    }
+    for informer in shared.informers.informers() {
+        if !informer_settled(&informer.state()) {
+            missing.push(format!("{} is not synced", informer.resource()));
+        }
+    }
+    if missing.is_empty() {
+        shared.ready.store(true, Ordering::Release);
+        return "ok\n".into_response();
+    }
+    let text = format!("not ready\n{}\n", missing.join("\n"));
+    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+}
+
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    match metrics::render(&shared.plugins, &shared.informers) {
+        Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
+        Err(error) => message(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}

@@ -1,0 +1,266 @@
+//! Every metric, declared once. The crates below keep plain counters; this turns them into Prometheus'
+//! text when somebody asks.
+
+use informant_cache::{InformerStats, RelistCause, SharedInformerFactory};
+use informant_runtime::{BUCKETS, Histogram, PluginStatus, Plugins};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode_registry;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet as NoLabels};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What Prometheus asks for first.
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The text of everything.
+pub(crate) fn render(
+    plugins: &Plugins,
+    informers: &SharedInformerFactory,
+) -> Result<String, fmt::Error> {
+    let snapshot = Snapshot {
+        plugins: plugins.status(),
+        informers: informers
+            .informers()
+            .iter()
+            .map(|informer| Informer {
+                resource: informer.resource().to_string(),
+                synced: informer.has_synced(),
+                stats: informer.stats(),
+            })
+            .collect(),
+    };
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(snapshot));
+    let mut text = String::new();
+    encode_registry(&mut text, &registry)?;
+    Ok(text)
+}
+
+/// Everything that is shown, as it was at one moment.
+#[derive(Debug)]
+struct Snapshot {
+    plugins: Vec<PluginStatus>,
+    informers: Vec<Informer>,
+}
+
+#[derive(Debug)]
+struct Informer {
+    resource: String,
+    synced: bool,
+    stats: InformerStats,
+}
+
+type Labels<'a> = Vec<(&'static str, &'a str)>;
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.encode_informers(&mut encoder)?;
+        self.encode_plugins(&mut encoder)?;
+        self.encode_plugin_times(&mut encoder)
+    }
+}
+
+impl Snapshot {
+    fn encode_informers(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let gauge = |value: fn(&Informer) -> f64| {
+            let labels = |informer| vec![("resource", text(informer))];
+            self.informers.iter().map(move |informer| (labels(informer), value(informer)))
+        };
+        gauges(
+            encoder,
+            "informant_informer_synced",
+            "Whether the first list is complete",
+            gauge(|informer| f64::from(u8::from(informer.synced))),
+        )?;
+        let ages = self.informers.iter().filter_map(|informer| {
+            let age = informer.stats.last_event_age?;
+            Some((vec![("resource", text(informer))], age.as_secs_f64()))
+        });
+        gauges(
+            encoder,
+            "informant_informer_last_event_age_seconds",
+            "Time since the last event or bookmark",
+            ages,
+        )?;
+        counters(
+            encoder,
+            "informant_informer_events",
+            "Watch events received, by type",
+            self.informers.iter().flat_map(|informer| {
+                let stats = &informer.stats;
+                let types = [
+                    ("added", stats.added),
+                    ("modified", stats.modified),
+                    ("deleted", stats.deleted),
+                    ("bookmark", stats.bookmarks),
+                ];
+                types.map(|(kind, n)| (vec![("resource", text(informer)), ("type", kind)], n))
+            }),
+        )?;
+        counters(
+            encoder,
+            "informant_informer_relists",
+            "Lists by cause, the first one included",
+            self.informers.iter().flat_map(|informer| {
+                let causes = informer.stats.relists.iter();
+                let labels = |cause: &RelistCause| {
+                    vec![("resource", text(informer)), ("cause", cause.as_str())]
+                };
+                causes.map(move |(cause, n)| (labels(cause), *n))
+            }),
+        )?;
+        gauges(
+            encoder,
+            "informant_cache_objects",
+            "Objects in the cache",
+            gauge(|informer| informer.stats.objects as f64),
+        )?;
+        gauges(
+            encoder,
+            "informant_cache_bytes",
+            "Bytes of the objects in the cache",
+            gauge(|informer| informer.stats.bytes as f64),
+        )
+    }
+
+    fn encode_plugins(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let gauge = |value: fn(&PluginStatus) -> f64| {
+            self.plugins.iter().map(move |plugin| (vec![name(plugin)], value(plugin)))
+        };
+        gauges(
+            encoder,
+            "informant_plugin_up",
+            "Whether a version of the plugin takes events",
+            gauge(|plugin| f64::from(u8::from(plugin.state.has_version()))),
+        )?;
+        counters(
+            encoder,
+            "informant_plugin_events",
+            "Events by what became of them",
+            self.plugins.iter().flat_map(|plugin| {
+                let counters = &plugin.counters;
+                let results = [
+                    ("ok", counters.ok.load(Relaxed)),
+                    ("retry", counters.retry.load(Relaxed)),
+                    ("dead", counters.dead.load(Relaxed)),
+                    ("filtered", counters.filtered.load(Relaxed)),
+                    ("coalesced", plugin.queue.coalesced),
+                ];
+                results.map(|(result, n)| (vec![name(plugin), ("result", result)], n))
+            }),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_queue_depth",
+            "Events that wait",
+            gauge(|plugin| plugin.queue.depth as f64),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_queue_age_seconds",
+            "Time since the oldest waiting event was received",
+            gauge(|plugin| plugin.queue.oldest.map_or(0.0, |at| at.elapsed().as_secs_f64())),
+        )?;
+        counters(
+            encoder,
+            "informant_plugin_reloads",
+            "Versions that were to replace another, by how that ended",
+            self.plugins.iter().flat_map(|plugin| {
+                let counters = &plugin.counters;
+                let results = [
+                    ("ok", counters.reloads_ok.load(Relaxed)),
+                    ("failed", counters.reloads_failed.load(Relaxed)),
+                ];
+                results.map(|(result, n)| (vec![name(plugin), ("result", result)], n))
+            }),
+        )?;
+        counters(
+            encoder,
+            "informant_plugin_restarts",
+            "Instances that ended, by cause",
+            self.plugins.iter().flat_map(|plugin| {
+                let restarts = plugin.counters.restarts().into_iter();
+                restarts.map(|(cause, n)| (vec![name(plugin), ("cause", cause)], n))
+            }),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_memory_bytes",
+            "Linear memory of the instance",
+            gauge(|plugin| plugin.counters.memory_bytes.load(Relaxed) as f64),
+        )
+    }
+
+    fn encode_plugin_times(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        histograms(
+            encoder,
+            "informant_plugin_handle_seconds",
+            "Time in the plugin's handle",
+            self.plugins.iter().map(|plugin| (vec![name(plugin)], &plugin.counters.handle_seconds)),
+        )?;
+        histograms(
+            encoder,
+            "informant_plugin_event_latency_seconds",
+            "From the read of the watch event's bytes to the return of handle",
+            self.plugins
+                .iter()
+                .map(|plugin| (vec![name(plugin)], &plugin.counters.event_latency_seconds)),
+        )
+    }
+}
+
+fn text(informer: &Informer) -> &str {
+    &informer.resource
+}
+
+fn name(plugin: &PluginStatus) -> (&'static str, &str) {
+    ("plugin", plugin.name.as_str())
+}
+
+fn gauges<'a>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    series: impl Iterator<Item = (Labels<'a>, f64)>,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (labels, value) in series {
+        ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+fn counters<'a>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    series: impl Iterator<Item = (Labels<'a>, u64)>,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for (labels, value) in series {
+        ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+fn histograms<'a>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    series: impl Iterator<Item = (Labels<'a>, &'a Histogram)>,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+    for (labels, histogram) in series {
+        let counts = histogram.counts();
+        let bounds = BUCKETS.iter().copied().chain([f64::MAX]);
+        let buckets: Vec<(f64, u64)> = bounds.zip(counts.iter().copied()).collect();
+        let total = counts.iter().sum();
+        let mut metric = family.encode_family(&labels)?;
+        metric.encode_histogram::<NoLabels>(histogram.sum(), total, &buckets, None)?;
+    }
+    Ok(())
+}
