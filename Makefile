@@ -1,0 +1,55 @@
+# The door to everything. `make` alone lists what there is.
+#
+# Every target fetches what it needs by itself: rustup reads rust-toolchain.toml and brings the compiler and
+# the wasm target. Only rustup and a C compiler have to be there before.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+export CARGO_TARGET_DIR := $(CURDIR)/target
+
+.PHONY: help demo demo-plugin build test unit lint format clean-demo prerequisites
+
+help:
+	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
+	@echo "make test         all tests that need nothing but rustup and a C compiler"
+	@echo "make build        target/release/informant, optimised"
+	@echo "make plugins      target/plugins/*.wasm, the shipped plugins"
+	@echo "make test-guests  target/test-guests/*.wasm, plugins that misbehave on purpose"
+	@echo "make e2e          the same behaviour against a real Kubernetes API server (needs Go)"
+	@echo "make image        the container image"
+	@echo "make lint         formatting, clippy, dependency policy"
+
+include plugins/plugins.mk
+include host/e2e/e2e.mk
+
+# Says what is missing, and the line that brings it, before anything is compiled.
+prerequisites:
+	@command -v cargo >/dev/null || { \
+	  echo "cargo is missing: install rustup with" >&2; \
+	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 1; }
+	@command -v cc >/dev/null || { \
+	  echo "a C compiler is missing; on Debian and Ubuntu: sudo apt-get install build-essential" >&2; exit 1; }
+	@if command -v rustup >/dev/null; then rustup show active-toolchain >/dev/null 2>&1 || { \
+	  echo "fetching the Rust toolchain of rust-toolchain.toml"; rustup toolchain install; }; fi
+
+demo: prerequisites
+	@examples/demo/demo.sh
+
+# Rebuilds the demo's plugin and drops it into the running demo.
+demo-plugin: prerequisites
+	@examples/demo/plugin.sh
+
+build: prerequisites
+	cargo build --release -p informant
+
+format:
+	cargo fmt --all
+
+lint: prerequisites deny
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+# The plugins come first: the tests load them.
+test: prerequisites plugins test-guests
+	cargo build -p informant
+	cargo test --workspace
