@@ -16,7 +16,7 @@ pub trait Plugin: Sized + 'static {
     /// runs, it goes on.
     fn start(config: &Config) -> Result<Self>;
 
-    /// Handles one event. A failure brings the same event back as its [`Failure`] says; events of other
+    /// Handles one event. A failure brings the same event back as its [`Failure`](crate::Failure) says; events of other
     /// objects do not wait for that.
     fn handle(&mut self, event: Event) -> Result;
 
