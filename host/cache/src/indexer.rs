@@ -198,3 +198,6 @@ fn read_cursor(cursor: &str) -> Result<ObjectKey, IndexerError> {
 fn after_bound(after: Option<&ObjectKey>) -> Bound<&ObjectKey> {
     after.map_or(Bound::Unbounded, Bound::Excluded)
 }
+
+#[cfg(test)]
+mod tests;

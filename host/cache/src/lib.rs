@@ -14,6 +14,7 @@ mod reflector;
 mod resource_event_handler;
 mod shared_informer;
 mod shared_processor;
+pub mod testing;
 
 pub use apiserver::ApiServer;
 pub use indexer::{IndexFunc, Indexer, IndexerError, JsonPointer, Page, ParseJsonPointerError};

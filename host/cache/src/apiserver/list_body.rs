@@ -251,3 +251,6 @@ impl ListBody {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

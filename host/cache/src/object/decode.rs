@@ -103,7 +103,9 @@ fn span_of(whole: &[u8], part: &[u8]) -> Range<usize> {
 
 fn scan(json: &[u8]) -> Result<Scan<'_>, serde_json::Error> {
     let mut scan = Scan::default();
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    // What is skipped is not checked by serde_json, yet is promised to be UTF-8.
+    let text = std::str::from_utf8(json).map_err(serde::de::Error::custom)?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
     ObjectSeed { json, scan: &mut scan }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(scan)
@@ -135,7 +137,8 @@ fn assemble(
     kind: &str,
     has_other_fields: bool,
 ) -> Bytes {
-    let open = 1 + json.iter().position(|&byte| byte == b'{').expect("the scan has read an object");
+    let brace = json.iter().position(|&byte| byte == b'{').expect("the scan has read an object");
+    let open = skip_whitespace(json, brace + 1);
     let prefix = ["{\"apiVersion\":", api_version, ",\"kind\":", kind];
     let comma = if has_other_fields { "," } else { "" };
     let cut: usize = cuts.spans.iter().map(Range::len).sum();
@@ -405,3 +408,6 @@ impl<'de> Visitor<'de> for Annotations<'_, 'de> {
         Ok(initial_events_end)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,8 @@ const WATCH_LIST_FAILURES_MAX: u32 = 3;
 const WATCH_LIST_PROBE_AFTER: Duration = Duration::from_secs(1800);
 /// A request's head, or a list's next bytes, come within this time.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(60);
+/// How long an absent resource or a missing permission is left alone: one small refused request.
+const WAIT_FOR_ACCESS_MAX: Duration = Duration::from_secs(10);
 /// A watch that ends sooner than this, without an event, was not a watch (client-go's "very short watch").
 const VERY_SHORT_WATCH: Duration = Duration::from_secs(1);
 /// Continue tokens that expire this often in a row mean that pages are read too slowly: one unpaged list.
@@ -135,14 +137,7 @@ pub(super) enum State {
     /// The last page is whole; its stream is about to end.
     Listed,
     /// Changes.
-    Watching {
-        opened: bool,
-        since: Instant,
-        until: Instant,
-        heard: Instant,
-        events: bool,
-        bookmarks: bool,
-    },
+    Watching { opened: bool, since: Instant, until: Instant, heard: Instant, events: bool },
     /// Waiting, and what for.
     BackingOff { next: Next },
 }
@@ -166,6 +161,8 @@ pub(super) struct Machine {
     too_large: u32,
     expired_pages: u32,
     watch_list: WatchList,
+    /// The server sends bookmarks; then their absence means something.
+    bookmarks: bool,
     backoff: Backoff,
 }
 
@@ -186,6 +183,7 @@ impl Machine {
             too_large: 0,
             expired_pages: 0,
             watch_list: WatchList::Usable { failures: 0 },
+            bookmarks: false,
             backoff: Backoff::new(seed),
         };
         machine.list(RelistCause::Start, now)
@@ -200,9 +198,11 @@ impl Machine {
             State::WatchListing { give_up, heard, .. } => {
                 Some((*heard + WATCH_LIST_SILENCE_MAX).min(*give_up))
             }
-            State::Watching { until, heard, bookmarks, .. } => {
-                Some(if *bookmarks { (*heard + BOOKMARK_SILENCE_MAX).min(*until) } else { *until })
-            }
+            State::Watching { until, heard, .. } => Some(if self.bookmarks {
+                (*heard + BOOKMARK_SILENCE_MAX).min(*until)
+            } else {
+                *until
+            }),
             State::Listed | State::BackingOff { .. } => None,
         }
     }
@@ -218,8 +218,8 @@ impl Machine {
                 self.listing(page, first, cause, input, now)
             }
             State::Listed => self.watch(now),
-            State::Watching { since, until, events, bookmarks, opened, .. } => {
-                self.watching(Watch { opened, since, until, events, bookmarks }, input, now)
+            State::Watching { since, until, events, opened, .. } => {
+                self.watching(Watch { opened, since, until, events }, input, now)
             }
             State::BackingOff { next } => self.backing_off(next, input, now),
         }
@@ -271,14 +271,8 @@ impl Machine {
     fn watch(mut self, now: Instant) -> (Self, Action) {
         let timeout = self.backoff.between(WATCH_TIMEOUT_MIN, WATCH_TIMEOUT_MAX);
         let until = now + timeout + WATCH_TIMEOUT_GRACE;
-        self.state = State::Watching {
-            opened: false,
-            since: now,
-            until,
-            heard: now,
-            events: false,
-            bookmarks: false,
-        };
+        self.state =
+            State::Watching { opened: false, since: now, until, heard: now, events: false };
         let resource_version = self.resource_version.clone().unwrap_or_default();
         let options = WatchOptions { resource_version, send_initial_events: false, timeout };
         (self, Action::Open(Request::Watch(options)))
@@ -288,6 +282,15 @@ impl Machine {
         let wait = self.backoff.failed(now, at_least);
         self.state = State::BackingOff { next };
         (self, Action::Wait(wait))
+    }
+
+    /// Somebody is about to create the resource or grant the permission, and looks on.
+    fn wait_for_access(self, next: Next, now: Instant) -> (Self, Action) {
+        let (machine, action) = self.wait(next, None, now);
+        match action {
+            Action::Wait(wait) => (machine, Action::Wait(wait.min(WAIT_FOR_ACCESS_MAX))),
+            action => (machine, action),
+        }
     }
 
     fn synced(&mut self, resource_version: &str, now: Instant) {
@@ -335,8 +338,8 @@ impl Machine {
                     until: now + WATCH_TIMEOUT_MAX + WATCH_TIMEOUT_GRACE,
                     heard: now,
                     events: true,
-                    bookmarks: true,
                 };
+                self.bookmarks = true;
                 (self, Action::End { resource_version: resource_version.into() })
             }
             Input::Bookmark { initial_events_end: false, .. }
@@ -380,7 +383,7 @@ impl Machine {
                 self.wait(Next::List(cause), *retry_after, now)
             }
             ListWatchError::Unauthorized { .. } | ListWatchError::NotFound { .. } => {
-                self.wait(Next::List(RelistCause::Unavailable), None, now)
+                self.wait_for_access(Next::List(RelistCause::Unavailable), now)
             }
             ListWatchError::Internal { .. } | ListWatchError::Transient { .. } => {
                 self.wait(Next::List(cause), None, now)
@@ -477,7 +480,7 @@ impl Machine {
             ListWatchError::Forbidden { .. }
             | ListWatchError::Unauthorized { .. }
             | ListWatchError::NotFound { .. } => {
-                self.wait(Next::List(RelistCause::Unavailable), None, now)
+                self.wait_for_access(Next::List(RelistCause::Unavailable), now)
             }
             ListWatchError::BadRequest { .. }
             | ListWatchError::Internal { .. }
@@ -495,13 +498,12 @@ struct Watch {
     since: Instant,
     until: Instant,
     events: bool,
-    bookmarks: bool,
 }
 
 impl Watch {
     fn heard(self, now: Instant) -> State {
-        let Self { since, until, events, bookmarks, .. } = self;
-        State::Watching { opened: true, since, until, heard: now, events, bookmarks }
+        let Self { since, until, events, .. } = self;
+        State::Watching { opened: true, since, until, heard: now, events }
     }
 }
 
@@ -521,7 +523,8 @@ impl Machine {
             }
             Input::Bookmark { resource_version, .. } => {
                 self.advance(resource_version);
-                self.state = Watch { events: true, bookmarks: true, ..watch }.heard(now);
+                self.bookmarks = true;
+                self.state = Watch { events: true, ..watch }.heard(now);
                 (self, Action::Enqueue)
             }
             Input::Malformed | Input::PageEnd { .. } | Input::Elapsed => {
@@ -562,13 +565,15 @@ impl Machine {
             }
             // What is known stays known: the resourceVersion is still good when access comes back, or
             // the server says that it is not.
-            ListWatchError::Forbidden { .. }
-            | ListWatchError::Unauthorized { .. }
-            | ListWatchError::Internal { .. }
-            | ListWatchError::Transient { .. } => self.wait(Next::Watch, None, now),
+            ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. } => {
+                self.wait_for_access(Next::Watch, now)
+            }
+            ListWatchError::Internal { .. } | ListWatchError::Transient { .. } => {
+                self.wait(Next::Watch, None, now)
+            }
             // A resource that comes back is another one: its objects are compared with those known.
             ListWatchError::NotFound { .. } | ListWatchError::BadRequest { .. } => {
-                self.wait(Next::List(RelistCause::Unavailable), None, now)
+                self.wait_for_access(Next::List(RelistCause::Unavailable), now)
             }
         }
     }
@@ -604,3 +609,6 @@ impl Machine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

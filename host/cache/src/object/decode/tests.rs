@@ -1,0 +1,215 @@
+//! Decoding against serde_json's tree: the same object without what is cut.
+
+use super::*;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+fn pod() -> TypeMeta {
+    TypeMeta { api_version: "v1".to_owned(), kind: "Pod".to_owned() }
+}
+
+#[track_caller]
+fn check(json: &str, expect: &str) {
+    let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+    assert_eq!(std::str::from_utf8(&object.json()), Ok(expect));
+}
+
+#[track_caller]
+fn check_error(json: &str, expect: &str) {
+    let error = Object::decode(json.as_bytes(), None).expect_err("it does not decode").to_string();
+    assert!(error.starts_with(expect), "{error:?} does not start with {expect:?}");
+}
+
+#[test]
+fn the_type_comes_first_whatever_the_route() {
+    let expect = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{}}"#;
+    check(r#"{"metadata":{"name":"a"},"spec":{}}"#, expect);
+    check(r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{}}"#, expect);
+    check(r#"{"metadata":{"name":"a"},"spec":{},"kind":"Pod","apiVersion":"v1"}"#, expect);
+    check(r#"{"apiVersion":"v1","metadata":{"name":"a"},"kind":"Pod","spec":{}}"#, expect);
+    check(r#"{"kind":"","metadata":{"name":"a"},"spec":{},"apiVersion":null}"#, expect);
+}
+
+#[test]
+fn managed_fields_and_last_applied_are_cut_wherever_they_stand() {
+    let expect = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","uid":"u"}}"#;
+    check(r#"{"metadata":{"managedFields":[{"a":"}"}],"name":"a","uid":"u"}}"#, expect);
+    check(r#"{"metadata":{"name":"a","managedFields":[],"uid":"u"}}"#, expect);
+    check(r#"{"metadata":{"name":"a","uid":"u","managedFields":[{}]}}"#, expect);
+    check(r#"{"metadata":{"name":"a","uid":"u","managedFields":1,"managedFields":2}}"#, expect);
+    check(r#"{"metadata":{"managedFields":1,"managedFields":2,"name":"a","uid":"u"}}"#, expect);
+    check(r#"{"metadata":{"name":"a","uid":"u","managed\u0046ields":[]}}"#, expect);
+    check(
+        r#"{"metadata":{"name":"a","annotations":{"x":"1","kubectl.kubernetes.io/last-applied-configuration":"{\"y\":2}\n"}}}"#,
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","annotations":{"x":"1"}}}"#,
+    );
+    check(
+        r#"{"metadata":{"name":"a","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"z"}}}"#,
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","annotations":{}}}"#,
+    );
+}
+
+#[test]
+fn what_is_cut_only_by_name_elsewhere_stays() {
+    let json = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"managedFields":1,"kind":"x"}}"#;
+    check(json, json);
+}
+
+#[test]
+fn metadata_is_read() {
+    let json = r#"{"metadata":{"name":"a\u00e9","namespace":"n","uid":"u","resourceVersion":"7",
+        "generation":3,"labels":{"app":"x","t":null,"app":"y"},"annotations":null,
+        "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"o","controller":true}]}}"#;
+    let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+    assert_eq!(object.key(), &ObjectKey::new("n", "aé"));
+    assert_eq!((object.uid(), object.resource_version()), ("u", "7"));
+    assert_eq!(object.generation(), Some(3));
+    assert_eq!(object.labels().collect::<Vec<_>>(), [("app", "y"), ("t", "")]);
+    assert_eq!(object.label("app"), Some("y"));
+    let owner = &object.owner_references()[0];
+    assert_eq!((&*owner.kind, &*owner.name, owner.controller), ("ReplicaSet", "r", Some(true)));
+}
+
+#[test]
+fn the_last_of_two_metadata_counts() {
+    let json = r#"{"metadata":{"name":"a","labels":{"x":"y"}},"metadata":{"name":"b"}}"#;
+    let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+    assert_eq!((&*object.key().name, object.label("x")), ("b", None));
+}
+
+#[test]
+fn deep_nesting_is_skipped_without_descending() {
+    let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+    let json = format!(r#"{{"metadata":{{"name":"a"}},"spec":{open}{close}}}"#);
+    let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+    assert_eq!(object.json().len(), json.len() + r#""apiVersion":"v1","kind":"Pod","#.len());
+}
+
+#[test]
+fn nonsense_is_an_error() {
+    check_error("", "object cannot be read");
+    check_error("[]", "object cannot be read");
+    check_error(r#"{"metadata":{"name":"a"}} x"#, "object cannot be read");
+    check_error(r#"{"metadata":{"name":"a"}"#, "object cannot be read");
+    check_error(r#"{"metadata":null}"#, "object cannot be read");
+    check_error(r#"{"metadata":{"name":1}}"#, "object cannot be read");
+    check_error(r#"{"metadata":{"name":"\ud800"}}"#, "object cannot be read");
+    check_error(r#"{"metadata":{"labels":{"a":1}}}"#, "object cannot be read");
+    check_error(r#"{"kind":7,"apiVersion":"v1","metadata":{"name":"a"}}"#, "object cannot be read");
+    check_error("{}", "object has no metadata.name");
+    check_error(r#"{"metadata":{"name":"a"}}"#, "object a has no apiVersion");
+    check_error(r#"{"apiVersion":"v1","metadata":{"name":"a"}}"#, "object a has no kind");
+    let bytes = b"{\"metadata\":{\"name\":\"a\"},\"x\":\"\xff\"}";
+    assert!(Object::decode(bytes, Some(&pod())).is_err(), "not UTF-8");
+}
+
+#[test]
+fn bookmarks_tell_whether_they_end_the_initial_events() {
+    let read = |annotations: &str| {
+        let json = format!(
+            r#"{{"kind":"Pod","metadata":{{"resourceVersion":"9","annotations":{annotations}}}}}"#
+        );
+        bookmark(json.as_bytes()).expect("a bookmark")
+    };
+    assert_eq!(read(r#"{"k8s.io/initial-events-end":"true"}"#), ("9".into(), true));
+    assert_eq!(read(r#"{"k8s.io/initial-events-end":"false"}"#), ("9".into(), false));
+    assert_eq!(read("null"), ("9".into(), false));
+}
+
+/// Any JSON, with the words that matter here among the keys.
+fn any_value() -> impl Strategy<Value = Value> {
+    let key = prop_oneof![
+        Just("managedFields".to_owned()),
+        Just("kind".to_owned()),
+        Just("metadata".to_owned()),
+        Just(LAST_APPLIED.to_owned()),
+        any::<String>(),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key.clone(), inner), 0..4)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+/// An object with its entries and its metadata's in any order.
+fn any_object() -> impl Strategy<Value = Value> {
+    let string_map = || {
+        let key = prop_oneof![Just(LAST_APPLIED.to_owned()), any::<String>()];
+        prop::collection::vec((key, any::<String>()), 0..4).prop_map(|entries| {
+            entries.into_iter().map(|(k, v)| (k, json!(v))).collect::<Map<_, _>>()
+        })
+    };
+    let metadata = (any::<String>(), string_map(), string_map(), any_value(), any::<bool>());
+    let metadata = metadata.prop_map(|(name, labels, annotations, managed, has_managed)| {
+        let mut entries = vec![
+            ("name", json!(format!("n{name}"))),
+            ("labels", Value::Object(labels)),
+            ("annotations", Value::Object(annotations)),
+        ];
+        if has_managed {
+            entries.push(("managedFields", managed));
+        }
+        entries
+    });
+    (metadata.prop_flat_map(|entries| Just(entries).prop_shuffle()), any_value(), any::<bool>())
+        .prop_flat_map(|(metadata, spec, typed)| {
+            let metadata: Map<_, _> =
+                metadata.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+            let mut entries = vec![("metadata", Value::Object(metadata)), ("spec", spec)];
+            if typed {
+                entries.extend([("kind", json!("Ki\"nd")), ("apiVersion", json!("g/v1"))]);
+            }
+            let object = |entries: Vec<(&str, Value)>| {
+                Value::Object(entries.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+            };
+            Just(entries).prop_shuffle().prop_map(object)
+        })
+}
+
+fn expected(mut object: Value) -> Value {
+    let metadata = object["metadata"].as_object_mut().expect("made above");
+    metadata.remove("managedFields");
+    metadata["annotations"].as_object_mut().expect("made above").remove(LAST_APPLIED);
+    let map = object.as_object_mut().expect("made above");
+    map.entry("apiVersion").or_insert(json!("v1"));
+    map.entry("kind").or_insert(json!("Pod"));
+    object
+}
+
+proptest! {
+    #[test]
+    fn the_bytes_are_those_of_serde_json_without_what_is_cut(
+        object in any_object(),
+        pretty in any::<bool>(),
+    ) {
+        let json = if pretty { format!("{object:#}") } else { object.to_string() };
+        let decoded = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+        let value: Value = serde_json::from_slice(&decoded.json()).expect("the result is JSON");
+        prop_assert_eq!(&value, &expected(object.clone()));
+        prop_assert_eq!(&*decoded.key().name, object["metadata"]["name"].as_str().expect("made above"));
+        let labels: Map<_, _> = decoded.labels().map(|(k, v)| (k.to_owned(), json!(v))).collect();
+        prop_assert_eq!(&Value::Object(labels), &object["metadata"]["labels"]);
+        let again = Object::decode(&decoded.json(), None).expect("it decodes again");
+        prop_assert_eq!(again.json(), decoded.json());
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), cut in any::<prop::sample::Index>()) {
+        let _ = Object::decode(&bytes, Some(&pod()));
+        let mut json = br#"{"kind":"Pod","metadata":{"managedFields":[{}],"name":"a\n"},"x":[1.5e3]}"#.to_vec();
+        let at = cut.index(json.len());
+        json.splice(at..at, bytes);
+        if let Ok(object) = Object::decode(&json, Some(&pod())) {
+            let _: &serde_json::value::RawValue = serde_json::from_slice(&object.json()).expect("JSON");
+        }
+    }
+}
