@@ -152,7 +152,6 @@ impl App {
                         "labels": labels,
                         "annotations": {
                             "prometheus.io/scrape": "true",
-                            "prometheus.io/port": "9100",
                             "checksum/config":
                                 format!("{:016x}", edit::fnv1a(self.name.as_bytes())),
                         },
@@ -180,29 +179,21 @@ impl App {
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "schedulerName": "default-scheduler",
-            "topologySpreadConstraints": [{
-                "maxSkew": 1,
-                "topologyKey": "topology.kubernetes.io/zone",
-                "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": self.selector()},
-            }],
             "volumes": [
                 {"name": "config", "configMap": {"name": "feature-flags", "defaultMode": 420, "optional": true}},
-                {"name": "tmp", "emptyDir": {}},
             ],
         })
     }
 
     fn container(&self) -> Value {
-        let field = |name: &str, path: &str| {
-            let source = json!({"fieldRef": {"apiVersion": "v1", "fieldPath": path}});
-            json!({"name": name, "valueFrom": source})
-        };
+        let node = json!({"fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}});
         let probe = |path: &str, period: u32, failures: u32| {
             json!({
                 "httpGet": {"path": path, "port": "main", "scheme": "HTTP"},
-                "timeoutSeconds": 1, "periodSeconds": period,
-                "successThreshold": 1, "failureThreshold": failures,
+                "timeoutSeconds": 1,
+                "periodSeconds": period,
+                "successThreshold": 1,
+                "failureThreshold": failures,
             })
         };
         json!({
@@ -212,16 +203,10 @@ impl App {
             "args": [format!("--listen=:{}", self.port), "--log-format=json"],
             "ports": [
                 {"name": "main", "containerPort": self.port, "protocol": "TCP"},
-                {"name": "metrics", "containerPort": 9100, "protocol": "TCP"},
             ],
             "env": [
-                field("POD_NAME", "metadata.name"),
-                field("POD_NAMESPACE", "metadata.namespace"),
-                field("NODE_NAME", "spec.nodeName"),
+                {"name": "NODE_NAME", "valueFrom": node},
                 {"name": "LOG_LEVEL", "value": "info"},
-                {"name": "REGION", "value": "eu-west-1"},
-                {"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector.analytics:4317"},
-                {"name": "OTEL_SERVICE_NAME", "value": self.name},
             ],
             "resources": {
                 "requests": {"cpu": self.cpu, "memory": self.memory},
@@ -231,7 +216,6 @@ impl App {
             "readinessProbe": probe("/readyz", 5, 2),
             "volumeMounts": [
                 {"name": "config", "readOnly": true, "mountPath": "/etc/config"},
-                {"name": "tmp", "mountPath": "/tmp"},
             ],
             "terminationMessagePath": "/dev/termination-log",
             "terminationMessagePolicy": "File",

@@ -226,6 +226,11 @@ impl Simulation {
     }
 
     #[cfg(test)]
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    #[cfg(test)]
     pub(crate) fn check_invariants(&self) {
         self.world.check_invariants();
         assert_eq!(self.queue.len(), self.due.len(), "each key is queued once");
