@@ -323,3 +323,6 @@ fn decode_event(
     let decoded = Object::decode(object, None);
     Ok(decoded.map(|object| WatchEvent::Changed(change, object, received)))
 }
+
+#[cfg(test)]
+mod tests;

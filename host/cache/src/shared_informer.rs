@@ -164,6 +164,7 @@ impl SharedIndexInformer {
             progress: shared.progress.clone(),
             processor: SharedProcessor::new(shared.inbox.clone(), shared.progress.clone()),
             listing: None,
+            written: None,
         };
         let failure = tokio::select! {
             () = shutdown => None,
@@ -201,6 +202,8 @@ struct Informer {
     processor: SharedProcessor,
     /// A list is in progress, and whether it is a consistent read.
     listing: Option<bool>,
+    /// The resourceVersion up to which the indexer was written, told to it once a batch.
+    written: Option<Box<str>>,
 }
 
 impl Informer {
@@ -221,6 +224,9 @@ impl Informer {
             };
             for delta in deltas {
                 self.apply(delta);
+            }
+            if let Some(resource_version) = self.written.take() {
+                self.indexer.set_resource_version(resource_version);
             }
         }
     }
@@ -247,18 +253,19 @@ impl Informer {
                     Change::Deleted => self.delete(object, received),
                 }
                 if self.listing.is_none() {
-                    self.indexer.set_resource_version(resource_version);
+                    self.written = Some(resource_version);
                 }
             }
             Delta::End { resource_version } => {
                 self.sweep();
                 self.listing = None;
                 self.indexer.set_resource_version(resource_version);
+                self.written = None;
                 self.progress.synced();
             }
             Delta::Bookmark { resource_version } => {
                 self.progress.bookmark();
-                self.indexer.set_resource_version(resource_version);
+                self.written = Some(resource_version);
             }
         }
     }

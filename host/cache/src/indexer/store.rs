@@ -8,7 +8,6 @@ use super::index::{Index, IndexFunc};
 use super::{Indexer, after_bound};
 use crate::object::{Object, ObjectKey, compare_resource_versions};
 use std::cmp::Ordering;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -129,28 +128,15 @@ impl Store {
 
     fn put(&mut self, object: Object, write: Write, filing: Filing) -> Put {
         let mark = self.mark;
-        let size = object.size();
-        let put = match self.objects.entry(object.key().clone()) {
-            Entry::Vacant(entry) => {
-                *self.namespaces.entry(entry.key().namespace.clone()).or_default() += 1;
-                entry.insert(Stored { object: object.clone(), mark });
-                Put::Added
-            }
-            Entry::Occupied(mut entry) => {
-                let stored = entry.get_mut();
+        let put = match self.objects.get_mut(object.key()) {
+            None => Put::Added,
+            Some(stored) => {
+                stored.mark = mark;
                 match judge(&stored.object, &object, write) {
-                    Verdict::Unchanged => {
-                        stored.mark = mark;
-                        return Put::Unchanged;
-                    }
-                    Verdict::Stale => {
-                        stored.mark = mark;
-                        return Put::Stale;
-                    }
+                    Verdict::Unchanged => return Put::Unchanged,
+                    Verdict::Stale => return Put::Stale,
                     Verdict::Newer => {
-                        let old =
-                            std::mem::replace(stored, Stored { object: object.clone(), mark });
-                        let old = old.object;
+                        let old = std::mem::replace(&mut stored.object, object.clone());
                         self.bytes -= old.size();
                         if old.uid() == object.uid() {
                             Put::Updated { old }
@@ -161,8 +147,13 @@ impl Store {
                 }
             }
         };
-        self.bytes += size;
+        self.bytes += object.size();
         self.refile(object.key(), filing);
+        if matches!(put, Put::Added) {
+            let key = object.key().clone();
+            *self.namespaces.entry(key.namespace.clone()).or_default() += 1;
+            self.objects.insert(key, Stored { object, mark });
+        }
         put
     }
 

@@ -1,0 +1,217 @@
+//! What is asked over HTTP and how answers are read, with a service in place of the network.
+
+use super::*;
+use futures::{StreamExt, TryStreamExt};
+use http_body_util::StreamBody;
+use parking_lot::Mutex;
+use std::task::{Context, Poll};
+
+/// Answers every request with the same status, headers and chunks; writes the requests down.
+#[derive(Clone)]
+struct Canned {
+    code: u16,
+    header: Option<(&'static str, &'static str)>,
+    chunks: Vec<Bytes>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl tower::Service<Request<Body>> for Canned {
+    type Response = Response<http_body_util::combinators::BoxBody<Bytes, std::io::Error>>;
+    type Error = std::io::Error;
+    type Future = std::future::Ready<Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+        let accept = header(ACCEPT).unwrap_or_default();
+        let encoding = header(ACCEPT_ENCODING).unwrap_or_default();
+        self.asked.lock().push(format!("{} {accept} {encoding}", request.uri()));
+        let frames = self.chunks.clone().into_iter().map(|chunk| Ok(http_body::Frame::data(chunk)));
+        let body = BodyExt::boxed(StreamBody::new(stream::iter(frames)));
+        let mut response = Response::builder().status(self.code);
+        if let Some((name, value)) = self.header {
+            response = response.header(name, value);
+        }
+        std::future::ready(Ok(response.body(body).expect("a response")))
+    }
+}
+
+fn canned(code: u16, chunks: &[&str]) -> Canned {
+    let chunks = chunks.iter().map(|chunk| Bytes::copy_from_slice(chunk.as_bytes())).collect();
+    Canned { code, header: None, chunks, asked: Arc::default() }
+}
+
+fn pods(canned: &Canned) -> Arc<dyn ListerWatcher> {
+    let client = kube::Client::new(canned.clone(), "default");
+    ApiServer::new(client).lister_watcher(&"v1/pods".parse().expect("a resource"))
+}
+
+async fn list(canned: &Canned, options: ListOptions) -> Result<Vec<String>, ListWatchError> {
+    let stream = pods(canned).list(options).await?;
+    let shown = |event| match event {
+        ListEvent::Object(object, _) => format!("{}@{}", object.key(), object.resource_version()),
+        ListEvent::Malformed(error) => format!("malformed: {error}"),
+        ListEvent::End { resource_version, continue_token } => {
+            format!("end {resource_version} {continue_token:?}")
+        }
+    };
+    stream.map_ok(shown).try_collect().await
+}
+
+/// The events, then how the stream ended.
+async fn watch(canned: &Canned, options: WatchOptions) -> Vec<String> {
+    let mut stream = match pods(canned).watch(options).await {
+        Ok(stream) => stream,
+        Err(error) => return vec![format!("refused: {error}")],
+    };
+    let mut shown = Vec::new();
+    while let Some(event) = stream.next().await {
+        shown.push(match event {
+            Ok(WatchEvent::Changed(change, object, _)) => {
+                format!("{change:?} {}@{}", object.key(), object.resource_version())
+            }
+            Ok(WatchEvent::Bookmark { resource_version, initial_events_end }) => {
+                format!("bookmark {resource_version} {initial_events_end}")
+            }
+            Ok(WatchEvent::Malformed(error)) => format!("malformed: {error}"),
+            Err(error) => format!("failed: {error:?}"),
+        });
+    }
+    shown
+}
+
+async fn check_watch(lines: &[&str], expect: &[&str]) {
+    let body = lines.join("\n") + "\n";
+    for size in [1, 7, body.len()] {
+        let mut canned = canned(200, &[]);
+        canned.chunks = body.as_bytes().chunks(size).map(Bytes::copy_from_slice).collect();
+        let found = watch(&canned, WatchOptions::default()).await;
+        assert_eq!(found, expect, "in chunks of {size}");
+    }
+}
+
+async fn check_refusal(code: u16, body: &str, expect: &str) {
+    let error = list(&canned(code, &[body]), ListOptions::default()).await.expect_err("refused");
+    let error = format!("{error:?}");
+    assert!(error.starts_with(expect), "{error} does not start with {expect}");
+}
+
+const POD: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","resourceVersion":"5"}}"#;
+
+#[tokio::test]
+async fn lists_are_asked_for_as_the_options_say() {
+    let body = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t=="},
+        "items":[{"metadata":{"name":"a","resourceVersion":"5"}},{"metadata":{}}]}"#;
+    let canned = canned(200, &[&body[..90], &body[90..]]);
+    let options = ListOptions { limit: 500, ..Default::default() };
+    let events = list(&canned, options.clone()).await.expect("a list");
+    let malformed = "malformed: object has no metadata.name";
+    assert_eq!(events, ["a@5", malformed, "end 7 Some(\"t==\")"]);
+    let token = ListOptions { continue_token: Some("t==".into()), ..options.clone() };
+    list(&canned, token).await.expect("a list");
+    let newer = ListOptions { not_older_than: Some("7".into()), ..options };
+    list(&canned, newer).await.expect("a list");
+    let asked = canned.asked.lock();
+    let asked: Vec<_> = asked.iter().map(|a| a.trim_start_matches("/api/v1/pods?")).collect();
+    let expect = [
+        "limit=500 application/json identity",
+        "limit=500&continue=t%3D%3D application/json identity",
+        "limit=500&resourceVersion=7&resourceVersionMatch=NotOlderThan application/json identity",
+    ];
+    assert_eq!(asked, expect);
+}
+
+#[tokio::test]
+async fn watches_are_asked_for_as_the_options_say() {
+    let canned = canned(200, &[]);
+    let timeout = Duration::from_secs(400);
+    for send_initial_events in [false, true] {
+        let resource_version = "7".into();
+        watch(&canned, WatchOptions { resource_version, send_initial_events, timeout }).await;
+    }
+    let plain =
+        "/api/v1/pods?watch=true&allowWatchBookmarks=true&timeoutSeconds=400&resourceVersion=7";
+    let headers = "application/json identity";
+    let expect = [
+        format!("{plain} {headers}"),
+        format!("{plain}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan {headers}"),
+    ];
+    assert_eq!(*canned.asked.lock(), expect);
+}
+
+#[tokio::test]
+async fn watch_events_are_read_wherever_the_chunks_end() {
+    let added = format!(r#"{{"type":"ADDED","object":{POD}}}"#);
+    let odd = format!(r#" {{ "object" : {POD} , "type" : "MODIFIED" , "more" : 1 }}"#);
+    let more = format!(r#"{{"type":"DELETED","object":{POD},"more":1}}"#);
+    let bookmark = r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}"#;
+    check_watch(
+        &[&added, &odd, "", &more, bookmark],
+        &["Added n/a@5", "Modified n/a@5", "Deleted n/a@5", "bookmark 9 true"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_error_event_ends_the_watch_with_what_to_do_next() {
+    let expired = Status::too_old_resource_version(3, 9).to_json();
+    let expired = String::from_utf8(expired).expect("UTF-8");
+    check_watch(
+        &[&format!(r#"{{"type":"ERROR","object":{expired}}}"#)],
+        &["failed: Expired { message: \"too old resource version: 3 (9)\" }"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_event_that_cannot_be_read_does_not_take_the_next_with_it() {
+    let added = format!(r#"{{"type":"ADDED","object":{POD}}}"#);
+    check_watch(
+        &[
+            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{}}}"#,
+            r#"{"type":"RENAMED","object":{}}"#,
+            &added,
+        ],
+        &[
+            "malformed: object has no metadata.name",
+            "malformed: watch event has the unknown type \"RENAMED\"",
+            "Added n/a@5",
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_transient() {
+    let half = canned(200, &[r#"{"type":"ADDED","obj"#]);
+    let expect = "failed: Transient { message: \"watch broke off within an event\" }";
+    assert_eq!(watch(&half, WatchOptions::default()).await, [expect]);
+    check_refusal(200, r#"{"items":["#, "Transient { message: \"list cannot be read").await;
+}
+
+#[tokio::test]
+async fn refusals_are_sorted() {
+    let status = |status: Status| String::from_utf8(status.to_json()).expect("UTF-8");
+    check_refusal(410, &status(Status::expired("old")), "Expired { message: \"old\" }").await;
+    check_refusal(404, "404 page not found\n", "NotFound { message: \"404 Not Found: 404 page")
+        .await;
+    check_refusal(502, "<html>bad gateway</html>", "Transient { message: \"502 Bad Gateway").await;
+    check_refusal(429, "", "TooManyRequests { message: \"429").await;
+    let mut later = canned(503, &[""]);
+    later.header = Some(("Retry-After", "7"));
+    let error = list(&later, ListOptions::default()).await.expect_err("refused");
+    let ListWatchError::TooManyRequests { retry_after, .. } = error else { panic!("{error:?}") };
+    assert_eq!(retry_after, Some(Duration::from_secs(7)));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_compressed_all_the_same_is_refused() {
+    let mut gzip = canned(200, &["..."]);
+    gzip.header = Some(("Content-Encoding", "gzip"));
+    let found = watch(&gzip, WatchOptions::default()).await;
+    assert_eq!(found.len(), 1);
+    assert!(found[0].starts_with("refused: answer is encoded as"), "{found:?}");
+}
