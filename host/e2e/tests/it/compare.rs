@@ -113,8 +113,16 @@ fn normalize(value: &mut Value) {
             }
         }
         Value::Array(list) => list.iter_mut().for_each(normalize),
+        // An age in a table: the two are not asked at the same moment.
+        Value::String(text) if is_age(text) => *text = "OWN".to_owned(),
         _ => {}
     }
+}
+
+fn is_age(text: &str) -> bool {
+    let seconds = text.strip_suffix('s');
+    seconds
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|one| one.is_ascii_digit()))
 }
 
 fn sorted(value: Value) -> Value {
