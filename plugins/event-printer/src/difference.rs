@@ -9,12 +9,13 @@ pub(crate) fn between(old: &Pod, new: &Pod) -> Vec<String> {
     if old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some() {
         differences.push("being deleted".to_owned());
     }
-    let mut compare = |what: &str, old: &str, new: &str| {
-        if old != new {
-            differences.push(format!("{what} {} -> {}", or_dash(old), or_dash(new)));
-        }
+    let mut compare = |what: &str, old: &str, new: &str| match (old, new) {
+        (old, new) if old == new => {}
+        ("", new) => differences.push(format!("{what} {new}")),
+        (old, "") => differences.push(format!("{what} no longer {old}")),
+        (old, new) => differences.push(format!("{what} {old} -> {new}")),
     };
-    compare("phase", old.phase(), new.phase());
+    compare("phase", &old.status.phase, &new.status.phase);
     compare("reason", old.reason(), new.reason());
     compare("ready", &old.ready(), &new.ready());
     compare("restarts", &old.restarts().to_string(), &new.restarts().to_string());
@@ -28,10 +29,6 @@ pub(crate) fn between(old: &Pod, new: &Pod) -> Vec<String> {
     differences.extend(of_map("labels", &old.metadata.labels, &new.metadata.labels));
     differences.extend(of_map("annotations", &old.metadata.annotations, &new.metadata.annotations));
     differences
-}
-
-fn or_dash(text: &str) -> &str {
-    if text.is_empty() { "-" } else { text }
 }
 
 /// `labels +new=1 -gone changed=2`; nothing where they are equal.

@@ -73,9 +73,11 @@ fn print(event: &Event) -> Result {
             differences.join(", ")
         };
     }
-    let (labels, phase) = (pod.labels(), pod.phase());
-    let mut fields: Vec<(&str, &dyn Display)> = vec![("phase", &phase), ("labels", &labels)];
-    let reason = event.reason();
+    let (labels, reason) = (pod.labels(), event.reason());
+    let mut fields: Vec<(&str, &dyn Display)> = vec![("phase", &pod.status.phase)];
+    if event.change() != Change::Updated {
+        fields.push(("labels", &labels));
+    }
     if reason != Reason::Watch {
         fields.push(("reason", &reason));
     }

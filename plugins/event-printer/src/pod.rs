@@ -75,11 +75,6 @@ impl Pod {
         if labels.is_empty() { "-".to_owned() } else { labels.join(",") }
     }
 
-    /// The phase, or `-` before the first status.
-    pub fn phase(&self) -> &str {
-        if self.status.phase.is_empty() { "-" } else { &self.status.phase }
-    }
-
     /// Ready containers of all, as kubectl shows it: `0/1`.
     pub fn ready(&self) -> String {
         let ready = self.status.container_statuses.iter().filter(|c| c.ready).count();
@@ -91,13 +86,13 @@ impl Pod {
         self.status.container_statuses.iter().map(|c| u64::from(c.restart_count)).sum()
     }
 
-    /// Why it does not run, `-` where nothing is said: the pod's own reason, else its containers'.
+    /// Why it does not run, empty where nothing is said: the pod's own reason, else its containers'.
     pub fn reason(&self) -> &str {
         let of_containers = self.status.container_statuses.iter().filter_map(|c| {
             let stopped = c.state.waiting.as_ref().or(c.state.terminated.as_ref())?;
             Some(stopped.reason.as_str())
         });
         let mut reasons = std::iter::once(self.status.reason.as_str()).chain(of_containers);
-        reasons.find(|reason| !reason.is_empty()).unwrap_or("-")
+        reasons.find(|reason| !reason.is_empty()).unwrap_or_default()
     }
 }

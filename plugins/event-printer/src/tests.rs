@@ -60,17 +60,20 @@ fn every_change_is_one_line() {
 #[test]
 fn an_update_says_what_changed() {
     let base = || pod("web-1");
-    check_update(with(base(), &["spec", "nodeName"], json!("worker-1")), "node - -> worker-1");
-    check_update(with(base(), &["status", "podIP"], json!("10.0.0.7")), "ip - -> 10.0.0.7");
+    check_update(with(base(), &["spec", "nodeName"], json!("worker-1")), "node worker-1");
+    check_update(with(base(), &["status", "podIP"], json!("10.0.0.7")), "ip 10.0.0.7");
     let statuses = json!([{"ready": true, "restartCount": 2, "state": {"running": {}}}]);
     check_update(
         with(base(), &["status", "containerStatuses"], statuses),
         "ready 0/1 -> 1/1, restarts 0 -> 2",
     );
     let crashing = json!([{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
-    check_update(
-        with(base(), &["status", "containerStatuses"], crashing),
-        "reason - -> CrashLoopBackOff",
+    let crashing = with(base(), &["status", "containerStatuses"], crashing);
+    check_update(crashing.clone(), "reason CrashLoopBackOff");
+    check(
+        json!({}),
+        [updated(crashing, base())],
+        &["updated pod default/web-1: reason no longer CrashLoopBackOff"],
     );
     check_update(
         with(base(), &["metadata", "labels"], json!({"app": "db", "tier": "back"})),
