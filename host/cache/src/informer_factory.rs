@@ -1,5 +1,9 @@
 //! One informer for each resource, and the owner of all their tasks. Answers to client-go's
-//! `SharedInformerFactory`.
+//! `SharedInformerFactory`, and can stop a single informer, which that one cannot.
+
+mod lease;
+
+pub use lease::InformerLease;
 
 use crate::informer_state::InformerState;
 use crate::list_watch::ListerWatcherSource;
@@ -10,8 +14,9 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Lists at once, of the whole process: enough to keep two cores busy, few enough that after an outage the
@@ -25,6 +30,9 @@ pub struct FactoryOptions {
     pub concurrent_lists_max: usize,
     /// Told of each failed list or watch.
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
+    /// How long an informer whose last lease is gone still runs: a plugin that is replaced, or a reader that
+    /// comes back, finds its cache warm.
+    pub linger: Duration,
     /// Makes backoff and timeouts repeatable; random by default.
     pub seed: u64,
 }
@@ -34,6 +42,7 @@ impl Default for FactoryOptions {
         Self {
             concurrent_lists_max: CONCURRENT_LISTS_MAX,
             watch_error_handler: None,
+            linger: Duration::from_secs(60),
             seed: fastrand::u64(..),
         }
     }
@@ -58,59 +67,115 @@ fn describe((resource, state): &(GroupVersionResource, InformerState)) -> String
 pub struct SharedInformerFactory {
     source: Arc<dyn ListerWatcherSource>,
     options: InformerOptions,
+    linger: Duration,
     shutdown: CancellationToken,
-    running: Mutex<Running>,
+    running: Arc<Mutex<Running>>,
+    /// A last lease has gone.
+    idle: Arc<Notify>,
 }
 
 struct Running {
-    informers: BTreeMap<GroupVersionResource, SharedIndexInformer>,
-    /// One task for each started informer.
+    informers: BTreeMap<GroupVersionResource, Entry>,
+    /// One task for each started informer, and the one that stops those nobody leases.
     tasks: JoinSet<()>,
+    /// The latter runs.
+    started: bool,
+    /// How many informers were made: each has a seed of its own.
+    made: u64,
+}
+
+struct Entry {
+    informer: SharedIndexInformer,
+    stop: CancellationToken,
+    /// It was asked for without a lease and runs to the end.
+    pinned: bool,
+    leases: usize,
+    /// Since when nobody needs it.
+    idle_since: Option<Instant>,
 }
 
 impl SharedInformerFactory {
     /// Lists and watches through `source`.
     pub fn new(source: Arc<dyn ListerWatcherSource>, options: FactoryOptions) -> Self {
+        let linger = options.linger;
         let options = InformerOptions {
             lists: Arc::new(Semaphore::new(options.concurrent_lists_max.max(1))),
             watch_error_handler: options.watch_error_handler,
             seed: options.seed,
         };
-        let running = Running { informers: BTreeMap::new(), tasks: JoinSet::new() };
+        let (informers, tasks) = (BTreeMap::new(), JoinSet::new());
+        let running = Running { informers, tasks, started: false, made: 0 };
+        let running = Arc::new(Mutex::new(running));
         let shutdown = CancellationToken::new();
-        Self { source, options, shutdown, running: Mutex::new(running) }
+        Self { source, options, linger, shutdown, running, idle: Arc::default() }
     }
 
-    /// The resource's informer, made on first demand; the resource need not exist. It runs after the next
-    /// [`SharedInformerFactory::start`].
+    /// The resource's informer, made on first demand; the resource need not exist. It runs from the next
+    /// [`SharedInformerFactory::start`] until `shutdown`.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> SharedIndexInformer {
         let mut running = self.running.lock();
-        let seed = self.options.seed.wrapping_add(running.informers.len() as u64);
-        let informer = running.informers.entry(resource.clone()).or_insert_with(|| {
-            let lister_watcher = self.source.lister_watcher(resource);
+        let entry = self.entry(&mut running, resource);
+        entry.pinned = true;
+        entry.informer.clone()
+    }
+
+    /// As [`SharedInformerFactory::for_resource`], for as long as the lease is kept. When the last one is gone and nobody
+    /// asked without a lease, the informer lingers, then stops and frees its memory; the next to ask gets a
+    /// new one.
+    pub fn lease(&self, resource: &GroupVersionResource) -> InformerLease {
+        let mut running = self.running.lock();
+        let entry = self.entry(&mut running, resource);
+        entry.leases += 1;
+        entry.idle_since = None;
+        let (running, idle) = (Arc::downgrade(&self.running), self.idle.clone());
+        InformerLease::new(entry.informer.clone(), running, idle)
+    }
+
+    fn entry<'a>(
+        &self,
+        running: &'a mut Running,
+        resource: &GroupVersionResource,
+    ) -> &'a mut Entry {
+        let Running { informers, made, .. } = running;
+        informers.entry(resource.clone()).or_insert_with(|| {
+            *made += 1;
+            let seed = self.options.seed.wrapping_add(*made);
             let options = InformerOptions { seed, ..self.options.clone() };
-            SharedIndexInformer::new(resource.clone(), lister_watcher, options)
-        });
-        informer.clone()
+            let lister_watcher = self.source.lister_watcher(resource);
+            Entry {
+                informer: SharedIndexInformer::new(resource.clone(), lister_watcher, options),
+                stop: self.shutdown.child_token(),
+                pinned: false,
+                leases: 0,
+                idle_since: None,
+            }
+        })
     }
 
     /// Starts what is not started; call it again after asking for more. Nothing starts after `shutdown`. Must be called
     /// within a tokio runtime.
     pub fn start(&self) {
+        let mut running = self.running.lock();
         if self.shutdown.is_cancelled() {
             return;
         }
-        let mut running = self.running.lock();
-        let Running { informers, tasks } = &mut *running;
-        for informer in informers.values().filter(|informer| informer.mark_started()) {
-            let (informer, shutdown) = (informer.clone(), self.shutdown.clone());
-            tasks.spawn(async move { informer.run_started(shutdown.cancelled_owned()).await });
+        let Running { informers, tasks, started, .. } = &mut *running;
+        for entry in informers.values().filter(|entry| entry.informer.mark_started()) {
+            let (informer, stop) = (entry.informer.clone(), entry.stop.clone());
+            tasks.spawn(async move { informer.run_started(stop.cancelled_owned()).await });
+        }
+        if !std::mem::replace(started, true) {
+            let running = Arc::downgrade(&self.running);
+            let reaper = lease::stop_idle(running, self.idle.clone(), self.linger);
+            let shutdown = self.shutdown.clone();
+            tasks.spawn(async move { shutdown.run_until_cancelled(reaper).await.unwrap_or(()) });
         }
     }
 
     /// All informers, in the order of their resources.
     pub fn informers(&self) -> Vec<SharedIndexInformer> {
-        self.running.lock().informers.values().cloned().collect()
+        let running = self.running.lock();
+        running.informers.values().map(|entry| entry.informer.clone()).collect()
     }
 
     /// Waits until all informers have synced, or says which have not.
@@ -133,8 +198,11 @@ impl SharedInformerFactory {
 
     /// Stops all informers and waits until their tasks have ended.
     pub async fn shutdown(&self) {
-        self.shutdown.cancel();
-        let mut tasks = std::mem::take(&mut self.running.lock().tasks);
+        let mut tasks = {
+            let mut running = self.running.lock();
+            self.shutdown.cancel();
+            std::mem::take(&mut running.tasks)
+        };
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(%error, "informer's task failed");

@@ -18,7 +18,7 @@ pub mod testing;
 
 pub use apiserver::ApiServer;
 pub use indexer::{IndexFunc, Indexer, IndexerError, JsonPointer, Page, ParseJsonPointerError};
-pub use informer_factory::{FactoryOptions, NotSynced, SharedInformerFactory};
+pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
 pub use list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource,

@@ -42,6 +42,7 @@ impl Notification {
 #[derive(Debug)]
 pub struct Registration {
     listener: Arc<Listener>,
+    inbox: Arc<Inbox>,
 }
 
 impl Registration {
@@ -54,7 +55,10 @@ impl Registration {
     /// No call begins after this returns, but for one that is just being made; idempotent. A handler may
     /// remove itself.
     pub fn remove(&self) {
-        self.listener.removed.store(true, Ordering::Release);
+        if !self.listener.removed.swap(true, Ordering::AcqRel) {
+            // The informer's task lets go of the handler, even where nothing happens for long.
+            self.inbox.woken.notify_one();
+        }
     }
 }
 
@@ -86,7 +90,7 @@ pub(crate) struct Inbox {
 
 impl Inbox {
     pub(crate) fn add(
-        &self,
+        self: &Arc<Self>,
         handler: Arc<dyn ResourceEventHandler>,
         resync_period: Option<Duration>,
     ) -> Registration {
@@ -98,7 +102,7 @@ impl Inbox {
         });
         self.arrived.lock().push(listener.clone());
         self.woken.notify_one();
-        Registration { listener }
+        Registration { listener, inbox: self.clone() }
     }
 
     /// Something arrived since the last call.

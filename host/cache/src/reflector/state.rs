@@ -164,7 +164,7 @@ pub(super) struct Machine {
     too_large: u32,
     expired_pages: u32,
     watch_list: WatchList,
-    /// The server sends bookmarks; then their absence means something.
+    /// The server sends bookmarks now and then; so their absence means something.
     bookmarks: bool,
     backoff: Backoff,
 }

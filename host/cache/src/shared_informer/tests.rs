@@ -415,6 +415,14 @@ async fn a_late_handler_gets_the_store_then_live_events() {
 /// the cache.
 #[track_caller]
 fn check_one_coherent_story(told: &[String], indexer: &Indexer) {
+    let known = tell_story(told);
+    let cached = indexer.chunk(None, usize::MAX);
+    let cached = cached.iter().map(|o| (o.key().to_string(), o.resource_version().to_owned()));
+    assert_eq!(known.into_iter().collect::<Vec<_>>(), cached.collect::<Vec<_>>());
+}
+
+#[track_caller]
+fn tell_story(told: &[String]) -> std::collections::BTreeMap<String, String> {
     let mut known = std::collections::BTreeMap::new();
     for line in told.iter().filter(|line| *line != "synced") {
         let words: Vec<_> = line.split([' ', '@']).collect();
@@ -428,9 +436,7 @@ fn check_one_coherent_story(told: &[String], indexer: &Indexer) {
             _ => assert!(known.remove(&name).is_some(), "{line}: it was not known"),
         }
     }
-    let cached = indexer.chunk(None, usize::MAX);
-    let cached = cached.iter().map(|o| (o.key().to_string(), o.resource_version().to_owned()));
-    assert_eq!(known.into_iter().collect::<Vec<_>>(), cached.collect::<Vec<_>>());
+    known
 }
 
 #[tokio::test(start_paused = true)]
@@ -441,6 +447,9 @@ async fn a_removed_handler_hears_nothing_more_and_the_others_do() {
     settle().await;
     registration.remove();
     registration.remove();
+    settle().await;
+    drop(registration);
+    assert_eq!(Arc::strong_count(&other.told), 1, "the informer let go of it at once");
     bench.source.add(&pod("a"));
     settle().await;
     assert_eq!(other.take(), ["synced"]);
@@ -556,6 +565,7 @@ async fn each_handler_is_resynced_in_its_own_period() {
 #[tokio::test(start_paused = true)]
 async fn a_silent_watch_is_taken_for_dead() {
     let bench = Bench::start(|_| {}).await;
+    bench.source.bookmark();
     tokio::time::sleep(Duration::from_secs(149)).await;
     assert_eq!(bench.lists_and_watches(), (0, 1));
     tokio::time::sleep(Duration::from_secs(10)).await;
@@ -614,6 +624,52 @@ async fn start_is_idempotent_and_a_resource_has_one_informer() {
     settle().await;
     assert_eq!(bench.lists_and_watches(), (0, 1));
     assert_eq!(bench.factory.informers().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn handlers_that_come_and_go_at_random_never_miss_or_repeat_anything() {
+    let bench = Bench::start(|_| {}).await;
+    let mut users = JoinSet::new();
+    for user in 0..16 {
+        let informer = bench.informer.clone();
+        users.spawn(async move {
+            let mut random = fastrand::Rng::with_seed(user);
+            for _ in 0..20 {
+                let recorder = Recorder::default();
+                let registration = informer.add_event_handler(Arc::new(recorder.clone()));
+                for _ in 0..random.u8(0..50) {
+                    tokio::task::yield_now().await;
+                }
+                drop(registration);
+                tell_story(&recorder.take());
+            }
+        });
+    }
+    let stayer = Recorder::default();
+    let registration = bench.informer.add_event_handler(Arc::new(stayer.clone()));
+    for number in 0..5000 {
+        let name = pod(&format!("p{}", fastrand::u16(0..600)));
+        match number % 5 {
+            0 | 1 => bench.source.add(&name),
+            2 | 3 => bench.source.modify(&name),
+            _ => bench.source.delete(&name),
+        };
+        if number % 50 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    while let Some(user) = users.join_next().await {
+        user.expect("what a handler is told is coherent");
+    }
+    let last = bench.source.add(&pod("last")).to_string();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while bench.informer.last_sync_resource_version().as_deref() != Some(&last) {
+        assert!(Instant::now() < deadline, "the informer follows");
+        tokio::task::yield_now().await;
+    }
+    bench.factory.shutdown().await;
+    check_one_coherent_story(&stayer.take(), &bench.informer.indexer());
+    assert!(registration.has_synced());
 }
 
 #[tokio::test(start_paused = true)]

@@ -211,7 +211,8 @@ fn a_watch_that_fails_goes_on_where_it_was() {
     bench.step(Input::Ended, "wait").step(Input::Elapsed, watch);
     let bench = Bench::watching().after(9).step(Input::Ended, watch);
     bench.fail(&internal(), "wait").step(Input::Elapsed, watch);
-    Bench::watching().check_deadline(150).after(150).step(Input::Deadline, "wait");
+    let bench = Bench::watching().step(bookmark("10"), "enqueue");
+    bench.check_deadline(150).after(150).step(Input::Deadline, "wait").step(Input::Elapsed, watch);
 }
 
 #[test]

@@ -39,7 +39,6 @@ impl Machine {
                     heard: now,
                     events: true,
                 };
-                self.bookmarks = true;
                 (self, Action::End { resource_version: resource_version.into() })
             }
             Input::Bookmark { initial_events_end: false, .. }

@@ -1,0 +1,186 @@
+//! Who needs an informer, and its end when nobody does.
+
+use super::{Entry, Running};
+use crate::shared_informer::SharedIndexInformer;
+use informant_apimachinery::GroupVersionResource;
+use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Keeps an informer running. Give it back by dropping it.
+pub struct InformerLease {
+    informer: SharedIndexInformer,
+    /// Not owned: leases do not keep the factory's tasks alive.
+    running: Weak<Mutex<Running>>,
+    idle: Arc<Notify>,
+}
+
+impl InformerLease {
+    pub(super) fn new(
+        informer: SharedIndexInformer,
+        running: Weak<Mutex<Running>>,
+        idle: Arc<Notify>,
+    ) -> Self {
+        Self { informer, running, idle }
+    }
+
+    /// The informer. A clone of it does not keep it running.
+    pub fn informer(&self) -> &SharedIndexInformer {
+        &self.informer
+    }
+}
+
+impl Drop for InformerLease {
+    fn drop(&mut self) {
+        let Some(running) = self.running.upgrade() else { return };
+        let mut running = running.lock();
+        let entry = running.informers.get_mut(self.informer.resource());
+        let Some(entry) = entry else { return };
+        entry.leases = entry.leases.saturating_sub(1);
+        if entry.leases == 0 {
+            entry.idle_since = Some(Instant::now());
+            self.idle.notify_one();
+        }
+    }
+}
+
+impl Entry {
+    /// When it is to be stopped, if it is.
+    fn due(&self, linger: Duration) -> Option<Instant> {
+        self.idle_since.filter(|_| !self.pinned && self.leases == 0).map(|since| since + linger)
+    }
+}
+
+/// Stops informers whose time has come, as long as there is a factory.
+pub(super) async fn stop_idle(running: Weak<Mutex<Running>>, idle: Arc<Notify>, linger: Duration) {
+    loop {
+        let Some(next) = running.upgrade().map(|running| sweep(&mut running.lock(), linger)) else {
+            return;
+        };
+        let due = async {
+            match next {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = due => {}
+            () = idle.notified() => {}
+        }
+    }
+}
+
+/// Stops what is due; answers when the next is.
+fn sweep(running: &mut Running, linger: Duration) -> Option<Instant> {
+    let now = Instant::now();
+    let due: Vec<GroupVersionResource> = running
+        .informers
+        .iter()
+        .filter(|(_, entry)| entry.due(linger).is_some_and(|due| due <= now))
+        .map(|(resource, _)| resource.clone())
+        .collect();
+    for resource in due {
+        if let Some(entry) = running.informers.remove(&resource) {
+            tracing::info!(%resource, "informer is not needed any more and stops");
+            entry.stop.cancel();
+        }
+    }
+    // Tasks that have ended since; the others are joined at shutdown.
+    while let Some(ended) = running.tasks.try_join_next() {
+        if let Err(error) = ended {
+            tracing::error!(%error, "informer's task failed");
+        }
+    }
+    running.informers.values().filter_map(|entry| entry.due(linger)).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
+    use crate::informer_state::InformerState;
+    use crate::testing::FakeControllerSource;
+    use informant_apimachinery::GroupVersionResource;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    const LINGER: Duration = Duration::from_secs(60);
+
+    fn pods() -> GroupVersionResource {
+        "v1/pods".parse().expect("a resource")
+    }
+
+    fn factory(source: &FakeControllerSource) -> SharedInformerFactory {
+        let options = FactoryOptions { linger: LINGER, ..Default::default() };
+        SharedInformerFactory::new(Arc::new(source.clone()), options)
+    }
+
+    async fn seconds(seconds: u64) {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_lease_gone_stops_the_informer_after_the_linger() {
+        let source = FakeControllerSource::default();
+        source.add(r#"{"metadata":{"name":"a"}}"#);
+        let factory = factory(&source);
+        let (one, two) = (factory.lease(&pods()), factory.lease(&pods()));
+        factory.start();
+        let informer = one.informer().clone();
+        seconds(1).await;
+        drop(one);
+        seconds(70).await;
+        assert_eq!(informer.state(), InformerState::Synced, "another lease is kept");
+        drop(two);
+        seconds(50).await;
+        assert_eq!(informer.state(), InformerState::Synced, "it lingers");
+        let back = factory.lease(&pods());
+        seconds(100).await;
+        assert_eq!(informer.state(), InformerState::Synced, "somebody came back");
+        drop(back);
+        seconds(61).await;
+        assert_eq!(informer.state(), InformerState::Stopped { message: None });
+        assert!(factory.informers().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stopped_informer_is_made_anew() {
+        let source = FakeControllerSource::default();
+        source.add(r#"{"metadata":{"name":"a"}}"#);
+        let factory = factory(&source);
+        factory.start();
+        for _ in 0..3 {
+            let lease = factory.lease(&pods());
+            factory.start();
+            factory.wait_for_cache_sync(Duration::from_secs(1)).await.expect("it syncs");
+            assert_eq!(lease.informer().indexer().count(None), 1);
+            drop(lease);
+            seconds(61).await;
+        }
+        assert_eq!(source.requests().len(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_asked_for_without_a_lease_runs_to_the_end() {
+        let factory = factory(&FakeControllerSource::default());
+        drop(factory.lease(&pods()));
+        let informer = factory.for_resource(&pods());
+        factory.start();
+        drop(factory.lease(&pods()));
+        seconds(100).await;
+        assert_eq!(informer.state(), InformerState::Synced);
+        factory.shutdown().await;
+        assert_eq!(informer.state(), InformerState::Stopped { message: None });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_may_outlive_the_factory() {
+        let factory = factory(&FakeControllerSource::default());
+        let lease = factory.lease(&pods());
+        factory.start();
+        factory.shutdown().await;
+        drop(factory);
+        drop(lease);
+    }
+}
