@@ -16,6 +16,8 @@ fn check_hurts_nobody(sin: &'static str, tells: impl Fn(&Value) -> bool + Copy) 
         bench.create_pods(&names).await;
         bench.create_pods(&sinful).await;
         host.await_plugin(sin, "its sin to be told", tells).await.unwrap();
+        // A sin may be told before event-printer runs; what it does not see it cannot tell.
+        await_told(&host, &bench.namespace, "added", names.len()).await;
         bench.label_pods(&names).await;
         bench.delete_pods(&names).await;
         await_told(&host, &bench.namespace, "deleted", names.len()).await;
