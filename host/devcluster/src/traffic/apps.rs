@@ -92,11 +92,37 @@ pub(crate) fn install(now: Timestamp) -> Vec<Operation> {
         });
         operations.push(create(Kind::ConfigMap, namespace, flags));
     }
+    operations.push(create(Kind::DaemonSet, "kube-system", kube_proxy()));
     for app in &APPS {
         operations.push(create(Kind::Deployment, app.namespace, app.deployment(now)));
         operations.push(create(Kind::Service, app.namespace, app.service()));
     }
     operations
+}
+
+/// Runs on every node, the control plane included.
+fn kube_proxy() -> Value {
+    let labels = json!({"k8s-app": "kube-proxy"});
+    json!({
+        "metadata": {"name": "kube-proxy", "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "hostNetwork": true,
+                    "priorityClassName": "system-node-critical",
+                    "tolerations": [{"operator": "Exists"}],
+                    "containers": [{
+                        "name": "kube-proxy",
+                        "image": "registry.k8s.io/kube-proxy:v1.36.3",
+                        "command": ["/usr/local/bin/kube-proxy", "--config=/var/lib/kube-proxy/config.conf"],
+                        "securityContext": {"privileged": true},
+                    }],
+                },
+            },
+        },
+    })
 }
 
 impl App {

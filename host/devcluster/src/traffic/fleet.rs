@@ -27,7 +27,7 @@ pub(crate) fn workers() -> impl Iterator<Item = &'static str> {
 }
 
 fn describe(index: usize, node: &(&str, &str, &str, u32, &str), now: Timestamp) -> Value {
-    let (name, zone, machine, processors, memory) = node;
+    let (name, zone, machine, ..) = node;
     let number = index + 1;
     let control_plane = name.starts_with("control-plane");
     let mut labels = json!({
@@ -50,22 +50,6 @@ fn describe(index: usize, node: &(&str, &str, &str, u32, &str), now: Timestamp) 
         spec["taints"] =
             json!([{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]);
     }
-    let at = time::seconds(now);
-    let ready = json!({
-        "type": "Ready", "status": "True", "reason": "KubeletReady",
-        "message": "kubelet is posting ready status",
-        "lastHeartbeatTime": at, "lastTransitionTime": at,
-    });
-    let resources = |share: u32| {
-        json!({
-            "cpu": format!("{}m", processors * share * 10),
-            "ephemeral-storage": "101430960Ki",
-            "hugepages-1Gi": "0",
-            "hugepages-2Mi": "0",
-            "memory": memory,
-            "pods": "110",
-        })
-    };
     json!({
         "metadata": {
             "name": name,
@@ -76,27 +60,48 @@ fn describe(index: usize, node: &(&str, &str, &str, u32, &str), now: Timestamp) 
             },
         },
         "spec": spec,
-        "status": {
-            "capacity": resources(100),
-            "allocatable": resources(98),
-            "conditions": [ready],
-            "addresses": [
-                {"type": "InternalIP", "address": format!("10.0.{number}.10")},
-                {"type": "Hostname", "address": name},
-            ],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-            "nodeInfo": {
-                "machineID": format!("ec2{number:029x}"),
-                "systemUUID": format!("ec2{number:05x}-0000-4000-8000-{number:012x}"),
-                "bootID": format!("b007{number:04x}-0000-4000-8000-{number:012x}"),
-                "kernelVersion": "6.12.43",
-                "osImage": "Debian GNU/Linux 13 (trixie)",
-                "containerRuntimeVersion": "containerd://2.2.0",
-                "kubeletVersion": "v1.36.3",
-                "kubeProxyVersion": "",
-                "operatingSystem": "linux",
-                "architecture": "amd64",
-            },
+        "status": status(number, node, now),
+    })
+}
+
+fn status(number: usize, node: &(&str, &str, &str, u32, &str), now: Timestamp) -> Value {
+    let (name, _, _, processors, memory) = node;
+    let at = time::seconds(now);
+    let ready = json!({
+        "type": "Ready", "status": "True", "reason": "KubeletReady",
+        "message": "kubelet is posting ready status",
+        "lastHeartbeatTime": at, "lastTransitionTime": at,
+    });
+    let resources = |cpu: String| {
+        json!({
+            "cpu": cpu,
+            "ephemeral-storage": "101430960Ki",
+            "hugepages-1Gi": "0",
+            "hugepages-2Mi": "0",
+            "memory": memory,
+            "pods": "110",
+        })
+    };
+    json!({
+        "capacity": resources(processors.to_string()),
+        "allocatable": resources(format!("{}m", processors * 980)),
+        "conditions": [ready],
+        "addresses": [
+            {"type": "InternalIP", "address": format!("10.0.{number}.10")},
+            {"type": "Hostname", "address": name},
+        ],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+        "nodeInfo": {
+            "machineID": format!("ec2{number:029x}"),
+            "systemUUID": format!("ec2{number:05x}-0000-4000-8000-{number:012x}"),
+            "bootID": format!("b007{number:04x}-0000-4000-8000-{number:012x}"),
+            "kernelVersion": "6.12.43",
+            "osImage": "Debian GNU/Linux 13 (trixie)",
+            "containerRuntimeVersion": "containerd://2.2.0",
+            "kubeletVersion": "v1.36.3",
+            "kubeProxyVersion": "",
+            "operatingSystem": "linux",
+            "architecture": "amd64",
         },
     })
 }

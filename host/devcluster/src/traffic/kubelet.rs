@@ -25,6 +25,9 @@ const RESTART_MS: i64 = 400;
 const BACK_OFF_FIRST_MS: i64 = 2_000;
 const BACK_OFF_MAX_MS: i64 = 60_000;
 
+/// The containers of a job work for so long, and then succeed.
+const JOB_MS: i64 = 2_000;
+
 /// A pod that has ended and belongs to somebody is kept for so long.
 const ENDED_KEPT_MS: i64 = 120_000;
 
@@ -74,7 +77,8 @@ fn delete(key: &Key, pod: &Value) -> Outcome {
 }
 
 fn ended(key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome {
-    if super::world::controller(pod).is_none() {
+    // A job counts its ended pods and keeps them.
+    if super::world::controller(pod).is_none() || works_for_a_job(pod) {
         return Outcome::done();
     }
     let end = time::later(since, ENDED_KEPT_MS);
@@ -153,7 +157,7 @@ fn advance(key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome 
             }
             Phase::Ended => run(new, seed, index, now),
             Phase::Starting => edit::put(new, &["ready"], true),
-            Phase::Ready => {}
+            Phase::Ready => complete(new, now),
         }
     }
     if told.contains(&Phase::Creating) {
@@ -193,6 +197,7 @@ fn due(
     match phase {
         Phase::Creating => Some(time::later(since, within(START_MS))),
         Phase::Starting => Some(time::later(since, within(READY_MS))),
+        Phase::Ready if works_for_a_job(pod) => Some(time::later(since, JOB_MS)),
         Phase::Ready => None,
         Phase::Ended if !restarts(pod, &status["state"]["terminated"]) => None,
         Phase::Ended => Some(time::later(since, RESTART_MS)),
@@ -257,6 +262,24 @@ fn run(status: &mut Value, seed: u64, index: usize, now: Timestamp) {
     edit::put(status, &["state"], json!({"running": {"startedAt": time::seconds(now)}}));
     edit::put(status, &["ready"], false);
     edit::put(status, &["started"], true);
+}
+
+/// The container's work is done.
+fn complete(status: &mut Value, now: Timestamp) {
+    let terminated = json!({
+        "exitCode": 0,
+        "reason": "Completed",
+        "startedAt": status["state"]["running"]["startedAt"],
+        "finishedAt": time::seconds(now),
+        "containerID": status["containerID"],
+    });
+    edit::put(status, &["state"], json!({ "terminated": terminated }));
+    edit::put(status, &["ready"], false);
+    edit::put(status, &["started"], false);
+}
+
+fn works_for_a_job(pod: &Value) -> bool {
+    super::world::controller(pod).is_some_and(|owner| owner["kind"] == "Job")
 }
 
 fn start_all(object: &mut Value, now: Timestamp) {

@@ -21,7 +21,14 @@ pub(crate) fn reference(api_version: &str, kind: &str, owner: &Value) -> Value {
 /// kinds that are not watched here are taken to exist.
 pub(crate) fn collect(world: &World, key: &Key, object: &Value) -> Option<Operation> {
     let owner = controller(object)?;
-    let watched = [Kind::Deployment, Kind::ReplicaSet, Kind::Node];
+    let watched = [
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::Job,
+        Kind::Node,
+    ];
     watched.iter().find(|kind| owner["kind"] == kind.name())?;
     let gone = world.by_uid(owner["uid"].as_str()?).is_none();
     gone.then(|| Operation::Delete { key: key.clone(), uid: uid(object).to_owned() })

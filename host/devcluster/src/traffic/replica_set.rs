@@ -3,14 +3,14 @@
 //! Answers to `k8s.io/kubernetes/pkg/controller/replicaset`. Not done: adoption of pods that nobody owns.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::conditions;
 use super::edit;
 use super::events;
-use super::managed_fields;
 use super::operation::{Operation, Outcome};
 use super::owner;
+use super::pods::{self, Name, is_active};
 use super::world::{Key, Kind, World, uid};
 
 /// Pods made or deleted in one go; the rest follows as these are observed (`burstReplicas` upstream).
@@ -28,7 +28,12 @@ pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -
         operations.extend((0..missing).map(|_| Operation::Create {
             kind: Kind::Pod,
             namespace: key.namespace.clone(),
-            object: new_pod(key, set, now),
+            object: pods::from_template(
+                &set["spec"]["template"],
+                &Name::Generate(&key.name),
+                owner::reference("apps/v1", "ReplicaSet", set),
+                now,
+            ),
         }));
         let message = match missing {
             1 => "Created 1 pod".to_owned(),
@@ -51,81 +56,12 @@ pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -
     Outcome::act(operations)
 }
 
-/// Whether the pod counts: it has not ended and is not going.
-fn is_active(pod: &Value) -> bool {
-    let ended = matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
-    !ended && pod["metadata"]["deletionTimestamp"].is_null()
-}
-
 /// Unbound pods go first, then those that are not ready, then the youngest
 /// (`controller.ActivePodsWithRanks`, without the ranks).
 fn deletion_rank(pod: &Value) -> (bool, bool, std::cmp::Reverse<&str>) {
     let created = pod["metadata"]["creationTimestamp"].as_str().unwrap_or_default();
     let bound = pod["spec"]["nodeName"].is_string();
     (bound, conditions::holds(pod, "Ready"), std::cmp::Reverse(created))
-}
-
-/// A pod of the template, with what admission adds to every pod: a service account's token and the
-/// tolerations that keep it for five minutes on a node that has failed.
-fn new_pod(key: &Key, set: &Value, now: Timestamp) -> Value {
-    let template = &set["spec"]["template"];
-    let mut metadata = template["metadata"].clone();
-    edit::put(&mut metadata, &["generateName"], format!("{}-", key.name));
-    let owner = owner::reference("apps/v1", "ReplicaSet", set);
-    edit::put(&mut metadata, &["ownerReferences"], vec![owner]);
-    let mut pod = json!({"apiVersion": "v1", "metadata": metadata, "spec": template["spec"]});
-    let entry = managed_fields::entry("kube-controller-manager", &pod, None, now);
-    edit::put(&mut pod, &["metadata", "managedFields"], vec![entry]);
-    admit(&mut pod["spec"], &key.name);
-    pod
-}
-
-fn admit(spec: &mut Value, suffix: &str) {
-    if spec["serviceAccountName"].is_null() {
-        edit::put(spec, &["serviceAccountName"], "default");
-        edit::put(spec, &["serviceAccount"], "default");
-    }
-    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
-        let toleration = json!({
-            "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300,
-        });
-        edit::push(spec, &["tolerations"], toleration);
-    }
-    if spec["automountServiceAccountToken"] == false {
-        return;
-    }
-    let suffix: Vec<char> = suffix.chars().rev().take(5).collect();
-    let suffix: String = suffix.into_iter().rev().collect();
-    let volume = format!("kube-api-access-{suffix}");
-    edit::push(spec, &["volumes"], token_volume(&volume));
-    for container in edit::entries_mut(spec, "/containers") {
-        let mount = json!({
-            "name": volume,
-            "readOnly": true,
-            "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
-        });
-        edit::push(container, &["volumeMounts"], mount);
-    }
-}
-
-fn token_volume(name: &str) -> Value {
-    json!({
-        "name": name,
-        "projected": {
-            "sources": [
-                {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-                {"configMap": {
-                    "name": "kube-root-ca.crt",
-                    "items": [{"key": "ca.crt", "path": "ca.crt"}],
-                }},
-                {"downwardAPI": {"items": [{
-                    "path": "namespace",
-                    "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"},
-                }]}},
-            ],
-            "defaultMode": 420,
-        },
-    })
 }
 
 fn status(key: &Key, set: &Value, active: &[(&Key, &Value)]) -> Option<Operation> {

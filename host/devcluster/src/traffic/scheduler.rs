@@ -44,6 +44,11 @@ pub(crate) fn reconcile(world: &World, key: &Key, pod: &Value, now: Timestamp) -
 }
 
 fn fits(pod: &Value, node: &Value) -> bool {
+    node["spec"]["unschedulable"] != true && conditions::holds(node, "Ready") && takes(pod, node)
+}
+
+/// Whether the node has the labels that the pod, or template, asks for, and no taint that it does not tolerate.
+pub(crate) fn takes(pod: &Value, node: &Value) -> bool {
     let selector = pod["spec"]["nodeSelector"].as_object().into_iter().flatten();
     let mut labels =
         selector.map(|(key, value)| node["metadata"]["labels"].get(key) == Some(value));
@@ -52,10 +57,7 @@ fn fits(pod: &Value, node: &Value) -> bool {
         .iter()
         .filter(|taint| taint["effect"] != "PreferNoSchedule")
         .map(|taint| tolerations.iter().any(|toleration| tolerates(toleration, taint)));
-    node["spec"]["unschedulable"] != true
-        && conditions::holds(node, "Ready")
-        && labels.all(|has| has)
-        && taints.all(|tolerated| tolerated)
+    labels.all(|has| has) && taints.all(|tolerated| tolerated)
 }
 
 fn tolerates(toleration: &Value, taint: &Value) -> bool {

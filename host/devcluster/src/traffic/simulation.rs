@@ -12,6 +12,7 @@ use super::operation::{Operation, Outcome};
 use super::world::{Key, Kind, World, controller, uid};
 use super::{TrafficOptions, conditions};
 use super::{apps, deployment, events, fleet, kubelet, node, owner, replica_set, scheduler, time};
+use super::{daemon_set, job, stateful_set};
 
 /// Objects looked at in one step; the others wait for the next.
 const LOOKS_MAX: usize = 2_000;
@@ -146,6 +147,9 @@ impl Simulation {
         match key.kind {
             Kind::Deployment => deployment::reconcile(&self.world, key, object, now),
             Kind::ReplicaSet => replica_set::reconcile(&self.world, key, object, now),
+            Kind::StatefulSet => stateful_set::reconcile(&self.world, key, object, now),
+            Kind::DaemonSet => daemon_set::reconcile(&self.world, key, object, now),
+            Kind::Job => job::reconcile(&self.world, key, object, now),
             Kind::Pod if object["spec"]["nodeName"].as_str().is_none_or(str::is_empty) => {
                 scheduler::reconcile(&self.world, key, object, now)
             }
@@ -219,6 +223,13 @@ impl Simulation {
             |node: Option<&Value>| node.is_some_and(|node| conditions::holds(node, "Ready"));
         if key.kind == Kind::Node && ready(before) != ready(after) {
             keys.extend(self.world.pods_on(&key.name).cloned());
+        }
+        // Labels and taints count for daemons, too, but not every heartbeat.
+        let placed = |node: Option<&Value>| {
+            node.map(|node| (node["spec"].clone(), node["metadata"]["labels"].clone()))
+        };
+        if key.kind == Kind::Node && placed(before) != placed(after) {
+            keys.extend(self.world.of_kind(Kind::DaemonSet).map(|(key, _)| key.clone()));
         }
         for key in keys {
             self.look_at(key, now);

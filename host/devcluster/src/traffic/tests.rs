@@ -352,6 +352,89 @@ fn a_pod_that_never_restarts_ends_with_its_container() {
 }
 
 #[test]
+fn a_job_runs_its_pods_to_the_end() {
+    let mut bench = Bench::quiet();
+    let job = json!({
+        "metadata": {"name": "sum"},
+        "spec": {
+            "completions": 3,
+            "parallelism": 2,
+            "template": {"spec": {"restartPolicy": "Never",
+                "containers": [{"name": "c", "image": "busybox"}]}},
+        },
+    });
+    bench.create(Kind::Job, "default", job);
+    bench.pass(2_000);
+    assert_eq!(bench.list(Kind::Pod).len(), 2, "no more side by side than asked for");
+    bench.pass(8_000);
+    let job = bench.get(Kind::Job, "sum").expect("it is there");
+    assert!(conditions::holds(&job, "Complete"), "{}", job["status"]);
+    assert_eq!(job["status"]["succeeded"], 3);
+    assert_eq!(bench.pods(), "0/1 Completed 0, 0/1 Completed 0, 0/1 Completed 0");
+    bench.delete(Kind::Job, "sum");
+    bench.pass(1_000);
+    assert_eq!(bench.pods(), "");
+}
+
+#[test]
+fn a_daemon_set_has_a_pod_on_every_node_that_takes_it() {
+    let mut bench = Bench::quiet();
+    let mut daemons = web(1);
+    edit::remove(&mut daemons["spec"], "replicas");
+    bench.create(Kind::DaemonSet, "default", daemons);
+    bench.pass(3_000);
+    let nodes = |bench: &Bench| {
+        let pods = bench.list(Kind::Pod).into_iter();
+        let mut nodes: Vec<String> = pods
+            .filter(|pod| conditions::holds(pod, "Ready"))
+            .filter_map(|pod| pod["spec"]["nodeName"].as_str().map(str::to_owned))
+            .collect();
+        nodes.sort();
+        nodes
+    };
+    assert_eq!(nodes(&bench), ["worker-1", "worker-2", "worker-3"]);
+    bench.delete(Kind::Node, "worker-2");
+    bench.change(Kind::DaemonSet, "web", |web| {
+        web["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:2".into();
+    });
+    bench.pass(6_000);
+    assert_eq!(nodes(&bench), ["worker-1", "worker-3"]);
+    let set = bench.get(Kind::DaemonSet, "web").expect("it is there");
+    assert_eq!(set["status"]["updatedNumberScheduled"], 2, "{}", set["status"]);
+    assert_eq!(set["status"]["numberReady"], 2, "{}", set["status"]);
+}
+
+#[test]
+fn a_stateful_set_goes_up_and_down_one_by_one() {
+    let mut bench = Bench::quiet();
+    bench.create(Kind::StatefulSet, "default", web(3));
+    for _ in 0..60 {
+        bench.pass(50);
+        let pods = bench.list(Kind::Pod);
+        let unready = pods.iter().filter(|pod| !conditions::holds(pod, "Ready")).count();
+        assert!(unready <= 1, "each waits for the one before it");
+    }
+    bench.pass(2_000);
+    let names = |bench: &Bench| {
+        let pods = bench.list(Kind::Pod).into_iter();
+        pods.map(|pod| pod["metadata"]["name"].as_str().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&bench), ["web-0", "web-1", "web-2"]);
+    bench.change(Kind::StatefulSet, "web", |web| web["spec"]["replicas"] = 1.into());
+    bench.pass(3_000);
+    assert_eq!(names(&bench), ["web-0"]);
+    bench.change(Kind::StatefulSet, "web", |web| {
+        web["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:2".into();
+    });
+    bench.pass(4_000);
+    assert_eq!(bench.list(Kind::Pod)[0]["spec"]["containers"][0]["image"], "nginx:2");
+    let set = bench.get(Kind::StatefulSet, "web").expect("it is there");
+    assert_eq!(set["status"]["readyReplicas"], 1, "{}", set["status"]);
+    assert_eq!(set["status"]["currentRevision"], set["status"]["updateRevision"]);
+}
+
+#[test]
 fn pods_wait_for_a_node_that_takes_them() {
     let mut bench = Bench::quiet();
     let mut pod = bare("Always");
@@ -428,10 +511,11 @@ fn the_cluster_has_what_its_documents_name() {
     assert_eq!(dns.expect("there is a DNS")["metadata"]["namespace"], "kube-system");
     let pods = bench.list_everywhere(Kind::Pod);
     assert!(pods.iter().all(|pod| conditions::holds(pod, "Ready")));
-    let sizes: Vec<usize> = pods.iter().map(|pod| pod.to_string().len()).collect();
+    let shop = pods.iter().filter(|pod| pod["metadata"]["namespace"] == "shop");
+    let sizes: Vec<usize> = shop.map(|pod| pod.to_string().len()).collect();
     let mean = sizes.iter().sum::<usize>() / sizes.len();
     assert!((5_000..7_500).contains(&mean), "pods are as large as real ones: {mean} bytes");
-    for pod in &pods {
+    for pod in pods.iter().filter(|pod| pod["spec"]["hostNetwork"] != true) {
         let managers = edit::entries(&pod["metadata"]["managedFields"]).iter();
         let managers: Vec<&str> = managers.filter_map(|entry| entry["manager"].as_str()).collect();
         assert_eq!(managers, ["kube-controller-manager", "kubelet"]);

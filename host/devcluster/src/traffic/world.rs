@@ -17,13 +17,16 @@ pub(crate) enum Kind {
     Service,
     Deployment,
     ReplicaSet,
+    StatefulSet,
+    DaemonSet,
+    Job,
     Pod,
     Event,
 }
 
 impl Kind {
     /// All kinds, those first on which others depend.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Namespace,
         Self::Node,
         Self::Lease,
@@ -31,6 +34,9 @@ impl Kind {
         Self::Service,
         Self::Deployment,
         Self::ReplicaSet,
+        Self::StatefulSet,
+        Self::DaemonSet,
+        Self::Job,
         Self::Pod,
         Self::Event,
     ];
@@ -45,6 +51,9 @@ impl Kind {
             Self::Service => "Service",
             Self::Deployment => "Deployment",
             Self::ReplicaSet => "ReplicaSet",
+            Self::StatefulSet => "StatefulSet",
+            Self::DaemonSet => "DaemonSet",
+            Self::Job => "Job",
             Self::Pod => "Pod",
             Self::Event => "Event",
         }
@@ -60,6 +69,9 @@ impl Kind {
             Self::Service => ("", "services"),
             Self::Deployment => ("apps", "deployments"),
             Self::ReplicaSet => ("apps", "replicasets"),
+            Self::StatefulSet => ("apps", "statefulsets"),
+            Self::DaemonSet => ("apps", "daemonsets"),
+            Self::Job => ("batch", "jobs"),
             Self::Pod => ("", "pods"),
             Self::Event => ("", "events"),
         };
