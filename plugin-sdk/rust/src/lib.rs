@@ -80,3 +80,8 @@ pub mod prelude {
         Subscription, debug, error, export_plugin, indexer, info, trace, warn,
     };
 }
+
+/// The README's plugin compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
