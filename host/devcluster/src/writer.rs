@@ -192,8 +192,9 @@ impl Write<'_> {
             fields: options.fields,
         };
         check_fields(&self.resource, &selection)?;
+        let delete = self.delete_options()?;
         let (objects, version) = self.cluster.write(|store| {
-            let objects = store.delete_collection(&self.resource, selection, self.options);
+            let objects = store.delete_collection(&self.resource, selection, &delete, self.options);
             objects.map(|objects| (objects, store.resource_version()))
         })?;
         let items: Vec<Value> = objects.iter().map(|object| object.to_value()).collect();
@@ -237,12 +238,17 @@ impl Write<'_> {
     }
 
     fn delete_options(&self) -> Result<DeleteOptions, Status> {
+        let asked = self.query.text("gracePeriodSeconds").parse().ok();
         if self.body.is_empty() {
-            return Ok(DeleteOptions::default());
+            return Ok(DeleteOptions { grace_period_seconds: asked, ..DeleteOptions::default() });
         }
         let body = self.json()?;
         let text = |key: &str| body["preconditions"][key].as_str().map(str::to_owned);
-        Ok(DeleteOptions { uid: text("uid"), resource_version: text("resourceVersion") })
+        Ok(DeleteOptions {
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+            grace_period_seconds: body["gracePeriodSeconds"].as_u64().or(asked),
+        })
     }
 
     fn object(&self, code: StatusCode, object: &ApiObject) -> Response {

@@ -17,6 +17,8 @@ pub struct DeleteOptions {
     pub uid: Option<String>,
     /// Only in this state.
     pub resource_version: Option<String>,
+    /// How long a pod may take to stop; `None` for what its specification says. Other objects have no grace.
+    pub grace_period_seconds: Option<u64>,
 }
 
 /// What came of a deletion.
@@ -24,7 +26,7 @@ pub struct DeleteOptions {
 pub enum Deleted {
     /// The object is gone; this was its last state.
     Gone(Arc<ApiObject>),
-    /// Finalizers hold it; it carries a `deletionTimestamp` now.
+    /// Finalizers hold it, or it is a pod that its kubelet must stop; it carries a `deletionTimestamp` now.
     Waiting(Arc<ApiObject>),
 }
 
@@ -51,7 +53,7 @@ impl Store {
         if options.dry_run {
             return Ok(Deleted::Gone(old));
         }
-        Ok(self.delete_present(target.resource, &old, options))
+        Ok(self.delete_present(target.resource, &old, delete.grace_period_seconds, options))
     }
 
     /// Deletes all selected objects; the answer is their last states.
@@ -59,6 +61,7 @@ impl Store {
         &mut self,
         resource: &Arc<ResourceInfo>,
         selection: Selection,
+        delete: &DeleteOptions,
         options: WriteOptions,
     ) -> Result<Vec<Arc<ApiObject>>, Status> {
         let query = ListQuery {
@@ -71,7 +74,7 @@ impl Store {
         let objects = self.list(&query)?.items;
         if !options.dry_run {
             for object in &objects {
-                self.delete_present(resource, object, options);
+                self.delete_present(resource, object, delete.grace_period_seconds, options);
             }
         }
         Ok(objects)
@@ -81,6 +84,7 @@ impl Store {
         &mut self,
         resource: &Arc<ResourceInfo>,
         old: &Arc<ApiObject>,
+        grace: Option<u64>,
         options: WriteOptions,
     ) -> Deleted {
         let key = GroupResource::of(&resource.gvr);
@@ -88,17 +92,22 @@ impl Store {
         if key == namespaces() {
             return self.delete_namespace(resource, old, before, options);
         }
+        let is_pod = key.group.is_empty() && key.resource == "pods";
+        let grace = if is_pod { pod_grace(&before, grace) } else { 0 };
+        if grace > 0 {
+            return Deleted::Waiting(self.mark_present(resource, old, before, grace, options));
+        }
         let crd = self.is_definition(&key).then(|| old.name().to_owned());
         if metadata::has_finalizers(&before) {
-            return Deleted::Waiting(self.mark_present(resource, old, before, options));
+            return Deleted::Waiting(self.mark_present(resource, old, before, 0, options));
         }
         if let Some(definition) = crd {
             self.drop_custom_resource(&definition, options);
         }
         let mut last = before;
-        if key.group.is_empty() && key.resource == "pods" {
+        if is_pod {
             // Pods are deleted gracefully, which shows in their last state even where nobody waits.
-            mark(&mut last, options.now);
+            mark(&mut last, 0, options.now);
         }
         Deleted::Gone(self.finish_deletion(resource, old, last, options))
     }
@@ -109,12 +118,13 @@ impl Store {
         resource: &Arc<ResourceInfo>,
         old: &Arc<ApiObject>,
         mut object: Value,
+        grace: u64,
         options: WriteOptions,
     ) -> Arc<ApiObject> {
         if metadata::is_deleting(&object) {
             return Arc::clone(old);
         }
-        mark(&mut object, options.now);
+        mark(&mut object, grace, options.now);
         self.modify(resource, old, object)
     }
 
@@ -158,7 +168,7 @@ impl Store {
         object["status"] = json!({"phase": "Terminating"});
         let marked = self.modify(resource, old, object);
         for (resource, contained) in self.contents(&name) {
-            self.delete_present(&resource, &contained, options);
+            self.delete_present(&resource, &contained, None, options);
         }
         self.finish_namespace(&name, options);
         Deleted::Waiting(marked)
@@ -223,12 +233,28 @@ impl Store {
     }
 }
 
-/// Writes the deletion into the object's metadata (registry/generic's `markAsDeleting`).
-fn mark(object: &mut Value, now: Timestamp) {
+/// How long a pod may take: no time at all if no kubelet has it or nothing in it runs any more
+/// (registry/core/pod's `CheckGracefulDelete`).
+fn pod_grace(pod: &Value, asked: Option<u64>) -> u64 {
+    let bound = pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+    let over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    if !bound || over {
+        return 0;
+    }
+    asked.unwrap_or_else(|| pod["spec"]["terminationGracePeriodSeconds"].as_u64().unwrap_or(30))
+}
+
+/// Writes the deletion into the object's metadata (apiserver's `rest.BeforeDelete`). Being deleted counts as a
+/// change of the specification, once.
+fn mark(object: &mut Value, grace_seconds: u64, now: Timestamp) {
+    let marked = metadata::is_deleting(object);
     let fields = metadata_mut(object);
-    fields.insert("deletionTimestamp".to_owned(), metadata::time_text(now).into());
-    fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
-    if let Some(generation) = fields.get("generation").and_then(Value::as_i64) {
+    let grace = i64::try_from(grace_seconds).unwrap_or(i64::MAX);
+    let end = now.checked_add(jiff::SignedDuration::from_secs(grace)).unwrap_or(now);
+    fields.insert("deletionTimestamp".to_owned(), metadata::time_text(end).into());
+    fields.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
+    let generation = fields.get("generation").and_then(Value::as_i64).filter(|_| !marked);
+    if let Some(generation) = generation {
         fields.insert("generation".to_owned(), (generation + 1).into());
     }
 }

@@ -218,6 +218,45 @@ fn finalizers_hold_an_object_until_the_last_is_gone() {
     assert_eq!(delete(&mut store, "v1/configmaps", "a"), Err(404));
 }
 
+/// Deleting a pod of this node and phase with this grace period removes it at once or does not.
+#[track_caller]
+fn check_grace(node: &str, phase: &str, asked: Option<u64>, gone: bool) {
+    let mut store = store();
+    let pod = json!({
+        "metadata": {"name": "a"},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "x"}]},
+    });
+    create(&mut store, "v1/pods", pod).expect("valid");
+    let resource = &resource(&store, "v1/pods");
+    let namespace = Some("default");
+    let status = Target { resource, namespace, name: "a", subresource: Some("status") };
+    let patch = Patch::Merge(json!({"status": {"phase": phase}}));
+    store.patch(&status, &patch, WriteOptions::at(now())).expect("it is there");
+    let target = Target { subresource: None, ..status };
+    let delete = DeleteOptions { grace_period_seconds: asked, ..DeleteOptions::default() };
+    let deleted = store.delete(&target, &delete, WriteOptions::at(now())).expect("it is there");
+    assert_eq!(matches!(deleted, Deleted::Gone(_)), gone, "{node} {phase} {asked:?}");
+    let metadata = &deleted.object().to_value()["metadata"];
+    let grace = if gone { 0 } else { asked.unwrap_or(30) };
+    assert_eq!(metadata["deletionGracePeriodSeconds"], grace);
+    assert_eq!(metadata["generation"], 2);
+    if !gone {
+        let now_at_once = DeleteOptions { grace_period_seconds: Some(0), ..Default::default() };
+        let last = store.delete(&target, &now_at_once, WriteOptions::at(now())).expect("waiting");
+        assert!(matches!(&last, Deleted::Gone(_)), "a kubelet's last word");
+        assert_eq!(last.object().to_value()["metadata"]["generation"], 2);
+    }
+}
+
+#[test]
+fn a_bound_pod_has_its_grace_period() {
+    check_grace("", "Pending", None, true);
+    check_grace("n1", "Running", None, false);
+    check_grace("n1", "Running", Some(5), false);
+    check_grace("n1", "Running", Some(0), true);
+    check_grace("n1", "Succeeded", None, true);
+}
+
 #[test]
 fn preconditions_of_a_deletion_are_met_or_refused() {
     let mut store = store();
@@ -227,7 +266,11 @@ fn preconditions_of_a_deletion_are_met_or_refused() {
     let target = Target { resource, namespace: Some("default"), name: "a", subresource: None };
     let mut check = |uid: Option<&Value>, version: Option<&Value>, code: Option<u16>| {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-        let delete = DeleteOptions { uid: text(uid), resource_version: text(version) };
+        let delete = DeleteOptions {
+            uid: text(uid),
+            resource_version: text(version),
+            ..DeleteOptions::default()
+        };
         let outcome = store.delete(&target, &delete, WriteOptions::at(now()));
         assert_eq!(outcome.err().map(|status| status.code), code);
     };

@@ -157,11 +157,11 @@ impl Store {
         if object == before {
             return Ok(Arc::clone(old));
         }
-        if metadata::is_deleting(&object) && !metadata::has_finalizers(&object) {
-            let goes = !metadata::has_finalizers(&before);
-            if !goes {
-                return Ok(self.finish_deletion(resource, old, object, options));
-            }
+        let released = metadata::has_finalizers(&before) && !metadata::has_finalizers(&object);
+        // A pod within its grace period stays until its kubelet lets it go.
+        let no_grace = object["metadata"]["deletionGracePeriodSeconds"].as_u64().unwrap_or(0) == 0;
+        if released && no_grace && metadata::is_deleting(&object) {
+            return Ok(self.finish_deletion(resource, old, object, options));
         }
         let new = Arc::new(self.next_version(resource, object));
         if !options.dry_run {

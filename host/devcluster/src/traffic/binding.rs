@@ -118,9 +118,14 @@ fn carry_out(store: &mut Store, operation: &Operation, now: Timestamp) -> Result
             let resource = served(store, key.kind)?;
             store.update(&target(&resource, key, Some("status")), object.clone(), options)?;
         }
-        Operation::Delete { key, uid } => {
+        Operation::Delete { key, uid } | Operation::Remove { key, uid } => {
             let resource = served(store, key.kind)?;
-            let delete = DeleteOptions { uid: Some(uid.clone()), ..Default::default() };
+            let removes = matches!(operation, Operation::Remove { .. });
+            let delete = DeleteOptions {
+                uid: Some(uid.clone()),
+                grace_period_seconds: removes.then_some(0),
+                ..Default::default()
+            };
             store.delete(&target(&resource, key, None), &delete, options)?;
         }
     }

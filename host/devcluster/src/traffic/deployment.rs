@@ -15,9 +15,13 @@ use super::events;
 use super::operation::{Operation, Outcome};
 use super::owner;
 use super::template_hash::{TEMPLATE_HASH, template_hash};
+use super::time;
 use super::world::{Key, Kind, World, uid};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// How often a deployment that recreates its pods looks whether the old ones are gone.
+const OLD_PODS_MS: i64 = 200;
 
 /// The deployment and its ReplicaSets.
 struct View<'w> {
@@ -27,6 +31,8 @@ struct View<'w> {
     newest: Option<&'w Value>,
     /// Those of former templates, the oldest first.
     old: Vec<&'w Value>,
+    /// Whether pods of former templates are there, even if only on their way out.
+    old_pods: bool,
 }
 
 /// Brings the deployment's ReplicaSets and status up to its spec.
@@ -57,7 +63,9 @@ pub(crate) fn reconcile(world: &World, key: &Key, deployment: &Value, now: Times
     if !operations.iter().any(itself) {
         operations.extend(view.status(now));
     }
-    Outcome::act(operations)
+    // The end of a pod that was already counted out changes no ReplicaSet that would bring us back.
+    let again = (view.recreates() && view.old_pods).then(|| time::later(now, OLD_PODS_MS));
+    Outcome { operations, again }
 }
 
 impl<'w> View<'w> {
@@ -67,7 +75,14 @@ impl<'w> View<'w> {
         let is_newest = |set: &&Value| set["metadata"]["labels"][TEMPLATE_HASH] == hash;
         let (newest, mut old): (Vec<&Value>, Vec<&Value>) = owned.partition(is_newest);
         old.sort_by_key(|set| revision(set));
-        Self { key, deployment, newest: newest.first().copied(), old }
+        let pods_of = |set: &&Value| {
+            let mut pods = world.dependents(uid(set)).filter(|(key, _)| key.kind == Kind::Pod);
+            pods.any(|(_, pod)| {
+                !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
+            })
+        };
+        let old_pods = old.iter().any(pods_of);
+        Self { key, deployment, newest: newest.first().copied(), old, old_pods }
     }
 
     fn desired(&self) -> i64 {
@@ -145,8 +160,7 @@ impl<'w> View<'w> {
         let Some(newest) = self.newest else { return Vec::new() };
         if self.recreates() {
             let down: Vec<Operation> = self.old.iter().filter_map(|set| scale(set, 0)).collect();
-            let left: i64 = self.old.iter().map(|set| count(set, "replicas")).sum();
-            if !down.is_empty() || left > 0 {
+            if !down.is_empty() || self.old_pods {
                 return down;
             }
             return scale(newest, self.desired()).into_iter().collect();

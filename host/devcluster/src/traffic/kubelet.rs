@@ -18,6 +18,8 @@ use super::world::{Key, Kind, World, uid};
 const START_MS: (u64, u64) = (200, 700);
 /// A container becomes ready so long after it started.
 const READY_MS: (u64, u64) = (50, 300);
+/// Stopping, between the deletion of a pod and its end.
+const STOP_MS: (u64, u64) = (200, 600);
 /// A container that ended for the first time comes back after so long.
 const RESTART_MS: i64 = 400;
 /// The first back-off; it doubles with each restart. The real one begins at 10 s and ends at 300 s: here a
@@ -52,7 +54,7 @@ pub(crate) fn reconcile(
     let node_name = pod["spec"]["nodeName"].as_str().unwrap_or_default();
     let Some(node) = world.get(&Key::new(Kind::Node, "", node_name)) else {
         // The pod garbage collector does this for nodes that are no more.
-        return delete(key, pod);
+        return remove(key, pod);
     };
     if matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
         return ended(key, pod, since, now);
@@ -70,6 +72,19 @@ pub(crate) fn reconcile(
         }]);
     }
     advance(key, pod, since, now)
+}
+
+/// Ends the containers of a pod that was deleted, which takes a moment, and lets the pod go. A node that is not
+/// ready does so as well, which a real one could not.
+pub(crate) fn leave(key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome {
+    let (least, most) = STOP_MS;
+    let takes = least + fnv1a(uid(pod).as_bytes()) % (most - least);
+    let end = time::later(since, takes as i64);
+    if now < end { Outcome::at(end) } else { remove(key, pod) }
+}
+
+fn remove(key: &Key, pod: &Value) -> Outcome {
+    Outcome::act(vec![Operation::Remove { key: key.clone(), uid: uid(pod).to_owned() }])
 }
 
 fn delete(key: &Key, pod: &Value) -> Outcome {

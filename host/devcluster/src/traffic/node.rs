@@ -20,6 +20,8 @@ const LEASES: &str = "kube-node-lease";
 const RENEW_MS: i64 = 10_000;
 /// A node not heard of for so long is lost. The real controller waits 50 s.
 const GRACE_MS: i64 = 20_000;
+/// How often a lost node is looked at.
+const LOST_MS: i64 = 1_000;
 /// How often a kubelet reports its conditions if nothing changes, as the real one does.
 const REPORT_MS: i64 = 5 * 60_000;
 
@@ -51,7 +53,11 @@ pub(crate) fn reconcile(
     let renewed = lease.and_then(|lease| time::parse(&lease["spec"]["renewTime"]));
     if out {
         let lost = time::later(renewed.unwrap_or(now), GRACE_MS);
-        return if now < lost { Outcome::at(lost) } else { lose(key, node, now) };
+        if now < lost {
+            return Outcome::at(lost);
+        }
+        // Nothing else would bring the node back here when its outage is over.
+        return Outcome { again: Some(time::later(now, LOST_MS)), ..lose(key, node, now) };
     }
     let mut outcome = report(key, node, now);
     let next = time::later(renewed.unwrap_or(Timestamp::MIN), RENEW_MS);

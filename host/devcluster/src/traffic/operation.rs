@@ -19,8 +19,10 @@ pub(crate) enum Operation {
     Update { key: Key, object: Value },
     /// Replaces an object's status, in the state the object was read in.
     UpdateStatus { key: Key, object: Value },
-    /// Deletes this very object, not one of the same name.
+    /// Deletes this very object, not one of the same name; a bound pod gets its grace period.
     Delete { key: Key, uid: String },
+    /// Removes this very object without further grace: a kubelet's last word on a pod.
+    Remove { key: Key, uid: String },
 }
 
 /// What came of looking at one object.

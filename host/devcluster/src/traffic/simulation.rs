@@ -130,7 +130,8 @@ impl Simulation {
         match operation {
             Operation::Update { key, .. }
             | Operation::UpdateStatus { key, .. }
-            | Operation::Delete { key, .. } => self.look_at(key.clone(), retry),
+            | Operation::Delete { key, .. }
+            | Operation::Remove { key, .. } => self.look_at(key.clone(), retry),
             Operation::Create { object, .. } => self.look_at_owner(object, retry),
         }
     }
@@ -138,7 +139,11 @@ impl Simulation {
     fn reconcile(&self, key: &Key, now: Timestamp) -> Outcome {
         let Some(object) = self.world.get(key) else { return Outcome::done() };
         if object["metadata"]["deletionTimestamp"].is_string() {
-            return Outcome::done();
+            let since = self.world.since(key).unwrap_or(now);
+            return match key.kind {
+                Kind::Pod => kubelet::leave(key, object, since, now),
+                _ => Outcome::done(),
+            };
         }
         if let Some(collect) = owner::collect(&self.world, key, object) {
             return Outcome::act(vec![collect]);
