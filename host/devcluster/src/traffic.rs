@@ -10,6 +10,7 @@ mod deployment;
 mod edit;
 mod events;
 mod fleet;
+mod given;
 mod job;
 mod kubelet;
 mod managed_fields;

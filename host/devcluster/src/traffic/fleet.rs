@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::edit;
 use super::operation::Operation;
 use super::time;
 use super::world::Kind;
@@ -26,6 +27,12 @@ pub(crate) fn workers() -> impl Iterator<Item = &'static str> {
     NODES.iter().map(|(name, ..)| *name).filter(|name| name.starts_with("worker"))
 }
 
+/// The second number of the addresses of a node's pods. Nodes that are not ours share the rest.
+pub(crate) fn address_range(node: &str) -> u64 {
+    let known = NODES.iter().position(|(name, ..)| *name == node);
+    known.map_or_else(|| 140 + edit::fnv1a(node.as_bytes()) % 100, |index| 129 + index as u64)
+}
+
 fn describe(index: usize, node: &(&str, &str, &str, u32, &str), now: Timestamp) -> Value {
     let (name, zone, machine, ..) = node;
     let number = index + 1;
@@ -40,9 +47,10 @@ fn describe(index: usize, node: &(&str, &str, &str, u32, &str), now: Timestamp) 
         "topology.kubernetes.io/region": "eu-west-1",
         "topology.kubernetes.io/zone": zone,
     });
+    let range = format!("10.{}.0.0/16", address_range(name));
     let mut spec = json!({
-        "podCIDR": format!("10.244.{number}.0/24"),
-        "podCIDRs": [format!("10.244.{number}.0/24")],
+        "podCIDR": range,
+        "podCIDRs": [range],
         "providerID": format!("aws:///{zone}/i-0{number:016x}"),
     });
     if control_plane {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::conditions::{self, Condition, Probed};
 use super::edit::{self, entries, fnv1a};
 use super::events;
+use super::given;
 use super::operation::{Operation, Outcome};
 use super::time;
 use super::world::{Key, Kind, World, uid};
@@ -71,7 +72,7 @@ pub(crate) fn reconcile(
             object: creating(pod, node, now),
         }]);
     }
-    advance(key, pod, since, now)
+    advance(world, key, pod, since, now)
 }
 
 /// Ends the containers of a pod that was deleted, which takes a moment, and lets the pod go. A node that is not
@@ -148,7 +149,7 @@ pub(crate) fn started(pod: &Value, now: Timestamp) -> Value {
 }
 
 /// Takes every container one step on, if its time has come.
-fn advance(key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome {
+fn advance(world: &World, key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome {
     let mut object = pod.clone();
     let mut told = Vec::new();
     let mut again: Option<Timestamp> = None;
@@ -176,7 +177,7 @@ fn advance(key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome 
         }
     }
     if told.contains(&Phase::Creating) {
-        become_running(&mut object, seed, now);
+        become_running(&mut object, given::address(world, pod, seed), now);
     }
     finish(&mut object, now);
     sum_up(&mut object, true, now);
@@ -270,10 +271,10 @@ fn run(status: &mut Value, seed: u64, index: usize, now: Timestamp) {
     }
     let image = status["image"].as_str().unwrap_or_default().to_owned();
     let count = status["restartCount"].as_u64().unwrap_or(0);
-    let image_id = format!("{}@sha256:{}", repository(&image), digest(fnv1a(image.as_bytes())));
-    let container = digest(seed.wrapping_add(index as u64).wrapping_add(count << 8));
+    let image_id = given::image_id(&image);
+    let container = given::container_id(seed, index, count);
     edit::put(status, &["imageID"], image_id);
-    edit::put(status, &["containerID"], format!("containerd://{container}"));
+    edit::put(status, &["containerID"], container);
     edit::put(status, &["state"], json!({"running": {"startedAt": time::seconds(now)}}));
     edit::put(status, &["ready"], false);
     edit::put(status, &["started"], true);
@@ -303,22 +304,13 @@ fn start_all(object: &mut Value, now: Timestamp) {
     for (index, status) in statuses.iter_mut().enumerate() {
         run(status, seed, index, now);
     }
-    become_running(object, seed, now);
+    become_running(object, "10.0.0.1".to_owned(), now);
 }
 
 /// The pod as a whole is up: it has an address, and its init containers are through.
-fn become_running(object: &mut Value, seed: u64, now: Timestamp) {
-    let address = match object["spec"]["hostNetwork"] == true {
-        true => object["status"]["hostIP"].clone(),
-        false => {
-            let node = object["spec"]["nodeName"].as_str().unwrap_or_default();
-            let subnet = fnv1a(node.as_bytes()) % 250 + 1;
-            let host = seed >> 32;
-            format!("10.{}.{subnet}.{}", 244 + host % 8, host / 8 % 253 + 2).into()
-        }
-    };
+fn become_running(object: &mut Value, address: String, now: Timestamp) {
     edit::put(object, &["status", "phase"], "Running");
-    edit::put(object, &["status", "podIP"], address.clone());
+    edit::put(object, &["status", "podIP"], address.as_str());
     edit::put(object, &["status", "podIPs"], vec![json!({"ip": address})]);
     for status in edit::entries_mut(object, "/status/initContainerStatuses") {
         let at = time::seconds(now);
@@ -405,17 +397,4 @@ fn tell(key: &Key, pod: &Value, told: &[Phase], now: Timestamp) -> Vec<Operation
         event("Created", format!("Created container: {name}")),
         event("Started", format!("Started container {name}")),
     ]
-}
-
-fn repository(image: &str) -> String {
-    let start = image.rfind('/').map_or(0, |slash| slash + 1);
-    let end = image[start..].find(':').map_or(image.len(), |colon| start + colon);
-    let name = &image[..end];
-    if name.contains('/') { name.to_owned() } else { format!("docker.io/library/{name}") }
-}
-
-/// 64 hexadecimal digits that follow from a number.
-fn digest(seed: u64) -> String {
-    let mut random = fastrand::Rng::with_seed(seed);
-    (0..4).map(|_| format!("{:016x}", random.u64(..))).collect()
 }

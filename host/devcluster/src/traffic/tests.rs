@@ -513,6 +513,10 @@ fn the_cluster_has_what_its_documents_name() {
     assert_eq!(dns.expect("there is a DNS")["metadata"]["namespace"], "kube-system");
     let pods = bench.list_everywhere(Kind::Pod);
     assert!(pods.iter().all(|pod| conditions::holds(pod, "Ready")));
+    let own = pods.iter().filter(|pod| pod["spec"]["hostNetwork"] != true);
+    let addresses: Vec<String> = own.map(|pod| pod["status"]["podIP"].to_string()).collect();
+    let distinct: std::collections::BTreeSet<&String> = addresses.iter().collect();
+    assert_eq!(distinct.len(), addresses.len(), "every pod has an address of its own");
     let shop = pods.iter().filter(|pod| pod["metadata"]["namespace"] == "shop");
     let sizes: Vec<usize> = shop.map(|pod| pod.to_string().len()).collect();
     let mean = sizes.iter().sum::<usize>() / sizes.len();
