@@ -35,7 +35,9 @@ impl ResourceEventHandler for Printer {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let resource = std::env::args().nth(1).unwrap_or_else(|| "v1/pods".to_owned()).parse()?;
-    let source = ApiServer::new(kube::Client::try_default().await?);
+    let mut config = kube::Config::infer().await?;
+    config.default_retry = false;
+    let source = ApiServer::new(kube::Client::try_from(config)?);
     let report = |failure: &WatchFailure<'_>| println!("{}: {}", failure.error, failure.next);
     let options =
         FactoryOptions { watch_error_handler: Some(Arc::new(report)), ..Default::default() };

@@ -19,6 +19,7 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Limited};
 use informant_apimachinery::watch::WatchEventType;
 use informant_apimachinery::{GroupVersionResource, Status};
+use kube::Client;
 use kube::client::Body;
 use lines::{Line, Lines};
 use list_body::{Item, ListBody, PIECE_BYTES_MAX};
@@ -37,12 +38,13 @@ const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
 /// A Kubernetes API server, reached through kube's client.
 #[derive(Clone)]
 pub struct ApiServer {
-    client: kube::Client,
+    client: Client,
 }
 
 impl ApiServer {
-    /// Uses the client's address, credentials and proxies.
-    pub fn new(client: kube::Client) -> Self {
+    /// Uses the client's address, credentials and proxies. Make the client from a `kube::Config` whose
+    /// `default_retry` is false: the reflector does the waiting, and shows it.
+    pub fn new(client: Client) -> Self {
         Self { client }
     }
 }
@@ -55,7 +57,7 @@ impl ListerWatcherSource for ApiServer {
 
 /// All objects of one resource.
 struct Collection {
-    client: kube::Client,
+    client: Client,
     path: String,
 }
 

@@ -9,6 +9,7 @@ mod indexer;
 mod informer_factory;
 mod informer_state;
 mod list_watch;
+mod lister;
 mod object;
 mod reflector;
 mod resource_event_handler;
@@ -24,6 +25,7 @@ pub use list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource,
     WatchEvent, WatchOptions, WatchStream,
 };
+pub use lister::{Lister, ListerError};
 pub use object::{
     DecodeError, Object, ObjectKey, OwnerReference, TypeMeta, compare_resource_versions,
 };

@@ -45,7 +45,7 @@ fn canned(code: u16, chunks: &[&str]) -> Canned {
 }
 
 fn pods(canned: &Canned) -> Arc<dyn ListerWatcher> {
-    let client = kube::Client::new(canned.clone(), "default");
+    let client = Client::new(canned.clone(), "default");
     ApiServer::new(client).lister_watcher(&"v1/pods".parse().expect("a resource"))
 }
 
