@@ -21,14 +21,15 @@ const REVISION: &str = "controller-revision-hash";
 pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -> Outcome {
     let revision = template_hash(&set["spec"]["template"]);
     let template = template_of(set, &revision);
-    let owned = pods::owned(world, uid(set));
-    let owned: Vec<_> = owned.into_iter().filter(|(_, pod)| is_active(pod)).collect();
+    let present = pods::owned(world, uid(set));
+    let owned: Vec<_> = present.iter().copied().filter(|(_, pod)| is_active(pod)).collect();
     let nodes = world.of_kind(Kind::Node).filter(|(_, node)| scheduler::takes(&template, node));
     let nodes: Vec<&str> = nodes.map(|(key, _)| key.name.as_str()).collect();
     let node_of = |pod: &Value| pod["spec"]["nodeName"].as_str().unwrap_or_default().to_owned();
     let mut operations = Vec::new();
     for node in &nodes {
-        if owned.iter().any(|(_, pod)| node_of(pod) == *node) {
+        // A pod on its way out still has the node's ports and volumes.
+        if present.iter().any(|(_, pod)| node_of(pod) == *node) {
             continue;
         }
         let owner = owner::reference("apps/v1", "DaemonSet", set);
@@ -40,7 +41,8 @@ pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -
     let misplaced = owned.iter().filter(|(_, pod)| !nodes.contains(&node_of(pod).as_str()));
     operations.extend(misplaced.map(|(key, pod)| pods::delete(key, pod)));
     let current = |pod: &Value| pod["metadata"]["labels"][REVISION] == revision.as_str();
-    let settled = operations.is_empty() && owned.iter().all(|(_, pod)| is_ready(pod));
+    let at_work = |pod: &Value| is_active(pod) && is_ready(pod);
+    let settled = operations.is_empty() && present.iter().all(|(_, pod)| at_work(pod));
     let on_delete = set["spec"]["updateStrategy"]["type"] == "OnDelete";
     if settled
         && !on_delete

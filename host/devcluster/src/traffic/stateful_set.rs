@@ -68,9 +68,10 @@ fn next_step(
     now: Timestamp,
 ) -> Vec<Operation> {
     let parallel = set["spec"]["podManagementPolicy"] == "Parallel";
-    // A pod that has ended makes room for a new one of its name.
+    // A pod that has ended, or is about to, makes room for a new one of its name first.
     if let Some((_, key, pod)) = owned.iter().find(|(_, _, pod)| !is_active(pod)) {
-        return vec![pods::delete(key, pod)];
+        let going = pod["metadata"]["deletionTimestamp"].is_string();
+        return if going { Vec::new() } else { vec![pods::delete(key, pod)] };
     }
     let mut operations = Vec::new();
     for number in 0..wanted {

@@ -399,7 +399,11 @@ fn a_daemon_set_has_a_pod_on_every_node_that_takes_it() {
     bench.change(Kind::DaemonSet, "web", |web| {
         web["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:2".into();
     });
-    bench.pass(6_000);
+    bench.pass(1_500);
+    for _ in 0..100 {
+        assert!(!nodes(&bench).is_empty(), "one is replaced after the other");
+        bench.pass(50);
+    }
     assert_eq!(nodes(&bench), ["worker-1", "worker-3"]);
     let set = bench.get(Kind::DaemonSet, "web").expect("it is there");
     assert_eq!(set["status"]["updatedNumberScheduled"], 2, "{}", set["status"]);
