@@ -17,7 +17,7 @@ use crate::reads::Reads;
 use crate::status::{PluginStatus, RunningVersion, StatusCell};
 use crate::subscription::SubscriptionHandler;
 use hashbrown::{HashMap, HashSet};
-use informant_cache::{InformerState, Registration, SharedInformerFactory};
+use informant_cache::{InformerLease, InformerState, Registration, SharedInformerFactory};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -136,6 +136,8 @@ struct Active {
     spec: SubscriptionSpec,
     /// Dropping it ends the subscription.
     _registration: Registration,
+    /// Dropping it lets the informer stop, if nobody else needs it.
+    _informer: InformerLease,
 }
 
 impl PluginHost {
@@ -327,7 +329,7 @@ impl PluginHost {
         sha256: &str,
         prepared: Prepared,
     ) -> Result<(), LoadError> {
-        let reads = Reads::new(&prepared.descriptor, |gvr| self.informers.for_resource(gvr));
+        let reads = Reads::new(&prepared.descriptor, |gvr| self.informers.lease(gvr));
         let Some(plugin) = self.plugins.get_mut(name) else { return Ok(()) };
         let ids = plugin.ids(&prepared.descriptor);
         let version = Box::new(Version {
@@ -450,9 +452,14 @@ impl Plugin {
                     };
                     let queue = self.status.queue.clone();
                     let handler = SubscriptionHandler::new(*id, spec, queue, reason);
-                    let informer = informers.for_resource(&spec.resource);
-                    let registration = informer.add_event_handler(Arc::new(handler));
-                    Active { id: *id, spec: spec.clone(), _registration: registration }
+                    let informer = informers.lease(&spec.resource);
+                    let registration = informer.informer().add_event_handler(Arc::new(handler));
+                    Active {
+                        id: *id,
+                        spec: spec.clone(),
+                        _registration: registration,
+                        _informer: informer,
+                    }
                 }
             };
             self.subscriptions.insert(spec.name.clone(), active);

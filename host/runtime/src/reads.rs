@@ -5,7 +5,7 @@ use crate::descriptor::Descriptor;
 use crate::json_pointer_index;
 use crate::view::View;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
-use informant_cache::{Indexer, IndexerError, Object, ObjectKey, Page, SharedIndexInformer};
+use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page};
 use std::collections::HashMap;
 
 /// Why a read has no answer.
@@ -29,7 +29,8 @@ pub(crate) struct Reads {
 }
 
 struct Readable {
-    informer: SharedIndexInformer,
+    /// The informer runs for at least as long as somebody may read it.
+    informer: InformerLease,
     indexer: Indexer,
     views: Vec<View>,
     /// The plugin's name for an index, and its name in the shared indexer.
@@ -37,16 +38,16 @@ struct Readable {
 }
 
 impl Reads {
-    /// Everything that the descriptor names; `informer` gives the shared informer of a resource.
+    /// Everything that the descriptor names; `lease` gives the shared informer of a resource.
     pub(crate) fn new(
         descriptor: &Descriptor,
-        informer: impl Fn(&GroupVersionResource) -> SharedIndexInformer,
+        lease: impl Fn(&GroupVersionResource) -> InformerLease,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
         let mut readable = |resource: &GroupVersionResource, view: Option<View>| {
             let entry = resources.entry(resource.to_string()).or_insert_with(|| {
-                let informer = informer(resource);
-                let indexer = informer.indexer();
+                let informer = lease(resource);
+                let indexer = informer.informer().indexer();
                 Readable { informer, indexer, views: Vec::new(), indexes: HashMap::new() }
             });
             entry.views.extend(view);
@@ -155,7 +156,7 @@ impl Reads {
     }
 
     pub(crate) fn has_synced(&self, resource: &str) -> Result<bool, ReadError> {
-        Ok(self.readable(resource)?.informer.has_synced())
+        Ok(self.readable(resource)?.informer.informer().has_synced())
     }
 }
 
@@ -203,7 +204,7 @@ impl Readable {
     }
 
     fn check_synced(&self, resource: &str) -> Result<(), ReadError> {
-        if self.informer.has_synced() {
+        if self.informer.informer().has_synced() {
             return Ok(());
         }
         Err(ReadError::NotSynced(format!("the first list of {resource} is not complete")))

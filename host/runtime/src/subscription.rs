@@ -111,3 +111,6 @@ impl ResourceEventHandler for SubscriptionHandler {
         self.enqueue(Change::Deleted, last, None, Some(gone), cause);
     }
 }
+
+#[cfg(test)]
+mod tests;

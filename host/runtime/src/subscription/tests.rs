@@ -1,0 +1,128 @@
+//! What a subscription makes of an informer's notifications.
+
+use super::*;
+use crate::counters::Counters;
+use crate::descriptor::Descriptor;
+use crate::queue::{Marks, Settled};
+use informant_cache::Reason as CacheReason;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+/// A pod of namespace `a`: `labels` and `phase`.
+fn pod(version: u64, labels: &str, phase: &str) -> Object {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"web","namespace":"a","uid":"1",
+        "resourceVersion":"{version}","labels":{{{labels}}}}},"status":{{"phase":"{phase}"}}}}"#
+    );
+    Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
+}
+
+/// What a handler is called with.
+enum Told {
+    Added(CacheReason, Object),
+    Updated(Object, Object),
+    Deleted(FinalState, Object),
+}
+
+/// Tells a subscription with these keys, and shows what it queued and how much it filtered.
+#[track_caller]
+fn check(keys: &str, replay: Option<Reason>, told: &[Told], expect: &str) {
+    let descriptor =
+        format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{keys}}}]}}"#);
+    let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the descriptor is valid");
+    let counters = Arc::new(Counters::default());
+    let marks = Marks { events: 100, bytes: usize::MAX };
+    let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
+    let spec = &descriptor.subscriptions[0];
+    let handler = SubscriptionHandler::new(SubscriptionId(1), spec, queue.clone(), replay);
+    for told in told {
+        let cause = |reason| Cause { reason, received: Instant::now() };
+        match told {
+            Told::Added(reason, object) => handler.on_add(object, cause(*reason)),
+            Told::Updated(old, new) => handler.on_update(old, new, cause(CacheReason::Watch)),
+            Told::Deleted(state, last) => {
+                handler.on_delete(last, *state, cause(CacheReason::Watch));
+            }
+        }
+    }
+    let now = Instant::now();
+    let mut shown = Vec::new();
+    while let Some(queued) = queue.pop(now) {
+        let event = &queued.event;
+        let gone = event.gone.map(|gone| format!(" {gone:?}")).unwrap_or_default();
+        let version = event.object.resource_version();
+        shown.push(format!("{:?}{gone} {version} {:?}", event.change, event.reason));
+        queue.settle(Settled::Finished, now);
+    }
+    let filtered = counters.filtered.load(Relaxed);
+    if filtered > 0 {
+        shown.push(format!("filtered {filtered}"));
+    }
+    assert_eq!(shown.join(", "), expect, "{keys}");
+}
+
+const INITIAL: Option<Reason> = Some(Reason::Initial);
+const RED: &str = r#""colour":"red""#;
+const BLUE: &str = r#""colour":"blue""#;
+
+#[test]
+fn changes_are_told_as_they_are() {
+    let told = [
+        Told::Added(CacheReason::Initial, pod(1, "", "Pending")),
+        Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
+        Told::Deleted(FinalState::Known, pod(3, "", "Running")),
+    ];
+    check("", INITIAL, &told, "Added 1 Initial, Updated 2 Watch, Deleted Deleted 3 Watch");
+    let told = [Told::Deleted(FinalState::Unknown, pod(3, "", "Running"))];
+    check("", INITIAL, &told, "Deleted Unknown 3 Watch");
+}
+
+#[test]
+fn entering_a_view_is_added_and_leaving_it_is_deleted_with_the_old_state() {
+    let told = [
+        Told::Added(CacheReason::Watch, pod(1, BLUE, "Running")),
+        Told::Updated(pod(1, BLUE, "Running"), pod(2, RED, "Running")),
+        Told::Updated(pod(2, RED, "Running"), pod(3, RED, "Failed")),
+        Told::Updated(pod(3, RED, "Failed"), pod(4, BLUE, "Failed")),
+        Told::Deleted(FinalState::Known, pod(5, BLUE, "Failed")),
+    ];
+    let expect = "Added 2 Watch, Updated 3 Watch, Deleted LeftView 3 Watch";
+    check(r#","labelSelector":"colour=red""#, INITIAL, &told, expect);
+}
+
+#[test]
+fn namespaces_and_fields_define_a_view_too() {
+    let told = [
+        Told::Added(CacheReason::Watch, pod(1, "", "Pending")),
+        Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
+    ];
+    check(r#","namespaces":["b"]"#, INITIAL, &told, "");
+    check(r#","namespaces":["a","b"]"#, INITIAL, &told, "Added 1 Watch, Updated 2 Watch");
+    check(r#","fieldSelector":"status.phase=Running""#, INITIAL, &told, "Added 2 Watch");
+    check(r#","fieldSelector":"metadata.name!=web""#, INITIAL, &told, "");
+}
+
+#[test]
+fn unwanted_changes_are_counted_not_told() {
+    let told = [
+        Told::Added(CacheReason::Watch, pod(1, "", "Pending")),
+        Told::Updated(pod(1, "", "Pending"), pod(2, RED, "Pending")),
+        Told::Updated(pod(2, RED, "Pending"), pod(3, RED, "Running")),
+        Told::Deleted(FinalState::Known, pod(4, RED, "Running")),
+    ];
+    let only_phase = r#","onlyIfChanged":["/status/phase"]"#;
+    let expect = "Added 1 Watch, Updated 3 Watch, Deleted Deleted 4 Watch, filtered 1";
+    check(only_phase, INITIAL, &told, expect);
+    let only_deletions = r#","types":["deleted"]"#;
+    check(only_deletions, INITIAL, &told, "Deleted Deleted 4 Watch, filtered 3");
+}
+
+#[test]
+fn what_was_there_before_is_told_as_the_replay_says() {
+    let told = [
+        Told::Added(CacheReason::Initial, pod(1, "", "Pending")),
+        Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
+    ];
+    check("", Some(Reason::Reload), &told, "Added 1 Reload, Updated 2 Watch");
+    check("", None, &told, "Updated 2 Watch");
+}
