@@ -1,0 +1,227 @@
+//! The plugin host over a directory, an informer source in memory and real guests.
+
+use informant_cache::testing::FakeControllerSource;
+use informant_cache::{FactoryOptions, SharedInformerFactory};
+use informant_runtime::{Limits, PluginHost, PluginHostOptions, PluginStatus, Plugins};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// A whole plugin as WebAssembly text; `handle` logs and answers well.
+const HELLO: &str = include_str!("../../../plugins/hello-wat/hello-wat.wat");
+/// Generous: a loaded machine compiles the guest in a second.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A running host with one directory.
+struct Bench {
+    root: tempfile::TempDir,
+    source: FakeControllerSource,
+    informers: Arc<SharedInformerFactory>,
+    plugins: Plugins,
+    shutdown: CancellationToken,
+    host: JoinHandle<()>,
+}
+
+impl Bench {
+    fn start() -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let directory = root.path().join("plugins");
+        fs::create_dir(&directory).expect("a directory");
+        let source = FakeControllerSource::default();
+        let informers = Arc::new(SharedInformerFactory::new(
+            Arc::new(source.clone()),
+            FactoryOptions::default(),
+        ));
+        let host = PluginHost::new(PluginHostOptions {
+            directories: vec![directory],
+            limits: Limits::default(),
+            informers: informers.clone(),
+            threads: 1,
+        })
+        .expect("the host can be made");
+        let plugins = host.plugins();
+        let shutdown = CancellationToken::new();
+        let host = tokio::spawn(host.run(shutdown.clone()));
+        Self { root, source, informers, plugins, shutdown, host }
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.root.path().join("plugins")
+    }
+
+    fn drop_in(&self, name: &str, content: &[u8]) {
+        put(&self.directory(), name, content);
+    }
+
+    fn status(&self, name: &str) -> Option<PluginStatus> {
+        self.plugins.status().into_iter().find(|status| status.name.as_str() == name)
+    }
+
+    /// Waits until a plugin is as wanted, and shows it if it never is.
+    async fn until(&self, name: &str, wanted: impl Fn(Option<&PluginStatus>) -> bool) {
+        let seen = async {
+            while !wanted(self.status(name).as_ref()) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if tokio::time::timeout(DEADLINE, seen).await.is_err() {
+            let status = self.status(name).map(|status| status.to_json().to_string());
+            panic!("{name} never became as wanted; it is {status:?}");
+        }
+    }
+
+    async fn stop(self) {
+        self.shutdown.cancel();
+        self.host.await.expect("the host ends well");
+        self.informers.shutdown().await;
+    }
+}
+
+/// Writes beside and renames, as `make plugins` does.
+fn put(directory: &Path, name: &str, content: &[u8]) {
+    let temporary = directory.join(format!(".{name}.tmp"));
+    fs::write(&temporary, content).expect("a file");
+    fs::rename(temporary, directory.join(name)).expect("a rename");
+}
+
+fn hello() -> Vec<u8> {
+    wat::parse_str(HELLO).expect("the shipped plugin is well formed")
+}
+
+/// The same plugin with another content hash.
+fn hello_again(version: u32) -> Vec<u8> {
+    let mut module = hello();
+    let note = version.to_le_bytes();
+    // A custom section: id 0, its size, the name's length and the name, then the note.
+    module.extend([0, 2 + note.len() as u8, 1, b'v']);
+    module.extend(note);
+    module
+}
+
+fn pod(name: &str) -> String {
+    format!(r#"{{"metadata":{{"name":"{name}","namespace":"default"}}}}"#)
+}
+
+fn is(status: Option<&PluginStatus>, state: &str) -> bool {
+    status.is_some_and(|status| status.state.name() == state)
+}
+
+fn handled(status: Option<&PluginStatus>) -> u64 {
+    status.map_or(0, |status| status.counters.ok.load(Relaxed))
+}
+
+fn last_load(status: Option<&PluginStatus>) -> String {
+    let json = status.map(PluginStatus::to_json).unwrap_or_default();
+    format!("{}: {}", json["lastLoad"]["result"], json["lastLoad"]["reason"])
+}
+
+#[tokio::test]
+async fn a_dropped_file_is_told_what_is_there_and_what_changes() {
+    let bench = Bench::start();
+    bench.source.add(&pod("a"));
+    bench.source.add(&pod("b"));
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| is(status, "running") && handled(status) == 2).await;
+    bench.source.modify(&pod("a"));
+    bench.source.delete(&pod("b"));
+    bench.until("hello", |status| handled(status) == 4).await;
+    assert!(bench.plugins.settled());
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_replaced_file_takes_the_queue_over_and_is_not_told_again() {
+    let bench = Bench::start();
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| handled(status) == 1).await;
+    bench.drop_in("hello.wasm", &hello_again(2));
+    let reloads = |status: Option<&PluginStatus>| {
+        status.map_or(0, |status| status.counters.reloads_ok.load(Relaxed))
+    };
+    bench.until("hello", |status| reloads(status) == 1 && is(status, "running")).await;
+    bench.source.add(&pod("b"));
+    bench.until("hello", |status| handled(status) >= 2).await;
+    assert_eq!(handled(bench.status("hello").as_ref()), 2, "nothing came twice");
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_broken_file_leaves_the_version_before_it_running() {
+    let bench = Bench::start();
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| is(status, "running")).await;
+    let good = last_load(bench.status("hello").as_ref());
+    assert_eq!(good, "\"ok\": null");
+    bench.drop_in("hello.wasm", &hello()[..200]);
+    bench.until("hello", |status| last_load(status).contains("damaged")).await;
+    bench.source.add(&pod("a"));
+    bench.until("hello", |status| is(status, "running") && handled(status) == 1).await;
+    bench.drop_in("hello.wasm", &hello_again(2));
+    bench.until("hello", |status| last_load(status) == good).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_that_never_was_a_plugin_is_stopped_with_its_reason() {
+    let bench = Bench::start();
+    bench.drop_in("text.wasm", b"hello");
+    bench.until("text", |status| is(status, "stopped")).await;
+    let reason = last_load(bench.status("text").as_ref());
+    assert!(reason.contains("not a WebAssembly file"), "{reason}");
+    bench.drop_in("text.wasm", &hello());
+    bench.until("text", |status| is(status, "running")).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_removed_file_ends_its_plugin() {
+    let bench = Bench::start();
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| is(status, "running")).await;
+    fs::remove_file(bench.directory().join("hello.wasm")).expect("the file was there");
+    bench.until("hello", |status| status.is_none()).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_directory_that_is_made_anew_is_followed_again() {
+    let bench = Bench::start();
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| is(status, "running")).await;
+    fs::remove_dir_all(bench.directory()).expect("the directory was there");
+    fs::create_dir(bench.directory()).expect("a directory");
+    bench.until("hello", |status| status.is_none()).await;
+    bench.drop_in("again.wasm", &hello());
+    bench.until("again", |status| is(status, "running")).await;
+    bench.stop().await;
+}
+
+/// What the kubelet does to a mounted ConfigMap: a new directory, then `..data` swapped to it.
+#[tokio::test]
+async fn a_config_map_update_reloads_its_plugins() {
+    let bench = Bench::start();
+    let directory = bench.directory();
+    let publish = |generation: &str, content: &[u8]| {
+        let fresh = directory.join(format!("..{generation}"));
+        fs::create_dir(&fresh).expect("a directory");
+        fs::write(fresh.join("hello.wasm"), content).expect("a file");
+        let link = directory.join("..data_tmp");
+        std::os::unix::fs::symlink(format!("..{generation}"), &link).expect("a link");
+        fs::rename(link, directory.join("..data")).expect("a rename");
+    };
+    publish("one", &hello());
+    std::os::unix::fs::symlink("..data/hello.wasm", directory.join("hello.wasm")).expect("a link");
+    bench.until("hello", |status| is(status, "running")).await;
+    let before = bench.status("hello").expect("it runs").to_json()["sha256"].clone();
+    publish("two", &hello_again(2));
+    let changed = |status: Option<&PluginStatus>| {
+        status.is_some_and(|status| status.to_json()["sha256"] != before)
+    };
+    bench.until("hello", changed).await;
+    bench.stop().await;
+}
