@@ -53,14 +53,24 @@ pub struct SubresourceInfo {
 }
 
 impl ResourceInfo {
-    /// How the JSON of each of its objects begins: `kind` first for built-in types, as Go's encoder writes
-    /// them, `apiVersion` first for custom resources, whose keys are sorted.
-    pub fn type_meta(&self) -> String {
-        let (kind, api_version) = (&self.kind, self.gvr.api_version());
+    /// What follows the beginning of an object's JSON, if that is the type as a server writes it: `kind`
+    /// first for built-in types, as in Go's encoder, `apiVersion` first for custom resources, whose keys are
+    /// sorted.
+    pub fn strip_type_meta<'j>(&self, json: &'j [u8]) -> Option<&'j [u8]> {
+        let strip_kind = |json: &'j [u8]| json.strip_prefix(self.kind.as_bytes());
+        let strip_version = |json: &'j [u8]| {
+            let json = match self.gvr.group.as_str() {
+                "" => json,
+                group => json.strip_prefix(group.as_bytes())?.strip_prefix(b"/")?,
+            };
+            json.strip_prefix(self.gvr.version.as_bytes())
+        };
         if self.custom {
-            format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}","#)
+            let rest = strip_version(json.strip_prefix(br#"{"apiVersion":""#)?)?;
+            strip_kind(rest.strip_prefix(br#"","kind":""#)?)?.strip_prefix(br#"","#)
         } else {
-            format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","#)
+            let rest = strip_kind(json.strip_prefix(br#"{"kind":""#)?)?;
+            strip_version(rest.strip_prefix(br#"","apiVersion":""#)?)?.strip_prefix(br#"","#)
         }
     }
 

@@ -82,7 +82,7 @@ impl ApiObject {
     /// The object's JSON as the resource's own version shows it. Versions differ in nothing but the
     /// `apiVersion`, as with a CustomResourceDefinition whose conversion strategy is `None`.
     pub fn json_as(&self, resource: &ResourceInfo) -> Bytes {
-        if self.json.starts_with(resource.type_meta().as_bytes()) {
+        if resource.strip_type_meta(&self.json).is_some() {
             return self.json.clone();
         }
         let mut value = self.to_value();
@@ -94,7 +94,7 @@ impl ApiObject {
     /// lists leave them out on a real server, with them for custom resources.
     pub fn append_item(&self, items: &mut BytesMut, resource: &ResourceInfo) {
         let json = self.json_as(resource);
-        match json.strip_prefix(resource.type_meta().as_bytes()) {
+        match resource.strip_type_meta(&json) {
             Some(rest) if !resource.custom => {
                 items.put_u8(b'{');
                 items.put_slice(rest);

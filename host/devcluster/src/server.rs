@@ -240,7 +240,7 @@ impl State {
         }
         let route = Route::parse(parts.uri.path());
         if parts.method == Method::GET || parts.method == Method::HEAD {
-            if let Some(response) = self.scale(&route) {
+            if let Some(response) = self.scale(&route).or_else(|| self.log(&route)) {
                 return response;
             }
             let options = ServeOptions {
@@ -254,6 +254,23 @@ impl State {
             Route::Resource(path) => writer::write(&self.cluster, path, &parts, body).await,
             _ => status_response(&Status::method_not_allowed()),
         }
+    }
+
+    /// GET of a pod's log: no container runs, and whoever asks is told so.
+    fn log(&self, route: &Route) -> Option<Response> {
+        let Route::Resource(path) = route else { return None };
+        let name = path.name.as_deref()?;
+        let is_log = path.subresource.as_deref() == Some("log")
+            && path.gvr.group.is_empty()
+            && path.gvr.resource == "pods";
+        if !is_log {
+            return None;
+        }
+        let namespace = path.namespace.as_deref();
+        Some(match self.cluster.get(&path.gvr, namespace, name) {
+            Ok(_) => Response::new(Body::from("no container runs in the embedded cluster\n")),
+            Err(status) => status_response(&status),
+        })
     }
 
     /// GET of a `scale` subresource, which the read side does not know: it is worked out from the object.

@@ -239,8 +239,13 @@ impl Write<'_> {
 
     fn delete_options(&self) -> Result<DeleteOptions, Status> {
         let asked = self.query.text("gracePeriodSeconds").parse().ok();
+        let policy = self.query.text("propagationPolicy");
         if self.body.is_empty() {
-            return Ok(DeleteOptions { grace_period_seconds: asked, ..DeleteOptions::default() });
+            return Ok(DeleteOptions {
+                grace_period_seconds: asked,
+                orphan: policy == "Orphan",
+                ..DeleteOptions::default()
+            });
         }
         let body = self.json()?;
         let text = |key: &str| body["preconditions"][key].as_str().map(str::to_owned);
@@ -248,6 +253,7 @@ impl Write<'_> {
             uid: text("uid"),
             resource_version: text("resourceVersion"),
             grace_period_seconds: body["gracePeriodSeconds"].as_u64().or(asked),
+            orphan: body["propagationPolicy"].as_str().unwrap_or(policy) == "Orphan",
         })
     }
 

@@ -439,6 +439,7 @@ async fn status_and_scale_are_subresources() {
     stale["spec"]["replicas"] = 9.into();
     bench.check(&format!("PUT {deployments}/web/scale"), stale, 409, "").await;
     bench.check(&format!("GET {PODS}/a/scale"), Value::Null, 404, "").await;
+    bench.check(&format!("GET {PODS}/a/log"), Value::Null, 404, "").await;
 }
 
 #[tokio::test]

@@ -19,6 +19,9 @@ pub struct DeleteOptions {
     pub resource_version: Option<String>,
     /// How long a pod may take to stop; `None` for what its specification says. Other objects have no grace.
     pub grace_period_seconds: Option<u64>,
+    /// Whether dependents are kept, without their reference to this owner. Otherwise a garbage collector may
+    /// take them; the store has none.
+    pub orphan: bool,
 }
 
 /// What came of a deletion.
@@ -53,7 +56,26 @@ impl Store {
         if options.dry_run {
             return Ok(Deleted::Gone(old));
         }
+        if delete.orphan {
+            self.orphan_dependents(old.namespace(), &before["metadata"]["uid"]);
+        }
         Ok(self.delete_present(target.resource, &old, delete.grace_period_seconds, options))
+    }
+
+    /// Takes an owner's references out of the objects of its namespace, before anybody sees it gone.
+    fn orphan_dependents(&mut self, namespace: &str, owner: &Value) {
+        for (resource, object) in self.contents(namespace) {
+            let mut value = object.to_value();
+            let Some(references) = metadata_mut(&mut value).get_mut("ownerReferences") else {
+                continue;
+            };
+            let Some(references) = references.as_array_mut() else { continue };
+            let before = references.len();
+            references.retain(|reference| reference["uid"] != *owner);
+            if references.len() < before {
+                self.modify(&resource, &object, value);
+            }
+        }
     }
 
     /// Deletes all selected objects; the answer is their last states.

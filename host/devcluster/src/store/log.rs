@@ -10,7 +10,7 @@ pub const CHANGES_MAX: usize = 50_000;
 
 /// The bytes of JSON that the log of one resource may keep alive. 50,000 changes of the pods of 5 KB that
 /// are usual would be 250 MB.
-pub const BYTES_MAX: usize = 96 * 1024 * 1024;
+pub const BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Changes in order. Those at or below `floor` are forgotten.
 #[derive(Debug, Default)]

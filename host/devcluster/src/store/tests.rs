@@ -258,6 +258,23 @@ fn a_bound_pod_has_its_grace_period() {
 }
 
 #[test]
+fn orphaned_dependents_stay_without_their_reference() {
+    let mut store = store();
+    let owner = create(&mut store, "v1/configmaps", json!({"metadata": {"name": "a"}}));
+    let uid = owner.expect("valid")["metadata"]["uid"].clone();
+    let reference = |uid: &Value, name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid});
+    let references = json!([reference(&uid, "a"), reference(&json!("other"), "b")]);
+    let dependent = json!({"metadata": {"name": "d", "ownerReferences": references}});
+    create(&mut store, "v1/secrets", dependent).expect("valid");
+    let resource = &resource(&store, "v1/configmaps");
+    let target = Target { resource, namespace: Some("default"), name: "a", subresource: None };
+    let delete = DeleteOptions { orphan: true, ..DeleteOptions::default() };
+    store.delete(&target, &delete, WriteOptions::at(now())).expect("it is there");
+    let kept = merge(&mut store, "v1/secrets", "d", json!({})).expect("it stays");
+    assert_eq!(kept["metadata"]["ownerReferences"], json!([reference(&json!("other"), "b")]));
+}
+
+#[test]
 fn preconditions_of_a_deletion_are_met_or_refused() {
     let mut store = store();
     let made =
