@@ -93,7 +93,7 @@ impl SharedIndexInformer {
     /// is there (`Reason::Initial`), then of every change: no gap, no duplicate. A stopped informer
     /// tells nobody anything.
     pub fn add_event_handler(&self, handler: Arc<dyn ResourceEventHandler>) -> Registration {
-        self.shared.inbox.add(handler, None)
+        self.shared.inbox.add(handler, None, None)
     }
 
     /// As [`SharedIndexInformer::add_event_handler`], and every object is told again (`Reason::Resync`) each
@@ -103,7 +103,19 @@ impl SharedIndexInformer {
         handler: Arc<dyn ResourceEventHandler>,
         resync_period: Duration,
     ) -> Registration {
-        self.shared.inbox.add(handler, Some(resync_period))
+        self.shared.inbox.add(handler, Some(resync_period), None)
+    }
+
+    /// Puts a handler in another's place, with no notification lost between the two: up to one moment `old`
+    /// is told, from then on `handler`, which gets every object that is there (`Reason::Initial`) as a late handler
+    /// does. But what is deleted before its replay came by is told to it as well, for `old` may
+    /// have been told of the object. For handlers that share a memory of what was told.
+    pub fn replace_event_handler(
+        &self,
+        old: Registration,
+        handler: Arc<dyn ResourceEventHandler>,
+    ) -> Registration {
+        self.shared.inbox.add(handler, None, Some(old))
     }
 
     /// Reads the cache.

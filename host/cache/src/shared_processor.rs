@@ -11,8 +11,8 @@ use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::{Cause, FinalState, Reason, ResourceEventHandler};
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
@@ -42,7 +42,8 @@ impl Notification {
 #[derive(Debug)]
 pub struct Registration {
     listener: Arc<Listener>,
-    inbox: Arc<Inbox>,
+    /// Not owned: the inbox may itself hold a registration that is to be replaced.
+    inbox: Weak<Inbox>,
 }
 
 impl Registration {
@@ -57,7 +58,9 @@ impl Registration {
     pub fn remove(&self) {
         if !self.listener.removed.swap(true, Ordering::AcqRel) {
             // The informer's task lets go of the handler, even where nothing happens for long.
-            self.inbox.woken.notify_one();
+            if let Some(inbox) = self.inbox.upgrade() {
+                inbox.woken.notify_one();
+            }
         }
     }
 }
@@ -71,6 +74,8 @@ impl Drop for Registration {
 struct Listener {
     handler: Arc<dyn ResourceEventHandler>,
     resync_period: Option<Duration>,
+    /// It continues another handler's story: deletions concern it even before its replay came by.
+    succeeds: bool,
     removed: AtomicBool,
     synced: AtomicBool,
 }
@@ -84,8 +89,15 @@ impl std::fmt::Debug for Listener {
 /// Where handlers wait for the informer's task to take them in.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    arrived: Mutex<Vec<Arc<Listener>>>,
+    arrived: Mutex<Vec<Arrival>>,
     woken: Notify,
+}
+
+/// A new handler, and the one whose place it takes.
+#[derive(Debug)]
+struct Arrival {
+    listener: Arc<Listener>,
+    replaces: Option<Registration>,
 }
 
 impl Inbox {
@@ -93,16 +105,18 @@ impl Inbox {
         self: &Arc<Self>,
         handler: Arc<dyn ResourceEventHandler>,
         resync_period: Option<Duration>,
+        replaces: Option<Registration>,
     ) -> Registration {
         let listener = Arc::new(Listener {
             handler,
             resync_period: resync_period.map(|period| period.max(RESYNC_PERIOD_MIN)),
+            succeeds: replaces.is_some(),
             removed: AtomicBool::new(false),
             synced: AtomicBool::new(false),
         });
-        self.arrived.lock().push(listener.clone());
+        self.arrived.lock().push(Arrival { listener: listener.clone(), replaces });
         self.woken.notify_one();
-        Registration { listener, inbox: self.clone() }
+        Registration { listener, inbox: Arc::downgrade(self) }
     }
 
     /// Something arrived since the last call.
@@ -126,11 +140,16 @@ struct Active {
 }
 
 impl Active {
-    /// Whether a live notification of this key is this handler's: else its replay comes to it.
-    fn has_reached(&self, key: &ObjectKey) -> bool {
-        match &self.walk {
-            Some(Walk::Replay { after }) => after.as_ref().is_some_and(|after| key <= after),
-            Some(Walk::Resync { .. }) | None => true,
+    /// Whether a live notification is this handler's: else its replay comes to the object, or never needs to.
+    fn concerns(&self, notification: &Notification) -> bool {
+        match (&self.walk, notification) {
+            (Some(Walk::Replay { .. }), Notification::Deleted { .. }) if self.listener.succeeds => {
+                true
+            }
+            (Some(Walk::Replay { after }), _) => {
+                after.as_ref().is_some_and(|after| notification.key() <= after)
+            }
+            (Some(Walk::Resync { .. }) | None, _) => true,
         }
     }
 
@@ -162,19 +181,23 @@ impl SharedProcessor {
 
     /// Takes in handlers that were added and lets go of those that were removed.
     pub(crate) fn admit(&mut self, now: Instant) {
-        self.active.retain(|active| !active.listener.removed.load(Ordering::Acquire));
         let arrived = std::mem::take(&mut *self.inbox.arrived.lock());
-        self.active.extend(arrived.into_iter().map(|listener| Active {
-            walk: Some(Walk::Replay { after: None }),
-            resync_due: listener.resync_period.map(|period| now + period),
-            listener,
+        self.active.extend(arrived.into_iter().map(|Arrival { listener, replaces }| {
+            // Here no notification can come between the one's end and the other's beginning.
+            drop(replaces);
+            Active {
+                walk: Some(Walk::Replay { after: None }),
+                resync_due: listener.resync_period.map(|period| now + period),
+                listener,
+            }
         }));
+        self.active.retain(|active| !active.listener.removed.load(Ordering::Acquire));
     }
 
     /// Tells every handler, in the order in which they were added.
     pub(crate) fn distribute(&self, notification: &Notification, cause: Cause) {
         for active in &self.active {
-            if !active.has_reached(notification.key()) {
+            if !active.concerns(notification) {
                 continue;
             }
             active.call(&self.progress, |handler| match notification {

@@ -459,6 +459,48 @@ async fn a_removed_handler_hears_nothing_more_and_the_others_do() {
     assert_eq!(other.take(), Vec::<String>::new(), "a dropped registration removes");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_replacing_handler_is_told_of_every_deletion_that_its_predecessor_was_not() {
+    let bench = Bench::start(|source| {
+        for number in 0..1000 {
+            source.add(&pod(&format!("p{number:04}")));
+        }
+    })
+    .await;
+    let old = Recorder::default();
+    let registration = bench.informer.add_event_handler(Arc::new(old.clone()));
+    settle().await;
+    let new = Recorder::default();
+    let _registration = bench.informer.replace_event_handler(registration, Arc::new(new.clone()));
+    for number in [0, 500, 999] {
+        bench.source.delete(&pod(&format!("p{number:04}")));
+        tokio::task::yield_now().await;
+    }
+    settle().await;
+    let deletions = |told: Vec<String>| told.into_iter().filter(|line| line.starts_with("delete"));
+    let told: Vec<_> = deletions(old.take()).chain(deletions(new.take())).collect();
+    let told: Vec<_> = told.iter().map(|line| &line[..12]).collect();
+    assert_eq!(told, ["delete p0000", "delete p0500", "delete p0999"], "each once, by one of them");
+    bench.source.add(&pod("x"));
+    settle().await;
+    assert_eq!((old.take().len(), new.take().len()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_lists_run_at_once() {
+    let source = FakeControllerSource::default();
+    source.set_watch_lists(WatchLists::WithoutBookmark);
+    let options = FactoryOptions { concurrent_lists_max: 2, ..Default::default() };
+    let factory = SharedInformerFactory::new(Arc::new(source.clone()), options);
+    for resource in ["v1/pods", "v1/nodes", "v1/services", "v1/events", "v1/secrets"] {
+        factory.for_resource(&resource.parse().expect("a resource"));
+    }
+    factory.start();
+    settle().await;
+    assert_eq!(source.requests().len(), 2);
+    factory.wait_for_cache_sync(Duration::from_secs(60)).await.expect("each gets its turn");
+}
+
 /// Adds another handler and removes itself, from within a call.
 struct Restless {
     informer: SharedIndexInformer,
