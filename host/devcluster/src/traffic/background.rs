@@ -263,7 +263,7 @@ impl Background {
     }
 }
 
-/// Batch pods end well after a while, and somebody tidies them away.
+/// Batch pods end after a while, and somebody tidies them away, whichever way they ended.
 fn end_batches(world: &World, now: Timestamp) -> Vec<Operation> {
     let batch = |(key, pod): &(&Key, &Value)| {
         key.namespace == "analytics"
@@ -275,7 +275,8 @@ fn end_batches(world: &World, now: Timestamp) -> Vec<Operation> {
             let since = world.since(key).unwrap_or(now);
             time::later(since, milliseconds) <= now
         };
-        if pod["status"]["phase"] == "Succeeded" && over(BATCH_KEPT_MS) {
+        let ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+        if ended && over(BATCH_KEPT_MS) {
             return Some(Operation::Delete { key: key.clone(), uid: uid(pod).to_owned() });
         }
         let done = conditions::holds(pod, "Ready") && over(BATCH_RUNS_MS);

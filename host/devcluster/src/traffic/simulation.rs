@@ -16,6 +16,9 @@ use super::{daemon_set, job, stateful_set};
 
 /// Objects looked at in one step; the others wait for the next.
 const LOOKS_MAX: usize = 2_000;
+/// Kubernetes Events that there may be; further ones go unsaid until old ones are dropped. Ten minutes of a
+/// lively cluster make about a thousand, a few megabytes.
+const EVENTS_MAX: usize = 2_000;
 /// A refused request's object is looked at again after so long.
 const RETRY_MS: i64 = 2_000;
 /// Seconds of rate that can be saved up, and that a burst of other people's changes can cost.
@@ -111,16 +114,11 @@ impl Simulation {
                 }
             }
         }
-        if !self.options.kubernetes_events {
-            let is_event = |operation: &Operation| {
-                matches!(operation, Operation::Create { kind: Kind::Event, .. })
-            };
-            operations.retain(|operation| !is_event(operation));
-        }
         self.earn(now);
         if let Some(background) = &mut self.background {
             operations.extend(background.step(&self.world, self.tokens, now));
         }
+        self.drop_excess_events(&mut operations);
         operations
     }
 
@@ -166,6 +164,20 @@ impl Simulation {
             Kind::Event => events::reconcile(key, object, now),
             Kind::Namespace | Kind::Lease | Kind::ConfigMap | Kind::Service => Outcome::done(),
         }
+    }
+
+    /// Kubernetes Events are told only as far as there is room for them, or not at all.
+    fn drop_excess_events(&self, operations: &mut Vec<Operation>) {
+        let room = EVENTS_MAX.saturating_sub(self.world.count(Kind::Event));
+        let mut room = if self.options.kubernetes_events { room } else { 0 };
+        operations.retain(|operation| {
+            let is_event = matches!(operation, Operation::Create { kind: Kind::Event, .. });
+            if is_event && room == 0 {
+                return false;
+            }
+            room -= usize::from(is_event);
+            true
+        });
     }
 
     fn earn(&mut self, now: Timestamp) {

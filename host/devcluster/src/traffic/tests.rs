@@ -632,6 +632,15 @@ fn controllers_tell_what_they_do_and_old_news_is_dropped() {
 }
 
 #[test]
+fn events_are_bounded() {
+    let mut bench = Bench::new(TrafficOptions::default());
+    bench.create(Kind::Deployment, "default", web(520));
+    bench.pass(3_000);
+    bench.check_deployment("web", [520, 520, 520, 520, 520]);
+    assert_eq!(bench.list(Kind::Event).len(), 2_000);
+}
+
+#[test]
 fn keys_are_ordered_by_kind_first() {
     assert!(Key::new(Kind::Node, "z", "z") < Key::new(Kind::Pod, "", "a"));
 }

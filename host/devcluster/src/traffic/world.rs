@@ -99,6 +99,8 @@ impl Key {
 pub(crate) struct World {
     /// With the time at which each was last seen to change.
     objects: BTreeMap<Key, (Value, Timestamp)>,
+    /// How many objects of each kind there are.
+    counts: HashMap<Kind, usize>,
     /// By UID; the reverse of `metadata.uid` of everything in `objects`.
     keys: HashMap<String, Key>,
     /// By the UID of their controller.
@@ -118,12 +120,16 @@ impl World {
         if let Some(node) = node_of(&key, &object) {
             self.pods_by_node.entry(node.to_owned()).or_default().insert(key.clone());
         }
+        *self.counts.entry(key.kind).or_default() += 1;
         self.objects.insert(key, (object, now));
     }
 
     /// Forgets the object and gives its last state.
     pub(crate) fn remove(&mut self, key: &Key) -> Option<Value> {
         let (object, _) = self.objects.remove(key)?;
+        if let Some(count) = self.counts.get_mut(&key.kind) {
+            *count -= 1;
+        }
         self.keys.remove(uid(&object));
         unindex(&mut self.dependents, controller_uid(&object), key);
         unindex(&mut self.pods_by_node, node_of(key, &object), key);
@@ -137,6 +143,11 @@ impl World {
     /// When the object was last seen to change.
     pub(crate) fn since(&self, key: &Key) -> Option<Timestamp> {
         self.objects.get(key).map(|(_, since)| *since)
+    }
+
+    /// How many objects of a kind there are.
+    pub(crate) fn count(&self, kind: Kind) -> usize {
+        self.counts.get(&kind).copied().unwrap_or(0)
     }
 
     /// All objects of a kind, by namespace and name.
@@ -174,6 +185,9 @@ impl World {
             if let Some(node) = node_of(key, object) {
                 assert!(self.pods_by_node[node].contains(key), "{key:?} is indexed by its node");
             }
+        }
+        for kind in Kind::ALL {
+            assert_eq!(self.count(kind), self.of_kind(kind).count(), "{kind:?} are counted");
         }
         let indexed: usize = self.dependents.values().map(BTreeSet::len).sum();
         let owned =
