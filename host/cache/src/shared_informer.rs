@@ -11,7 +11,7 @@ use crate::list_watch::{Change, ListerWatcher};
 use crate::object::{Object, ObjectKey};
 use crate::reflector::{Reflector, WatchErrorHandler};
 use crate::resource_event_handler::{Cause, FinalState, Reason, ResourceEventHandler};
-use crate::shared_processor::{Inbox, Notification, Registration, SharedProcessor};
+use crate::shared_processor::{Beginning, Inbox, Notification, Registration, SharedProcessor};
 use informant_apimachinery::GroupVersionResource;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,7 +93,7 @@ impl SharedIndexInformer {
     /// is there (`Reason::Initial`), then of every change: no gap, no duplicate. A stopped informer
     /// tells nobody anything.
     pub fn add_event_handler(&self, handler: Arc<dyn ResourceEventHandler>) -> Registration {
-        self.shared.inbox.add(handler, None, None)
+        self.shared.inbox.add(handler, Beginning::default())
     }
 
     /// As [`SharedIndexInformer::add_event_handler`], and every object is told again (`Reason::Resync`) each
@@ -103,7 +103,17 @@ impl SharedIndexInformer {
         handler: Arc<dyn ResourceEventHandler>,
         resync_period: Duration,
     ) -> Registration {
-        self.shared.inbox.add(handler, Some(resync_period), None)
+        let resync_period = Some(resync_period);
+        self.shared.inbox.add(handler, Beginning { resync_period, ..Beginning::default() })
+    }
+
+    /// Adds a handler that is told only of what changes from now on: an update or deletion may concern an object that it was
+    /// never told of. Until the informer's first list is complete everything is a change to it.
+    pub fn add_event_handler_without_replay(
+        &self,
+        handler: Arc<dyn ResourceEventHandler>,
+    ) -> Registration {
+        self.shared.inbox.add(handler, Beginning { replay: false, ..Beginning::default() })
     }
 
     /// Puts a handler in another's place, with no notification lost between the two: up to one moment `old`
@@ -115,7 +125,8 @@ impl SharedIndexInformer {
         old: Registration,
         handler: Arc<dyn ResourceEventHandler>,
     ) -> Registration {
-        self.shared.inbox.add(handler, None, Some(old))
+        let replaces = Some(old);
+        self.shared.inbox.add(handler, Beginning { replaces, ..Beginning::default() })
     }
 
     /// Reads the cache.

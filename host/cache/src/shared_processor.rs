@@ -76,6 +76,8 @@ struct Listener {
     resync_period: Option<Duration>,
     /// It continues another handler's story: deletions concern it even before its replay came by.
     succeeds: bool,
+    /// It is told of what is there already.
+    replay: bool,
     removed: AtomicBool,
     synced: AtomicBool,
 }
@@ -93,6 +95,23 @@ pub(crate) struct Inbox {
     woken: Notify,
 }
 
+/// How a handler begins.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    /// Every object is told again in this period.
+    pub(crate) resync_period: Option<Duration>,
+    /// The handler whose place it takes.
+    pub(crate) replaces: Option<Registration>,
+    /// It is told of what is there already.
+    pub(crate) replay: bool,
+}
+
+impl Default for Beginning {
+    fn default() -> Self {
+        Self { resync_period: None, replaces: None, replay: true }
+    }
+}
+
 /// A new handler, and the one whose place it takes.
 #[derive(Debug)]
 struct Arrival {
@@ -104,13 +123,14 @@ impl Inbox {
     pub(crate) fn add(
         self: &Arc<Self>,
         handler: Arc<dyn ResourceEventHandler>,
-        resync_period: Option<Duration>,
-        replaces: Option<Registration>,
+        beginning: Beginning,
     ) -> Registration {
+        let Beginning { resync_period, replaces, replay } = beginning;
         let listener = Arc::new(Listener {
             handler,
             resync_period: resync_period.map(|period| period.max(RESYNC_PERIOD_MIN)),
             succeeds: replaces.is_some(),
+            replay,
             removed: AtomicBool::new(false),
             synced: AtomicBool::new(false),
         });
@@ -186,7 +206,7 @@ impl SharedProcessor {
             // Here no notification can come between the one's end and the other's beginning.
             drop(replaces);
             Active {
-                walk: Some(Walk::Replay { after: None }),
+                walk: listener.replay.then_some(Walk::Replay { after: None }),
                 resync_due: listener.resync_period.map(|period| now + period),
                 listener,
             }

@@ -487,6 +487,27 @@ async fn a_replacing_handler_is_told_of_every_deletion_that_its_predecessor_was_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_handler_without_replay_is_told_of_every_change_from_then_on() {
+    let bench = Bench::start(|source| {
+        for number in 0..1000 {
+            source.add(&pod(&format!("p{number:04}")));
+        }
+    })
+    .await;
+    let recorder = Recorder::default();
+    let handler = Arc::new(recorder.clone());
+    let registration = bench.informer.add_event_handler_without_replay(handler);
+    settle().await;
+    bench.source.modify(&pod("p0999"));
+    bench.source.delete(&pod("p0500"));
+    settle().await;
+    assert!(registration.has_synced());
+    let mut told = recorder.take();
+    told.retain(|line| line != "synced");
+    assert_eq!(told, ["update p0999@1001 from 1000 Watch", "delete p0500@1002 Known Watch"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_so_many_lists_run_at_once() {
     let source = FakeControllerSource::default();
     source.set_watch_lists(WatchLists::WithoutBookmark);
