@@ -7,6 +7,7 @@
 mod body;
 mod built_in;
 mod cluster;
+mod conformance;
 mod faults;
 mod kubeconfig;
 pub mod patch;

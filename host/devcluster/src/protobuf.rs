@@ -3,7 +3,7 @@
 //! Answers are JSON always, which those clients accept as well. The field numbers come from `schema.txt`,
 //! which `schema.py` makes from the Go types; custom resources have no protobuf form.
 
-mod schema;
+pub mod schema;
 mod wire;
 
 use base64::Engine as _;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::Cluster;
 use crate::body;
+use crate::conformance;
 use crate::patch::Patch;
 use crate::reviews;
 use crate::store::{DeleteOptions, Deleted, Target, WriteOptions};
@@ -110,6 +111,22 @@ impl Write<'_> {
         body::object(&self.content_type, &self.body)
     }
 
+    /// An object of the request's resource, of its type.
+    fn typed(&self) -> Result<Value, Status> {
+        let mut object = self.json()?;
+        for (key, value) in
+            [("apiVersion", self.resource.gvr.api_version()), ("kind", self.resource.kind.clone())]
+        {
+            if object[key].as_str().is_none_or(str::is_empty) {
+                object[key] = value.into();
+            }
+        }
+        if !self.resource.custom {
+            conformance::conform(&mut object, self.query.text("fieldValidation") == "Strict")?;
+        }
+        Ok(object)
+    }
+
     fn namespace(&self) -> Option<&str> {
         self.path.namespace.as_deref()
     }
@@ -119,7 +136,7 @@ impl Write<'_> {
     }
 
     fn create(&self) -> Result<Response, Status> {
-        let mut object = self.json()?;
+        let mut object = self.typed()?;
         if !self.resource.has_verb("list") {
             object["kind"] = self.resource.kind.clone().into();
             object["apiVersion"] = self.resource.gvr.api_version().into();
@@ -134,7 +151,7 @@ impl Write<'_> {
     }
 
     fn update(&self, name: &str, subresource: Option<&str>) -> Result<Response, Status> {
-        let object = self.json()?;
+        let object = self.typed()?;
         let target = self.target(name, subresource);
         let updated = self.cluster.write(|store| store.update(&target, object, self.options))?;
         Ok(self.object(StatusCode::OK, &updated))

@@ -96,6 +96,20 @@ impl Schema {
         self.messages.get(format!("{package}/{version}.{kind}").as_str())
     }
 
+    /// The field of a message, or of a message that is inlined into it, that has this key in JSON.
+    pub fn named<'s>(&'s self, message: &'s Message, key: &str) -> Option<&'s Field> {
+        let own = message.fields.values().find(|field| !field.inline && field.name == key);
+        own.or_else(|| {
+            let inlined = message.fields.values().filter(|field| field.inline);
+            inlined
+                .filter_map(|field| match field.kind {
+                    Kind::Message(name) => Some(self.message(name)),
+                    _ => None,
+                })
+                .find_map(|message| self.named(message, key))
+        })
+    }
+
     /// The message of a name that stands in the schema itself.
     pub fn message(&self, name: &str) -> &Message {
         self.messages.get(name).expect("schema.txt has every message that it names")

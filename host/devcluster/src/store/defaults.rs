@@ -24,12 +24,56 @@ pub fn apply_on_create(resource: &ResourceInfo, object: &mut Value, random: &mut
             object["status"] = json!({"phase": "Pending"});
         }
         ("", "services") => cluster_ip(object, random),
-        ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets")
-        | ("batch", "jobs" | "cronjobs") => {
-            object["status"] = json!({});
+        ("batch", "jobs") => job_labels(object),
+        (_, plural) => {
+            if let Some(status) = first_status(plural) {
+                object["status"] = status;
+            }
         }
-        _ => {}
     }
+}
+
+/// The status that Go's encoder shows before any controller has written one.
+fn first_status(plural: &str) -> Option<Value> {
+    Some(match plural {
+        "deployments" | "jobs" | "cronjobs" => json!({}),
+        "replicasets" => json!({"replicas": 0}),
+        "statefulsets" => json!({"replicas": 0, "availableReplicas": 0}),
+        "daemonsets" => json!({
+            "currentNumberScheduled": 0,
+            "numberMisscheduled": 0,
+            "desiredNumberScheduled": 0,
+            "numberReady": 0,
+        }),
+        "ingresses" => json!({"loadBalancer": {}}),
+        "poddisruptionbudgets" => json!({
+            "disruptionsAllowed": 0,
+            "currentHealthy": 0,
+            "desiredHealthy": 0,
+            "expectedPods": 0,
+        }),
+        "horizontalpodautoscalers" => json!({"desiredReplicas": 0, "currentMetrics": null}),
+        _ => return None,
+    })
+}
+
+/// A job selects its pods by its own UID, unless it is told otherwise
+/// (registry/batch/job's `generateSelectorIfNeeded`).
+fn job_labels(job: &mut Value) {
+    job["status"] = json!({});
+    if job["spec"]["manualSelector"] == true || !job["spec"]["template"].is_object() {
+        return;
+    }
+    let (uid, name) = (job["metadata"]["uid"].clone(), job["metadata"]["name"].clone());
+    let labels = json!({
+        "batch.kubernetes.io/controller-uid": uid,
+        "batch.kubernetes.io/job-name": name,
+        "controller-uid": uid,
+        "job-name": name,
+    });
+    fill(&mut job["spec"]["template"], &json!({"metadata": {"labels": labels}}));
+    let selector = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+    fill(&mut job["spec"], &json!({"selector": selector}));
 }
 
 /// What a new or changed object gets where it says nothing.
@@ -53,13 +97,60 @@ pub fn apply(resource: &ResourceInfo, object: &mut Value) {
         }
         ("", "secrets") => secret(object),
         ("apps" | "batch", plural) => workload(plural, object),
-        _ => {}
+        ("apiextensions.k8s.io", _) => definition(&mut object["spec"]),
+        (_, plural) => {
+            if let Some(fields) = other_fields(plural) {
+                fill(object, &fields);
+            }
+        }
     }
+}
+
+fn definition(spec: &mut Value) {
+    fill(spec, &json!({"conversion": {"strategy": "None"}}));
+    if let Some(kind) = spec["names"]["kind"].as_str() {
+        let names = json!({"singular": kind.to_lowercase(), "listKind": format!("{kind}List")});
+        fill_present(spec, "names", &names);
+    }
+}
+
+/// Defaults of kinds that bear no pods.
+fn other_fields(plural: &str) -> Option<Value> {
+    Some(match plural {
+        "persistentvolumeclaims" => json!({"spec": {"volumeMode": "Filesystem"}}),
+        "persistentvolumes" => json!({
+            "spec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"},
+        }),
+        "networkpolicies" => json!({"spec": {"policyTypes": ["Ingress"]}}),
+        "horizontalpodautoscalers" => json!({
+            "spec": {
+                "minReplicas": 1,
+                "metrics": [{
+                    "type": "Resource",
+                    "resource": {
+                        "name": "cpu",
+                        "target": {"type": "Utilization", "averageUtilization": 80},
+                    },
+                }],
+            },
+        }),
+        "storageclasses" => {
+            json!({"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"})
+        }
+        _ => return None,
+    })
 }
 
 fn workload(plural: &str, object: &mut Value) {
     let Some(fields) = workload_fields(plural) else { return };
     fill(&mut object["spec"], &fields);
+    if plural == "cronjobs" {
+        // The job in a cron job has nothing but its pods' defaults.
+        if object["spec"]["jobTemplate"]["spec"]["template"]["spec"].is_object() {
+            pod(&mut object["spec"]["jobTemplate"]["spec"]["template"]["spec"]);
+        }
+        return;
+    }
     let recreates = object["spec"]["strategy"]["type"] == "Recreate";
     if recreates && let Some(strategy) = object["spec"]["strategy"].as_object_mut() {
         strategy.shift_remove("rollingUpdate");
@@ -86,6 +177,10 @@ fn workload_fields(plural: &str) -> Option<Value> {
             "podManagementPolicy": "OrderedReady",
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
             "revisionHistoryLimit": 10,
+            "persistentVolumeClaimRetentionPolicy": {
+                "whenDeleted": "Retain",
+                "whenScaled": "Retain",
+            },
         }),
         "daemonsets" => json!({
             "updateStrategy": {
@@ -100,6 +195,8 @@ fn workload_fields(plural: &str) -> Option<Value> {
             "backoffLimit": 6,
             "completionMode": "NonIndexed",
             "suspend": false,
+            "manualSelector": false,
+            "podReplacementPolicy": "TerminatingOrFailed",
         }),
         "cronjobs" => json!({
             "concurrencyPolicy": "Allow",
@@ -141,22 +238,54 @@ fn pod(spec: &mut Value) {
     });
     fill(spec, &fields);
     for key in ["containers", "initContainers"] {
-        for container in members(spec, key) {
-            let policy = match container["image"].as_str().map(tag) {
-                Some("latest" | "") => "Always",
-                _ => "IfNotPresent",
-            };
-            let fields = json!({
-                "resources": {},
-                "terminationMessagePath": "/dev/termination-log",
-                "terminationMessagePolicy": "File",
-                "imagePullPolicy": policy,
-            });
-            fill(container, &fields);
-            for port in members(container, "ports") {
-                fill(port, &json!({"protocol": "TCP"}));
-            }
+        members(spec, key).for_each(container);
+    }
+    for volume in members(spec, "volumes") {
+        for source in ["configMap", "secret", "downwardAPI", "projected"] {
+            fill_present(volume, source, &json!({"defaultMode": 0o644}));
         }
+        fill_present(volume, "hostPath", &json!({"type": ""}));
+    }
+}
+
+fn container(container: &mut Value) {
+    let policy = match container["image"].as_str().map(tag) {
+        Some("latest" | "") => "Always",
+        _ => "IfNotPresent",
+    };
+    let fields = json!({
+        "resources": {},
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+        "imagePullPolicy": policy,
+    });
+    fill(container, &fields);
+    for port in members(container, "ports") {
+        fill(port, &json!({"protocol": "TCP"}));
+    }
+    for variable in members(container, "env") {
+        if let Some(source) = variable.get_mut("valueFrom") {
+            fill_present(source, "fieldRef", &json!({"apiVersion": "v1"}));
+        }
+    }
+    for key in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        let times = json!({
+            "timeoutSeconds": 1,
+            "periodSeconds": 10,
+            "successThreshold": 1,
+            "failureThreshold": 3,
+        });
+        fill_present(container, key, &times);
+        if let Some(probe) = container.get_mut(key) {
+            fill_present(probe, "httpGet", &json!({"path": "/", "scheme": "HTTP"}));
+        }
+    }
+}
+
+/// Adds fields to a member, if that is there.
+fn fill_present(object: &mut Value, member: &str, fields: &Value) {
+    if let Some(present) = object.get_mut(member).filter(|present| present.is_object()) {
+        fill(present, fields);
     }
 }
 
