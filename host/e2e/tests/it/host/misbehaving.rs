@@ -10,7 +10,7 @@ fn check_hurts_nobody(sin: &'static str, tells: impl Fn(&Value) -> bool + Copy) 
     host_fact(async |bench| {
         bench.drop_plugin("event-printer", "event-printer");
         bench.drop_plugin(sin, sin);
-        let mut host = bench.start_unready(informant_e2e::cluster::User::Admin, &[]).await;
+        let mut host = bench.start(&[]).await;
         let names = pod_names(0..20);
         let sinful = vec![sin.to_owned(), format!("{sin}-again")];
         bench.create_pods(&names).await;
