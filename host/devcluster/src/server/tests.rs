@@ -241,6 +241,7 @@ async fn watches_tell_of_changes_after_a_version() {
     bench.check(&format!("DELETE {PODS}/b"), Value::Null, 200, "").await;
     assert_eq!(events.next().await, "ADDED b");
     assert_eq!(events.next().await, "MODIFIED a");
+    assert_eq!(events.next().await, "MODIFIED b", "marked as being deleted");
     let deleted = events.next_value().await.expect("it was deleted");
     assert_eq!(deleted["type"], "DELETED");
     assert_eq!(deleted["object"]["metadata"]["resourceVersion"], bench.version().await);

@@ -126,12 +126,13 @@ impl Store {
         if let Some(definition) = crd {
             self.drop_custom_resource(&definition, options);
         }
-        let mut last = before;
-        if is_pod {
-            // Pods are deleted gracefully, which shows in their last state even where nobody waits.
-            mark(&mut last, 0, options.now);
+        if is_pod && !metadata::is_deleting(&before) {
+            // Pods are deleted gracefully: even where nobody waits, watchers see them marked first.
+            let marked = self.mark_present(resource, old, before, 0, options);
+            let last = marked.to_value();
+            return Deleted::Gone(self.finish_deletion(resource, &marked, last, options));
         }
-        Deleted::Gone(self.finish_deletion(resource, old, last, options))
+        Deleted::Gone(self.finish_deletion(resource, old, before, options))
     }
 
     /// Gives the object a `deletionTimestamp`, once.

@@ -62,6 +62,42 @@ fn watch_from_a_list_sees_every_later_change_in_order() {
 }
 
 #[test]
+fn deleted_pod_is_seen_marked_and_then_gone() {
+    fact(async |bench| {
+        let created = bench.create(&bench.core("pods"), &pod("web-1")).await;
+        let from = resource_version(&created);
+        let mut events = watch(bench, "pods", &format!("&resourceVersion={from}")).await;
+        bench.api.delete(&bench.core("pods/web-1")).await.expect(200);
+        let marked = events.event().await;
+        assert_eq!(marked.kind, "MODIFIED");
+        let metadata = &marked.object["metadata"];
+        assert!(metadata["deletionTimestamp"].is_string(), "{metadata}");
+        assert_eq!(metadata["deletionGracePeriodSeconds"], 0);
+        let deleted = events.event().await;
+        assert_eq!(deleted.kind, "DELETED");
+        assert!(deleted.resource_version() > marked.resource_version());
+        assert!(deleted.object["metadata"]["deletionTimestamp"].is_string());
+    });
+}
+
+#[test]
+fn pod_on_a_node_is_given_its_grace_period() {
+    fact(async |bench| {
+        let mut object = pod("web-1");
+        object["spec"]["nodeName"] = json!("node-1");
+        bench.create(&bench.core("pods"), &object).await;
+        let path = bench.core("pods/web-1");
+        bench.api.delete(&path).await.expect(200);
+        let waiting = bench.api.get(&path).await.expect(200);
+        assert_eq!(waiting["metadata"]["deletionGracePeriodSeconds"], 30);
+        // What the kubelet does when the containers have ended.
+        let now = json!({"gracePeriodSeconds": 0});
+        bench.api.delete_with(&path, &now).await.expect(200);
+        bench.api.get(&path).await.expect_status(404, "NotFound");
+    });
+}
+
+#[test]
 fn watch_from_the_past_replays_it() {
     fact(async |bench| {
         let from = list_version(bench, "configmaps").await;

@@ -24,7 +24,10 @@ fn check_hurts_nobody(sin: &'static str, tells: impl Fn(&Value) -> bool + Copy) 
 
         let told = told(&host.lines_of("event-printer"), &bench.namespace);
         for name in &names {
-            assert_eq!(told[name], ["added", "updated", "deleted"], "{name}");
+            let mut changes = told[name].clone();
+            // Labelled, and on most servers marked as being deleted.
+            changes.dedup();
+            assert_eq!(changes, ["added", "updated", "deleted"], "{name}");
         }
         let printer = host.plugin("event-printer").unwrap();
         assert_eq!(printer["state"], "running", "{printer}");
