@@ -16,21 +16,29 @@ step "2/2  building the plugin plugins/event-printer"
 mkdir -p "$plugins"
 examples/demo/plugin.sh
 
-cat <<'TEXT'
+printf '\n== a cluster is starting; every line is one change, told by the plugin (Ctrl-C ends the demo)\n\n'
 
-== a cluster is starting; every line below is one change, told by the plugin
+# Shown once the first burst is through, so that it stays in sight.
+next_step() {
+  sleep 4
+  cat <<'TEXT'
 
-   Change the plugin while it runs. In another terminal, in this directory:
+   ---------------------------------------------------------------------------------------------
+   Now change the plugin while it runs. In another terminal, in this directory:
 
      1. edit  plugins/event-printer/src/lib.rs : in the function `print`, change "{} pod {}"
      2. run   make demo-plugin
 
-   The next line on this screen comes from the new version. Ctrl-C ends the demo.
+   The new version takes over in less than a second; watch for "reloaded" on this screen.
+   ---------------------------------------------------------------------------------------------
 
 TEXT
+}
 
 "$host" dev "$plugins" --listen 127.0.0.1:0 &
 pid=$!
+next_step &
+hint=$!
 trap 'kill -INT "$pid" 2>/dev/null || true' INT TERM
 if [ -n "${DEMO_SECONDS:-}" ]; then
   # The sleep is ended with the demo, whichever comes first.
@@ -41,5 +49,5 @@ status=0
 wait "$pid" || status=$?
 # A trap ends the first wait; the host still needs a moment to stop.
 while kill -0 "$pid" 2>/dev/null; do wait "$pid" && status=0 || status=$?; done
-[ -z "${timer:-}" ] || kill "$timer" 2>/dev/null || true
+kill "$hint" ${timer:+"$timer"} 2>/dev/null || true
 exit "$status"
