@@ -59,22 +59,35 @@ type Labels<'a> = Vec<(&'static str, &'a str)>;
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.encode_informers(&mut encoder)?;
+        self.encode_caches(&mut encoder)?;
         self.encode_plugins(&mut encoder)?;
+        self.encode_instances(&mut encoder)?;
         self.encode_plugin_times(&mut encoder)
     }
 }
 
 impl Snapshot {
+    fn informer_gauge(
+        &self,
+        value: fn(&Informer) -> f64,
+    ) -> impl Iterator<Item = (Labels<'_>, f64)> {
+        let one = move |informer| (vec![("resource", text(informer))], value(informer));
+        self.informers.iter().map(one)
+    }
+
+    fn plugin_gauge(
+        &self,
+        value: fn(&PluginStatus) -> f64,
+    ) -> impl Iterator<Item = (Labels<'_>, f64)> {
+        self.plugins.iter().map(move |plugin| (vec![name(plugin)], value(plugin)))
+    }
+
     fn encode_informers(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let gauge = |value: fn(&Informer) -> f64| {
-            let labels = |informer| vec![("resource", text(informer))];
-            self.informers.iter().map(move |informer| (labels(informer), value(informer)))
-        };
         gauges(
             encoder,
             "informant_informer_synced",
             "Whether the first list is complete",
-            gauge(|informer| f64::from(u8::from(informer.synced))),
+            self.informer_gauge(|informer| f64::from(u8::from(informer.synced))),
         )?;
         let ages = self.informers.iter().filter_map(|informer| {
             let age = informer.stats.last_event_age?;
@@ -112,30 +125,30 @@ impl Snapshot {
                 };
                 causes.map(move |(cause, n)| (labels(cause), *n))
             }),
-        )?;
+        )
+    }
+
+    fn encode_caches(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         gauges(
             encoder,
             "informant_cache_objects",
             "Objects in the cache",
-            gauge(|informer| informer.stats.objects as f64),
+            self.informer_gauge(|informer| informer.stats.objects as f64),
         )?;
         gauges(
             encoder,
             "informant_cache_bytes",
             "Bytes of the objects in the cache",
-            gauge(|informer| informer.stats.bytes as f64),
+            self.informer_gauge(|informer| informer.stats.bytes as f64),
         )
     }
 
     fn encode_plugins(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let gauge = |value: fn(&PluginStatus) -> f64| {
-            self.plugins.iter().map(move |plugin| (vec![name(plugin)], value(plugin)))
-        };
         gauges(
             encoder,
             "informant_plugin_up",
             "Whether a version of the plugin takes events",
-            gauge(|plugin| f64::from(u8::from(plugin.state.has_version()))),
+            self.plugin_gauge(|plugin| f64::from(u8::from(plugin.state.has_version()))),
         )?;
         counters(
             encoder,
@@ -157,14 +170,19 @@ impl Snapshot {
             encoder,
             "informant_plugin_queue_depth",
             "Events that wait",
-            gauge(|plugin| plugin.queue.depth as f64),
+            self.plugin_gauge(|plugin| plugin.queue.depth as f64),
         )?;
         gauges(
             encoder,
             "informant_plugin_queue_age_seconds",
             "Time since the oldest waiting event was received",
-            gauge(|plugin| plugin.queue.oldest.map_or(0.0, |at| at.elapsed().as_secs_f64())),
-        )?;
+            self.plugin_gauge(|plugin| {
+                plugin.queue.oldest.map_or(0.0, |at| at.elapsed().as_secs_f64())
+            }),
+        )
+    }
+
+    fn encode_instances(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         counters(
             encoder,
             "informant_plugin_reloads",
@@ -191,7 +209,7 @@ impl Snapshot {
             encoder,
             "informant_plugin_memory_bytes",
             "Linear memory of the instance",
-            gauge(|plugin| plugin.counters.memory_bytes.load(Relaxed) as f64),
+            self.plugin_gauge(|plugin| plugin.counters.memory_bytes.load(Relaxed) as f64),
         )
     }
 

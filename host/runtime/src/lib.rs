@@ -38,7 +38,9 @@ mod lifecycle;
 mod status;
 
 mod directory;
+mod plugin;
 mod plugin_host;
+mod plugins;
 mod prepare;
 
 pub use call_error::{CallError, Retry};
@@ -49,8 +51,9 @@ pub use engine::EngineError;
 pub use instance::CompileError;
 pub use lifecycle::{Input, State};
 pub use limits::Limits;
-pub use plugin_host::{PluginHost, PluginHostOptions, Plugins, StartError, informer_settled};
+pub use plugin_host::{PluginHost, PluginHostOptions, StartError, informer_settled};
 pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugin_queue::QueueSnapshot;
+pub use plugins::Plugins;
 pub use prepare::LoadError;
 pub use status::PluginStatus;

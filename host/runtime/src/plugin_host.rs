@@ -1,34 +1,30 @@
 //! The host of all plugins: one task that follows the directories and does every load, swap and removal.
 
-use crate::actor::{Actor, COMMANDS_MAX, Command, Running, Subscription, Version};
-use crate::counters::{Counters, add_one};
-use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
-use crate::directory::{Debounce, DirectoryWatch, Known, PluginFile, Problem, Scan, scan};
+use crate::actor::{Subscription, Version};
+use crate::counters::add_one;
+use crate::descriptor::Descriptor;
+use crate::directory::{Debounce, DirectoryWatch, Known, PluginFile, Scan, scan};
 use crate::engine::{Engine, EngineError};
-use crate::event::{Reason, SubscriptionId};
+use crate::event::SubscriptionId;
 use crate::guest_threads::GuestThreads;
-use crate::lifecycle::{Input, State};
+use crate::lifecycle::Input;
 use crate::limits::Limits;
+use crate::plugin::Plugin;
 use crate::plugin_name::PluginName;
-use crate::plugin_queue::PluginQueue;
+use crate::plugins::Plugins;
 use crate::prepare::{LoadError, Prepared, Preparer};
-use crate::queue::Marks;
 use crate::reads::Reads;
-use crate::status::{PluginStatus, RunningVersion, StatusCell};
-use crate::subscription::SubscriptionHandler;
-use hashbrown::{HashMap, HashSet};
-use informant_cache::{InformerLease, InformerState, Registration, SharedInformerFactory};
+use crate::status::RunningVersion;
+use hashbrown::HashMap;
+use informant_cache::{InformerState, SharedInformerFactory};
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 /// The directories are looked at this often, whatever the file events say: some file systems give none.
 const RESCAN: Duration = Duration::from_secs(30);
@@ -58,39 +54,6 @@ pub enum StartError {
     Threads(#[from] std::io::Error),
 }
 
-/// A view of all plugins for whoever shows them.
-#[derive(Clone, Default)]
-pub struct Plugins {
-    shared: Arc<Shared>,
-}
-
-#[derive(Default)]
-struct Shared {
-    plugins: Mutex<BTreeMap<PluginName, Arc<StatusCell>>>,
-    problems: Mutex<Vec<Problem>>,
-    scanned: AtomicBool,
-}
-
-impl Plugins {
-    /// Every plugin, by name.
-    pub fn status(&self) -> Vec<PluginStatus> {
-        self.shared.plugins.lock().values().map(|status| status.snapshot()).collect()
-    }
-
-    /// What is wrong in the directories beside the plugins: path and text.
-    pub fn problems(&self) -> Vec<(PathBuf, String)> {
-        let problems = self.shared.problems.lock();
-        problems.iter().map(|problem| (problem.path.clone(), problem.text.clone())).collect()
-    }
-
-    /// Whether the directories have been looked at and no plugin is in its first load.
-    pub fn settled(&self) -> bool {
-        let plugins = self.shared.plugins.lock();
-        let loading = |status: &Arc<StatusCell>| status.snapshot().state == State::Loading;
-        self.shared.scanned.load(Ordering::Acquire) && !plugins.values().any(loading)
-    }
-}
-
 /// Runs plugins until it is told to stop.
 pub struct PluginHost {
     directories: Vec<PathBuf>,
@@ -109,35 +72,6 @@ struct Outcome {
     name: PluginName,
     sha256: String,
     result: Result<Prepared, LoadError>,
-}
-
-/// One plugin's name and everything that belongs to it.
-struct Plugin {
-    status: Arc<StatusCell>,
-    /// Hash of the content that was seen last.
-    wanted: String,
-    /// Content that came while another was being prepared.
-    next: Option<Arc<[u8]>>,
-    preparing: bool,
-    missing_since: Option<Instant>,
-    actor: Option<ActorHandle>,
-    subscriptions: BTreeMap<String, Active>,
-    subscription_ids: u32,
-}
-
-struct ActorHandle {
-    commands: mpsc::Sender<Command>,
-    task: JoinHandle<()>,
-}
-
-/// A subscription that is being told of changes.
-struct Active {
-    id: SubscriptionId,
-    spec: SubscriptionSpec,
-    /// Dropping it ends the subscription.
-    _registration: Registration,
-    /// Dropping it lets the informer stop, if nobody else needs it.
-    _informer: InformerLease,
 }
 
 impl PluginHost {
@@ -208,23 +142,12 @@ impl PluginHost {
             Ok(scan) => scan,
             Err(error) => return error!("looking at the plugin directories failed: {error}"),
         };
-        self.report_problems(&scan);
+        self.view.scanned(&scan.problems);
         self.find_removed(&scan).await;
         for (name, file) in scan.files {
             self.found(name, file);
         }
-        self.view.shared.scanned.store(true, Ordering::Release);
-    }
-
-    /// Says each problem once, for as long as it stays.
-    fn report_problems(&self, scan: &Scan) {
-        let mut problems = self.view.shared.problems.lock();
-        for problem in &scan.problems {
-            if !problems.contains(problem) {
-                warn!("{} {}", problem.path.display(), problem.text);
-            }
-        }
-        problems.clone_from(&scan.problems);
+        self.view.found_all();
     }
 
     async fn find_removed(&mut self, scan: &Scan) {
@@ -259,7 +182,7 @@ impl PluginHost {
             }
             None => {
                 let plugin = Plugin::new(&name, &self.limits);
-                self.view.shared.plugins.lock().insert(name.clone(), plugin.status.clone());
+                self.view.insert(name.clone(), plugin.status.clone());
                 self.plugins.entry(name.clone()).or_insert(plugin)
             }
         };
@@ -340,7 +263,7 @@ impl PluginHost {
         });
         let first = plugin.actor.is_none();
         if first {
-            plugin.actor = Some(start_actor(name, plugin, &self.preparer, &self.threads));
+            plugin.start_actor(name, &self.preparer, &self.threads);
         }
         let swapped = plugin.swap(version).await;
         if swapped.is_err() && first {
@@ -367,127 +290,14 @@ impl PluginHost {
 
     async fn remove(&mut self, name: &PluginName) {
         let Some(mut plugin) = self.plugins.remove(name) else { return };
-        plugin.subscriptions.clear();
-        plugin.stop_actor().await;
-        self.view.shared.plugins.lock().remove(name);
-    }
-}
-
-impl Plugin {
-    fn new(name: &PluginName, limits: &Limits) -> Self {
-        let counters = Arc::new(Counters::default());
-        let marks = Marks { events: limits.queue_events_mark, bytes: limits.queue_bytes_mark };
-        let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
-        let status = StatusCell::new(name.clone(), counters, queue, Timestamp::now());
-        Self {
-            status: Arc::new(status),
-            wanted: String::new(),
-            next: None,
-            preparing: false,
-            missing_since: None,
-            actor: None,
-            subscriptions: BTreeMap::new(),
-            subscription_ids: 0,
-        }
-    }
-
-    /// An id for each subscription of the descriptor: the one it had, if the name and the resource stay.
-    fn ids(&mut self, descriptor: &Descriptor) -> Vec<SubscriptionId> {
-        let mut ids = Vec::with_capacity(descriptor.subscriptions.len());
-        for spec in &descriptor.subscriptions {
-            let active = self.subscriptions.get(&spec.name);
-            let kept = active.filter(|active| active.spec.resource == spec.resource);
-            ids.push(kept.map_or_else(
-                || {
-                    self.subscription_ids += 1;
-                    SubscriptionId(self.subscription_ids)
-                },
-                |active| active.id,
-            ));
-        }
-        ids
-    }
-
-    async fn swap(&self, version: Box<Version>) -> Result<(), LoadError> {
-        let ended = || LoadError::Host("the plugin's actor ended".to_owned());
-        let actor = self.actor.as_ref().ok_or_else(ended)?;
-        let (reply, answer) = oneshot::channel();
-        actor.commands.send(Command::Swap(version, reply)).await.map_err(|_| ended())?;
-        answer.await.map_err(|_| ended())?.map_err(LoadError::Start)
-    }
-
-    async fn stop_actor(&mut self) {
-        let Some(actor) = self.actor.take() else { return };
-        // It cannot be told if it ended already.
-        let _ = actor.commands.send(Command::Stop).await;
-        if let Err(error) = actor.task.await {
-            error!("a plugin's actor ended early: {error}");
-        }
-    }
-
-    /// Makes the running subscriptions those of the descriptor. One that did not change goes on without
-    /// a gap; one that did is told its objects again.
-    fn subscribe(
-        &mut self,
-        descriptor: &Descriptor,
-        ids: &[SubscriptionId],
-        informers: &SharedInformerFactory,
-    ) {
-        let mut before = std::mem::take(&mut self.subscriptions);
-        let keep: HashSet<SubscriptionId> = ids.iter().copied().collect();
-        self.status.queue.retain(&keep);
-        for (spec, id) in descriptor.subscriptions.iter().zip(ids) {
-            let known = before.remove(&spec.name).filter(|active| active.id == *id);
-            let unchanged = known.as_ref().is_some_and(|active| active.spec == *spec);
-            let again = spec.replay == Replay::InitialAndReload;
-            let active = match known {
-                Some(active) if unchanged && !again => active,
-                known => {
-                    let told_before = known.is_some();
-                    drop(known);
-                    let reason = match (spec.replay, told_before) {
-                        (Replay::Never, _) => None,
-                        (_, false) => Some(Reason::Initial),
-                        (_, true) => Some(Reason::Reload),
-                    };
-                    let queue = self.status.queue.clone();
-                    let handler = SubscriptionHandler::new(*id, spec, queue, reason);
-                    let informer = informers.lease(&spec.resource);
-                    let registration = informer.informer().add_event_handler(Arc::new(handler));
-                    Active {
-                        id: *id,
-                        spec: spec.clone(),
-                        _registration: registration,
-                        _informer: informer,
-                    }
-                }
-            };
-            self.subscriptions.insert(spec.name.clone(), active);
-        }
+        plugin.stop().await;
+        self.view.remove(name);
     }
 }
 
 /// Plugins get no configuration yet: the empty object.
 fn config() -> Vec<u8> {
     b"{}".to_vec()
-}
-
-fn start_actor(
-    name: &PluginName,
-    plugin: &Plugin,
-    preparer: &Preparer,
-    threads: &GuestThreads,
-) -> ActorHandle {
-    let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
-    let actor = Actor {
-        name: name.clone(),
-        engine: preparer.engine.clone(),
-        limits: preparer.limits.clone(),
-        status: plugin.status.clone(),
-        commands: receiver,
-        running: Running::Nothing,
-    };
-    ActorHandle { commands, task: threads.spawn(actor.run()) }
 }
 
 fn subscriptions(
