@@ -7,6 +7,8 @@ use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc;
 use tracing::warn;
 
@@ -23,6 +25,9 @@ const HINTS_MAX: usize = 64;
 /// Watches directories for as long as it lives.
 pub(crate) struct DirectoryWatch {
     watcher: Option<RecommendedWatcher>,
+    /// A directory itself was removed or renamed, and its watch with it. Device and inode do not tell:
+    /// a directory made right after may get the same ones.
+    lost: Arc<AtomicBool>,
     directories: Vec<Watched>,
     pub(crate) hints: mpsc::Receiver<Hint>,
 }
@@ -37,8 +42,13 @@ impl DirectoryWatch {
     /// Where the system has no file events left to give, the periodic look is all there is.
     pub(crate) fn new(directories: &[PathBuf]) -> Self {
         let (sender, hints) = mpsc::channel(HINTS_MAX);
-        let ours: Vec<PathBuf> = directories.to_vec();
-        let watcher = notify::recommended_watcher(move |event| {
+        let ours: Vec<PathBuf> = directories.iter().flat_map(spellings).collect();
+        let lost = Arc::new(AtomicBool::new(false));
+        let noted = lost.clone();
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if event.as_ref().is_ok_and(|event| ends_watch(event, &ours)) {
+                noted.store(true, Ordering::Release);
+            }
             if let Some(hint) = hint(event, &ours) {
                 // Full is as good as sent.
                 let _ = sender.try_send(hint);
@@ -52,8 +62,8 @@ impl DirectoryWatch {
             })
             .ok();
         let watched = |path: &PathBuf| Watched { path: path.clone(), armed: None };
-        let mut watch =
-            Self { watcher, directories: directories.iter().map(watched).collect(), hints };
+        let directories = directories.iter().map(watched).collect();
+        let mut watch = Self { watcher, lost, directories, hints };
         watch.watch_parents();
         watch.arm();
         watch
@@ -72,10 +82,11 @@ impl DirectoryWatch {
     /// Puts watches on directories that have none, or that were made anew. Call it at every look.
     pub(crate) fn arm(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
+        let lost = self.lost.swap(false, Ordering::AcqRel);
         for directory in &mut self.directories {
             let found = std::fs::metadata(&directory.path).ok();
             let found = found.map(|metadata| (metadata.dev(), metadata.ino()));
-            if found == directory.armed {
+            if found == directory.armed && !lost {
                 continue;
             }
             let _ = watcher.unwatch(&directory.path);
@@ -97,15 +108,21 @@ fn parent(path: &Path) -> Option<PathBuf> {
     std::path::absolute(path).ok()?.parent().map(Path::to_owned)
 }
 
+/// A directory as it was named and as an absolute path: events come with either.
+fn spellings(directory: &PathBuf) -> Vec<PathBuf> {
+    let absolute = std::path::absolute(directory);
+    [Ok(directory.clone()), absolute].into_iter().flatten().collect()
+}
+
+/// Whether a directory itself went.
+fn ends_watch(event: &notify::Event, directories: &[PathBuf]) -> bool {
+    let goes = matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+    goes && event.paths.iter().any(|path| directories.contains(path))
+}
+
 fn hint(event: notify::Result<notify::Event>, directories: &[PathBuf]) -> Option<Hint> {
     let Ok(event) = event else { return Some(Hint { complete: false }) };
-    let concerns = |path: &PathBuf| {
-        let named = |directory: &PathBuf| {
-            let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
-            path.starts_with(directory) || path.starts_with(absolute)
-        };
-        directories.iter().any(named)
-    };
+    let concerns = |path: &PathBuf| directories.iter().any(|directory| path.starts_with(directory));
     if !event.need_rescan() && !event.paths.is_empty() && !event.paths.iter().any(concerns) {
         return None;
     }
