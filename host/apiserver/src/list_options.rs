@@ -90,7 +90,11 @@ impl ListOptions {
         let unreadable = |error: String| Status::bad_request(error);
         let labels = query.text("labelSelector").parse::<LabelSelector>();
         let fields = query.text("fieldSelector").parse::<FieldSelector>();
-        let limit = query.number("limit")?.unwrap_or(0);
+        // A negative limit is none, as in storage/cacher's `computeListLimit`.
+        let limit = match query.text("limit") {
+            negative if negative.starts_with('-') => 0,
+            _ => query.number("limit")?.unwrap_or(0),
+        };
         Ok(Self {
             watch: query.flag("watch").unwrap_or(false),
             labels: labels.map_err(|error| unreadable(error.to_string()))?,
@@ -259,6 +263,7 @@ mod tests {
     fn lists_without_a_match() {
         check_list("", Ok((ListAt::MostRecent, 0)));
         check_list("limit=5", Ok((ListAt::MostRecent, 5)));
+        check_list("limit=-1", Ok((ListAt::MostRecent, 0)));
         check_list("resourceVersion=0", Ok((ListAt::Any, 0)));
         check_list("resourceVersion=0&limit=5", Ok((ListAt::Any, 0)));
         check_list("resourceVersion=7", Ok((ListAt::NotOlderThan(7), 0)));

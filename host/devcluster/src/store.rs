@@ -6,6 +6,7 @@
 //! CustomResourceDefinition is established, and a deleted one takes its objects along.
 
 mod custom_resources;
+mod custom_schema;
 mod defaults;
 mod delete;
 mod list;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use informant_apimachinery::GroupVersionResource;
+use informant_apimachinery::{GroupVersionResource, StatusCause};
 use informant_apiserver::{ApiObject, Catalogue, ResourceInfo, SubresourceInfo};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::log::Log;
-use super::{GroupResource, Store, Table, WriteOptions, metadata};
+use super::{GroupResource, Store, Table, WriteOptions, custom_schema, metadata};
 use crate::built_in::{self, STORED_VERBS};
 
 /// The resource of the definitions themselves.
@@ -36,6 +36,32 @@ impl Store {
         }
         object["status"] = status;
         self.modify(resource, definition, object);
+    }
+
+    /// Shapes a custom object by the schema of its definition and says what breaks its rules.
+    pub(super) fn shape_custom(
+        &self,
+        resource: &ResourceInfo,
+        object: &mut Value,
+    ) -> Vec<StatusCause> {
+        if !resource.custom {
+            return Vec::new();
+        }
+        let Some(definition) = self.definition(resource) else { return Vec::new() };
+        let version = resource.gvr.version.as_str();
+        let Some(schema) = custom_schema::of_version(&definition, version) else {
+            return Vec::new();
+        };
+        custom_schema::shape(object, schema);
+        custom_schema::problems(object, schema)
+    }
+
+    /// The definition of a custom resource.
+    pub(super) fn definition(&self, resource: &ResourceInfo) -> Option<Value> {
+        let definitions =
+            GroupResource { group: DEFINITIONS.0.into(), resource: DEFINITIONS.1.into() };
+        let name = format!("{}.{}", resource.gvr.resource, resource.gvr.group);
+        self.find(&definitions, "", &name).map(|found| found.to_value())
     }
 
     /// Deletes every object of a definition that is about to go, and ends the watches on them.

@@ -88,16 +88,20 @@ pub fn apply(resource: &ResourceInfo, object: &mut Value) {
         }
         ("", "services") => {
             service_ports(&mut object["spec"]);
-            let fields = json!({
-                "type": "ClusterIP",
-                "sessionAffinity": "None",
-                "internalTrafficPolicy": "Cluster",
-            });
-            fill(&mut object["spec"], &fields);
+            fill(&mut object["spec"], &json!({"type": "ClusterIP", "sessionAffinity": "None"}));
+            if object["spec"]["type"] != "ExternalName" {
+                fill(&mut object["spec"], &json!({"internalTrafficPolicy": "Cluster"}));
+            }
         }
         ("", "secrets") => secret(object),
         ("apps" | "batch", plural) => workload(plural, object),
         ("apiextensions.k8s.io", _) => definition(&mut object["spec"]),
+        ("rbac.authorization.k8s.io", _) => {
+            let people = |subject: &&mut Value| subject["kind"] != "ServiceAccount";
+            for subject in members(object, "subjects").filter(people) {
+                fill(subject, &json!({"apiGroup": "rbac.authorization.k8s.io"}));
+            }
+        }
         (_, plural) => {
             if let Some(fields) = other_fields(plural) {
                 fill(object, &fields);
@@ -329,6 +333,7 @@ fn service_ports(spec: &mut Value) {
 }
 
 fn cluster_ip(service: &mut Value, random: &mut fastrand::Rng) {
+    service["status"] = json!({"loadBalancer": {}});
     let spec = &mut service["spec"];
     if spec["type"] == "ExternalName" {
         return;
@@ -343,7 +348,6 @@ fn cluster_ip(service: &mut Value, random: &mut fastrand::Rng) {
         spec,
         &json!({"clusterIPs": [address], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"}),
     );
-    service["status"] = json!({"loadBalancer": {}});
 }
 
 /// `stringData` is written into `data` and never shown.

@@ -7,7 +7,7 @@ use informant_apiserver::ApiObject;
 use serde_json::{Value, json};
 
 use super::custom_resources::{ScalePaths, scale_paths};
-use super::{GroupResource, Store, Target, WriteOptions};
+use super::{Store, Target, WriteOptions};
 use crate::patch::Patch;
 
 impl Store {
@@ -70,12 +70,7 @@ impl Store {
                 selector: None,
             });
         }
-        let definitions = GroupResource {
-            group: "apiextensions.k8s.io".to_owned(),
-            resource: "customresourcedefinitions".to_owned(),
-        };
-        let name = format!("{}.{}", resource.gvr.resource, resource.gvr.group);
-        let definition = self.find(&definitions, "", &name).map(|found| found.to_value());
+        let definition = self.definition(resource);
         definition
             .and_then(|definition| scale_paths(&definition, &resource.gvr.version))
             .ok_or_else(Status::no_such_resource)

@@ -7,16 +7,25 @@ use serde_json::Value;
 
 use super::metadata;
 
-/// Checks a new object.
-pub fn check_create(resource: &ResourceInfo, object: &Value) -> Result<(), Status> {
-    let mut causes = metadata::problems(resource, object);
+/// Checks a new object; `causes` are the problems already found.
+pub fn check_create(
+    resource: &ResourceInfo,
+    object: &Value,
+    mut causes: Vec<StatusCause>,
+) -> Result<(), Status> {
+    causes.extend(metadata::problems(resource, object));
     causes.extend(specification_problems(resource, object));
     refuse(resource, object, causes)
 }
 
-/// Checks a changed object against what it was.
-pub fn check_update(resource: &ResourceInfo, before: &Value, object: &Value) -> Result<(), Status> {
-    let mut causes = metadata::problems(resource, object);
+/// Checks a changed object against what it was; `causes` are the problems already found.
+pub fn check_update(
+    resource: &ResourceInfo,
+    before: &Value,
+    object: &Value,
+    mut causes: Vec<StatusCause>,
+) -> Result<(), Status> {
+    causes.extend(metadata::problems(resource, object));
     causes.extend(specification_problems(resource, object));
     for field in immutable_fields(resource) {
         let path: Vec<&str> = field.split('.').collect();

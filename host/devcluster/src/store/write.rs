@@ -145,7 +145,10 @@ impl Store {
             }
         } else {
             defaults::apply(resource, &mut object);
-            validation::check_update(resource, &before, &object)?;
+        }
+        if target.subresource.is_none() || resource.custom {
+            let causes = self.shape_custom(resource, &mut object);
+            validation::check_update(resource, &before, &object, causes)?;
         }
         if built_in::has_generation(resource) && !same_specification(&before, &object) {
             let generation = before["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
@@ -212,7 +215,8 @@ impl Store {
         }
         defaults::apply_on_create(resource, object, &mut self.random);
         defaults::apply(resource, object);
-        validation::check_create(resource, object)
+        let causes = self.shape_custom(resource, object);
+        validation::check_create(resource, object, causes)
     }
 
     /// New objects need a namespace that is there and is not going.
