@@ -28,6 +28,11 @@ impl Backoff {
         self.healthy_since.get_or_insert(now);
     }
 
+    /// The server answers again: the waits begin anew.
+    pub(super) fn reset(&mut self) {
+        self.next = FIRST;
+    }
+
     /// Something failed: how long to wait, but not less than `at_least`.
     pub(super) fn failed(&mut self, now: Instant, at_least: Option<Duration>) -> Duration {
         let healthy_since = self.healthy_since.take();

@@ -36,6 +36,8 @@ const WATCH_LIST_PROBE_AFTER: Duration = Duration::from_secs(1800);
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// How long an absent resource or a missing permission is left alone: one small refused request.
 const WAIT_FOR_ACCESS_MAX: Duration = Duration::from_secs(10);
+/// Lists that follow each other sooner than this help nobody: their pauses grow.
+const RELIST_SOON: Duration = Duration::from_secs(10);
 /// A watch that ends sooner than this, without an event, was not a watch (client-go's "very short watch").
 const VERY_SHORT_WATCH: Duration = Duration::from_secs(1);
 /// Continue tokens that expire this often in a row mean that pages are read too slowly: one unpaged list.
@@ -161,6 +163,8 @@ pub(super) struct Machine {
     resource_version: Option<Box<str>>,
     /// The next list is a consistent read: the last resourceVersion was refused.
     consistent: bool,
+    /// When the last list was complete.
+    listed: Option<Instant>,
     too_large: u32,
     expired_pages: u32,
     watch_list: WatchList,
@@ -183,6 +187,7 @@ impl Machine {
             state: State::Listed,
             resource_version: None,
             consistent: false,
+            listed: None,
             too_large: 0,
             expired_pages: 0,
             watch_list: WatchList::Usable { failures: 0 },
@@ -299,6 +304,7 @@ impl Machine {
     fn synced(&mut self, resource_version: &str, now: Instant) {
         self.resource_version = Some(resource_version.into());
         self.consistent = false;
+        self.listed = Some(now);
         self.expired_pages = 0;
         self.too_large = 0;
         self.backoff.succeeded(now);

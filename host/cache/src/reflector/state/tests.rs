@@ -229,6 +229,25 @@ fn what_the_watch_may_have_lost_is_listed() {
 }
 
 #[test]
+fn the_pauses_of_an_outage_do_not_delay_the_list_after_it() {
+    let pause = |bench: Bench| match bench.action {
+        Action::Wait(wait) => wait,
+        other => panic!("it waits, not {other:?}"),
+    };
+    let watch = "watch from \"10\"";
+    let outage = |mut bench: Bench| {
+        for _ in 0..4 {
+            bench = bench.fail(&transient(), "wait").step(Input::Elapsed, watch);
+        }
+        bench
+    };
+    let late = outage(Bench::watching()).after(10).fail(&expired(), "wait");
+    assert!(pause(late) < Duration::from_millis(1600));
+    let soon = outage(Bench::watching()).after(9).fail(&expired(), "wait");
+    assert!(pause(soon) > Duration::from_secs(10), "lists in quick succession");
+}
+
+#[test]
 fn a_resource_version_ahead_of_the_server_is_given_up_after_some_tries() {
     Bench::watching()
         .fail(&too_large(), "wait")

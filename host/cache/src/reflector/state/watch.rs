@@ -1,6 +1,8 @@
 //! The machine while changes are watched, and while it waits to do something again.
 
-use super::{Action, Input, Machine, Next, RelistCause, State, TOO_LARGE_MAX, VERY_SHORT_WATCH};
+use super::{
+    Action, Input, Machine, Next, RELIST_SOON, RelistCause, State, TOO_LARGE_MAX, VERY_SHORT_WATCH,
+};
 use crate::list_watch::ListWatchError;
 use crate::object::compare_resource_versions;
 use std::cmp::Ordering;
@@ -65,6 +67,10 @@ impl Machine {
     ) -> (Self, Action) {
         match error {
             ListWatchError::Expired { .. } => {
+                // An answer, not an outage: only lists in quick succession are slowed down.
+                if self.listed.is_none_or(|listed| now.duration_since(listed) >= RELIST_SOON) {
+                    self.backoff.reset();
+                }
                 self.wait(Next::List(RelistCause::Expired), None, now)
             }
             ListWatchError::TooLargeResourceVersion { .. } => {
