@@ -247,6 +247,44 @@ async fn watches_tell_of_changes_after_a_version() {
     assert_eq!(deleted["object"]["metadata"]["resourceVersion"], bench.version().await);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_change_is_told_once_and_in_order_while_many_write() {
+    const WRITERS: usize = 8;
+    const MAPS: usize = 40;
+    let bench = Arc::new(Bench::new());
+    let mut events = bench.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let bench = Arc::clone(&bench);
+        writers.spawn(async move {
+            for index in 0..MAPS {
+                let name = format!("m{writer}-{index}");
+                let map = json!({"metadata": {"name": name}});
+                bench.check(&format!("POST {CONFIG_MAPS}"), map, 201, "").await;
+                bench.check(&format!("DELETE {CONFIG_MAPS}/{name}"), Value::Null, 200, "").await;
+            }
+        });
+    }
+    let mut last = 0;
+    let mut told = std::collections::BTreeMap::<String, String>::new();
+    for _ in 0..2 * WRITERS * MAPS {
+        let event = events.next_value().await.expect("the watch goes on");
+        let metadata = &event["object"]["metadata"];
+        let version = metadata["resourceVersion"].as_str().and_then(|v| v.parse::<u64>().ok());
+        let version = version.expect("every event has one");
+        assert!(version > last, "{version} after {last}");
+        last = version;
+        let name = metadata["name"].as_str().expect("every object has one");
+        let types = told.entry(name.to_owned()).or_default();
+        *types += event["type"].as_str().expect("every event has one");
+    }
+    assert!(told.values().all(|types| types == "ADDEDDELETED"), "{told:?}");
+    assert_eq!(told.len(), WRITERS * MAPS);
+    while let Some(finished) = writers.join_next().await {
+        finished.expect("no writer fails");
+    }
+}
+
 #[tokio::test]
 async fn watches_tell_of_moves_into_and_out_of_their_selectors() {
     let bench = Bench::new();
