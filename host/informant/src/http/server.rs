@@ -122,7 +122,7 @@ async fn index() -> Json<Value> {
 }
 
 async fn plugins(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    Json(shared.plugins.status().iter().map(|plugin| plugin.to_json()).collect())
+    Json(super::plugins::list(&shared.plugins, &shared.informers))
 }
 
 /// Ready once the directories were looked at, no plugin is in its first load and every informer is as
