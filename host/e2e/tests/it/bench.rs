@@ -110,7 +110,7 @@ impl Bench {
         let skips = self.kind == Kind::Embedded;
         if skips {
             let why = format!("the embedded cluster has no {what}; `make e2e` tests it");
-            skip::say(&self.namespace, &why);
+            skip::say(&why);
         }
         skips
     }

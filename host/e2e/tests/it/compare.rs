@@ -139,7 +139,7 @@ fn sorted(value: Value) -> Value {
 
 fn check_same(steps: Vec<Step>) {
     if Kind::from_env().expect("a known kind") != Kind::Real {
-        return skip::say("the comparison of the clusters", "it needs both; `make e2e` has them");
+        return skip::say("it needs both clusters; `make e2e` has them");
     }
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {

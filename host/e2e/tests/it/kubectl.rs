@@ -24,7 +24,7 @@ struct Kubectl {
 fn with_kubectl(run: impl AsyncFnOnce(&Kubectl)) {
     let found = Command::new("kubectl").args(["version", "--client"]).output();
     if !found.is_ok_and(|output| output.status.success()) {
-        return skip::say("what people do with kubectl", "there is no kubectl on PATH");
+        return skip::say("there is no kubectl on PATH");
     }
     fact_with_own_cluster(async |cluster, namespace| {
         let kubectl = Kubectl {

@@ -2,10 +2,7 @@
 //! what has become shorter, or is gone, must be taken off or lowered, which the test says.
 
 /// Path and lines, without tests.
-pub const FILES: &[(&str, usize)] = &[("host/runtime/src/plugin_host.rs", 520)];
+pub const FILES: &[(&str, usize)] = &[];
 
 /// `path: function` and lines.
-pub const FUNCTIONS: &[(&str, usize)] = &[
-    ("host/informant/src/metrics.rs: encode_informers", 61),
-    ("host/informant/src/metrics.rs: encode_plugins", 67),
-];
+pub const FUNCTIONS: &[(&str, usize)] = &[];

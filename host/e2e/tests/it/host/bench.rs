@@ -34,7 +34,7 @@ pub struct HostBench<'a> {
 pub fn host_fact(run: impl AsyncFnOnce(HostBench<'_>)) {
     let Some(program) = host::program().expect("the program that is named exists") else {
         let why = "target/debug/informant is not built; `cargo build -p informant` builds it";
-        return skip::say(std::thread::current().name().unwrap_or("a fact about the host"), why);
+        return skip::say(why);
     };
     fact_with_own_cluster(async |cluster, namespace| {
         let dir = tempfile::tempdir().expect("a directory for plugins");

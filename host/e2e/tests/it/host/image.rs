@@ -70,7 +70,7 @@ fn example_deployment_starts_as_its_arguments_say() {
 fn example_role_is_enough_for_what_it_promises() {
     host_fact(async |bench| {
         if bench.cluster.kind() == Kind::Embedded {
-            return skip::say("the example's role", "the embedded cluster has no users");
+            return skip::say("the embedded cluster has no users; `make e2e` tests it");
         }
         crate::examples::grant_to_reader(&bench.api).await;
         bench.drop_plugin("event-printer", "event-printer");

@@ -10,7 +10,7 @@ use informant_e2e::skip;
 fn forbidden_resource_starts_when_it_is_granted() {
     host_fact(async |bench| {
         if bench.cluster.kind() == Kind::Embedded {
-            return skip::say("forbidden resource", "the embedded cluster has no users");
+            return skip::say("the embedded cluster has no users; `make e2e` tests it");
         }
         bench.drop_plugin("event-printer", "event-printer");
         bench.create_pods(&pod_names(0..2)).await;
