@@ -35,7 +35,7 @@ const WATCH_LIST_PROBE_AFTER: Duration = Duration::from_secs(1800);
 /// A request's head, or a list's next bytes, come within this time.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// How long an absent resource or a missing permission is left alone: one small refused request.
-const WAIT_FOR_ACCESS_MAX: Duration = Duration::from_secs(10);
+const WAIT_FOR_ACCESS_MAX: Duration = Duration::from_secs(5);
 /// Lists that follow each other sooner than this help nobody: their pauses grow.
 const RELIST_SOON: Duration = Duration::from_secs(10);
 /// A watch that ends sooner than this, without an event, was not a watch (client-go's "very short watch").
@@ -293,11 +293,36 @@ impl Machine {
     }
 
     /// Somebody is about to create the resource or grant the permission, and looks on.
-    fn wait_for_access(self, next: Next, now: Instant) -> (Self, Action) {
+    fn wait_for_access(
+        self,
+        next: Next,
+        at_least: Option<Duration>,
+        now: Instant,
+    ) -> (Self, Action) {
         let (machine, action) = self.wait(next, None, now);
+        let capped =
+            |wait: Duration| wait.min(WAIT_FOR_ACCESS_MAX).max(at_least.unwrap_or_default());
         match action {
-            Action::Wait(wait) => (machine, Action::Wait(wait.min(WAIT_FOR_ACCESS_MAX))),
+            Action::Wait(wait) => (machine, Action::Wait(capped(wait))),
             action => (machine, action),
+        }
+    }
+
+    /// The server asks for patience. Where the resource was missing, it is often only being set up.
+    fn wait_patiently(
+        self,
+        next: Next,
+        cause: RelistCause,
+        at_least: Option<Duration>,
+        now: Instant,
+    ) -> (Self, Action) {
+        match cause {
+            RelistCause::Unavailable => self.wait_for_access(next, at_least, now),
+            RelistCause::Start
+            | RelistCause::Expired
+            | RelistCause::TooLargeResourceVersion
+            | RelistCause::ServerError
+            | RelistCause::Interrupted => self.wait(next, at_least, now),
         }
     }
 

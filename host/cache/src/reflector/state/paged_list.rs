@@ -64,12 +64,12 @@ impl Machine {
                 self.list_consistently(cause, now)
             }
             ListWatchError::TooManyRequests { retry_after, .. } => {
-                self.wait(Next::Page { page, first, cause }, *retry_after, now)
+                self.wait_patiently(Next::Page { page, first, cause }, cause, *retry_after, now)
             }
             ListWatchError::Forbidden { .. }
             | ListWatchError::Unauthorized { .. }
             | ListWatchError::NotFound { .. } => {
-                self.wait_for_access(Next::List(RelistCause::Unavailable), now)
+                self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
             }
             ListWatchError::BadRequest { .. }
             | ListWatchError::Internal { .. }

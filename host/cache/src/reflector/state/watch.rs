@@ -90,14 +90,14 @@ impl Machine {
             // What is known stays known: the resourceVersion is still good when access comes back, or
             // the server says that it is not.
             ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. } => {
-                self.wait_for_access(Next::Watch, now)
+                self.wait_for_access(Next::Watch, None, now)
             }
             ListWatchError::Internal { .. } | ListWatchError::Transient { .. } => {
                 self.wait(Next::Watch, None, now)
             }
             // A resource that comes back is another one: its objects are compared with those known.
             ListWatchError::NotFound { .. } | ListWatchError::BadRequest { .. } => {
-                self.wait_for_access(Next::List(RelistCause::Unavailable), now)
+                self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
             }
         }
     }

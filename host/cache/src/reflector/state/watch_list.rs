@@ -79,10 +79,10 @@ impl Machine {
                 self.list_consistently(cause, now)
             }
             ListWatchError::TooManyRequests { retry_after, .. } => {
-                self.wait(Next::List(cause), *retry_after, now)
+                self.wait_patiently(Next::List(cause), cause, *retry_after, now)
             }
             ListWatchError::Unauthorized { .. } | ListWatchError::NotFound { .. } => {
-                self.wait_for_access(Next::List(RelistCause::Unavailable), now)
+                self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
             }
             ListWatchError::Internal { .. } | ListWatchError::Transient { .. } => {
                 self.wait(Next::List(cause), None, now)
