@@ -48,7 +48,7 @@ impl Child {
             .process_group(0)
             .spawn()
             .with_context(|| format!("start {name} ({})", command.get_program().display()))?;
-        match spawn_guard(process.id()) {
+        match spawn_guard(process.id(), command.get_current_dir()) {
             Ok(guard) => Ok(Self { name: name.to_owned(), process, guard, ended: None, log: None }),
             Err(error) => {
                 // Without a guard it would outlive us: better none at all.
@@ -145,10 +145,16 @@ impl Drop for Child {
     }
 }
 
-fn spawn_guard(id: u32) -> std::io::Result<std::process::Child> {
-    // `read` returns at the pipe's end, which is when we are gone; nobody ever writes to it.
+/// `scratch` is a temporary directory that the child was started in: nobody else is left to remove it.
+fn spawn_guard(id: u32, scratch: Option<&Path>) -> std::io::Result<std::process::Child> {
+    let scratch = scratch.filter(|path| path.starts_with(std::env::temp_dir()));
+    // `read` returns at the pipe's end, which is when we are gone; nobody ever writes to it. Whoever
+    // else writes to the directory is killed at the same moment.
+    let script =
+        "read -r _; kill -KILL \"$1\" 2>/dev/null; test -z \"$2\" || { sleep 1; rm -rf \"$2\"; }";
     Command::new("/bin/sh")
-        .args(["-c", "read -r _; kill -KILL \"$1\" 2>/dev/null", "guard", &id.to_string()])
+        .args(["-c", script, "guard", &id.to_string()])
+        .arg(scratch.unwrap_or(Path::new("")))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -190,6 +196,16 @@ mod tests {
         drop(child.guard.stdin.take());
         let status = child.wait(Duration::from_secs(10)).unwrap();
         assert!(!status.success(), "it was killed");
+    }
+
+    #[test]
+    fn end_of_the_pipe_removes_the_scratch_directory() {
+        let dir = tempfile::tempdir().unwrap().keep();
+        let mut command = Command::new("sleep");
+        let mut child = Child::spawn("sleeper", command.arg("600").current_dir(&dir)).unwrap();
+        drop(child.guard.stdin.take());
+        child.guard.wait().unwrap();
+        assert!(!dir.exists());
     }
 
     #[test]

@@ -194,6 +194,8 @@ fn start_etcd(tools: &Tools, ports: &Ports, dir: &Path) -> anyhow::Result<Child>
     let client = format!("http://127.0.0.1:{}", ports.etcd_client);
     let peer = format!("http://127.0.0.1:{}", ports.etcd_peer);
     let mut command = Command::new(&tools.etcd);
+    // Also tells its guard what to remove if we are gone first.
+    command.current_dir(dir);
     command.arg("--data-dir").arg(dir.join("etcd"));
     command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
     command.args(["--listen-peer-urls", &peer, "--log-level", "error"]);
