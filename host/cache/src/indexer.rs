@@ -75,6 +75,11 @@ impl Indexer {
         Ok(page(found.cloned(), limit, |object| write_cursor(object.key())))
     }
 
+    /// The cursor that goes on after an object of this key, for who ends a page earlier than it came.
+    pub fn cursor_after(key: &ObjectKey) -> String {
+        write_cursor(key)
+    }
+
     /// How many objects there are, in one namespace or in all.
     pub fn count(&self, namespace: Option<&str>) -> usize {
         self.store.read().count(namespace)

@@ -12,6 +12,7 @@ use crate::guest_state::{CurrentEvent, GuestState};
 use crate::instance::{Instance, Template};
 use crate::lifecycle::Input;
 use crate::limits::Limits;
+use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
 use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
@@ -64,6 +65,7 @@ pub(crate) struct Actor {
     pub(crate) name: PluginName,
     pub(crate) engine: Engine,
     pub(crate) limits: Limits,
+    pub(crate) log_budget: LogBudget,
     pub(crate) status: Arc<StatusCell>,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) running: Running,
@@ -134,7 +136,8 @@ impl Actor {
     }
 
     fn state(&self, version: &Version) -> GuestState {
-        GuestState::new(self.name.clone(), &self.limits, Some(version.reads.clone()))
+        let (log_budget, reads) = (self.log_budget.clone(), version.reads.clone());
+        GuestState::new(self.name.clone(), &self.limits, log_budget, Some(reads))
     }
 
     /// Makes and starts an instance of the version.

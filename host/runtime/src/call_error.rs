@@ -1,5 +1,6 @@
 //! How a call of a guest can end, sorted by what the host does next.
 
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use std::time::Duration;
 
 /// Why a call of a plugin did not succeed.
@@ -36,6 +37,16 @@ pub enum Retry {
 }
 
 impl CallError {
+    /// A failure in the guest's words, cut to what an error may hold.
+    pub(crate) fn guest(message: &str, retry: Retry) -> Self {
+        Self::Guest { message: one_line(message, ERROR_BYTES_MAX).into_owned(), retry }
+    }
+
+    /// A trap; its text may name what the guest is made of.
+    pub(crate) fn trap(text: &str) -> Self {
+        Self::Trap(one_line(text, ERROR_BYTES_MAX).into_owned())
+    }
+
     /// Whether the instance cannot be called any more.
     pub fn ends_instance(&self) -> bool {
         !matches!(self, Self::Guest { .. })
@@ -49,5 +60,24 @@ impl CallError {
             Self::DeadlineExceeded(_) => "deadline",
             Self::MemoryExceeded(_) => "memory",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(error: &CallError, expect: &str) {
+        assert_eq!(error.to_string(), expect);
+    }
+
+    #[test]
+    fn a_guests_words_stay_one_short_line() {
+        check(&CallError::guest("no\nway", Retry::Never), "the plugin answered: no\\nway");
+        check(&CallError::trap("\u{1b}[0m"), "trap: \\u{1b}[0m");
+        let long = CallError::guest(&"x".repeat(4 << 20), Retry::Never).to_string();
+        assert!(long.ends_with("x … (4193280 bytes more)"), "{long}");
+        assert!(long.len() < ERROR_BYTES_MAX + 64);
     }
 }

@@ -1,5 +1,6 @@
 //! What a plugin asks for: the JSON that its `describe` answers with, checked key by key.
 
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
 use informant_cache::JsonPointer;
 use serde::Deserialize;
@@ -12,6 +13,13 @@ const SUBSCRIPTIONS_MAX: usize = 64;
 const POINTERS_MAX: usize = 32;
 /// Indexes of one plugin; each costs memory for every cached object.
 const INDEXES_MAX: usize = 16;
+/// Resources read beside the subscriptions; each keeps an informer running.
+const READS_MAX: usize = 64;
+/// Bytes of `version`, which stands in logs and in `/plugins`.
+const VERSION_BYTES_MAX: usize = 128;
+/// Bytes of a name or a resource. The longest custom resource has 317: a definition's name (plural.group) has
+/// at most 253, its version at most 63.
+const NAME_BYTES_MAX: usize = 320;
 
 /// A checked descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +125,8 @@ pub struct DescriptorError {
 }
 
 fn error(at: &str, problem: impl Into<String>) -> DescriptorError {
-    DescriptorError { at: at.to_owned(), problem: problem.into() }
+    let problem = one_line(&problem.into(), ERROR_BYTES_MAX).into_owned();
+    DescriptorError { at: at.to_owned(), problem }
 }
 
 /// Keys that the contract names and that this host does not carry out yet.
@@ -141,13 +150,35 @@ impl Descriptor {
     }
 
     fn check(&self) -> Result<(), DescriptorError> {
+        check_text("version", &self.version, VERSION_BYTES_MAX)?;
         bound("subscriptions", self.subscriptions.len(), SUBSCRIPTIONS_MAX)?;
         bound("indexes", self.indexes.len(), INDEXES_MAX)?;
+        bound("reads", self.reads.len(), READS_MAX)?;
         let mut names = BTreeSet::new();
         for subscription in &self.subscriptions {
+            check_name("subscriptions", &subscription.name)?;
             if !names.insert(&subscription.name) {
                 let problem = format!("the name {:?} is used twice", subscription.name);
                 return Err(error("subscriptions", problem));
+            }
+        }
+        self.check_indexes()
+    }
+
+    fn check_indexes(&self) -> Result<(), DescriptorError> {
+        let resources = self.resources();
+        let mut names = BTreeSet::new();
+        for IndexSpec { resource, name, .. } in &self.indexes {
+            check_name("indexes", name)?;
+            if !names.insert((resource, name)) {
+                let problem = format!("the name {name:?} is used twice for {resource}");
+                return Err(error("indexes", problem));
+            }
+            if !resources.contains(resource) {
+                let problem = format!(
+                    "{name:?} is on {resource}, which is neither subscribed to nor among the reads"
+                );
+                return Err(error("indexes", problem));
             }
         }
         Ok(())
@@ -279,6 +310,7 @@ fn read(value: Value, at: &str) -> Result<ReadSpec, DescriptorError> {
 }
 
 fn resource(text: &str, at: &str) -> Result<GroupVersionResource, DescriptorError> {
+    check_text(at, text, NAME_BYTES_MAX)?;
     text.parse().map_err(|e| error(at, format!("{e}")))
 }
 
@@ -288,6 +320,29 @@ fn check_pointer(at: &str, pointer: &str) -> Result<(), DescriptorError> {
     }
     let problem = format!("{pointer:?} is not a JSON pointer: write it as /spec/nodeName");
     Err(error(at, problem))
+}
+
+/// A name is shown, and events and indexes are filed under it.
+fn check_name(at: &str, name: &str) -> Result<(), DescriptorError> {
+    match name.is_empty() {
+        true => Err(error(at, "a name is empty")),
+        false => check_text(at, name, NAME_BYTES_MAX),
+    }
+}
+
+/// What is shown must be short and stay on one line.
+fn check_text(at: &str, text: &str, bytes_max: usize) -> Result<(), DescriptorError> {
+    if text.len() > bytes_max {
+        let bytes = text.len();
+        return Err(error(
+            at,
+            format!("has a text of {bytes} bytes, at most {bytes_max} are allowed"),
+        ));
+    }
+    match one_line(text, bytes_max) == text {
+        true => Ok(()),
+        false => Err(error(at, format!("{text:?} has characters that cannot be shown"))),
+    }
 }
 
 fn bound(at: &str, found: usize, max: usize) -> Result<(), DescriptorError> {
@@ -405,6 +460,88 @@ mod tests {
             expect![[
                 r#"descriptor indexes[0]: JSON pointer "spec.nodeName" cannot be read: it does not begin with a slash"#
             ]],
+        );
+    }
+
+    #[track_caller]
+    fn check_problem(json: &str, expect: &str) {
+        let error = Descriptor::parse(json.as_bytes()).err().map(|error| error.to_string());
+        assert_eq!(error.unwrap_or_default(), expect);
+    }
+
+    /// A descriptor with `count` entries under `key`.
+    fn many(key: &str, count: usize, entry: impl Fn(usize) -> String) -> String {
+        let entries: Vec<String> = (0..count).map(entry).collect();
+        let reads = r#""reads":[{"resource":"v1/pods"}]"#;
+        let reads = if key == "reads" { String::new() } else { format!(",{reads}") };
+        format!(r#"{{"version":"1","{key}":[{}]{reads}}}"#, entries.join(","))
+    }
+
+    #[test]
+    fn lists_are_bounded() {
+        let read = |n| format!(r#"{{"resource":"v1/r{n}"}}"#);
+        check_problem(&many("reads", READS_MAX, read), "");
+        let text = "descriptor reads: has 65 entries, at most 64 are allowed";
+        check_problem(&many("reads", READS_MAX + 1, read), text);
+        check_problem(&many("subscriptions", SUBSCRIPTIONS_MAX, read), "");
+        let text = "descriptor subscriptions: has 65 entries, at most 64 are allowed";
+        check_problem(&many("subscriptions", SUBSCRIPTIONS_MAX + 1, read), text);
+        let index =
+            |n| format!(r#"{{"resource":"v1/pods","name":"i{n}","pointer":"/spec/nodeName"}}"#);
+        check_problem(&many("indexes", INDEXES_MAX, index), "");
+        let text = "descriptor indexes: has 17 entries, at most 16 are allowed";
+        check_problem(&many("indexes", INDEXES_MAX + 1, index), text);
+    }
+
+    #[test]
+    fn texts_that_are_shown_are_short_and_on_one_line() {
+        let version = |text: &str| format!(r#"{{"version":"{text}"}}"#);
+        check_problem(&version(""), "");
+        check_problem(&version(&"x".repeat(VERSION_BYTES_MAX)), "");
+        check_problem(
+            &version(&"x".repeat(VERSION_BYTES_MAX + 1)),
+            "descriptor version: has a text of 129 bytes, at most 128 are allowed",
+        );
+        check_problem(
+            &version("1\\u001b[2J"),
+            r#"descriptor version: "1\u{1b}[2J" has characters that cannot be shown"#,
+        );
+        let named = |text: &str| {
+            many("subscriptions", 1, |_| format!(r#"{{"name":"{text}","resource":"v1/pods"}}"#))
+        };
+        check_problem(&named(&"x".repeat(NAME_BYTES_MAX)), "");
+        check_problem(
+            &named(&"x".repeat(NAME_BYTES_MAX + 1)),
+            "descriptor subscriptions: has a text of 321 bytes, at most 320 are allowed",
+        );
+        check_problem(&named(""), "descriptor subscriptions: a name is empty");
+    }
+
+    #[test]
+    fn a_problem_is_told_in_few_words() {
+        let key = "x".repeat(1 << 20);
+        let error = Descriptor::parse(format!(r#"{{"version":"1","{key}":1}}"#).as_bytes());
+        let text = error.expect_err("the key is not known").to_string();
+        assert!(text.len() < ERROR_BYTES_MAX + 64, "{} bytes", text.len());
+    }
+
+    #[test]
+    fn indexes_have_names_of_their_own_on_what_is_read() {
+        let index = |resource: &str, name: &str| {
+            format!(r#"{{"resource":"{resource}","name":"{name}","pointer":"/spec/nodeName"}}"#)
+        };
+        let two = |one: String, other: String| {
+            let reads = r#""reads":[{"resource":"v1/pods"},{"resource":"v1/nodes"}]"#;
+            format!(r#"{{"version":"1","indexes":[{one},{other}],{reads}}}"#)
+        };
+        check_problem(&two(index("v1/pods", "a"), index("v1/nodes", "a")), "");
+        check_problem(
+            &two(index("v1/pods", "a"), index("v1/pods", "a")),
+            r#"descriptor indexes: the name "a" is used twice for v1/pods"#,
+        );
+        check_problem(
+            &two(index("v1/pods", "a"), index("v1/services", "b")),
+            r#"descriptor indexes: "b" is on v1/services, which is neither subscribed to nor among the reads"#,
         );
     }
 }

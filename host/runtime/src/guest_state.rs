@@ -1,5 +1,6 @@
 //! What the host knows of one instance while it runs: the data of its store.
 
+use crate::call_clock::CallClock;
 use crate::event::Event;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
@@ -15,8 +16,9 @@ pub(crate) struct GuestState {
     pub(crate) plugin: PluginName,
     pub(crate) limiter: Limiter,
     /// When the call in progress must be over.
-    pub(crate) deadline: Instant,
+    pub(crate) clock: CallClock,
     pub(crate) phase: Phase,
+    /// Shared with the plugin's other instances, so that a new one does not begin with a fresh one.
     pub(crate) log_budget: LogBudget,
     /// Nothing for an instance that only describes itself.
     pub(crate) reads: Option<Arc<Reads>>,
@@ -54,18 +56,18 @@ impl CurrentEvent {
 }
 
 impl GuestState {
-    pub(crate) fn new(plugin: PluginName, limits: &Limits, reads: Option<Arc<Reads>>) -> Self {
-        let now = Instant::now();
+    pub(crate) fn new(
+        plugin: PluginName,
+        limits: &Limits,
+        log_budget: LogBudget,
+        reads: Option<Arc<Reads>>,
+    ) -> Self {
         Self {
             plugin,
             limiter: Limiter::new(limits),
-            deadline: now,
+            clock: CallClock::new(Instant::now()),
             phase: Phase::Idle,
-            log_budget: LogBudget::new(
-                limits.log_lines_per_second,
-                limits.log_bytes_per_second,
-                now,
-            ),
+            log_budget,
             reads,
             limits: limits.clone(),
         }
@@ -76,27 +78,22 @@ impl GuestState {
     }
 }
 
-/// Refuses memory and table growth above the limits, and remembers that it did.
+/// Refuses what is above the limits, summed over the instance's parts, and remembers memory that it refused.
 pub(crate) struct Limiter {
-    memory_bytes_max: usize,
-    table_elements_max: usize,
+    limits: Limits,
     memory_bytes: usize,
+    table_elements: usize,
     exceeded: bool,
 }
 
 impl Limiter {
     fn new(limits: &Limits) -> Self {
-        Self {
-            memory_bytes_max: limits.memory_bytes_max,
-            table_elements_max: limits.table_elements_max,
-            memory_bytes: 0,
-            exceeded: false,
-        }
+        Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, exceeded: false }
     }
 
     /// The memory limit, if the guest ran into it.
     pub(crate) fn exceeded(&self) -> Option<usize> {
-        self.exceeded.then_some(self.memory_bytes_max)
+        self.exceeded.then_some(self.limits.memory_bytes_max)
     }
 
     /// Linear memory in bytes, of all memories of the instance.
@@ -112,8 +109,8 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let total = self.memory_bytes + desired.saturating_sub(current);
-        if total > self.memory_bytes_max {
+        let total = self.memory_bytes.saturating_add(desired.saturating_sub(current));
+        if total > self.limits.memory_bytes_max {
             self.exceeded = true;
             // An error ends the guest at once; a mere refusal would let it stumble on.
             return Err(wasmtime::Error::msg("the memory limit was reached"));
@@ -124,10 +121,54 @@ impl ResourceLimiter for Limiter {
 
     fn table_growing(
         &mut self,
-        _current: usize,
+        current: usize,
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        Ok(desired <= self.table_elements_max)
+        let total = self.table_elements.saturating_add(desired.saturating_sub(current));
+        if total > self.limits.table_elements_max {
+            return Ok(false);
+        }
+        self.table_elements = total;
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        self.limits.instances_max
+    }
+
+    fn tables(&self) -> usize {
+        self.limits.tables_max
+    }
+
+    fn memories(&self) -> usize {
+        self.limits.memories_max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memories_are_summed() {
+        let limits = Limits { memory_bytes_max: 100, ..Limits::default() };
+        let mut limiter = Limiter::new(&limits);
+        assert!(limiter.memory_growing(0, 60, None).is_ok());
+        assert!(limiter.memory_growing(0, 40, None).is_ok(), "a second memory, up to the limit");
+        assert_eq!(limiter.exceeded(), None);
+        assert!(limiter.memory_growing(40, 41, None).is_err());
+        assert_eq!((limiter.exceeded(), limiter.memory_bytes()), (Some(100), 100));
+    }
+
+    #[test]
+    fn tables_are_summed() {
+        let limits = Limits { table_elements_max: 100, ..Limits::default() };
+        let mut limiter = Limiter::new(&limits);
+        let mut grow = |from, to| limiter.table_growing(from, to, None).expect("no failure");
+        assert!(grow(0, 60));
+        assert!(grow(0, 40), "a second table, up to the limit");
+        assert!(!grow(40, 41));
+        assert!(!grow(0, usize::MAX), "a sum too large to count");
     }
 }

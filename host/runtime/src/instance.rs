@@ -47,10 +47,11 @@ impl Template {
         let limits = store.data().limits().clone();
         store.limiter(|state| &mut state.limiter);
         store.epoch_deadline_callback(|context| {
-            if Instant::now() >= context.data().deadline {
+            let clock = &context.data().clock;
+            if clock.expired(Instant::now()) {
                 return Err(Trap::Interrupt.into());
             }
-            Ok(UpdateDeadline::Yield(1))
+            Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
         });
         store.set_hostcall_fuel(limits.hostcall_bytes_max);
         arm(&mut store, limits.start_deadline);
@@ -131,12 +132,12 @@ impl Instance {
 
 /// Every call gets its deadline anew: an engine with epochs traps a store that has none.
 fn arm(store: &mut Store<GuestState>, deadline: Duration) {
-    store.data_mut().deadline = Instant::now() + deadline;
+    store.data().clock.arm(Instant::now(), deadline);
     store.set_epoch_deadline(1);
 }
 
 fn guest_error(message: String) -> CallError {
-    CallError::Guest { message, retry: Retry::Backoff }
+    CallError::guest(&message, Retry::Backoff)
 }
 
 fn failure(failure: imports::types::Failure) -> CallError {
@@ -145,7 +146,7 @@ fn failure(failure: imports::types::Failure) -> CallError {
         imports::types::Retry::AfterMs(ms) => Retry::After(Duration::from_millis(ms)),
         imports::types::Retry::Never => Retry::Never,
     };
-    CallError::Guest { message: failure.message, retry }
+    CallError::guest(&failure.message, retry)
 }
 
 fn call_error(error: &wasmtime::Error, store: &Store<GuestState>, deadline: Duration) -> CallError {
@@ -154,8 +155,8 @@ fn call_error(error: &wasmtime::Error, store: &Store<GuestState>, deadline: Dura
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) => CallError::DeadlineExceeded(deadline),
-        Some(trap) => CallError::Trap(trap_text(&trap.to_string())),
-        None => CallError::Trap(trap_text(&error.root_cause().to_string())),
+        Some(trap) => CallError::trap(&trap_text(&trap.to_string())),
+        None => CallError::trap(&trap_text(&error.root_cause().to_string())),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Finds values in JSON bytes by pointer (RFC 6901) without building a tree.
 
+use informant_cache::Object;
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -19,6 +20,13 @@ pub(crate) fn find<'a>(json: &'a [u8], pointer: &str) -> Option<&'a RawValue> {
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     // What follows the value that was found is not read, so the document may not be at its end.
     Seek { steps }.deserialize(&mut deserializer).ok().flatten()
+}
+
+/// Whether the value at `pointer` differs between two states of an object.
+pub(crate) fn changed(new: &Object, old: &Object, pointer: &str) -> bool {
+    let (new, old) = (new.json(), old.json());
+    let text = |json| find(json, pointer).map(RawValue::get);
+    text(&new) != text(&old)
 }
 
 fn unescape(step: &str) -> Cow<'_, str> {

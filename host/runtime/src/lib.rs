@@ -14,6 +14,7 @@ mod engine;
 mod limits;
 
 mod bindings;
+mod call_clock;
 mod call_error;
 mod guest_state;
 mod host_functions;
@@ -21,6 +22,7 @@ mod instance;
 mod json_pointer;
 mod json_pointer_index;
 mod log_budget;
+mod one_line;
 mod reads;
 mod view;
 

@@ -8,10 +8,17 @@ pub struct Limits {
     /// Linear memory of one instance in bytes. An instance that asks for more ends with
     /// [`CallError::MemoryExceeded`](crate::CallError::MemoryExceeded). A Rust plugin settles at about 1 MiB.
     pub memory_bytes_max: usize,
-    /// Elements of one table. Compilers put every function whose address is taken there; ten thousand
-    /// covers CPython.
+    /// Elements of all tables together. Compilers put every function whose address is taken there; ten
+    /// thousand covers CPython. Above it a table does not grow.
     pub table_elements_max: usize,
-    /// Time for one `handle`. Then the instance ends with
+    /// Core instances that a component is made of. One made from a core module has a handful, CPython with
+    /// its libraries some thirty. A plugin with more of these, or of the next two, does not start.
+    pub instances_max: usize,
+    /// Tables, of which compilers make one for each core instance that has any.
+    pub tables_max: usize,
+    /// Linear memories, of which compilers make one for each language in the component.
+    pub memories_max: usize,
+    /// Time for one `handle`, not counting what its thread spends on others. Then the instance ends with
     /// [`CallError::DeadlineExceeded`](crate::CallError::DeadlineExceeded).
     pub handle_deadline: Duration,
     /// Time for `describe`, `start` and `stop`, which may set up caches.
@@ -22,6 +29,8 @@ pub struct Limits {
     pub answer_bytes_max: usize,
     /// Items in one page of the indexer when the plugin does not say.
     pub page_items_default: usize,
+    /// Items in one page of the indexer at most, whatever the plugin says: twice the default.
+    pub page_items_max: usize,
     /// Log lines a second. A plugin that logs faster is slowed down between its events; what it logs above
     /// a second's worth inside one event is dropped and counted.
     pub log_lines_per_second: u32,
@@ -42,11 +51,15 @@ impl Default for Limits {
         Self {
             memory_bytes_max: 64 << 20,
             table_elements_max: 10_000,
+            instances_max: 128,
+            tables_max: 128,
+            memories_max: 16,
             handle_deadline: Duration::from_secs(1),
             start_deadline: Duration::from_secs(10),
             hostcall_bytes_max: 4 << 20,
             answer_bytes_max: 1 << 20,
             page_items_default: 500,
+            page_items_max: 1_000,
             log_lines_per_second: 5_000,
             log_bytes_per_second: 2 << 20,
             queue_events_mark: 10_000,

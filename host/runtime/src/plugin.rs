@@ -6,6 +6,7 @@ use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
 use crate::event::{Reason, SubscriptionId};
 use crate::guest_threads::GuestThreads;
 use crate::limits::Limits;
+use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::PluginQueue;
 use crate::prepare::{LoadError, Preparer};
@@ -106,6 +107,7 @@ impl Plugin {
             name: name.clone(),
             engine: preparer.engine.clone(),
             limits: preparer.limits.clone(),
+            log_budget: LogBudget::new(&preparer.limits, Instant::now()),
             status: self.status.clone(),
             commands: receiver,
             running: Running::Nothing,

@@ -7,6 +7,7 @@ use crate::directory::{Debounce, DirectoryWatch, Known, PluginFile, Scan, scan};
 use crate::engine::{Engine, EngineError};
 use crate::event::SubscriptionId;
 use crate::guest_threads::GuestThreads;
+use crate::json_pointer_index::SharedIndexes;
 use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::plugin::Plugin;
@@ -61,6 +62,7 @@ pub struct PluginHost {
     informers: Arc<SharedInformerFactory>,
     preparer: Preparer,
     threads: GuestThreads,
+    indexes: SharedIndexes,
     plugins: BTreeMap<PluginName, Plugin>,
     preparing: JoinSet<Outcome>,
     debounce: Debounce,
@@ -84,6 +86,7 @@ impl PluginHost {
             limits: options.limits,
             informers: options.informers,
             threads: GuestThreads::start(options.threads.max(1))?,
+            indexes: SharedIndexes::default(),
             plugins: BTreeMap::new(),
             preparing: JoinSet::new(),
             debounce: Debounce::default(),
@@ -252,7 +255,8 @@ impl PluginHost {
         sha256: &str,
         prepared: Prepared,
     ) -> Result<(), LoadError> {
-        let reads = Reads::new(&prepared.descriptor, |gvr| self.informers.lease(gvr));
+        let reads =
+            Reads::new(&prepared.descriptor, &self.indexes, |gvr| self.informers.lease(gvr));
         let Some(plugin) = self.plugins.get_mut(name) else { return Ok(()) };
         let ids = plugin.ids(&prepared.descriptor);
         let version = Box::new(Version {

@@ -7,8 +7,10 @@ use crate::engine::Engine;
 use crate::guest_state::GuestState;
 use crate::instance::{CompileError, Template};
 use crate::limits::Limits;
+use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::Semaphore;
 
 /// A version that is ready to be started.
@@ -63,7 +65,9 @@ impl Preparer {
         config: Vec<u8>,
     ) -> Result<Prepared, LoadError> {
         let template = self.compile(content).await?;
-        let state = GuestState::new(name, &self.limits, None);
+        // A budget for each load: loads come one at a time and take much longer than a second's lines.
+        let log_budget = LogBudget::new(&self.limits, Instant::now());
+        let state = GuestState::new(name, &self.limits, log_budget, None);
         let mut instance =
             template.instantiate(&self.engine, state).await.map_err(LoadError::Describe)?;
         let answer = instance.describe(&config).await.map_err(LoadError::Describe)?;

@@ -1,12 +1,22 @@
 //! What one plugin may read through `indexer`: the union of its subscriptions and `reads`, whatever
 //! others have caused to be cached.
 
+mod answer;
+
+pub(crate) use answer::{Answer, Bounds, KeyOf};
+
 use crate::descriptor::Descriptor;
-use crate::json_pointer_index;
+use crate::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::view::View;
+use answer::{OfObject, fill};
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page};
 use std::collections::HashMap;
+
+/// Objects looked at in one go while a narrow view is searched.
+const OBJECTS_SCANNED: usize = 1_000;
+/// Index values looked at in one go. They are copied, and one may be as long as an object.
+const VALUES_SCANNED: usize = 16;
 
 /// Why a read has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,12 +25,8 @@ pub(crate) enum ReadError {
     UnknownIndex(String),
     NotSynced(String),
     Invalid(String),
-}
-
-/// A page that keeps to the answer's byte limit.
-pub(crate) struct Answer<T> {
-    pub(crate) items: Vec<T>,
-    pub(crate) next: Option<String>,
+    /// The call's time is over.
+    DeadlineExceeded,
 }
 
 /// The readable resources of one plugin version.
@@ -33,14 +39,15 @@ struct Readable {
     informer: InformerLease,
     indexer: Indexer,
     views: Vec<View>,
-    /// The plugin's name for an index, and its name in the shared indexer.
-    indexes: HashMap<String, String>,
+    /// By the plugin's name for an index.
+    indexes: HashMap<String, IndexUse>,
 }
 
 impl Reads {
     /// Everything that the descriptor names; `lease` gives the shared informer of a resource.
     pub(crate) fn new(
         descriptor: &Descriptor,
+        shared: &SharedIndexes,
         lease: impl Fn(&GroupVersionResource) -> InformerLease,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
@@ -60,8 +67,8 @@ impl Reads {
         }
         for index in &descriptor.indexes {
             let Some(readable) = resources.get_mut(&index.resource.to_string()) else { continue };
-            let shared = json_pointer_index::declare(&readable.indexer, index);
-            readable.indexes.insert(index.name.clone(), shared);
+            let used = shared.declare(&readable.indexer, index);
+            readable.indexes.insert(index.name.clone(), used);
         }
         Self { resources }
     }
@@ -74,11 +81,15 @@ impl Reads {
         })
     }
 
+    /// An object that is there and that no view shows is refused: "not there" would be a lie.
     pub(crate) fn get(&self, resource: &str, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_namespace(resource, &key.namespace)?;
         match readable.indexer.get(key) {
-            Some(object) => Ok(Some(object).filter(|object| readable.sees(object))),
+            Some(object) if readable.sees(&object) => Ok(Some(object)),
+            Some(_) => Err(ReadError::NotGranted(format!(
+                "{resource} {key} is outside the selectors of the plugin's subscriptions"
+            ))),
             None => readable.check_synced(resource).map(|()| None),
         }
     }
@@ -88,7 +99,7 @@ impl Reads {
         resource: &str,
         namespace: Option<&str>,
         selector: &LabelSelector,
-        bounds: Bounds,
+        bounds: Bounds<'_>,
         cursor: Option<&str>,
     ) -> Result<Answer<Object>, ReadError> {
         let readable = self.readable(resource)?;
@@ -96,7 +107,7 @@ impl Reads {
             readable.check_namespace(resource, namespace)?;
         }
         readable.check_synced(resource)?;
-        readable.page(bounds, cursor, |limit, cursor| {
+        readable.objects(bounds, cursor, |limit, cursor| {
             readable.indexer.list(namespace, selector, limit, cursor)
         })
     }
@@ -106,15 +117,34 @@ impl Reads {
         resource: &str,
         index: &str,
         value: &str,
-        bounds: Bounds,
+        bounds: Bounds<'_>,
         cursor: Option<&str>,
     ) -> Result<Answer<Object>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_synced(resource)?;
         let shared = readable.index(resource, index)?;
-        readable.page(bounds, cursor, |limit, cursor| {
+        readable.objects(bounds, cursor, |limit, cursor| {
             readable.indexer.by_index(shared, value, limit, cursor)
         })
+    }
+
+    /// As [`Reads::by_index`]; only the keys count as bytes.
+    pub(crate) fn index_keys(
+        &self,
+        resource: &str,
+        index: &str,
+        value: &str,
+        bounds: Bounds<'_>,
+        cursor: Option<&str>,
+    ) -> Result<Answer<KeyOf>, ReadError> {
+        let readable = self.readable(resource)?;
+        readable.check_synced(resource)?;
+        let shared = readable.index(resource, index)?;
+        let fetch = |limit, cursor: Option<&str>| {
+            let page = readable.indexer.by_index(shared, value, limit, cursor)?;
+            Ok(Page { items: page.items.into_iter().map(KeyOf).collect(), next: page.next })
+        };
+        readable.objects(bounds, cursor, fetch)
     }
 
     /// The values of an index that some visible object has.
@@ -122,18 +152,25 @@ impl Reads {
         &self,
         resource: &str,
         index: &str,
-        limit: usize,
+        bounds: Bounds<'_>,
         cursor: Option<&str>,
     ) -> Result<Answer<String>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_synced(resource)?;
         let shared = readable.index(resource, index)?;
-        let page = readable.indexer.index_values(shared, limit, cursor)?;
-        let seen = |value: &String| readable.sees_all() || readable.sees_any(shared, value);
-        Ok(Answer { items: page.items.into_iter().filter(seen).collect(), next: page.next })
+        let fetch =
+            |_, cursor: Option<&str>| readable.indexer.index_values(shared, VALUES_SCANNED, cursor);
+        fill(bounds, cursor, fetch, |value: &String| {
+            Ok(readable.sees_all() || readable.sees_any(shared, value, bounds)?)
+        })
     }
 
-    pub(crate) fn count(&self, resource: &str, namespace: Option<&str>) -> Result<u64, ReadError> {
+    pub(crate) fn count(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+        bounds: Bounds<'_>,
+    ) -> Result<u64, ReadError> {
         let readable = self.readable(resource)?;
         if let Some(namespace) = namespace {
             readable.check_namespace(resource, namespace)?;
@@ -143,10 +180,11 @@ impl Reads {
             return Ok(readable.indexer.count(namespace) as u64);
         }
         let everything = LabelSelector::default();
-        let (mut count, mut cursor) = (0, None);
+        let (mut count, mut cursor) = (0, None::<String>);
         loop {
-            let limit = PAGE_SCANNED;
-            let page = readable.indexer.list(namespace, &everything, limit, cursor.as_deref())?;
+            bounds.check_deadline()?;
+            let after = cursor.as_deref();
+            let page = readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, after)?;
             count += page.items.iter().filter(|object| readable.sees(object)).count() as u64;
             cursor = page.next;
             if cursor.is_none() {
@@ -160,16 +198,6 @@ impl Reads {
     }
 }
 
-/// Objects looked at in one go while counting through a narrow view.
-const PAGE_SCANNED: usize = 1_000;
-
-/// How large an answer may be.
-#[derive(Clone, Copy)]
-pub(crate) struct Bounds {
-    pub(crate) items: usize,
-    pub(crate) bytes: usize,
-}
-
 impl Readable {
     fn sees(&self, object: &Object) -> bool {
         self.views.iter().any(|view| view.contains(object))
@@ -179,17 +207,17 @@ impl Readable {
         self.views.iter().any(View::is_everything)
     }
 
-    fn sees_any(&self, index: &str, value: &str) -> bool {
-        let mut cursor = None;
+    fn sees_any(&self, index: &str, value: &str, bounds: Bounds<'_>) -> Result<bool, ReadError> {
+        let mut cursor = None::<String>;
         loop {
-            let page = self.indexer.by_index(index, value, PAGE_SCANNED, cursor.as_deref());
-            let Ok(page) = page else { return false };
+            bounds.check_deadline()?;
+            let page = self.indexer.by_index(index, value, OBJECTS_SCANNED, cursor.as_deref())?;
             if page.items.iter().any(|object| self.sees(object)) {
-                return true;
+                return Ok(true);
             }
             cursor = page.next;
             if cursor.is_none() {
-                return false;
+                return Ok(false);
             }
         }
     }
@@ -211,66 +239,24 @@ impl Readable {
     }
 
     fn index(&self, resource: &str, name: &str) -> Result<&str, ReadError> {
-        self.indexes.get(name).map(String::as_str).ok_or_else(|| {
+        self.indexes.get(name).map(IndexUse::name).ok_or_else(|| {
             ReadError::UnknownIndex(format!(
                 "{name:?} is not among the descriptor's indexes of {resource}"
             ))
         })
     }
 
-    /// Fills a page of visible objects within the bounds.
-    fn page(
+    /// An answer of visible objects.
+    fn objects<T: OfObject>(
         &self,
-        bounds: Bounds,
+        bounds: Bounds<'_>,
         cursor: Option<&str>,
-        fetch: impl Fn(usize, Option<&str>) -> Result<Page<Object>, IndexerError>,
-    ) -> Result<Answer<Object>, ReadError> {
-        let mut cursor = cursor.map(str::to_owned);
-        let (mut items, mut bytes) = (Vec::new(), 0);
-        loop {
-            let page = fetch(bounds.items - items.len(), cursor.as_deref())?;
-            let taken = self.fitting(&page.items, bounds.bytes, items.is_empty(), bytes);
-            let cut = taken < page.items.len();
-            // The cursor of a cut page is had by asking for just what fits.
-            let page = match taken {
-                0 if cut => return Ok(Answer { items, next: cursor }),
-                _ if cut => fetch(taken, cursor.as_deref())?,
-                _ => page,
-            };
-            for object in page.items {
-                if self.sees(&object) {
-                    bytes += object.json_len();
-                    items.push(object);
-                }
-            }
-            cursor = page.next;
-            if cut || cursor.is_none() || items.len() >= bounds.items {
-                return Ok(Answer { items, next: cursor });
-            }
-        }
-    }
-
-    /// How many of the objects can be looked at before an answer is too large. The first visible object
-    /// always fits.
-    fn fitting(
-        &self,
-        objects: &[Object],
-        bytes_max: usize,
-        first: bool,
-        mut bytes: usize,
-    ) -> usize {
-        let mut first = first;
-        for (index, object) in objects.iter().enumerate() {
-            if !self.sees(object) {
-                continue;
-            }
-            bytes += object.json_len();
-            if bytes > bytes_max && !first {
-                return index;
-            }
-            first = false;
-        }
-        objects.len()
+        fetch: impl Fn(usize, Option<&str>) -> Result<Page<T>, IndexerError>,
+    ) -> Result<Answer<T>, ReadError> {
+        let all = self.sees_all();
+        let fetch =
+            |limit, cursor: Option<&str>| fetch(if all { limit } else { OBJECTS_SCANNED }, cursor);
+        fill(bounds, cursor, fetch, |item: &T| Ok(all || self.sees(item.object())))
     }
 }
 
@@ -284,3 +270,6 @@ impl From<IndexerError> for ReadError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

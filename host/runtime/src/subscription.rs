@@ -3,7 +3,7 @@
 
 use crate::descriptor::SubscriptionSpec;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use crate::host_functions::changed;
+use crate::json_pointer::changed;
 use crate::plugin_queue::PluginQueue;
 use crate::view::View;
 use informant_cache::{Cause, FinalState, Object, ResourceEventHandler};

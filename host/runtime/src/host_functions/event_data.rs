@@ -1,24 +1,29 @@
 //! `event-data`: the objects of the event being handled, piece by piece.
 
+use super::fields::{FieldsError, fields};
 use crate::bindings::informant::plugin::event_data::{Host, Side};
 use crate::guest_state::{GuestState, Phase};
-use crate::json_pointer::find;
+use crate::json_pointer::changed;
 use informant_cache::Object;
+use wasmtime::Trap;
 
 impl Host for GuestState {
     fn json(&mut self, side: Side) -> wasmtime::Result<Option<Vec<u8>>> {
         Ok(self.side(side).map(|object| object.json().to_vec()))
     }
 
+    /// The interface has no error to answer with, so that asking for too much ends the call.
     fn fields(
         &mut self,
         side: Side,
         pointers: Vec<String>,
     ) -> wasmtime::Result<Vec<Option<String>>> {
-        let Some(object) = self.side(side) else { return Ok(vec![None; pointers.len()]) };
-        let json = object.json();
-        let value = |pointer: &String| find(&json, pointer).map(|value| value.get().to_owned());
-        Ok(pointers.iter().map(value).collect())
+        let bytes_max = self.limits().answer_bytes_max;
+        let json = self.side(side).map(Object::json).unwrap_or_default();
+        fields(&json, &pointers, bytes_max, &self.clock).map_err(|error| match error {
+            FieldsError::TooMuch(text) => wasmtime::Error::msg(text),
+            FieldsError::DeadlineExceeded => Trap::Interrupt.into(),
+        })
     }
 
     fn changed(&mut self, pointer: String) -> wasmtime::Result<bool> {
@@ -27,13 +32,6 @@ impl Host for GuestState {
         };
         Ok(changed(new, old, &pointer))
     }
-}
-
-/// Whether the value at `pointer` differs between two states of an object.
-pub(crate) fn changed(new: &Object, old: &Object, pointer: &str) -> bool {
-    let (new, old) = (new.json(), old.json());
-    let text = |json| find(json, pointer).map(|value| value.get());
-    text(&new) != text(&old)
 }
 
 impl GuestState {

@@ -1,19 +1,25 @@
 //! `indexer`: reads of the shared cache, cut to what the plugin may see.
 
+use super::fields::{FieldsError, fields};
 use crate::bindings::informant::plugin::indexer::{Error, Host, KeyPage, Page, ValuePage};
 use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest_state::GuestState;
-use crate::json_pointer::find;
 use crate::reads::{Answer, Bounds, ReadError, Reads};
 use informant_apimachinery::LabelSelector;
 use informant_cache::{Object, ObjectKey};
+use wasmtime::Trap;
+
+/// A selector longer than this is no selection that a person wrote; each of its parts is looked at for every
+/// object.
+const SELECTOR_BYTES_MAX: usize = 4 << 10;
 
 type Json = Vec<u8>;
 type Result<T> = wasmtime::Result<std::result::Result<T, Error>>;
+type Read<T> = std::result::Result<T, ReadError>;
 
 impl Host for GuestState {
     fn get(&mut self, gvr: String, key: GuestKey) -> Result<Option<Json>> {
-        Ok(self.object(&gvr, &key).map(|object| object.map(|object| object.json().to_vec())))
+        answer(self.object(&gvr, &key).map(|object| object.map(|object| object.json().to_vec())))
     }
 
     fn fields(
@@ -22,12 +28,9 @@ impl Host for GuestState {
         key: GuestKey,
         pointers: Vec<String>,
     ) -> Result<Option<Vec<Option<String>>>> {
-        let values = |object: Object| {
-            let json = object.json();
-            let value = |pointer: &String| find(&json, pointer).map(|value| value.get().to_owned());
-            pointers.iter().map(value).collect()
-        };
-        Ok(self.object(&gvr, &key).map(|object| object.map(values)))
+        let bytes_max = self.limits().answer_bytes_max;
+        let values = |object: Object| fields(&object.json(), &pointers, bytes_max, &self.clock);
+        answer(self.object(&gvr, &key).and_then(|object| Ok(object.map(values).transpose()?)))
     }
 
     fn list(
@@ -38,15 +41,12 @@ impl Host for GuestState {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<Page> {
-        let bounds = self.bounds(limit);
-        let answer = self.reads().and_then(|reads| {
-            let selector: LabelSelector = label_selector
-                .parse()
-                .map_err(|error| Error::Invalid(format!("label selector: {error}")))?;
-            let cursor = cursor.as_deref();
-            Ok(reads.list(&gvr, namespace.as_deref(), &selector, bounds, cursor)?)
+        let found = self.reads().and_then(|reads| {
+            let selector = selector(&label_selector)?;
+            let namespace = namespace.as_deref();
+            reads.list(&gvr, namespace, &selector, self.bounds(limit), cursor.as_deref())
         });
-        Ok(answer.map(page))
+        answer(found.map(page))
     }
 
     fn by_index(
@@ -57,11 +57,10 @@ impl Host for GuestState {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<Page> {
-        let bounds = self.bounds(limit);
-        let answer = self.reads().and_then(|reads| {
-            Ok(reads.by_index(&gvr, &index, &value, bounds, cursor.as_deref())?)
+        let found = self.reads().and_then(|reads| {
+            reads.by_index(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
         });
-        Ok(answer.map(page))
+        answer(found.map(page))
     }
 
     fn index_keys(
@@ -72,13 +71,12 @@ impl Host for GuestState {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<KeyPage> {
-        let bounds = self.bounds(limit);
-        let answer = self.reads().and_then(|reads| {
-            Ok(reads.by_index(&gvr, &index, &value, bounds, cursor.as_deref())?)
+        let found = self.reads().and_then(|reads| {
+            reads.index_keys(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
         });
-        Ok(answer.map(|answer| KeyPage {
-            keys: answer.items.iter().map(|object| guest_key(object.key())).collect(),
-            next: answer.next,
+        answer(found.map(|found| KeyPage {
+            keys: found.items.iter().map(|item| guest_key(item.0.key())).collect(),
+            next: found.next,
         }))
     }
 
@@ -89,42 +87,65 @@ impl Host for GuestState {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<ValuePage> {
-        let items = self.bounds(limit).items;
-        let answer = self
-            .reads()
-            .and_then(|reads| Ok(reads.index_values(&gvr, &index, items, cursor.as_deref())?));
-        Ok(answer.map(|answer| ValuePage { values: answer.items, next: answer.next }))
+        let found = self.reads().and_then(|reads| {
+            reads.index_values(&gvr, &index, self.bounds(limit), cursor.as_deref())
+        });
+        answer(found.map(|found| ValuePage { values: found.items, next: found.next }))
     }
 
     fn count(&mut self, gvr: String, namespace: Option<String>) -> Result<u64> {
-        Ok(self.reads().and_then(|reads| Ok(reads.count(&gvr, namespace.as_deref())?)))
+        let counted = |reads: &Reads| reads.count(&gvr, namespace.as_deref(), self.bounds(0));
+        answer(self.reads().and_then(counted))
     }
 
     fn has_synced(&mut self, gvr: String) -> Result<bool> {
-        Ok(self.reads().and_then(|reads| Ok(reads.has_synced(&gvr)?)))
+        answer(self.reads().and_then(|reads| reads.has_synced(&gvr)))
     }
 }
 
 impl GuestState {
-    fn reads(&self) -> std::result::Result<&Reads, Error> {
-        let nothing = || Error::NotGranted("nothing is granted while describing".to_owned());
+    fn reads(&self) -> Read<&Reads> {
+        let nothing = || ReadError::NotGranted("nothing is granted while describing".to_owned());
         self.reads.as_deref().ok_or_else(nothing)
     }
 
-    fn object(&self, gvr: &str, key: &GuestKey) -> std::result::Result<Option<Object>, Error> {
+    fn object(&self, gvr: &str, key: &GuestKey) -> Read<Option<Object>> {
         let key =
             ObjectKey { namespace: key.namespace.as_str().into(), name: key.name.as_str().into() };
-        Ok(self.reads()?.get(gvr, &key)?)
+        self.reads()?.get(gvr, &key)
     }
 
-    fn bounds(&self, limit: u32) -> Bounds {
+    fn bounds(&self, limit: u32) -> Bounds<'_> {
         let limits = self.limits();
         let items = match limit as usize {
             0 => limits.page_items_default,
-            limit => limit,
+            limit => limit.min(limits.page_items_max),
         };
-        Bounds { items, bytes: limits.answer_bytes_max }
+        Bounds { items, bytes: limits.answer_bytes_max, clock: &self.clock }
     }
+}
+
+/// A deadline ends the call; every other error is the guest's to handle.
+fn answer<T>(read: Read<T>) -> Result<T> {
+    match read {
+        Ok(found) => Ok(Ok(found)),
+        Err(ReadError::NotGranted(text)) => Ok(Err(Error::NotGranted(text))),
+        Err(ReadError::UnknownIndex(text)) => Ok(Err(Error::UnknownIndex(text))),
+        Err(ReadError::NotSynced(text)) => Ok(Err(Error::NotSynced(text))),
+        Err(ReadError::Invalid(text)) => Ok(Err(Error::Invalid(text))),
+        Err(ReadError::DeadlineExceeded) => Err(Trap::Interrupt.into()),
+    }
+}
+
+fn selector(text: &str) -> Read<LabelSelector> {
+    let invalid = |problem: String| ReadError::Invalid(format!("label selector: {problem}"));
+    if text.len() > SELECTOR_BYTES_MAX {
+        let bytes = text.len();
+        return Err(invalid(format!(
+            "it has {bytes} bytes, at most {SELECTOR_BYTES_MAX} are read"
+        )));
+    }
+    text.parse().map_err(|error| invalid(format!("{error}")))
 }
 
 fn page(answer: Answer<Object>) -> Page {
@@ -136,13 +157,44 @@ fn guest_key(key: &ObjectKey) -> GuestKey {
     GuestKey { namespace: key.namespace.to_string(), name: key.name.to_string() }
 }
 
-impl From<ReadError> for Error {
-    fn from(error: ReadError) -> Self {
+impl From<FieldsError> for ReadError {
+    fn from(error: FieldsError) -> Self {
         match error {
-            ReadError::NotGranted(text) => Self::NotGranted(text),
-            ReadError::UnknownIndex(text) => Self::UnknownIndex(text),
-            ReadError::NotSynced(text) => Self::NotSynced(text),
-            ReadError::Invalid(text) => Self::Invalid(text),
+            FieldsError::TooMuch(text) => Self::Invalid(text),
+            FieldsError::DeadlineExceeded => Self::DeadlineExceeded,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::log_budget::LogBudget;
+    use std::time::Instant;
+
+    #[track_caller]
+    fn check_items(limit: u32, expect: usize) {
+        let limits = Limits::default();
+        let name = "p".parse().expect("a plugin's name");
+        let budget = LogBudget::new(&limits, Instant::now());
+        assert_eq!(GuestState::new(name, &limits, budget, None).bounds(limit).items, expect);
+    }
+
+    #[test]
+    fn pages_are_bounded_whatever_the_plugin_says() {
+        check_items(0, 500);
+        check_items(1, 1);
+        check_items(1_000, 1_000);
+        check_items(u32::MAX, 1_000);
+    }
+
+    #[test]
+    fn selectors_are_bounded() {
+        let longest = "a".repeat(SELECTOR_BYTES_MAX);
+        let error = selector(&format!("{longest}b")).err();
+        let text = "label selector: it has 4097 bytes, at most 4096 are read";
+        assert_eq!(error, Some(ReadError::Invalid(text.to_owned())));
+        assert!(selector("app=web").is_ok());
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::bindings::informant::plugin::log::{Host, Level};
 use crate::guest_state::{GuestState, Phase};
-use std::borrow::Cow;
+use crate::one_line::one_line;
 use std::fmt::Write as _;
 use std::time::Instant;
 use tracing::{Level as HostLevel, enabled, event};
 
-/// A line longer than this is cut: one log line must stay one line on a screen of any log viewer.
+/// A message, or a line's fields, longer than this are cut: a line must stay one line for any log viewer,
+/// and container runtimes split what is longer.
 const MESSAGE_BYTES_MAX: usize = 16 << 10;
 
 /// Emits at a level that is only known now; tracing wants it in the code.
@@ -37,8 +38,8 @@ impl Host for GuestState {
         if !is_enabled(level) {
             return Ok(());
         }
-        let bytes = message.len() + fields.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>();
-        if self.log_budget.take(bytes.min(MESSAGE_BYTES_MAX), Instant::now()) {
+        let (message, fields) = (one_line(&message, MESSAGE_BYTES_MAX), joined(&fields));
+        if self.log_budget.take(message.len() + fields.len(), Instant::now()) {
             self.write(level, &message, &fields);
         }
         Ok(())
@@ -46,11 +47,9 @@ impl Host for GuestState {
 }
 
 impl GuestState {
-    fn write(&self, level: Level, message: &str, fields: &[(String, String)]) {
+    fn write(&self, level: Level, message: &str, fields: &str) {
         let plugin = self.plugin.as_str();
-        let message = one_line(message);
-        let fields = joined(fields);
-        let fields = (!fields.is_empty()).then_some(fields.as_str());
+        let fields = (!fields.is_empty()).then_some(fields);
         match &self.phase {
             Phase::Handle(current) => {
                 let key = current.object.key();
@@ -80,37 +79,19 @@ fn is_enabled(level: Level) -> bool {
     }
 }
 
-/// Cuts what is too long and escapes control characters, so that a plugin cannot forge lines or move the
-/// cursor of whoever reads them.
-pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
-    let end = text.floor_char_boundary(MESSAGE_BYTES_MAX);
-    let (kept, cut) = text.split_at(end);
-    if cut.is_empty() && !kept.chars().any(char::is_control) {
-        return kept.into();
-    }
-    let mut line = String::with_capacity(kept.len() + 32);
-    for character in kept.chars() {
-        match character {
-            '\n' => line.push_str("\\n"),
-            '\t' => line.push_str("\\t"),
-            '\r' => line.push_str("\\r"),
-            _ if character.is_control() => {
-                let _ = write!(line, "\\u{{{:x}}}", u32::from(character));
-            }
-            _ => line.push(character),
-        }
-    }
-    if !cut.is_empty() {
-        let _ = write!(line, " … ({} bytes more)", cut.len());
-    }
-    line.into()
-}
-
+/// The fields as `key=value`, up to the same length as a message.
 fn joined(fields: &[(String, String)]) -> String {
     let mut text = String::new();
-    for (key, value) in fields {
-        let space = if text.is_empty() { "" } else { " " };
-        let _ = write!(text, "{space}{}={}", one_line(key), one_line(value));
+    for (index, (key, value)) in fields.iter().enumerate() {
+        let space = if index == 0 { "" } else { " " };
+        let before = text.len();
+        let (key, value) = (one_line(key, MESSAGE_BYTES_MAX), one_line(value, MESSAGE_BYTES_MAX));
+        let _ = write!(text, "{space}{key}={value}");
+        if text.len() > MESSAGE_BYTES_MAX {
+            text.truncate(before);
+            let _ = write!(text, "{space}… ({} fields more)", fields.len() - index);
+            break;
+        }
     }
     text
 }
@@ -120,17 +101,24 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expect: &str) {
-        assert_eq!(one_line(text), expect);
+    fn check(fields: &[(&str, &str)], expect: &str) {
+        let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        assert_eq!(joined(&fields.iter().map(owned).collect::<Vec<_>>()), expect);
     }
 
     #[test]
-    fn a_message_stays_on_one_line() {
-        check("added pod default/web-1", "added pod default/web-1");
-        check("a\nb\tc", "a\\nb\\tc");
-        check("\u{1b}[2Jgone", "\\u{1b}[2Jgone");
-        check("söhne", "söhne");
-        let long = "é".repeat(MESSAGE_BYTES_MAX);
-        assert!(one_line(&long).ends_with(" … (16384 bytes more)"));
+    fn fields_are_joined_on_one_line() {
+        check(&[], "");
+        check(&[("a", "1"), ("b", "x\ny")], "a=1 b=x\\ny");
+    }
+
+    #[test]
+    fn fields_above_the_bound_are_counted_not_written() {
+        let half = "é".repeat(MESSAGE_BYTES_MAX / 4 - 1);
+        let both = format!("a={half} b={half}");
+        assert_eq!(both.len(), MESSAGE_BYTES_MAX + 1);
+        check(&[("a", &half), ("b", &half[2..])], &both[..both.len() - 2]);
+        check(&[("a", &half), ("b", &half), ("c", "")], &format!("a={half} … (2 fields more)"));
+        check(&[("a", &"x".repeat(MESSAGE_BYTES_MAX))], "… (1 fields more)");
     }
 }

@@ -1,0 +1,68 @@
+//! A guest's text made fit for one line of a log, of a status or of an error.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// What a guest's words may take in an error, which is shown in `/plugins` and logged at every attempt.
+pub(crate) const ERROR_BYTES_MAX: usize = 1 << 10;
+
+/// Escapes what would begin another line, move the cursor or turn the reading direction, and cuts so that
+/// no more than `bytes_max` bytes of the text are left, escapes included.
+pub(crate) fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
+    if text.len() <= bytes_max && !text.chars().any(disturbs) {
+        return text.into();
+    }
+    let mut line = String::with_capacity(text.len().min(bytes_max) + 32);
+    for (position, character) in text.char_indices() {
+        let before = line.len();
+        match character {
+            '\n' => line.push_str("\\n"),
+            '\t' => line.push_str("\\t"),
+            '\r' => line.push_str("\\r"),
+            _ if disturbs(character) => {
+                let _ = write!(line, "\\u{{{:x}}}", u32::from(character));
+            }
+            _ => line.push(character),
+        }
+        if line.len() > bytes_max {
+            line.truncate(before);
+            let _ = write!(line, " … ({} bytes more)", text.len() - position);
+            break;
+        }
+    }
+    line.into()
+}
+
+/// Control characters, Unicode's own line ends, and what reorders the text around it.
+fn disturbs(character: char) -> bool {
+    let reorders = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || reorders || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, bytes_max: usize, expect: &str) {
+        assert_eq!(one_line(text, bytes_max), expect);
+    }
+
+    #[test]
+    fn a_text_stays_on_one_line() {
+        check("added pod default/web-1", 99, "added pod default/web-1");
+        check("a\nb\tc\r", 99, "a\\nb\\tc\\r");
+        check("\u{1b}[2Jgone", 99, "\\u{1b}[2Jgone");
+        check("a\u{2028}b\u{202e}c", 99, "a\\u{2028}b\\u{202e}c");
+        check("söhne", 99, "söhne");
+    }
+
+    #[test]
+    fn a_text_is_cut_at_the_bound_and_says_so() {
+        check("abcd", 4, "abcd");
+        check("abcde", 4, "abcd … (1 bytes more)");
+        check("aéé", 4, "aé … (2 bytes more)");
+        check("a\n\n", 4, "a\\n … (1 bytes more)");
+        check("", 0, "");
+    }
+}

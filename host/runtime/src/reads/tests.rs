@@ -1,0 +1,191 @@
+use super::answer::Item;
+use super::*;
+use crate::call_clock::CallClock;
+use informant_cache::testing::FakeControllerSource;
+use informant_cache::{FactoryOptions, SharedInformerFactory};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Sees the pods of namespace `a` that are of the web, and all of namespace `c`.
+const NARROW: &str = r#"{"version":"1",
+    "subscriptions":[{"resource":"v1/pods","namespaces":["a"],"labelSelector":"app=web"}],
+    "reads":[{"resource":"v1/pods","namespaces":["c"]}],
+    "indexes":[{"resource":"v1/pods","name":"node","pointer":"/spec/nodeName"}]}"#;
+const WIDE: &str = r#"{"version":"1","reads":[{"resource":"v1/pods"}],
+    "indexes":[{"resource":"v1/pods","name":"node","pointer":"/spec/nodeName"}]}"#;
+
+/// Namespace, name, app and node.
+const PODS: [(&str, &str, &str, &str); 7] = [
+    ("a", "db-1", "db", "n1"),
+    ("a", "db-2", "db", "n2"),
+    ("a", "web-1", "web", "n2"),
+    ("a", "web-2", "web", "n3"),
+    ("a", "zz", "db", "n4"),
+    ("b", "web-3", "web", "n5"),
+    ("c", "db-3", "db", "n6"),
+];
+
+struct Bench {
+    reads: Reads,
+    clock: CallClock,
+    _informers: SharedInformerFactory,
+}
+
+impl Bench {
+    async fn new(descriptor: &str) -> Self {
+        let source = FakeControllerSource::default();
+        for (namespace, name, app, node) in PODS {
+            source.add(&format!(
+                r#"{{"metadata":{{"namespace":"{namespace}","name":"{name}","labels":{{"app":"{app}"}}}},"spec":{{"nodeName":"{node}"}}}}"#
+            ));
+        }
+        let informers =
+            SharedInformerFactory::new(Arc::new(source.clone()), FactoryOptions::default());
+        let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("it is well formed");
+        let shared = SharedIndexes::default();
+        let reads = Reads::new(&descriptor, &shared, |gvr| informers.lease(gvr));
+        informers.start();
+        informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
+        let now = Instant::now();
+        let clock = CallClock::new(now);
+        clock.arm(now, Duration::from_secs(3600));
+        Self { reads, clock, _informers: informers }
+    }
+
+    fn bounds(&self, items: usize, bytes: usize) -> Bounds<'_> {
+        Bounds { items, bytes, clock: &self.clock }
+    }
+
+    /// What a guest gets that follows the cursors to the end: pages of names, with a `;` after each.
+    #[track_caller]
+    fn check<T: Item>(
+        &self,
+        (items, bytes): (usize, usize),
+        read: impl Fn(&Reads, Bounds<'_>, Option<&str>) -> Result<Answer<T>, ReadError>,
+        name: impl Fn(&T) -> String,
+        expect: &str,
+    ) {
+        let (mut pages, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let answer = read(&self.reads, self.bounds(items, bytes), cursor.as_deref());
+            let answer = answer.expect("it is granted");
+            pages.push(answer.items.iter().map(&name).collect::<Vec<_>>().join(" "));
+            cursor = answer.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages.join("; "), expect);
+    }
+
+    #[track_caller]
+    fn check_list(&self, bounds: (usize, usize), expect: &str) {
+        let everything = LabelSelector::default();
+        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+            reads.list("v1/pods", None, &everything, bounds, cursor)
+        };
+        self.check(bounds, read, |object| object.key().name.to_string(), expect);
+    }
+
+    #[track_caller]
+    fn check_values(&self, bounds: (usize, usize), expect: &str) {
+        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+            reads.index_values("v1/pods", "node", bounds, cursor)
+        };
+        self.check(bounds, read, String::clone, expect);
+    }
+
+    #[track_caller]
+    fn check_keys(&self, value: &str, bounds: (usize, usize), expect: &str) {
+        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+            reads.index_keys("v1/pods", "node", value, bounds, cursor)
+        };
+        self.check(bounds, read, |key| key.0.key().to_string(), expect);
+    }
+
+    #[track_caller]
+    fn check_get(&self, namespace: &str, name: &str, expect: Result<bool, &str>) {
+        let found = self.reads.get("v1/pods", &ObjectKey::new(namespace, name));
+        let expect = expect.map_err(|text| ReadError::NotGranted(text.to_owned()));
+        assert_eq!(found.map(|object| object.is_some()), expect);
+    }
+}
+
+const MANY: usize = 100;
+const LARGE: usize = 1 << 20;
+
+#[tokio::test]
+async fn an_object_outside_the_views_is_refused_and_not_absent() {
+    let bench = Bench::new(NARROW).await;
+    bench.check_get("a", "web-1", Ok(true));
+    bench.check_get("c", "db-3", Ok(true));
+    bench.check_get("a", "web-9", Ok(false));
+    let selectors = "v1/pods a/db-1 is outside the selectors of the plugin's subscriptions";
+    bench.check_get("a", "db-1", Err(selectors));
+    let namespace = "v1/pods in namespace \"b\" is outside the plugin's subscriptions and reads";
+    bench.check_get("b", "web-3", Err(namespace));
+    bench.check_get("b", "web-9", Err(namespace));
+}
+
+#[tokio::test]
+async fn pages_hold_what_is_visible_and_each_once() {
+    let wide = Bench::new(WIDE).await;
+    wide.check_list((MANY, LARGE), "db-1 db-2 web-1 web-2 zz web-3 db-3");
+    wide.check_list((3, LARGE), "db-1 db-2 web-1; web-2 zz web-3; db-3");
+    wide.check_list((7, LARGE), "db-1 db-2 web-1 web-2 zz web-3 db-3");
+    let narrow = Bench::new(NARROW).await;
+    narrow.check_list((MANY, LARGE), "web-1 web-2 db-3");
+    narrow.check_list((2, LARGE), "web-1 web-2; db-3");
+    narrow.check_list((1, LARGE), "web-1; web-2; db-3");
+}
+
+#[tokio::test]
+async fn a_cursor_names_nothing_invisible() {
+    let bench = Bench::new(NARROW).await;
+    let everything = LabelSelector::default();
+    let page = bench.reads.list("v1/pods", None, &everything, bench.bounds(2, LARGE), None);
+    assert_eq!(
+        page.expect("a page").next,
+        Some(Indexer::cursor_after(&ObjectKey::new("a", "web-2")))
+    );
+    let values = bench.reads.index_values("v1/pods", "node", bench.bounds(2, LARGE), None);
+    assert_eq!(values.expect("a page").next.as_deref(), Some("n3"));
+}
+
+#[tokio::test]
+async fn answers_keep_to_their_bytes_and_one_larger_item_comes_alone() {
+    let bench = Bench::new(WIDE).await;
+    let pod = bench.reads.get("v1/pods", &ObjectKey::new("a", "db-1")).expect("a pod");
+    let bytes = pod.expect("it is there").json_len();
+    bench.check_list((MANY, 2 * bytes), "db-1 db-2; web-1; web-2 zz; web-3; db-3");
+    bench.check_list((MANY, 1), "db-1; db-2; web-1; web-2; zz; web-3; db-3");
+    bench.check_values((MANY, 4), "n1 n2; n3 n4; n5 n6");
+    bench.check_values((MANY, 1), "n1; n2; n3; n4; n5; n6");
+    bench.check_keys("n2", (MANY, LARGE), "a/db-2 a/web-1");
+    bench.check_keys("n2", (MANY, 5), "a/db-2; a/web-1");
+}
+
+#[tokio::test]
+async fn an_index_shows_only_what_a_visible_object_has() {
+    let bench = Bench::new(NARROW).await;
+    bench.check_values((MANY, LARGE), "n2 n3 n6");
+    bench.check_keys("n2", (MANY, LARGE), "a/web-1");
+    bench.check_keys("n5", (MANY, LARGE), "");
+    let count = |namespace| bench.reads.count("v1/pods", namespace, bench.bounds(1, 1));
+    assert_eq!((count(None), count(Some("a"))), (Ok(3), Ok(2)));
+}
+
+#[tokio::test]
+async fn a_search_ends_at_the_deadline() {
+    let bench = Bench::new(NARROW).await;
+    bench.clock.arm(Instant::now(), Duration::ZERO);
+    let bounds = bench.bounds(MANY, LARGE);
+    let everything = LabelSelector::default();
+    let late = Some(ReadError::DeadlineExceeded);
+    assert_eq!(bench.reads.list("v1/pods", None, &everything, bounds, None).err(), late);
+    assert_eq!(bench.reads.count("v1/pods", None, bounds).err(), late);
+    assert_eq!(bench.reads.index_values("v1/pods", "node", bounds, None).err(), late);
+    assert_eq!(bench.reads.index_keys("v1/pods", "node", "n1", bounds, None).err(), late);
+    let readable = bench.reads.readable("v1/pods").expect("it is granted");
+    assert_eq!(readable.sees_any("pointer:/spec/nodeName", "n1", bounds).err(), late);
+}
