@@ -46,6 +46,11 @@ impl GroupVersionResource {
         }
     }
 
+    /// Whether these are the cluster's Secrets, in whatever version: nobody may cause them to be cached.
+    pub fn is_secrets(&self) -> bool {
+        self.group.is_empty() && self.resource == "secrets"
+    }
+
     /// The path of the whole collection, or of one namespace's: `/api/v1/pods`,
     /// `/apis/apps/v1/namespaces/default/deployments`.
     pub fn path(&self, namespace: Option<&str>) -> String {
@@ -131,6 +136,19 @@ mod tests {
             "stable.example.com/v1beta1/cron-tabs",
             Ok(("stable.example.com", "v1beta1", "cron-tabs")),
         );
+    }
+
+    #[test]
+    fn secrets_are_the_core_groups_in_any_version() {
+        let check = |text: &str, expect: bool| {
+            let gvr: GroupVersionResource = text.parse().expect("a resource");
+            assert_eq!(gvr.is_secrets(), expect, "{text}");
+        };
+        check("v1/secrets", true);
+        check("v2alpha1/secrets", true);
+        check("v1/secretstores", false);
+        check("external-secrets.io/v1/secrets", false);
+        check("v1/configmaps", false);
     }
 
     #[test]
