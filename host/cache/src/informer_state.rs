@@ -12,7 +12,10 @@ pub enum InformerState {
     /// Not started.
     Created,
     /// The first list is not complete.
-    Syncing,
+    Syncing {
+        /// What keeps it from being so, where something does: the API server cannot be reached or failed.
+        message: Option<String>,
+    },
     /// The cache is complete and followed.
     Synced,
     /// The cache is complete, but the API server cannot be reached or asks for patience: it may be stale.
@@ -20,7 +23,7 @@ pub enum InformerState {
         /// What happened last.
         message: String,
     },
-    /// The resource is not served, or nothing can be read: tried again with growing pauses.
+    /// The API server says that it does not serve the resource: tried again with growing pauses.
     Waiting {
         /// What happened last.
         message: String,
@@ -42,7 +45,7 @@ impl InformerState {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Created => "created",
-            Self::Syncing => "syncing",
+            Self::Syncing { .. } => "syncing",
             Self::Synced => "synced",
             Self::Stale { .. } => "stale",
             Self::Waiting { .. } => "waiting",
@@ -54,12 +57,18 @@ impl InformerState {
     /// What went wrong, if something did.
     pub fn message(&self) -> Option<&str> {
         match self {
-            Self::Created | Self::Syncing | Self::Synced => None,
+            Self::Created | Self::Synced => None,
             Self::Stale { message } | Self::Waiting { message } | Self::Forbidden { message } => {
                 Some(message)
             }
-            Self::Stopped { message } => message.as_deref(),
+            Self::Syncing { message } | Self::Stopped { message } => message.as_deref(),
         }
+    }
+
+    /// Whether the informer is as far as it can be for now: it has synced, or the API server has said why it
+    /// cannot. A server that cannot be reached has said nothing.
+    pub const fn is_settled(&self) -> bool {
+        !matches!(self, Self::Created | Self::Syncing { .. })
     }
 
     /// The state after a failure; for one that says nothing about the resource, that of a synced informer.
@@ -157,7 +166,7 @@ impl Progress {
     }
 
     pub(crate) fn started(&self) {
-        self.set(InformerState::Syncing);
+        self.set(InformerState::Syncing { message: None });
     }
 
     /// The first list is in the store, or a later one.
@@ -177,7 +186,7 @@ impl Progress {
         self.errors.fetch_add(1, Ordering::Relaxed);
         self.set(match state {
             InformerState::Stale { message } if !self.has_synced() => {
-                InformerState::Waiting { message }
+                InformerState::Syncing { message: Some(message) }
             }
             state => state,
         });
@@ -246,5 +255,43 @@ impl Progress {
             objects,
             bytes,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The state after `error`, before or after the first list, and whether that is settled.
+    #[track_caller]
+    fn check(error: ListWatchError, synced: bool, expect: (&str, bool)) {
+        let progress = Progress::new(Instant::now());
+        progress.started();
+        if synced {
+            progress.synced();
+        }
+        progress.failed(InformerState::after(&error));
+        let state = progress.state();
+        assert_eq!((state.as_str(), state.is_settled()), expect, "{error:?}");
+        assert_eq!(state.message(), Some(error.to_string().as_str()));
+    }
+
+    #[test]
+    fn only_what_the_server_says_of_the_resource_settles_an_informer_before_its_first_list() {
+        let message = || "no".to_owned();
+        let patience = || ListWatchError::TooManyRequests { message: message(), retry_after: None };
+        check(ListWatchError::NotFound { message: message() }, false, ("waiting", true));
+        check(ListWatchError::Forbidden { message: message() }, false, ("forbidden", true));
+        check(ListWatchError::Unauthorized { message: message() }, false, ("forbidden", true));
+        check(ListWatchError::transient("connection refused"), false, ("syncing", false));
+        check(ListWatchError::Internal { message: message() }, false, ("syncing", false));
+        check(patience(), false, ("syncing", false));
+        // A server that does not know watch-lists says so on the way to a list in pages.
+        check(ListWatchError::BadRequest { message: message() }, false, ("syncing", false));
+    }
+
+    #[test]
+    fn synced_informer_goes_stale() {
+        check(ListWatchError::transient("connection refused"), true, ("stale", true));
     }
 }

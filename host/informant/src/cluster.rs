@@ -5,6 +5,9 @@ use anyhow::{Result, anyhow, bail};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use std::path::Path;
 
+/// Every pod has it; client-go's `rest.InClusterConfig` looks for it, too.
+const POD_VARIABLE: &str = "KUBERNETES_SERVICE_HOST";
+
 /// A connection and how to name it to people.
 pub(crate) struct Cluster {
     pub(crate) client: kube::Client,
@@ -77,11 +80,15 @@ fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
     if let Some(context) = &args.context {
         bail!("there is no kubeconfig in which to find the context {context:?}");
     }
-    let config = kube::Config::incluster().map_err(|_| {
-        anyhow!(
+    let config = kube::Config::incluster().map_err(|error| match std::env::var_os(POD_VARIABLE) {
+        Some(_) => anyhow!(
+            "this pod's service account cannot be used: {error}; mount its token \
+             (automountServiceAccountToken) or name a kubeconfig with --kubeconfig"
+        ),
+        None => anyhow!(
             "no cluster to watch: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and \
              this is not a pod; try `informant dev ./plugins`, which brings a cluster of its own"
-        )
+        ),
     })?;
     let name = format!("{} (this pod's)", config.cluster_url);
     Ok(Cluster { client: client(config)?, name, user: "this pod's service account".to_owned() })

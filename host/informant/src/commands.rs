@@ -8,15 +8,29 @@ pub(crate) use cluster::cluster;
 pub(crate) use dev::dev;
 pub(crate) use run::run;
 
+use crate::shutdown;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
-/// The runtime of the host's own tasks; guests have threads of their own.
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
+/// What is left when a command has ended may take this long: a compile cannot be interrupted, nor a guest's thread
+/// be ended from outside.
+const LEFTOVERS_MAX: Duration = Duration::from_secs(1);
+
+/// Runs a command to its end, which the token asks for after a signal. Guests have threads of their own.
+fn run_until_signal<F>(command: impl FnOnce(CancellationToken) -> F) -> Result<()>
+where
+    F: Future<Output = Result<()>>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("the async runtime cannot start")
+        .context("the async runtime cannot start")?;
+    let stop = shutdown::on_signals().context("signals cannot be received")?;
+    let result = runtime.block_on(command(stop));
+    runtime.shutdown_timeout(LEFTOVERS_MAX);
+    result
 }
 
 /// A plugin directory must be there from the start: a mistyped one would be watched in vain.

@@ -1,6 +1,9 @@
 //! The HTTP server: health, metrics, plugins, and the cache for whoever asks on this machine.
 
+mod connections;
 mod exposure;
+mod on_demand;
+mod pages;
 mod plugins;
 mod query;
 mod resources;

@@ -3,8 +3,7 @@
 use crate::cli::LogFormat;
 use crate::cluster::Cluster;
 use crate::http::{Server, ServerOptions};
-use crate::shutdown::Signals;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{Limits, PluginHost, PluginHostOptions};
 use std::net::SocketAddr;
@@ -32,8 +31,8 @@ pub(crate) struct ManagerOptions {
 /// A running host.
 pub(crate) struct Manager {
     informers: Arc<SharedInformerFactory>,
-    plugins: JoinHandle<()>,
-    server: JoinHandle<std::io::Result<()>>,
+    plugins: Task,
+    server: Task,
     shutdown: CancellationToken,
 }
 
@@ -61,40 +60,62 @@ impl Manager {
         });
         Ok(Self {
             informers,
-            plugins: tokio::spawn(host.run(shutdown.clone())),
-            server: tokio::spawn(server.run(listener, shutdown.clone())),
+            plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
+            server: Task::spawn("the HTTP server", server.run(listener, shutdown.clone())),
             shutdown,
         })
     }
 
-    /// Runs until a signal, or until a task ends that should not.
-    pub(crate) async fn run_until_signal(mut self) -> Result<()> {
-        let mut signals = Signals::listen().context("signals cannot be received")?;
-        let ended = tokio::select! {
-            () = signals.first() => None,
-            _ = &mut self.plugins => Some("the plugin host"),
-            _ = &mut self.server => Some("the HTTP server"),
+    /// Runs until it is told to stop, or until a task ends that should not; then everything ends in order.
+    pub(crate) async fn run_until(mut self, stop: &CancellationToken) -> Result<()> {
+        let early = tokio::select! {
+            () = stop.cancelled() => Ok(()),
+            early = self.plugins.ended_early() => Err(early),
+            early = self.server.ended_early() => Err(early),
         };
         self.shutdown.cancel();
-        if let Some(task) = ended {
-            bail!("{task} ended by itself; please report this");
-        }
-        tokio::select! {
-            drained = tokio::time::timeout(SHUTDOWN_GRACE, self.drain()) => {
-                drained.context("not everything ended in time and was cut off")?
-            }
-            never = signals.second() => match never {},
-        }
-    }
-
-    /// Plugins first, while the informers can still answer them.
-    async fn drain(self) -> Result<()> {
-        self.plugins.await.context("the plugin host failed while stopping")?;
-        self.informers.shutdown().await;
-        let served = self.server.await.context("the HTTP server failed while stopping")?;
-        served.context("the HTTP server failed")?;
+        let drained = tokio::time::timeout(SHUTDOWN_GRACE, self.drain()).await;
+        let drained = drained.context("not everything ended in time and was cut off");
+        early.and(drained.flatten())?;
         info!("stopped");
         Ok(())
+    }
+
+    /// Plugins first, while the informers can still answer them. One failure does not keep the others from ending.
+    async fn drain(&mut self) -> Result<()> {
+        let plugins = self.plugins.end().await;
+        self.informers.shutdown().await;
+        let server = self.server.end().await;
+        plugins.and(server)
+    }
+}
+
+/// A task and what to call it.
+struct Task {
+    name: &'static str,
+    /// None once its end was told.
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Task {
+    fn spawn(name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { name, handle: Some(tokio::spawn(task)) }
+    }
+
+    /// Waits for its end. A failure is told once.
+    async fn end(&mut self) -> Result<()> {
+        let Some(handle) = &mut self.handle else { return Ok(()) };
+        let ended = handle.await;
+        self.handle = None;
+        ended.map_err(|error| anyhow!("{} failed: {error}; please report this", self.name))
+    }
+
+    /// Waits for an end that nobody asked for.
+    async fn ended_early(&mut self) -> anyhow::Error {
+        match self.end().await {
+            Ok(()) => anyhow!("{} ended by itself; please report this", self.name),
+            Err(error) => error,
+        }
     }
 }
 
@@ -127,5 +148,27 @@ fn introduce(options: &ManagerOptions, address: SocketAddr) {
             let address = address.to_string();
             info!(version, cluster, user, plugins = directories, address, "starting");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn failure_of_a_task_is_told_once_with_its_cause() {
+        let mut task = Task::spawn("the gardener", async { panic!("no more seeds") });
+        let error = task.ended_early().await.to_string();
+        assert!(error.contains("the gardener failed"), "{error}");
+        assert!(error.contains("no more seeds"), "{error}");
+        task.end().await.expect("it was told");
+    }
+
+    #[tokio::test]
+    async fn early_end_without_a_failure_is_one_all_the_same() {
+        let mut task = Task::spawn("the gardener", async {});
+        let error = task.ended_early().await.to_string();
+        assert!(error.contains("the gardener ended by itself"), "{error}");
+        task.end().await.expect("it was told");
     }
 }

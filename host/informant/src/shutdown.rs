@@ -1,44 +1,54 @@
 //! Two-stage shutdown: the first signal drains, the second ends the process at once.
 
-use std::convert::Infallible;
+use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// 128 + SIGINT, as shells expect of a process that was interrupted.
-const EXIT_INTERRUPTED: i32 = 130;
+/// From here on SIGINT and SIGTERM no longer end the process by themselves: the first one cancels the token, the
+/// second one ends the process with 128 and the signal's number, as shells expect.
+///
+/// They are heard on a thread of its own, which nothing that hangs can keep from it. It ends with the process.
+pub(crate) fn on_signals() -> io::Result<CancellationToken> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let mut signals = {
+        let _context = runtime.enter();
+        Signals::listen()?
+    };
+    let stop = CancellationToken::new();
+    let first = stop.clone();
+    let listen = async move {
+        let (name, _) = signals.next().await;
+        info!("stopping after {name}; once more to stop at once");
+        first.cancel();
+        let (name, number) = signals.next().await;
+        warn!("stopped at once after a second signal, {name}");
+        std::process::exit(128 + number)
+    };
+    let thread = std::thread::Builder::new().name("signals".to_owned());
+    thread.spawn(move || runtime.block_on(listen))?;
+    Ok(stop)
+}
 
 /// Hears the two signals that stop a process.
-pub(crate) struct Signals {
+struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    /// From here on the signals no longer end the process by themselves.
-    pub(crate) fn listen() -> std::io::Result<Self> {
+    fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
         })
     }
 
-    /// The first one: time to drain.
-    pub(crate) async fn first(&mut self) {
-        let name = self.next().await;
-        info!("stopping after {name}; once more to stop at once");
-    }
-
-    /// The second one ends the process.
-    pub(crate) async fn second(&mut self) -> Infallible {
-        let name = self.next().await;
-        warn!("stopped at once after a second signal, {name}");
-        std::process::exit(EXIT_INTERRUPTED)
-    }
-
-    async fn next(&mut self) -> &'static str {
+    /// The next one, by name and number.
+    async fn next(&mut self) -> (&'static str, i32) {
         tokio::select! {
-            _ = self.interrupt.recv() => "SIGINT",
-            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => ("SIGINT", SignalKind::interrupt().as_raw_value()),
+            _ = self.terminate.recv() => ("SIGTERM", SignalKind::terminate().as_raw_value()),
         }
     }
 }

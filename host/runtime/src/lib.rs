@@ -53,7 +53,7 @@ pub use engine::EngineError;
 pub use instance::CompileError;
 pub use lifecycle::{Input, State};
 pub use limits::Limits;
-pub use plugin_host::{PluginHost, PluginHostOptions, StartError, informer_settled};
+pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
 pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugin_queue::QueueSnapshot;
 pub use plugins::Plugins;

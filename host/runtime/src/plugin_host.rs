@@ -17,7 +17,7 @@ use crate::prepare::{LoadError, Prepared, Preparer};
 use crate::reads::Reads;
 use crate::status::RunningVersion;
 use hashbrown::HashMap;
-use informant_cache::{InformerState, SharedInformerFactory};
+use informant_cache::SharedInformerFactory;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -326,9 +326,4 @@ fn running(descriptor: &Descriptor, sha256: &str) -> RunningVersion {
             .map(|spec| (spec.name.clone(), spec.resource.to_string()))
             .collect(),
     }
-}
-
-/// Whether an informer is as far as it can be: synced, or in a state that heals by itself.
-pub fn informer_settled(state: &InformerState) -> bool {
-    !matches!(state, InformerState::Created | InformerState::Syncing)
 }

@@ -2,7 +2,6 @@
 
 use crate::cli::ClusterArgs;
 use crate::logging;
-use crate::shutdown::Signals;
 use anyhow::{Context, Result, anyhow};
 use informant_devcluster::traffic::Traffic;
 use informant_devcluster::{DevCluster, DevClusterOptions};
@@ -11,7 +10,7 @@ use tracing::info;
 /// Runs until a signal stops it.
 pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
     logging::init(args.log_format);
-    super::runtime()?.block_on(async {
+    super::run_until_signal(async |stop| {
         let traffic = super::dev::traffic_options(args.traffic)?;
         let options = DevClusterOptions { listen: args.listen, ..DevClusterOptions::default() };
         let cluster = DevCluster::start(options).await.map_err(|error| {
@@ -24,8 +23,7 @@ pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
             .with_context(|| format!("the kubeconfig {} cannot be written", file.display()))?;
         info!("embedded cluster at http://{}", cluster.address());
         info!("try: kubectl --kubeconfig {} get pods -A -w", file.display());
-        let mut signals = Signals::listen().context("signals cannot be received")?;
-        signals.first().await;
+        stop.cancelled().await;
         traffic.shutdown().await;
         cluster.shutdown().await;
         Ok(())

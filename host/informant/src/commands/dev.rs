@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
 use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 /// Runs until a signal stops it.
@@ -15,27 +16,27 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
         super::check_directory(path)?;
     }
     logging::init(args.serve.log_format);
-    super::runtime()?.block_on(async {
-        let real = args.connection.kubeconfig.is_some() || args.connection.context.is_some();
-        let embedded = if real { None } else { Some(Embedded::start(args.traffic).await?) };
-        let connection = match &embedded {
-            Some(embedded) => {
-                ConnectionArgs { kubeconfig: Some(embedded.kubeconfig.clone()), context: None }
-            }
-            None => args.connection,
-        };
-        let options = ManagerOptions {
-            cluster: cluster::connect(&connection).await?,
-            directories: args.paths,
-            listen: args.serve.listen,
-            log_format: args.serve.log_format,
-        };
-        let result = Manager::start(options).await?.run_until_signal().await;
-        if let Some(embedded) = embedded {
-            embedded.stop().await;
+    super::run_until_signal(async |stop| {
+        if args.connection.kubeconfig.is_some() || args.connection.context.is_some() {
+            return host(args, &stop).await;
         }
+        let embedded = Embedded::start(args.traffic).await?;
+        let kubeconfig = Some(embedded.kubeconfig.clone());
+        let connection = ConnectionArgs { kubeconfig, context: None };
+        let result = host(DevArgs { connection, ..args }, &stop).await;
+        embedded.stop().await;
         result
     })
+}
+
+async fn host(args: DevArgs, stop: &CancellationToken) -> Result<()> {
+    let options = ManagerOptions {
+        cluster: cluster::connect(&args.connection).await?,
+        directories: args.paths,
+        listen: args.serve.listen,
+        log_format: args.serve.log_format,
+    };
+    Manager::start(options).await?.run_until(stop).await
 }
 
 /// The embedded cluster with its workloads and a kubeconfig in the temporary directory.
@@ -62,10 +63,10 @@ impl Embedded {
     }
 
     async fn stop(self) {
-        self.traffic.shutdown().await;
-        self.cluster.shutdown().await;
         // It is of no use to anybody now; if it is gone already, so much the better.
         let _ = std::fs::remove_file(self.kubeconfig);
+        self.traffic.shutdown().await;
+        self.cluster.shutdown().await;
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::Result;
 pub(crate) fn run(args: RunArgs) -> Result<()> {
     super::check_directory(&args.plugins)?;
     logging::init(args.serve.log_format);
-    super::runtime()?.block_on(async {
+    super::run_until_signal(async |stop| {
         let cluster = cluster::connect(&args.connection).await?;
         let options = ManagerOptions {
             cluster,
@@ -17,6 +17,6 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             listen: args.serve.listen,
             log_format: args.serve.log_format,
         };
-        Manager::start(options).await?.run_until_signal().await
+        Manager::start(options).await?.run_until(&stop).await
     })
 }

@@ -1,5 +1,6 @@
 //! `GET /plugins`: every plugin, and for each of its subscriptions how its informer is doing, because a
-//! plugin that hears nothing is running all the same.
+//! plugin that hears nothing is running all the same. A subscription keeps its resource's one informer, so the
+//! resource is enough to find it by.
 
 use informant_cache::{InformerState, SharedInformerFactory};
 use informant_runtime::Plugins;

@@ -1,7 +1,9 @@
 //! Routes and what is common to all of them.
 
+use super::connections::{self, STOP_GRACE};
 use super::exposure::Exposure;
-use super::resources::{self, OnDemand};
+use super::on_demand::{IDLE_CHECK, OnDemand};
+use super::resources;
 use crate::metrics;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -10,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use informant_cache::SharedInformerFactory;
-use informant_runtime::{Plugins, informer_settled};
+use informant_runtime::Plugins;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -48,11 +50,7 @@ impl Server {
     }
 
     /// Serves until `shutdown`, then lets the requests under way end.
-    pub(crate) async fn run(
-        self,
-        listener: TcpListener,
-        shutdown: CancellationToken,
-    ) -> std::io::Result<()> {
+    pub(crate) async fn run(self, listener: TcpListener, shutdown: CancellationToken) {
         let shared = Arc::new(Shared {
             exposure: Exposure::of(self.options.address),
             plugins: self.options.plugins,
@@ -61,8 +59,17 @@ impl Server {
             ready: AtomicBool::new(false),
             stopping: shutdown.clone(),
         });
-        let serve = axum::serve(listener, router(shared));
-        serve.with_graceful_shutdown(shutdown.cancelled_owned()).await
+        let expire = async {
+            loop {
+                tokio::time::sleep(IDLE_CHECK).await;
+                shared.on_demand.expire();
+            }
+        };
+        let router = router(shared.clone());
+        tokio::select! {
+            () = connections::serve(listener, router, shutdown, STOP_GRACE) => {}
+            () = expire => {}
+        }
     }
 }
 
@@ -74,6 +81,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route("/plugins", get(plugins))
+        .route("/problems", get(problems))
         .route("/deploy", get(resources::deployments))
         .route("/{group}/{version}/{resource}", get(resources::any))
         .fallback(not_found);
@@ -82,9 +90,7 @@ fn router(shared: Arc<Shared>) -> Router {
 
 /// Refuses what this address may not serve before anything else is looked at.
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str()));
-    match shared.exposure.check(request.uri().path(), host) {
+    match shared.exposure.check(request.uri(), request.headers()) {
         Ok(()) => {
             let mut response = next.run(request).await;
             let nosniff = HeaderValue::from_static("nosniff");
@@ -103,7 +109,7 @@ pub(crate) fn message(code: StatusCode, text: impl Into<String>) -> Response {
 async fn not_found() -> Response {
     message(
         StatusCode::NOT_FOUND,
-        "nothing is here; try /plugins, /metrics, /readyz, /deploy or /core/v1/pods",
+        "nothing is here; try /plugins, /problems, /metrics, /readyz, /deploy or /core/v1/pods",
     )
 }
 
@@ -114,6 +120,7 @@ async fn index() -> Json<Value> {
         "/readyz",
         "/metrics",
         "/plugins",
+        "/problems",
         "/deploy?labels[k8s-app]=kube-dns",
         "/core/v1/pods",
         "/apps/v1/deployments",
@@ -125,8 +132,16 @@ async fn plugins(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(super::plugins::list(&shared.plugins, &shared.informers))
 }
 
-/// Ready once the directories were looked at, no plugin is in its first load and every informer is as
-/// far as it can be. It stays so until the process stops: a plugin added later never makes it unready.
+/// What lies in the plugin directories and cannot be a plugin, which `/plugins` therefore does not list.
+async fn problems(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let problems = shared.plugins.problems().into_iter();
+    let problems =
+        problems.map(|(path, text)| json!({ "path": path.display().to_string(), "text": text }));
+    Json(problems.collect())
+}
+
+/// Ready once the directories were looked at, no plugin is in its first load and every informer has
+/// synced or was told by the API server why it cannot. It stays so until the process stops: a plugin added later never makes it unready.
 async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     if shared.stopping.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
@@ -139,8 +154,10 @@ async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
         missing.push("plugins are being loaded for the first time".to_owned());
     }
     for informer in shared.informers.informers() {
-        if !informer_settled(&informer.state()) {
-            missing.push(format!("{} is not synced", informer.resource()));
+        if !informer.state().is_settled() {
+            let why =
+                informer.state().message().map_or_else(String::new, |text| format!(": {text}"));
+            missing.push(format!("{} is not synced{why}", informer.resource()));
         }
     }
     if missing.is_empty() {

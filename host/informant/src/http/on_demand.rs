@@ -1,0 +1,274 @@
+//! Informers that requests start: a bounded number of them, each for as long as somebody asks now and then.
+
+use axum::http::StatusCode;
+use informant_apimachinery::GroupVersionResource;
+use informant_cache::{
+    FactoryOptions, InformerLease, InformerState, SharedIndexInformer, SharedInformerFactory,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Informers that requests may start beside those of plugins; each keeps a whole resource in memory.
+const ON_DEMAND_MAX: usize = 16;
+/// An informer that no request has asked for in this time is given back.
+const IDLE_MAX: Duration = Duration::from_secs(600);
+/// How often that is looked at.
+pub(crate) const IDLE_CHECK: Duration = Duration::from_secs(30);
+/// How long a request waits for a first list.
+const SYNC_DEADLINE: Duration = Duration::from_secs(10);
+/// How long a request waits for the API server's word on whether there is such a resource.
+const DISCOVERY_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Why a request gets no informer: the answer's code and text.
+pub(crate) type Refusal = (StatusCode, String);
+
+/// Starts informers for requests, within a limit.
+pub(crate) struct OnDemand {
+    client: kube::Client,
+    informers: Arc<SharedInformerFactory>,
+    leases: Mutex<Leases<InformerLease>>,
+}
+
+impl OnDemand {
+    pub(crate) fn new(client: kube::Client, informers: Arc<SharedInformerFactory>) -> Self {
+        let leases = Leases::new(FactoryOptions::default().linger);
+        Self { client, informers, leases: Mutex::new(leases) }
+    }
+
+    /// The synced informer of a resource, or why there is none.
+    pub(crate) async fn informer(
+        &self,
+        gvr: &GroupVersionResource,
+    ) -> Result<SharedIndexInformer, Refusal> {
+        if gvr.is_secrets() {
+            return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
+        }
+        let known = self.informers.informers().iter().any(|informer| informer.resource() == gvr);
+        if !known {
+            self.check_exists(gvr).await?;
+        }
+        let lease = || self.informers.lease(gvr);
+        // A plugin's informer costs nothing more; it stays for this request at least.
+        let (informer, _lease) = match self.leases.lock().take(gvr, Instant::now(), lease) {
+            Ok(lease) => (lease.informer().clone(), None),
+            Err(_) if known => {
+                let lease = lease();
+                (lease.informer().clone(), Some(lease))
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        self.informers.start();
+        synced(&informer).await.map(|()| informer)
+    }
+
+    /// Gives back what nobody has asked for lately.
+    pub(crate) fn expire(&self) {
+        self.leases.lock().expire(Instant::now());
+    }
+
+    /// A mistyped resource must not start an informer that waits for it for ever.
+    async fn check_exists(&self, gvr: &GroupVersionResource) -> Result<(), Refusal> {
+        let version = gvr.api_version();
+        let ask = async {
+            match gvr.group.is_empty() {
+                true => self.client.list_core_api_resources(&version).await,
+                false => self.client.list_api_group_resources(&version).await,
+            }
+        };
+        match tokio::time::timeout(DISCOVERY_DEADLINE, ask).await {
+            Ok(Ok(list)) => check_listed(gvr, &list.resources),
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 => check_listed(gvr, &[]),
+            Ok(Err(error)) => {
+                let text = format!("the API server could not be asked for {gvr}: {error}");
+                Err((StatusCode::BAD_GATEWAY, text))
+            }
+            Err(_) => {
+                let seconds = DISCOVERY_DEADLINE.as_secs();
+                let text = format!("the API server did not say within {seconds} s what {gvr} is");
+                Err((StatusCode::GATEWAY_TIMEOUT, text))
+            }
+        }
+    }
+}
+
+/// Whether the API server's list of a group's resources has this one, and lets an informer follow it.
+fn check_listed(gvr: &GroupVersionResource, resources: &[APIResource]) -> Result<(), Refusal> {
+    let Some(resource) = resources.iter().find(|resource| resource.name == gvr.resource) else {
+        return Err((StatusCode::NOT_FOUND, format!("the cluster has no resource {gvr}")));
+    };
+    let has = |verb| resource.verbs.iter().any(|one| one == verb);
+    if has("list") && has("watch") {
+        return Ok(());
+    }
+    let verbs = resource.verbs.join(", ");
+    let text =
+        format!("{gvr} cannot be cached, because it cannot be listed and watched, only: {verbs}");
+    Err((StatusCode::NOT_FOUND, text))
+}
+
+/// Waits until the informer has its first list, or cannot have it for now.
+async fn synced(informer: &SharedIndexInformer) -> Result<(), Refusal> {
+    let mut states = informer.subscribe();
+    let settled = states.wait_for(|state| informer.has_synced() || state.is_settled());
+    let settled = tokio::time::timeout(SYNC_DEADLINE, settled).await;
+    if informer.has_synced() {
+        return Ok(());
+    }
+    let state = match settled {
+        Ok(Ok(state)) => state.clone(),
+        Ok(Err(_)) | Err(_) => informer.state(),
+    };
+    Err(refusal(informer.resource(), state))
+}
+
+/// The answer of an informer without its first list.
+fn refusal(gvr: &GroupVersionResource, state: InformerState) -> Refusal {
+    match state {
+        InformerState::Waiting { message } => (StatusCode::NOT_FOUND, message),
+        InformerState::Forbidden { message } => (StatusCode::FORBIDDEN, message),
+        InformerState::Syncing { message: Some(message) } => {
+            (StatusCode::BAD_GATEWAY, format!("{gvr} cannot be listed: {message}"))
+        }
+        InformerState::Stopped { message } => {
+            let message = message.map_or_else(String::new, |message| format!(": {message}"));
+            (StatusCode::SERVICE_UNAVAILABLE, format!("the informer of {gvr} has stopped{message}"))
+        }
+        InformerState::Created
+        | InformerState::Syncing { message: None }
+        | InformerState::Synced
+        | InformerState::Stale { .. } => (
+            StatusCode::GATEWAY_TIMEOUT,
+            format!("{gvr} was not synced within {} s; try again", SYNC_DEADLINE.as_secs()),
+        ),
+    }
+}
+
+/// Which resources are leased for requests: it decides, and does nothing. `L` is the lease.
+struct Leases<L> {
+    held: BTreeMap<GroupVersionResource, Held<L>>,
+    /// How long an informer goes on after its lease: until then it takes up its place.
+    linger: Duration,
+}
+
+struct Held<L> {
+    /// None once it was given back.
+    lease: Option<L>,
+    used: Instant,
+}
+
+impl<L> Leases<L> {
+    fn new(linger: Duration) -> Self {
+        Self { held: BTreeMap::new(), linger }
+    }
+
+    /// The resource's lease, which is used now, and made if there is room for it.
+    fn take(
+        &mut self,
+        gvr: &GroupVersionResource,
+        now: Instant,
+        make: impl FnOnce() -> L,
+    ) -> Result<&L, Refusal> {
+        self.expire(now);
+        if self.held.len() >= ON_DEMAND_MAX && !self.held.contains_key(gvr) {
+            let held: Vec<String> = self.held.keys().map(ToString::to_string).collect();
+            let text = format!(
+                "{ON_DEMAND_MAX} resources are cached for requests already, which is the most there may be; \
+                 one that is not asked for in {} minutes makes room; those are: {}",
+                IDLE_MAX.as_secs() / 60,
+                held.join(", ")
+            );
+            return Err((StatusCode::SERVICE_UNAVAILABLE, text));
+        }
+        let held = self.held.entry(gvr.clone()).or_insert(Held { lease: None, used: now });
+        held.used = now;
+        Ok(held.lease.get_or_insert_with(make))
+    }
+
+    /// Gives back idle leases, and the places of those whose informers have ended since.
+    fn expire(&mut self, now: Instant) {
+        let idle = |held: &Held<L>| now.saturating_duration_since(held.used);
+        self.held.retain(|_, held| idle(held) < IDLE_MAX + IDLE_CHECK + self.linger);
+        for held in self.held.values_mut().filter(|held| idle(held) >= IDLE_MAX) {
+            held.lease = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    fn resource(number: usize) -> GroupVersionResource {
+        GroupVersionResource::new("example.com", "v1", format!("things-{number}"))
+    }
+
+    #[test]
+    fn lease_ends_when_nobody_asked_for_long() {
+        let alive = Rc::new(());
+        let make = || alive.clone();
+        let start = Instant::now();
+        let mut leases = Leases::new(Duration::from_secs(60));
+        leases.take(&resource(0), start, make).expect("there is room");
+        let asked = start + IDLE_MAX / 2;
+        leases.take(&resource(0), asked, make).expect("it is there");
+        leases.expire(start + IDLE_MAX);
+        assert_eq!(Rc::strong_count(&alive), 2, "it was asked for since");
+        leases.expire(asked + IDLE_MAX);
+        assert_eq!(Rc::strong_count(&alive), 1, "it is given back");
+    }
+
+    #[test]
+    fn place_is_free_when_the_informer_has_ended() {
+        let start = Instant::now();
+        let mut leases = Leases::new(Duration::from_secs(60));
+        for number in 0..ON_DEMAND_MAX {
+            leases.take(&resource(number), start, || ()).expect("there is room");
+        }
+        let mut check = |number, after: Duration, expect: bool| {
+            let taken = leases.take(&resource(number), start + after, || ());
+            assert_eq!(taken.is_ok(), expect, "{number} after {after:?}");
+        };
+        check(ON_DEMAND_MAX, Duration::ZERO, false);
+        check(0, Duration::ZERO, true);
+        check(ON_DEMAND_MAX, IDLE_MAX, false);
+        check(1, IDLE_MAX, true);
+        check(ON_DEMAND_MAX, IDLE_MAX + IDLE_CHECK + Duration::from_secs(60), true);
+    }
+
+    #[test]
+    fn only_what_can_be_listed_and_watched_is_cached() {
+        let listed = |verbs: &[&str]| APIResource {
+            name: "things-0".to_owned(),
+            verbs: verbs.iter().map(ToString::to_string).collect(),
+            ..APIResource::default()
+        };
+        let check = |resources: &[APIResource], expect: Option<&str>| {
+            let found = check_listed(&resource(0), resources).err();
+            let text = found.as_ref().map(|(_, text)| text.as_str()).unwrap_or_default();
+            assert_eq!(found.is_some(), expect.is_some(), "{text}");
+            assert!(text.contains(expect.unwrap_or_default()), "{text}");
+        };
+        check(&[listed(&["get", "list", "watch"])], None);
+        check(&[listed(&["create"])], Some("only: create"));
+        check(&[listed(&["get", "list"])], Some("only: get, list"));
+        check(&[], Some("has no resource"));
+    }
+
+    #[test]
+    fn refusal_says_whose_fault_it_is() {
+        let check = |state, expect: u16| {
+            let (code, text) = refusal(&resource(0), state);
+            assert_eq!(code.as_u16(), expect, "{text}");
+        };
+        let message = || "no".to_owned();
+        check(InformerState::Waiting { message: message() }, 404);
+        check(InformerState::Forbidden { message: message() }, 403);
+        check(InformerState::Syncing { message: Some(message()) }, 502);
+        check(InformerState::Syncing { message: None }, 504);
+        check(InformerState::Stopped { message: None }, 503);
+    }
+}
