@@ -148,7 +148,7 @@ impl Snapshot {
             encoder,
             "informant_plugin_up",
             "Whether a version of the plugin takes events",
-            self.plugin_gauge(|plugin| f64::from(u8::from(plugin.state.has_version()))),
+            self.plugin_gauge(|plugin| f64::from(u8::from(plugin.state.takes_events()))),
         )?;
         counters(
             encoder,
@@ -274,11 +274,36 @@ fn histograms<'a>(
     let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
     for (labels, histogram) in series {
         let counts = histogram.counts();
-        let bounds = BUCKETS.iter().copied().chain([f64::MAX]);
+        let bounds = BUCKETS.iter().copied().chain([f64::INFINITY]);
         let buckets: Vec<(f64, u64)> = bounds.zip(counts.iter().copied()).collect();
         let total = counts.iter().sum();
         let mut metric = family.encode_family(&labels)?;
         metric.encode_histogram::<NoLabels>(histogram.sum(), total, &buckets, None)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct One(Histogram);
+
+    impl Collector for One {
+        fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+            histograms(&mut encoder, "test_seconds", "A test", [(vec![], &self.0)].into_iter())
+        }
+    }
+
+    /// Prometheus takes the whole answer for broken without it.
+    #[test]
+    fn histogram_ends_with_the_infinite_bucket() {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::<One>::default());
+        let mut text = String::new();
+        encode_registry(&mut text, &registry).expect("text");
+        let last = text.lines().rfind(|line| line.starts_with("test_seconds_bucket"));
+        assert_eq!(last, Some(r#"test_seconds_bucket{le="+Inf"} 0"#), "{text}");
+    }
 }

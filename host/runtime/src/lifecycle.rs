@@ -101,9 +101,9 @@ impl State {
         }
     }
 
-    /// Whether some version takes events, or will again by itself.
-    pub fn has_version(&self) -> bool {
-        matches!(self, Self::Running | Self::Reloading | Self::BackingOff { .. })
+    /// Whether some version takes events now: while a plugin backs off, none does.
+    pub fn takes_events(&self) -> bool {
+        matches!(self, Self::Running | Self::Reloading)
     }
 }
 
