@@ -2,6 +2,7 @@
 
 use crate::cli::LogFormat;
 use anstyle::{AnsiColor, Style};
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::IsTerminal;
 use tracing::field::{Field, Visit};
@@ -55,9 +56,9 @@ where
             writer.write_str("  ")?;
         }
         let style = if from_plugin { message_style(&line.message) } else { Style::new() };
-        self.painted(&mut writer, style, &line.message)?;
+        self.painted(&mut writer, style, &one_line(&line.message))?;
         let rest = if from_plugin { &line.own_fields } else { &line.fields };
-        self.painted(&mut writer, Style::new().dimmed(), rest)?;
+        self.painted(&mut writer, Style::new().dimmed(), &one_line(rest))?;
         writer.write_char('\n')
     }
 }
@@ -69,6 +70,22 @@ impl TextLines {
             false => writer.write_str(text),
         }
     }
+}
+
+/// The text with its control characters escaped: an error may quote what a plugin or a server said, which must
+/// neither look like a line of its own nor speak to the terminal.
+fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character.is_control() {
+            true => escaped.extend(character.escape_default()),
+            false => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// The time of day in the local zone, to the millisecond.
@@ -127,5 +144,19 @@ impl Visit for Line {
                 let _ = write!(self.fields, "  {name}={value:?}");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_one_line_and_says_nothing_to_the_terminal() {
+        let check = |text: &str, expect: &str| assert_eq!(one_line(text), expect);
+        check("added pod default/web-1", "added pod default/web-1");
+        check("größer → 100 %", "größer → 100 %");
+        check("a\nb\tc\r", "a\\nb\\tc\\r");
+        check("\u{1b}[2J\u{9b}31m", "\\u{1b}[2J\\u{9b}31m");
     }
 }
