@@ -17,6 +17,12 @@ pub(crate) fn selector(query: Option<&str>) -> Result<LabelSelector, String> {
         let Some(label) = label else {
             return Err(format!("unknown parameter {key:?}; write labels[k8s-app]=kube-dns"));
         };
+        // The selector's own characters would make something else of it than an equality.
+        let plain =
+            |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/".contains(&b));
+        if !plain(label) || !plain(&value) {
+            return Err(format!("labels[{label}]={value} is not one label and one value"));
+        }
         let comma = if text.is_empty() { "" } else { "," };
         let _ = write!(text, "{comma}{label}={value}");
     }
@@ -62,7 +68,10 @@ mod tests {
     fn nothing_else_is_understood() {
         check("label[a]=b", Err("unknown parameter"));
         check("labels[a=b", Err("unknown parameter"));
-        check("labels[a]=b,c", Err(""));
+        check("labels[a]=b,c", Err("one value"));
+        check("labels[a]=b,!c", Err("one value"));
+        check("labels[a,b]=c", Err("one label"));
+        check("labels[!a]=", Err("one label"));
         check("labels[]=b", Err(""));
     }
 }
