@@ -32,6 +32,8 @@ const RETRY_MAX: Duration = Duration::from_secs(30);
 /// First wait before a lost instance is replaced, doubled with each loss until an event succeeds.
 const RESTART_BASE: Duration = Duration::from_millis(100);
 const RESTART_MAX: Duration = Duration::from_secs(300);
+/// An old version is stopped after the new one's first event, or after this when nothing happens.
+const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 
 /// Everything that one version of a plugin needs to run.
 pub(crate) struct Version {
@@ -69,6 +71,8 @@ pub(crate) struct Actor {
     pub(crate) status: Arc<StatusCell>,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) running: Running,
+    /// The instance of the version before, and when it ends at the latest.
+    pub(crate) retired: Option<(Box<Instance>, Instant)>,
 }
 
 /// The version in charge and its instance.
@@ -91,6 +95,7 @@ pub(crate) enum Running {
 enum Wake {
     Command(Option<Command>),
     Restart,
+    Retire,
     Event,
 }
 
@@ -102,6 +107,7 @@ impl Actor {
                 biased;
                 command = self.commands.recv() => Wake::Command(command),
                 wake = Self::work(&mut self.running, &self.status) => wake,
+                () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
             };
             match wake {
                 Wake::Command(Some(Command::Swap(version, reply))) => {
@@ -111,6 +117,7 @@ impl Actor {
                 }
                 Wake::Command(Some(Command::Stop) | None) => return self.stop().await,
                 Wake::Restart => self.restart().await,
+                Wake::Retire => self.retire().await,
                 Wake::Event => self.deliver().await,
             }
         }
@@ -151,14 +158,30 @@ impl Actor {
     /// The old version is kept until the new one has started; then the queue goes on with the new one.
     async fn swap(&mut self, version: Box<Version>) -> Result<(), CallError> {
         let instance = Box::new(self.instance(&version).await?);
-        let old =
-            std::mem::replace(&mut self.running, Running::Alive { version, instance, losses: 0 });
-        self.end(old).await;
+        let running = Running::Alive { version, instance, losses: 0 };
+        let old = std::mem::replace(&mut self.running, running);
+        self.status.apply(Input::Loaded, Timestamp::now());
+        // At most one old instance waits for its end.
+        self.retire().await;
+        if let Running::Alive { instance, .. } = old {
+            self.retired = Some((instance, Instant::now() + RETIREMENT_MAX));
+        }
         Ok(())
+    }
+
+    /// Stops the instance of the version before, once the new one has proven itself by an event, or after
+    /// a while.
+    async fn retire(&mut self) {
+        if let Some((mut instance, _)) = self.retired.take()
+            && let Err(error) = instance.stop().await
+        {
+            warn!(plugin = self.name.as_str(), "stop of the old version failed: {error}");
+        }
     }
 
     async fn stop(mut self) {
         let old = std::mem::replace(&mut self.running, Running::Nothing);
+        self.retire().await;
         self.end(old).await;
     }
 
@@ -224,8 +247,12 @@ impl Actor {
             Ok(()) => {
                 *losses = 0;
                 add_one(&counters.ok);
-                counters.event_latency_seconds.observe(now - queued.event.received);
+                // A retry's wait is not the host's latency.
+                if queued.attempt == 1 {
+                    counters.event_latency_seconds.observe(now - queued.event.received);
+                }
                 self.status.queue.settle(Settled::Finished, now);
+                self.retire().await;
             }
             Err(error) => self.failed(&queued, &error, now),
         }
@@ -275,6 +302,8 @@ impl Actor {
                 resource_version,
                 "gave up on the event after {attempt} attempts: {error}"
             ),
+            // Once for each event: the attempts that follow fail alike, and are counted.
+            _ if attempt > 1 => {}
             _ => warn!(
                 plugin,
                 namespace,
@@ -283,6 +312,14 @@ impl Actor {
                 "attempt {attempt} failed, the event comes again: {error}"
             ),
         }
+    }
+}
+
+/// Never without a time.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -47,7 +47,10 @@ impl GuestThreads {
 
 impl GuestThread {
     fn start(number: usize) -> std::io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_time().build()?;
+        // A guest that runs long yields at every tick. By default the runtime would look at timers and at
+        // what other threads woke only after 31 such turns; here after each, so that neighbours wait for one.
+        let mut builder = Builder::new_current_thread();
+        let runtime = builder.enable_time().event_interval(1).global_queue_interval(1).build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let run = move || {

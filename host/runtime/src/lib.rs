@@ -40,6 +40,7 @@ mod lifecycle;
 mod status;
 
 mod directory;
+mod loads;
 mod plugin;
 mod plugin_host;
 mod plugins;

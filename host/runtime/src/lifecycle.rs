@@ -12,8 +12,11 @@ pub enum State {
     },
     /// It takes events.
     Running,
-    /// It takes events while a new version is being prepared.
-    Reloading,
+    /// A new version is being prepared, and the one before it goes on.
+    Reloading {
+        /// How the running instance ended, while it is being replaced.
+        lost: Option<String>,
+    },
     /// Its instance ended and a new one is due.
     BackingOff {
         /// How the instance ended.
@@ -61,21 +64,42 @@ impl State {
             (Self::Loading | Self::Waiting { .. } | Self::Stopped { .. }, I::FileChanged) => {
                 Self::Loading
             }
-            (Self::Running | Self::BackingOff { .. } | Self::Reloading, I::FileChanged) => {
-                Self::Reloading
-            }
+            (Self::Running, I::FileChanged) => Self::Reloading { lost: None },
+            (Self::BackingOff { reason }, I::FileChanged) => Self::Reloading { lost: Some(reason) },
+            (state @ Self::Reloading { .. }, I::FileChanged) => state,
             (_, I::Loaded) => Self::Running,
-            (Self::Reloading | Self::Running, I::LoadFailed { .. } | I::NotGranted { .. }) => {
+            (
+                Self::Reloading { lost: Some(reason) },
+                I::LoadFailed { .. } | I::NotGranted { .. },
+            ) => Self::BackingOff { reason },
+            (Self::Reloading { lost: None }, I::LoadFailed { .. } | I::NotGranted { .. }) => {
                 Self::Running
             }
-            (state @ Self::BackingOff { .. }, I::LoadFailed { .. } | I::NotGranted { .. }) => state,
-            (_, I::LoadFailed { reason }) => Self::Stopped { reason },
-            (_, I::NotGranted { reason }) => Self::Waiting { reason },
+            (
+                state @ (Self::Running | Self::BackingOff { .. }),
+                I::LoadFailed { .. } | I::NotGranted { .. },
+            ) => state,
+            (
+                Self::Loading | Self::Waiting { .. } | Self::Stopped { .. },
+                I::LoadFailed { reason },
+            ) => Self::Stopped { reason },
+            (
+                Self::Loading | Self::Waiting { .. } | Self::Stopped { .. },
+                I::NotGranted { reason },
+            ) => Self::Waiting { reason },
             (Self::Running | Self::BackingOff { .. }, I::Crashed { reason }) => {
                 Self::BackingOff { reason }
             }
+            (Self::Reloading { .. }, I::Crashed { reason }) => {
+                Self::Reloading { lost: Some(reason) }
+            }
+            (Self::Reloading { .. }, I::Restarted) => Self::Reloading { lost: None },
             (Self::BackingOff { .. }, I::Restarted) => Self::Running,
-            (state, I::Crashed { .. } | I::Restarted) => state,
+            (
+                state @ (Self::Loading | Self::Waiting { .. } | Self::Stopped { .. }),
+                I::Crashed { .. } | I::Restarted,
+            ) => state,
+            (Self::Running, I::Restarted) => Self::Running,
         }
     }
 
@@ -85,7 +109,7 @@ impl State {
             Self::Loading => "loading",
             Self::Waiting { .. } => "waiting",
             Self::Running => "running",
-            Self::Reloading => "reloading",
+            Self::Reloading { .. } => "reloading",
             Self::BackingOff { .. } => "backing-off",
             Self::Stopped { .. } => "stopped",
         }
@@ -94,7 +118,8 @@ impl State {
     /// Why the plugin is not simply running.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::Loading | Self::Running | Self::Reloading => None,
+            Self::Loading | Self::Running => None,
+            Self::Reloading { lost } => lost.as_deref(),
             Self::Waiting { reason } | Self::BackingOff { reason } | Self::Stopped { reason } => {
                 Some(reason)
             }
@@ -103,7 +128,7 @@ impl State {
 
     /// Whether some version takes events now: while a plugin backs off, none does.
     pub fn takes_events(&self) -> bool {
-        matches!(self, Self::Running | Self::Reloading)
+        matches!(self, Self::Running | Self::Reloading { lost: None })
     }
 }
 
@@ -139,6 +164,10 @@ mod tests {
         check(&["loaded", "crashed", "crashed"], "backing-off");
         check(&["loaded", "crashed", "restarted"], "running");
         check(&["loaded", "crashed", "changed", "loaded"], "running");
+        check(&["loaded", "crashed", "changed", "failed"], "backing-off");
+        check(&["loaded", "crashed", "changed", "restarted", "failed"], "running");
+        check(&["loaded", "changed", "crashed", "failed"], "backing-off");
+        check(&["loaded", "changed", "crashed", "loaded"], "running");
     }
 
     #[test]

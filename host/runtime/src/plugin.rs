@@ -1,15 +1,14 @@
 //! One plugin's name and everything that belongs to it: its actor, its subscriptions, its queue.
 
-use crate::actor::{Actor, COMMANDS_MAX, Command, Running, Version};
+use crate::actor::{Actor, COMMANDS_MAX, Command, Running};
 use crate::counters::Counters;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
-use crate::event::{Reason, SubscriptionId};
-use crate::guest_threads::GuestThreads;
+use crate::event::SubscriptionId;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::PluginQueue;
-use crate::prepare::{LoadError, Preparer};
+use crate::prepare::Preparer;
 use crate::queue::Marks;
 use crate::status::StatusCell;
 use crate::subscription::SubscriptionHandler;
@@ -17,27 +16,32 @@ use hashbrown::HashSet;
 use informant_cache::{InformerLease, Registration, SharedInformerFactory};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::error;
 
 /// One plugin's name and everything that belongs to it.
 pub(crate) struct Plugin {
     pub(crate) status: Arc<StatusCell>,
+    pub(crate) file: PathBuf,
     /// Hash of the content that was seen last.
     pub(crate) wanted: String,
-    /// Content that came while another was being prepared.
+    /// Content that is to be loaded next.
     pub(crate) next: Option<Arc<[u8]>>,
-    pub(crate) preparing: bool,
+    /// Number of the load under way.
+    pub(crate) load: Option<u64>,
     pub(crate) missing_since: Option<Instant>,
-    pub(crate) actor: Option<ActorHandle>,
+    /// Some version took over and goes on whatever becomes of its successors.
+    pub(crate) has_version: bool,
+    actor: Option<ActorHandle>,
     subscriptions: BTreeMap<String, Active>,
     subscription_ids: u32,
 }
 
-pub(crate) struct ActorHandle {
+struct ActorHandle {
     commands: mpsc::Sender<Command>,
     task: JoinHandle<()>,
 }
@@ -47,7 +51,7 @@ struct Active {
     id: SubscriptionId,
     spec: SubscriptionSpec,
     /// Dropping it ends the subscription.
-    _registration: Registration,
+    registration: Registration,
     /// Dropping it lets the informer stop, if nobody else needs it.
     _informer: InformerLease,
 }
@@ -60,10 +64,12 @@ impl Plugin {
         let status = StatusCell::new(name.clone(), counters, queue, Timestamp::now());
         Self {
             status: Arc::new(status),
+            file: PathBuf::new(),
             wanted: String::new(),
             next: None,
-            preparing: false,
+            load: None,
             missing_since: None,
+            has_version: false,
             actor: None,
             subscriptions: BTreeMap::new(),
             subscription_ids: 0,
@@ -87,21 +93,15 @@ impl Plugin {
         ids
     }
 
-    pub(crate) async fn swap(&self, version: Box<Version>) -> Result<(), LoadError> {
-        let ended = || LoadError::Host("the plugin's actor ended".to_owned());
-        let actor = self.actor.as_ref().ok_or_else(ended)?;
-        let (reply, answer) = oneshot::channel();
-        actor.commands.send(Command::Swap(version, reply)).await.map_err(|_| ended())?;
-        answer.await.map_err(|_| ended())?.map_err(LoadError::Start)
-    }
-
-    /// Starts an actor, which does nothing before its first [`swap`](Self::swap).
-    pub(crate) fn start_actor(
+    /// The way to the plugin's actor, which is started if there is none, or if a defect of ours ended it.
+    pub(crate) fn actor(
         &mut self,
         name: &PluginName,
         preparer: &Preparer,
-        threads: &GuestThreads,
-    ) {
+    ) -> mpsc::Sender<Command> {
+        if let Some(actor) = self.actor.as_ref().filter(|actor| !actor.commands.is_closed()) {
+            return actor.commands.clone();
+        }
         let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
         let actor = Actor {
             name: name.clone(),
@@ -111,18 +111,16 @@ impl Plugin {
             status: self.status.clone(),
             commands: receiver,
             running: Running::Nothing,
+            retired: None,
         };
-        self.actor = Some(ActorHandle { commands, task: threads.spawn(actor.run()) });
+        let task = preparer.threads.spawn(actor.run());
+        self.actor = Some(ActorHandle { commands: commands.clone(), task });
+        commands
     }
 
-    /// Ends the subscriptions, then the actor.
-    pub(crate) async fn stop(&mut self) {
+    /// Ends the subscriptions, stops the guest and waits until the actor has ended.
+    pub(crate) async fn stop(mut self) {
         self.subscriptions.clear();
-        self.stop_actor().await;
-    }
-
-    /// Stops the guest and waits until the actor has ended.
-    pub(crate) async fn stop_actor(&mut self) {
         let Some(actor) = self.actor.take() else { return };
         // It cannot be told if it ended already.
         let _ = actor.commands.send(Command::Stop).await;
@@ -132,7 +130,7 @@ impl Plugin {
     }
 
     /// Makes the running subscriptions those of the descriptor. One that did not change goes on without
-    /// a gap; one that did is told its objects again.
+    /// a gap; one that did is told its objects again, and what the new view lacks as gone.
     pub(crate) fn subscribe(
         &mut self,
         descriptor: &Descriptor,
@@ -144,31 +142,43 @@ impl Plugin {
         self.status.queue.retain(&keep);
         for (spec, id) in descriptor.subscriptions.iter().zip(ids) {
             let known = before.remove(&spec.name).filter(|active| active.id == *id);
-            let unchanged = known.as_ref().is_some_and(|active| active.spec == *spec);
-            let again = spec.replay == Replay::InitialAndReload;
             let active = match known {
-                Some(active) if unchanged && !again => active,
-                known => {
-                    let told_before = known.is_some();
-                    drop(known);
-                    let reason = match (spec.replay, told_before) {
-                        (Replay::Never, _) => None,
-                        (_, false) => Some(Reason::Initial),
-                        (_, true) => Some(Reason::Reload),
-                    };
-                    let queue = self.status.queue.clone();
-                    let handler = SubscriptionHandler::new(*id, spec, queue, reason);
-                    let informer = informers.lease(&spec.resource);
-                    let registration = informer.informer().add_event_handler(Arc::new(handler));
-                    Active {
-                        id: *id,
-                        spec: spec.clone(),
-                        _registration: registration,
-                        _informer: informer,
-                    }
-                }
+                Some(active) if active.goes_on_with(spec) => active,
+                known => self.begin(*id, spec, known, informers),
             };
             self.subscriptions.insert(spec.name.clone(), active);
         }
+    }
+
+    /// Begins a subscription, in the place of the one before it if there is one.
+    fn begin(
+        &self,
+        id: SubscriptionId,
+        spec: &SubscriptionSpec,
+        before: Option<Active>,
+        informers: &SharedInformerFactory,
+    ) -> Active {
+        let informer = informers.lease(&spec.resource);
+        let queue = self.status.queue.clone();
+        let handler = match &before {
+            Some(before) => SubscriptionHandler::replacing(id, spec, queue, &before.spec),
+            None => SubscriptionHandler::new(id, spec, queue),
+        };
+        let handler = Arc::new(handler);
+        let registration = match (before, spec.replay) {
+            (Some(before), _) => {
+                informer.informer().replace_event_handler(before.registration, handler)
+            }
+            (None, Replay::Never) => informer.informer().add_event_handler_without_replay(handler),
+            (None, _) => informer.informer().add_event_handler(handler),
+        };
+        Active { id, spec: spec.clone(), registration, _informer: informer }
+    }
+}
+
+impl Active {
+    /// Whether the new version's subscription is the same, and wants nothing told again.
+    fn goes_on_with(&self, spec: &SubscriptionSpec) -> bool {
+        self.spec == *spec && spec.replay != Replay::InitialAndReload
     }
 }

@@ -1,6 +1,6 @@
 //! The host of all plugins: one task that follows the directories and does every load, swap and removal.
 
-use crate::actor::{Subscription, Version};
+use crate::actor::{Command, Subscription, Version};
 use crate::counters::add_one;
 use crate::descriptor::Descriptor;
 use crate::directory::{Debounce, DirectoryWatch, Known, PluginFile, Scan, scan};
@@ -10,6 +10,7 @@ use crate::guest_threads::GuestThreads;
 use crate::json_pointer_index::SharedIndexes;
 use crate::lifecycle::Input;
 use crate::limits::Limits;
+use crate::loads::{Load, Loads, Outcome};
 use crate::plugin::Plugin;
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
@@ -31,6 +32,8 @@ use tracing::{error, info};
 const RESCAN: Duration = Duration::from_secs(30);
 /// A file that is missing for less than this was only being replaced, as editors do.
 const REMOVAL_GRACE: Duration = Duration::from_millis(300);
+/// When something is missing or was being written, the next look comes after this.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
 /// What the host of the plugins needs.
 pub struct PluginHostOptions {
@@ -61,34 +64,28 @@ pub struct PluginHost {
     limits: Limits,
     informers: Arc<SharedInformerFactory>,
     preparer: Preparer,
-    threads: GuestThreads,
     indexes: SharedIndexes,
     plugins: BTreeMap<PluginName, Plugin>,
-    preparing: JoinSet<Outcome>,
+    loads: Loads,
+    loads_begun: u64,
     debounce: Debounce,
     view: Plugins,
-}
-
-/// The end of a preparation.
-struct Outcome {
-    name: PluginName,
-    sha256: String,
-    result: Result<Prepared, LoadError>,
 }
 
 impl PluginHost {
     /// Makes the engine and the threads. Nothing is loaded before [`run`](Self::run).
     pub fn new(options: PluginHostOptions) -> Result<Self, StartError> {
         let engine = Engine::new()?;
+        let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);
         Ok(Self {
             directories: options.directories,
-            preparer: Preparer::new(engine, options.limits.clone()),
+            preparer: Preparer::new(engine, threads, options.limits.clone()),
             limits: options.limits,
             informers: options.informers,
-            threads: GuestThreads::start(options.threads.max(1))?,
             indexes: SharedIndexes::default(),
             plugins: BTreeMap::new(),
-            preparing: JoinSet::new(),
+            loads: Loads::default(),
+            loads_begun: 0,
             debounce: Debounce::default(),
             view: Plugins::default(),
         })
@@ -108,33 +105,27 @@ impl PluginHost {
             tokio::select! {
                 () = shutdown.cancelled() => break,
                 Some(hint) = watch.hints.recv() => self.debounce.hint(hint.complete, Instant::now()),
-                Some(outcome) = self.preparing.join_next() => match outcome {
-                    Ok(outcome) => self.prepared(outcome).await,
-                    Err(error) => error!("a preparation ended early: {error}"),
-                },
+                Some(outcome) = self.loads.next() => self.settle(outcome),
                 () = tokio::time::sleep_until(due.into()) => {
                     self.debounce.clear();
                     watch.arm();
-                    self.look().await;
-                    let now = Instant::now();
-                    let grace = self.plugins.values().any(|plugin| plugin.missing_since.is_some());
-                    rescan = now + if grace { REMOVAL_GRACE } else { RESCAN };
+                    let again = self.look().await;
+                    rescan = Instant::now() + if again { LOOK_AGAIN } else { RESCAN };
                 }
             }
         }
         self.stop().await;
     }
 
+    /// All plugins at once, each with its own deadline.
     async fn stop(mut self) {
-        self.preparing.shutdown().await;
-        let names: Vec<PluginName> = self.plugins.keys().cloned().collect();
-        for name in names {
-            self.remove(&name).await;
-        }
+        self.loads.shutdown().await;
+        let stops = self.plugins.into_values().map(Plugin::stop);
+        futures::future::join_all(stops).await;
     }
 
-    /// Compares the directories with what runs.
-    async fn look(&mut self) {
+    /// Compares the directories with what runs. True if something has to be looked at again soon.
+    async fn look(&mut self) -> bool {
         let directories = self.directories.clone();
         let known: Known = self
             .plugins
@@ -143,25 +134,29 @@ impl PluginHost {
             .collect();
         let scan = match tokio::task::spawn_blocking(move || scan(&directories, &known)).await {
             Ok(scan) => scan,
-            Err(error) => return error!("looking at the plugin directories failed: {error}"),
+            Err(error) => {
+                error!("looking at the plugin directories failed: {error}");
+                return false;
+            }
         };
         self.view.scanned(&scan.problems);
-        self.find_removed(&scan).await;
+        let missing = self.find_removed(&scan);
+        let unfinished = !scan.unread.is_empty();
         for (name, file) in scan.files {
             self.found(name, file);
         }
         self.view.found_all();
+        missing || unfinished
     }
 
-    async fn find_removed(&mut self, scan: &Scan) {
-        // While a directory cannot be read nobody knows what was removed from it.
-        if !scan.unreadable.is_empty() {
-            return;
-        }
+    /// Removes plugins whose files are gone for good. True if some may only be on their way.
+    fn find_removed(&mut self, scan: &Scan) -> bool {
         let now = Instant::now();
         let mut removed = Vec::new();
         for (name, plugin) in &mut self.plugins {
-            if scan.files.contains_key(name) {
+            // While a directory cannot be read nobody knows what was removed from it.
+            let unknown = scan.unreadable.iter().any(|it| plugin.file.starts_with(it));
+            if unknown || scan.files.contains_key(name) || scan.unread.contains(name) {
                 plugin.missing_since = None;
                 continue;
             }
@@ -171,9 +166,12 @@ impl PluginHost {
             }
         }
         for name in removed {
-            self.remove(&name).await;
+            let Some(plugin) = self.plugins.remove(&name) else { continue };
+            self.loads.spawn_stop(plugin.stop());
+            self.view.remove(&name);
             info!(plugin = name.as_str(), "removed: its file is gone");
         }
+        self.plugins.values().any(|plugin| plugin.missing_since.is_some())
     }
 
     fn found(&mut self, name: PluginName, file: PluginFile) {
@@ -189,75 +187,64 @@ impl PluginHost {
                 self.plugins.entry(name.clone()).or_insert(plugin)
             }
         };
-        info!(
-            plugin = name.as_str(),
-            sha256 = &file.sha256[..12],
-            "loading {}",
-            file.path.display()
-        );
+        let sha256 = &file.sha256[..12];
+        info!(plugin = name.as_str(), sha256, "loading {}", file.path.display());
         plugin.wanted = file.sha256;
-        match plugin.preparing {
-            true => plugin.next = Some(content),
-            false => self.prepare(name, content),
-        }
+        plugin.file = file.path;
+        plugin.next = Some(content);
+        self.load_next(&name);
     }
 
-    fn prepare(&mut self, name: PluginName, content: Arc<[u8]>) {
-        let Some(plugin) = self.plugins.get_mut(&name) else { return };
-        plugin.preparing = true;
-        let sha256 = plugin.wanted.clone();
-        let preparer = self.preparer.clone();
-        self.preparing.spawn(async move {
-            let result = preparer.prepare(name.clone(), content, config()).await;
-            Outcome { name, sha256, result }
+    /// Begins the load that waits, unless one is under way.
+    fn load_next(&mut self, name: &PluginName) {
+        let Some(plugin) = self.plugins.get_mut(name) else { return };
+        if plugin.load.is_some() {
+            return;
+        }
+        let Some(content) = plugin.next.take() else { return };
+        self.loads_begun += 1;
+        let number = self.loads_begun;
+        plugin.load = Some(number);
+        let load = Load { name: name.clone(), number, sha256: plugin.wanted.clone() };
+        let (preparer, begun) = (self.preparer.clone(), load.clone());
+        self.loads.spawn(load, async move {
+            match preparer.prepare(begun.name.clone(), content, config()).await {
+                Ok(prepared) => Outcome::Prepared(begun, prepared),
+                Err(error) => Outcome::Refused(begun, error),
+            }
         });
     }
 
-    async fn prepared(&mut self, outcome: Outcome) {
-        let Outcome { name, sha256, result } = outcome;
-        let Some(plugin) = self.plugins.get_mut(&name) else { return };
-        plugin.preparing = false;
-        if let Some(content) = plugin.next.take() {
-            return self.prepare(name, content);
-        }
-        let result = match result {
-            Ok(prepared) => self.take_over(&name, &sha256, prepared).await,
-            Err(error) => Err(error),
+    /// Goes on with a load whose step ended, if its plugin still waits for it.
+    fn settle(&mut self, outcome: Outcome) {
+        let load = match &outcome {
+            Outcome::Prepared(load, _)
+            | Outcome::Swapped(load, _, _)
+            | Outcome::Refused(load, _) => load.clone(),
+            Outcome::Stopped => return,
         };
-        if let Err(error) = result {
-            self.refused(&name, &sha256, &error);
+        let waiting = self.plugins.get(&load.name).and_then(|plugin| plugin.load);
+        if waiting != Some(load.number) {
+            return;
         }
+        match outcome {
+            Outcome::Prepared(_, prepared) => return self.take_over(load, prepared),
+            Outcome::Swapped(_, descriptor, ids) => self.took_over(&load, &descriptor, &ids),
+            Outcome::Refused(_, error) => self.refused(&load, &error),
+            Outcome::Stopped => {}
+        }
+        if let Some(plugin) = self.plugins.get_mut(&load.name) {
+            plugin.load = None;
+        }
+        self.load_next(&load.name);
     }
 
-    /// Keeps what runs, and says why the new version does not.
-    fn refused(&mut self, name: &PluginName, sha256: &str, error: &LoadError) {
-        let Some(plugin) = self.plugins.get(name) else { return };
-        let now = Timestamp::now();
-        let reason = error.to_string();
-        add_one(&plugin.status.counters.reloads_failed);
-        plugin.status.loaded(sha256, Err(&reason), now);
-        let input = match error {
-            LoadError::NotGranted(_) => Input::NotGranted { reason },
-            _ => Input::LoadFailed { reason },
-        };
-        plugin.status.apply(input, now);
-        let kept = match plugin.actor {
-            Some(_) => "not loaded, the version before it goes on",
-            None => "not loaded",
-        };
-        error!(plugin = name.as_str(), sha256 = &sha256[..12], "{kept}: {error}");
-    }
-
-    /// Lets the new version take the queue over, then follows its subscriptions.
-    async fn take_over(
-        &mut self,
-        name: &PluginName,
-        sha256: &str,
-        prepared: Prepared,
-    ) -> Result<(), LoadError> {
+    /// Asks the plugin's actor to go on with the new version.
+    fn take_over(&mut self, load: Load, prepared: Prepared) {
         let reads =
             Reads::new(&prepared.descriptor, &self.indexes, |gvr| self.informers.lease(gvr));
-        let Some(plugin) = self.plugins.get_mut(name) else { return Ok(()) };
+        self.informers.start();
+        let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ids = plugin.ids(&prepared.descriptor);
         let version = Box::new(Version {
             template: prepared.template,
@@ -265,38 +252,60 @@ impl PluginHost {
             config: config(),
             subscriptions: subscriptions(&prepared.descriptor, &ids),
         });
-        let first = plugin.actor.is_none();
-        if first {
-            plugin.start_actor(name, &self.preparer, &self.threads);
-        }
-        let swapped = plugin.swap(version).await;
-        if swapped.is_err() && first {
-            plugin.stop_actor().await;
-        }
-        swapped?;
+        let commands = plugin.actor(&load.name, &self.preparer);
+        let begun = load.clone();
+        self.loads.spawn(load, async move {
+            match swap(&commands, version).await {
+                Ok(()) => Outcome::Swapped(begun, prepared.descriptor, ids),
+                Err(error) => Outcome::Refused(begun, error),
+            }
+        });
+    }
+
+    /// The new version has the queue; now its subscriptions follow.
+    fn took_over(&mut self, load: &Load, descriptor: &Descriptor, ids: &[SubscriptionId]) {
+        let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
+        let first = !plugin.has_version;
+        plugin.has_version = true;
+        plugin.subscribe(descriptor, ids, &self.informers);
         self.informers.start();
-        plugin.subscribe(&prepared.descriptor, &ids, &self.informers);
-        let now = Timestamp::now();
-        plugin.status.loaded(sha256, Ok(running(&prepared.descriptor, sha256)), now);
-        plugin.status.apply(Input::Loaded, now);
+        plugin.status.loaded(&load.sha256, Ok(running(descriptor, &load.sha256)), Timestamp::now());
         if !first {
             add_one(&plugin.status.counters.reloads_ok);
         }
         let verb = if first { "running" } else { "reloaded: a new version took over" };
-        info!(
-            plugin = name.as_str(),
-            sha256 = &sha256[..12],
-            version = prepared.descriptor.version,
-            "{verb}"
-        );
-        Ok(())
+        let (sha256, version) = (&load.sha256[..12], &descriptor.version);
+        info!(plugin = load.name.as_str(), sha256, version, "{verb}");
     }
 
-    async fn remove(&mut self, name: &PluginName) {
-        let Some(mut plugin) = self.plugins.remove(name) else { return };
-        plugin.stop().await;
-        self.view.remove(name);
+    /// Keeps what runs, and says why the new version does not.
+    fn refused(&mut self, load: &Load, error: &LoadError) {
+        let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
+        let now = Timestamp::now();
+        let reason = error.to_string();
+        plugin.status.loaded(&load.sha256, Err(&reason), now);
+        let input = match error {
+            LoadError::NotGranted(_) => Input::NotGranted { reason },
+            _ => Input::LoadFailed { reason },
+        };
+        plugin.status.apply(input, now);
+        let kept = match plugin.has_version {
+            true => "not loaded, the version before it goes on",
+            false => "not loaded",
+        };
+        if plugin.has_version {
+            add_one(&plugin.status.counters.reloads_failed);
+        }
+        error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {error}");
     }
+}
+
+/// Hands a version to an actor and waits until it has started, or has not.
+async fn swap(commands: &mpsc::Sender<Command>, version: Box<Version>) -> Result<(), LoadError> {
+    let ended = || LoadError::Host("the plugin's actor ended".to_owned());
+    let (reply, answer) = oneshot::channel();
+    commands.send(Command::Swap(version, reply)).await.map_err(|_| ended())?;
+    answer.await.map_err(|_| ended())?.map_err(LoadError::Start)
 }
 
 /// Plugins get no configuration yet: the empty object.

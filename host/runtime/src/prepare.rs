@@ -5,13 +5,14 @@ use crate::contract::{ContractError, check};
 use crate::descriptor::{Descriptor, DescriptorError};
 use crate::engine::Engine;
 use crate::guest_state::GuestState;
+use crate::guest_threads::GuestThreads;
 use crate::instance::{CompileError, Template};
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 /// A version that is ready to be started.
 pub(crate) struct Prepared {
@@ -50,12 +51,13 @@ pub enum LoadError {
 pub(crate) struct Preparer {
     pub(crate) engine: Engine,
     pub(crate) limits: Limits,
+    pub(crate) threads: Arc<GuestThreads>,
     compiling: Arc<Semaphore>,
 }
 
 impl Preparer {
-    pub(crate) fn new(engine: Engine, limits: Limits) -> Self {
-        Self { engine, limits, compiling: Arc::new(Semaphore::new(1)) }
+    pub(crate) fn new(engine: Engine, threads: Arc<GuestThreads>, limits: Limits) -> Self {
+        Self { engine, threads, limits, compiling: Arc::new(Semaphore::new(1)) }
     }
 
     pub(crate) async fn prepare(
@@ -65,13 +67,16 @@ impl Preparer {
         config: Vec<u8>,
     ) -> Result<Prepared, LoadError> {
         let template = self.compile(content).await?;
-        // A budget for each load: loads come one at a time and take much longer than a second's lines.
-        let log_budget = LogBudget::new(&self.limits, Instant::now());
-        let state = GuestState::new(name, &self.limits, log_budget, None);
-        let mut instance =
-            template.instantiate(&self.engine, state).await.map_err(LoadError::Describe)?;
-        let answer = instance.describe(&config).await.map_err(LoadError::Describe)?;
-        let descriptor = Descriptor::parse(&answer)?;
+        let (described, engine, limits) =
+            (template.clone(), self.engine.clone(), self.limits.clone());
+        let (reply, answer) = oneshot::channel();
+        // A guest runs on the guests' threads only, a version that is not loaded yet as well.
+        self.threads.spawn(async move {
+            // Nobody waits for it any more when the plugin was removed meanwhile.
+            let _ = reply.send(describe(name, &described, &engine, &limits, &config).await);
+        });
+        let ended = |_| LoadError::Host("describe was cut off".to_owned());
+        let descriptor = answer.await.map_err(ended)??;
         granted(&descriptor)?;
         Ok(Prepared { template, descriptor })
     }
@@ -87,6 +92,22 @@ impl Preparer {
         };
         tokio::task::spawn_blocking(compile).await.map_err(|e| host(&e))?
     }
+}
+
+/// Asks a version what it wants, in an instance that has nothing and is dropped afterwards.
+async fn describe(
+    name: PluginName,
+    template: &Template,
+    engine: &Engine,
+    limits: &Limits,
+    config: &[u8],
+) -> Result<Descriptor, LoadError> {
+    // A budget for each load: loads come one at a time and take much longer than a second's lines.
+    let log_budget = LogBudget::new(limits, Instant::now());
+    let state = GuestState::new(name, limits, log_budget, None);
+    let mut instance = template.instantiate(engine, state).await.map_err(LoadError::Describe)?;
+    let answer = instance.describe(config).await.map_err(LoadError::Describe)?;
+    Ok(Descriptor::parse(&answer)?)
 }
 
 /// Reads of everything but Secrets are granted.

@@ -13,6 +13,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::time::Instant;
 
+/// Fewer entries than this are not worth closing holes for.
+const HOLES_MIN: usize = 64;
+
 /// Where merging begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks {
@@ -106,12 +109,12 @@ impl EventQueue {
 
     /// Appends an event, merging it into its object's last waiting one above the mark.
     pub(crate) fn push(&mut self, event: Event) {
-        let over = self.depth >= self.marks.events || self.bytes >= self.marks.bytes;
         let lane = Lane::of(&event);
         match self.last.get(&lane) {
-            Some(&number) if over => self.merge_at(lane, number, event),
+            Some(&number) if self.over_mark() => self.merge_at(lane, number, event),
             _ => self.append(lane, event),
         }
+        self.compact();
     }
 
     fn append(&mut self, lane: Lane, event: Event) {
@@ -122,6 +125,25 @@ impl EventQueue {
         self.last.remove(&lane);
         self.last.insert(lane, number);
         self.waiting.push_back(Some(event));
+    }
+
+    /// Closes the holes that merging left, once they are most of the queue: objects that come and go above
+    /// the mark must not make it grow.
+    fn compact(&mut self) {
+        let live = self.last.len().max(self.depth);
+        if self.waiting.len() < HOLES_MIN || self.waiting.len() < 2 * live {
+            return;
+        }
+        let kept: VecDeque<Option<Event>> =
+            self.waiting.drain(..).filter(Option::is_some).collect();
+        self.waiting = kept;
+        for (index, event) in self.waiting.iter().enumerate() {
+            let Some(event) = event else { continue };
+            // Numbers only ever move down, to where the event now stands.
+            if let Some(number) = self.last.get_mut(&Lane::of(event)) {
+                *number = self.first + index as u64;
+            }
+        }
     }
 
     fn merge_at(&mut self, lane: Lane, number: u64, newer: Event) {
@@ -181,7 +203,10 @@ impl EventQueue {
             }
             let mut queued = Queued { event, attempt: 1, crashes: 0, seq: 0 };
             match self.held.get_mut(&lane) {
-                Some(held) => held.push_back(queued),
+                Some(held) => {
+                    held.push_back(queued);
+                    self.merge_held(&lane);
+                }
                 None => {
                     self.number(&mut queued);
                     return Some(queued);
@@ -189,6 +214,42 @@ impl EventQueue {
             }
         }
         None
+    }
+
+    /// Above the mark, merges the last two of a held lane, as long as neither has been attempted.
+    fn merge_held(&mut self, lane: &Lane) {
+        if !self.over_mark() {
+            return;
+        }
+        let Some(held) = self.held.get_mut(lane) else { return };
+        let mergeable = held.len() > 1 && held[held.len() - 2].seq == 0;
+        if !mergeable {
+            return;
+        }
+        let (Some(newer), Some(older)) = (held.pop_back(), held.pop_back()) else { return };
+        self.depth -= 2;
+        self.bytes -= size(&older.event) + size(&newer.event);
+        let told = older.event.reason == Reason::Reload;
+        let merged = match merge(older.event, newer.event, told) {
+            Merged::One(event) => {
+                self.coalesced += 1;
+                vec![event]
+            }
+            Merged::Nothing => {
+                self.coalesced += 2;
+                Vec::new()
+            }
+            Merged::Both(older, newer) => vec![older, newer],
+        };
+        for event in merged {
+            self.depth += 1;
+            self.bytes += size(&event);
+            held.push_back(Queued { event, attempt: 1, crashes: 0, seq: 0 });
+        }
+    }
+
+    fn over_mark(&self) -> bool {
+        self.depth >= self.marks.events || self.bytes >= self.marks.bytes
     }
 
     fn number(&mut self, queued: &mut Queued) {

@@ -1,13 +1,14 @@
 //! From the informer's notifications to one plugin's events: host code that runs in the informer's task,
 //! evaluates the subscription on old and new, and enqueues. It never calls a guest and never waits.
 
-use crate::descriptor::SubscriptionSpec;
+use crate::descriptor::{Replay, SubscriptionSpec};
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::json_pointer::changed;
 use crate::plugin_queue::PluginQueue;
 use crate::view::View;
 use informant_cache::{Cause, FinalState, Object, ResourceEventHandler};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Listens to one informer for one subscription of one plugin.
 pub(crate) struct SubscriptionHandler {
@@ -17,26 +18,48 @@ pub(crate) struct SubscriptionHandler {
     queue: Arc<PluginQueue>,
     /// The reason that replayed objects are told with.
     replay_reason: Reason,
-    /// False while the objects that were there before are to be passed over.
-    tells_initial: bool,
+    /// What the plugin was told of before this handler took over; until the replay is through it decides
+    /// what has to be told as gone.
+    told_before: Option<View>,
+    replayed: AtomicBool,
 }
 
 impl SubscriptionHandler {
-    /// `replay_reason` is what the objects of the replay are told with; none means that they are known.
+    /// A subscription that the plugin did not have before.
     pub(crate) fn new(
         id: SubscriptionId,
         spec: &SubscriptionSpec,
         queue: Arc<PluginQueue>,
-        replay_reason: Option<Reason>,
     ) -> Self {
         Self {
             id,
             spec: spec.clone(),
             view: View::from(spec),
             queue,
-            replay_reason: replay_reason.unwrap_or(Reason::Initial),
-            tells_initial: replay_reason.is_some(),
+            replay_reason: Reason::Initial,
+            told_before: None,
+            replayed: AtomicBool::new(false),
         }
+    }
+
+    /// A subscription in the place of one that asked for something else, or that wants its objects again.
+    pub(crate) fn replacing(
+        id: SubscriptionId,
+        spec: &SubscriptionSpec,
+        queue: Arc<PluginQueue>,
+        before: &SubscriptionSpec,
+    ) -> Self {
+        Self {
+            replay_reason: Reason::Reload,
+            told_before: Some(View::from(before)),
+            ..Self::new(id, spec, queue)
+        }
+    }
+
+    /// Whether the object was in the view of the handler before, and the replay may not have come by yet.
+    fn was_told(&self, object: &Object) -> bool {
+        let before = self.told_before.as_ref().filter(|_| !self.replayed.load(Ordering::Acquire));
+        before.is_some_and(|view| view.contains(object))
     }
 
     fn enqueue(
@@ -82,7 +105,14 @@ impl SubscriptionHandler {
 impl ResourceEventHandler for SubscriptionHandler {
     fn on_add(&self, object: &Object, cause: Cause) {
         let replayed = cause.reason == informant_cache::Reason::Initial;
-        if !self.view.contains(object) || (replayed && !self.tells_initial) {
+        if !self.view.contains(object) {
+            if replayed && self.was_told(object) {
+                self.enqueue(Change::Deleted, object, None, Some(Gone::LeftView), cause);
+            }
+            return;
+        }
+        // A subscription that wants no replay has one only when it takes another's place.
+        if replayed && self.spec.replay == Replay::Never && self.was_told(object) {
             return;
         }
         self.enqueue(Change::Added, object, None, None, cause);
@@ -101,7 +131,7 @@ impl ResourceEventHandler for SubscriptionHandler {
     }
 
     fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause) {
-        if !self.view.contains(last) {
+        if !self.view.contains(last) && !self.was_told(last) {
             return;
         }
         let gone = match final_state {
@@ -109,6 +139,10 @@ impl ResourceEventHandler for SubscriptionHandler {
             FinalState::Unknown => Gone::Unknown,
         };
         self.enqueue(Change::Deleted, last, None, Some(gone), cause);
+    }
+
+    fn on_synced(&self) {
+        self.replayed.store(true, Ordering::Release);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::plugin_name::PluginName;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +21,8 @@ const UNFINISHED: [&str; 6] = ["~", ".tmp", ".swp", ".part", ".crdownload", ".ne
 pub(crate) struct Scan {
     /// Plugin files by name, wherever they are.
     pub(crate) files: BTreeMap<PluginName, PluginFile>,
+    /// Plugins whose files are there and could not be read, or were being written: nothing is known of them.
+    pub(crate) unread: BTreeSet<PluginName>,
     /// What stands in the way, in a fixed order, so that two looks can be compared.
     pub(crate) problems: Vec<Problem>,
     /// Directories that could not be read: nothing is known of what is in them.
@@ -71,15 +73,14 @@ fn scan_directory(directory: &Path, known: &Known, scan: &mut Scan) -> io::Resul
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {
         paths.push(entry?.path());
-        if paths.len() > ENTRIES_MAX {
-            scan.problem(
-                directory,
-                format!("has more than {ENTRIES_MAX} entries; the rest is not looked at"),
-            );
-            break;
-        }
     }
+    // Sorted before it is cut, so that two looks see the same entries.
     paths.sort();
+    if paths.len() > ENTRIES_MAX {
+        let text = format!("has more than {ENTRIES_MAX} entries; the rest is not looked at");
+        scan.problem(directory, text);
+        paths.truncate(ENTRIES_MAX);
+    }
     for path in paths {
         scan_entry(&path, known, scan);
     }
@@ -104,24 +105,37 @@ fn scan_entry(path: &Path, known: &Known, scan: &mut Scan) {
         return scan.problem(path, text);
     }
     match read(path) {
-        Ok(Some(content)) => {
+        Ok(Read::Whole(content)) => {
             let sha256 = hex(&Sha256::digest(&content));
             let content = (known.get(&name) != Some(&sha256)).then(|| content.into());
             scan.files.insert(name, PluginFile { path: path.to_owned(), sha256, content });
         }
-        Ok(None) => {}
+        Ok(Read::Nothing) => {}
+        Ok(Read::Unfinished) => {
+            scan.unread.insert(name);
+        }
         // A file that went between the listing and the look is simply not there.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => scan.problem(path, format!("cannot be read: {error}")),
+        Err(error) => {
+            scan.problem(path, format!("cannot be read: {error}"));
+            scan.unread.insert(name);
+        }
     }
 }
 
-/// The content, or none if it is not a regular file or changed while it was read: its writer will say
-/// so once more.
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// What reading a file came to.
+enum Read {
+    Whole(Vec<u8>),
+    /// It changed while it was read.
+    Unfinished,
+    /// It is no regular file.
+    Nothing,
+}
+
+fn read(path: &Path) -> io::Result<Read> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
-        return Ok(None);
+        return Ok(Read::Nothing);
     }
     if metadata.len() > FILE_BYTES_MAX {
         let text = format!("it has {} bytes, at most {FILE_BYTES_MAX} are allowed", metadata.len());
@@ -134,7 +148,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let after = file.metadata()?;
     let print = |metadata: &fs::Metadata| (metadata.len(), metadata.mtime(), metadata.mtime_nsec());
     let unchanged = print(&before) == print(&after) && content.len() as u64 == after.len();
-    Ok(unchanged.then_some(content))
+    Ok(if unchanged { Read::Whole(content) } else { Read::Unfinished })
 }
 
 fn hex(bytes: &[u8]) -> String {

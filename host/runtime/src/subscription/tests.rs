@@ -22,19 +22,32 @@ enum Told {
     Added(CacheReason, Object),
     Updated(Object, Object),
     Deleted(FinalState, Object),
+    Synced,
 }
 
-/// Tells a subscription with these keys, and shows what it queued and how much it filtered.
-#[track_caller]
-fn check(keys: &str, replay: Option<Reason>, told: &[Told], expect: &str) {
+fn spec(keys: &str) -> SubscriptionSpec {
     let descriptor =
         format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{keys}}}]}}"#);
     let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the descriptor is valid");
+    descriptor.subscriptions[0].clone()
+}
+
+/// Tells a subscription with these keys, in the place of one with the keys `before`, and shows what it
+/// queued and how much it filtered.
+#[track_caller]
+fn check(keys: &str, before: Option<&str>, told: &[Told], expect: &str) {
     let counters = Arc::new(Counters::default());
     let marks = Marks { events: 100, bytes: usize::MAX };
     let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
-    let spec = &descriptor.subscriptions[0];
-    let handler = SubscriptionHandler::new(SubscriptionId(1), spec, queue.clone(), replay);
+    let handler = match before {
+        None => SubscriptionHandler::new(SubscriptionId(1), &spec(keys), queue.clone()),
+        Some(before) => SubscriptionHandler::replacing(
+            SubscriptionId(1),
+            &spec(keys),
+            queue.clone(),
+            &spec(before),
+        ),
+    };
     for told in told {
         let cause = |reason| Cause { reason, received: Instant::now() };
         match told {
@@ -43,6 +56,7 @@ fn check(keys: &str, replay: Option<Reason>, told: &[Told], expect: &str) {
             Told::Deleted(state, last) => {
                 handler.on_delete(last, *state, cause(CacheReason::Watch));
             }
+            Told::Synced => handler.on_synced(),
         }
     }
     let now = Instant::now();
@@ -61,7 +75,7 @@ fn check(keys: &str, replay: Option<Reason>, told: &[Told], expect: &str) {
     assert_eq!(shown.join(", "), expect, "{keys}");
 }
 
-const INITIAL: Option<Reason> = Some(Reason::Initial);
+const FIRST: Option<&str> = None;
 const RED: &str = r#""colour":"red""#;
 const BLUE: &str = r#""colour":"blue""#;
 
@@ -72,9 +86,9 @@ fn changes_are_told_as_they_are() {
         Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
         Told::Deleted(FinalState::Known, pod(3, "", "Running")),
     ];
-    check("", INITIAL, &told, "Added 1 Initial, Updated 2 Watch, Deleted Deleted 3 Watch");
+    check("", FIRST, &told, "Added 1 Initial, Updated 2 Watch, Deleted Deleted 3 Watch");
     let told = [Told::Deleted(FinalState::Unknown, pod(3, "", "Running"))];
-    check("", INITIAL, &told, "Deleted Unknown 3 Watch");
+    check("", FIRST, &told, "Deleted Unknown 3 Watch");
 }
 
 #[test]
@@ -87,7 +101,7 @@ fn entering_a_view_is_added_and_leaving_it_is_deleted_with_the_old_state() {
         Told::Deleted(FinalState::Known, pod(5, BLUE, "Failed")),
     ];
     let expect = "Added 2 Watch, Updated 3 Watch, Deleted LeftView 3 Watch";
-    check(r#","labelSelector":"colour=red""#, INITIAL, &told, expect);
+    check(r#","labelSelector":"colour=red""#, FIRST, &told, expect);
 }
 
 #[test]
@@ -96,10 +110,10 @@ fn namespaces_and_fields_define_a_view_too() {
         Told::Added(CacheReason::Watch, pod(1, "", "Pending")),
         Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
     ];
-    check(r#","namespaces":["b"]"#, INITIAL, &told, "");
-    check(r#","namespaces":["a","b"]"#, INITIAL, &told, "Added 1 Watch, Updated 2 Watch");
-    check(r#","fieldSelector":"status.phase=Running""#, INITIAL, &told, "Added 2 Watch");
-    check(r#","fieldSelector":"metadata.name!=web""#, INITIAL, &told, "");
+    check(r#","namespaces":["b"]"#, FIRST, &told, "");
+    check(r#","namespaces":["a","b"]"#, FIRST, &told, "Added 1 Watch, Updated 2 Watch");
+    check(r#","fieldSelector":"status.phase=Running""#, FIRST, &told, "Added 2 Watch");
+    check(r#","fieldSelector":"metadata.name!=web""#, FIRST, &told, "");
 }
 
 #[test]
@@ -112,17 +126,29 @@ fn unwanted_changes_are_counted_not_told() {
     ];
     let only_phase = r#","onlyIfChanged":["/status/phase"]"#;
     let expect = "Added 1 Watch, Updated 3 Watch, Deleted Deleted 4 Watch, filtered 1";
-    check(only_phase, INITIAL, &told, expect);
+    check(only_phase, FIRST, &told, expect);
     let only_deletions = r#","types":["deleted"]"#;
-    check(only_deletions, INITIAL, &told, "Deleted Deleted 4 Watch, filtered 3");
+    check(only_deletions, FIRST, &told, "Deleted Deleted 4 Watch, filtered 3");
 }
 
 #[test]
-fn what_was_there_before_is_told_as_the_replay_says() {
+fn a_subscription_in_the_place_of_another_is_told_again() {
     let told = [
         Told::Added(CacheReason::Initial, pod(1, "", "Pending")),
         Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
     ];
-    check("", Some(Reason::Reload), &told, "Added 1 Reload, Updated 2 Watch");
-    check("", None, &told, "Updated 2 Watch");
+    check("", Some(""), &told, "Added 1 Reload, Updated 2 Watch");
+    check(r#","replay":"never""#, Some(""), &told, "Updated 2 Watch");
+}
+
+#[test]
+fn what_the_new_view_lacks_is_told_as_gone() {
+    let blue = [Told::Added(CacheReason::Initial, pod(1, BLUE, "Running"))];
+    let only_red = r#","labelSelector":"colour=red""#;
+    check(only_red, Some(""), &blue, "Deleted LeftView 1 Reload");
+    check(only_red, Some(only_red), &blue, "");
+    let gone = [Told::Deleted(FinalState::Known, pod(1, BLUE, "Running"))];
+    check(only_red, Some(""), &gone, "Deleted Deleted 1 Watch");
+    let late = [Told::Synced, Told::Deleted(FinalState::Known, pod(1, BLUE, "Running"))];
+    check(only_red, Some(""), &late, "");
 }

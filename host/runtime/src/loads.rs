@@ -1,0 +1,77 @@
+//! What is under way for plugins beside the host's task: preparations, swaps and stops. They take as long
+//! as the guest takes, so the host never waits for one of them alone.
+
+use crate::descriptor::Descriptor;
+use crate::event::SubscriptionId;
+use crate::plugin_name::PluginName;
+use crate::prepare::{LoadError, Prepared};
+use hashbrown::HashMap;
+use std::future::Future;
+use tokio::task::{Id, JoinSet};
+
+/// One version on its way. Its number tells it from other loads of the same name.
+#[derive(Debug, Clone)]
+pub(crate) struct Load {
+    pub(crate) name: PluginName,
+    pub(crate) number: u64,
+    /// Of the plugin file, in hexadecimal.
+    pub(crate) sha256: String,
+}
+
+/// How a step ended.
+pub(crate) enum Outcome {
+    /// The version can be started.
+    Prepared(Load, Prepared),
+    /// The version took over.
+    Swapped(Load, Descriptor, Vec<SubscriptionId>),
+    /// The version will not take over.
+    Refused(Load, LoadError),
+    /// A removed plugin has ended.
+    Stopped,
+}
+
+/// The steps under way.
+#[derive(Default)]
+pub(crate) struct Loads {
+    steps: JoinSet<Outcome>,
+    loads: HashMap<Id, Load>,
+}
+
+impl Loads {
+    /// Carries out a step of a load. If it panics the load is refused.
+    pub(crate) fn spawn(
+        &mut self,
+        load: Load,
+        step: impl Future<Output = Outcome> + Send + 'static,
+    ) {
+        let id = self.steps.spawn(step).id();
+        self.loads.insert(id, load);
+    }
+
+    /// Lets a plugin that was removed end.
+    pub(crate) fn spawn_stop(&mut self, stop: impl Future<Output = ()> + Send + 'static) {
+        self.steps.spawn(async move {
+            stop.await;
+            Outcome::Stopped
+        });
+    }
+
+    /// The next end of a step; none while nothing is under way.
+    pub(crate) async fn next(&mut self) -> Option<Outcome> {
+        match self.steps.join_next_with_id().await? {
+            Ok((id, outcome)) => {
+                self.loads.remove(&id);
+                Some(outcome)
+            }
+            Err(error) => Some(match self.loads.remove(&error.id()) {
+                Some(load) => Outcome::Refused(load, LoadError::Host(error.to_string())),
+                None => Outcome::Stopped,
+            }),
+        }
+    }
+
+    /// Forgets loads, and waits for nothing but stops.
+    pub(crate) async fn shutdown(&mut self) {
+        self.steps.shutdown().await;
+    }
+}
