@@ -52,7 +52,7 @@ impl Default for Limits {
             memory_bytes_max: 64 << 20,
             table_elements_max: 10_000,
             instances_max: 128,
-            tables_max: 128,
+            tables_max: 64,
             memories_max: 16,
             handle_deadline: Duration::from_secs(1),
             start_deadline: Duration::from_secs(10),

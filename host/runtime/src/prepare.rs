@@ -113,7 +113,7 @@ async fn describe(
 /// Reads of everything but Secrets are granted.
 fn granted(descriptor: &Descriptor) -> Result<(), LoadError> {
     for resource in descriptor.resources() {
-        if resource.group.is_empty() && resource.resource == "secrets" {
+        if resource.is_secrets() {
             let text =
                 format!("it asks to read {resource}, and Secrets are never given to a plugin");
             return Err(LoadError::NotGranted(text));

@@ -1,5 +1,8 @@
 //! The plugin host over a directory, an informer source in memory and real guests.
 
+#[path = "plugin_host/limits.rs"]
+mod limits;
+
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::{Limits, PluginHost, PluginHostOptions, PluginStatus, Plugins};

@@ -1,0 +1,67 @@
+//! Guests at the bounds of what they may use: `hello` with a sin written into it.
+
+use super::{Bench, HELLO, is, pod};
+use informant_runtime::PluginStatus;
+
+/// `hello` with more memory, `fields` of `event-data`, more declarations, and code that `handle` begins with.
+fn guest(declarations: &str, handle: &str) -> Vec<u8> {
+    let swap = |text: &str, from: &str, to: &str| {
+        assert!(text.contains(from), "the shipped plugin has changed: it has no {from}");
+        text.replacen(from, to, 1)
+    };
+    let fields = r#"(import "informant:plugin/event-data@0.1.0" "fields"
+        (func $fields (param i32 i32 i32 i32)))"#;
+    let memory = r#"(memory (export "memory") 1)"#;
+    let more = format!(r#"{fields} (memory (export "memory") 32) {declarations}"#);
+    let begin = "(local $line i32) (local $end i32)\n";
+    let text = swap(HELLO, memory, &more);
+    wat::parse_str(swap(&text, begin, &format!("{begin}{handle}\n"))).expect("it is well formed")
+}
+
+fn shown(status: Option<&PluginStatus>) -> String {
+    status.map(|status| status.to_json().to_string()).unwrap_or_default()
+}
+
+/// `/plugins` tells of the sin, and another plugin's events come.
+async fn check(declarations: &str, handle: &str, told: &str) -> String {
+    let bench = Bench::start();
+    bench.source.add(&pod("a"));
+    bench.drop_in("sinner.wasm", &guest(declarations, handle));
+    bench.drop_in("hello.wasm", &super::hello());
+    bench.until("sinner", |status| shown(status).contains(told)).await;
+    bench.until("hello", |status| is(status, "running") && super::handled(status) == 1).await;
+    let shown = shown(bench.status("sinner").as_ref());
+    bench.stop().await;
+    shown
+}
+
+#[tokio::test]
+async fn a_call_for_too_many_fields_ends_the_instance() {
+    let ask = "(call $fields (i32.const 0) (i32.const 65536) (i32.const 170000) (i32.const 400))";
+    check("", ask, "fields of 170000 pointers were asked for, at most 256 at once").await;
+}
+
+#[tokio::test]
+async fn a_guest_that_spins_ends_at_its_deadline() {
+    check("", "(loop $for_ever (br $for_ever))", "the deadline of 1000 ms was exceeded").await;
+}
+
+/// The sin answers with an error of a million NUL characters, not to be tried again.
+#[tokio::test]
+async fn what_a_failure_says_is_cut_and_escaped() {
+    let fail = "(i32.store8 (i32.const 320) (i32.const 1))
+        (i32.store (i32.const 328) (i32.const 65536))
+        (i32.store (i32.const 332) (i32.const 1000000))
+        (i32.store8 (i32.const 336) (i32.const 2))
+        (return (i32.const 320))";
+    let shown = check("", fail, "bytes more)").await;
+    assert!(shown.len() < 8 << 10, "{} bytes: {shown}", shown.len());
+    assert!(shown.contains(r"\\u{0}\\u{0}"), "{shown}");
+}
+
+#[tokio::test]
+async fn more_tables_elements_or_memories_than_allowed_do_not_start() {
+    check(&"(table 1 funcref)".repeat(65), "", "table count too high").await;
+    check("(table 6000 funcref) (table 6000 funcref)", "", "table minimum size").await;
+    check(&"(memory 1)".repeat(16), "", "memory count too high").await;
+}
