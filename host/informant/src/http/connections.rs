@@ -16,35 +16,55 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 
-/// Connections at once; more wait to be accepted. Some dozen scrapers and people, each with a browser's six.
-const CONNECTIONS_MAX: usize = 256;
-/// A request's head must be there by then; a connection without requests is closed after it, too.
-const HEAD_DEADLINE: Duration = Duration::from_secs(10);
-/// How long requests under way may take once the server stops, whose grace is five times as long.
-pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
 /// The pause after a failed accept, which mostly means that there are no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `shutdown`, then lets requests under way end, for as long as `grace`.
+/// What a server's connections may take up.
+pub(crate) struct Bounds {
+    /// Connections at once; more wait to be accepted. Some dozen scrapers and people, each with a browser's six.
+    pub(crate) connections_max: usize,
+    /// A request's head must be there by then; a connection without requests is closed after it, too.
+    pub(crate) head_deadline: Duration,
+    /// How long requests under way may take once the server stops; the host has five times as long.
+    pub(crate) stop_grace: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections_max: 256,
+            head_deadline: Duration::from_secs(10),
+            stop_grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Serves until `shutdown`, then lets requests under way end.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
     shutdown: CancellationToken,
-    grace: Duration,
+    bounds: Bounds,
 ) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let slots = Arc::new(Semaphore::new(bounds.connections_max));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(bounds.head_deadline);
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             () = shutdown.cancelled() => break,
             Some(ended) = connections.join_next() => report(ended),
             (stream, slot) = accept(&listener, &slots) => {
-                connections.spawn(connection(stream, slot, router.clone(), shutdown.clone()));
+                let (http, router, shutdown) = (http.clone(), router.clone(), shutdown.clone());
+                connections.spawn(async move {
+                    connection(stream, &http, router, shutdown).await;
+                    drop(slot);
+                });
             }
         }
     }
     drop(listener);
-    let ended = tokio::time::timeout(grace, async {
+    let ended = tokio::time::timeout(bounds.stop_grace, async {
         while let Some(ended) = connections.join_next().await {
             report(ended);
         }
@@ -82,7 +102,7 @@ async fn accept(
 
 async fn connection(
     stream: TcpStream,
-    _slot: Option<OwnedSemaphorePermit>,
+    http: &http1::Builder,
     router: Router,
     shutdown: CancellationToken,
 ) {
@@ -93,10 +113,7 @@ async fn connection(
             .map_request(|request: http::Request<hyper::body::Incoming>| request.map(Body::new))
             .service(router),
     );
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
-        .serve_connection(TokioIo::new(stream), service);
+    let connection = http.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -115,47 +132,112 @@ async fn connection(
 mod tests {
     use super::*;
     use axum::routing::get;
+    use std::net::SocketAddr;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::Notify;
+    use tokio::task::JoinHandle;
 
-    /// What a client reads until the server hangs up, having sent `request`; the server is stopped meanwhile.
-    async fn stopped_meanwhile(request: &str, grace: Duration) -> String {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
-        let address = listener.local_addr().expect("its address");
-        let shutdown = CancellationToken::new();
-        let (asked, mut is_asked) = tokio::sync::mpsc::channel(1);
-        let stop = shutdown.clone();
-        let slow = async move || {
-            asked.send(()).await.expect("the test waits for it");
-            stop.cancelled().await;
-            "answered"
-        };
-        let router = Router::new().route("/slow", get(slow));
-        let server = tokio::spawn(serve(listener, router, shutdown.clone(), grace));
-        let mut client = TcpStream::connect(address).await.expect("it listens");
-        client.write_all(request.as_bytes()).await.expect("it reads");
-        if request.ends_with("\r\n\r\n") {
-            is_asked.recv().await.expect("the request arrives");
+    const REQUEST: &str = "GET /answer HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const HALF_A_REQUEST: &str = "GET /answer HTT";
+    const SOON: Duration = Duration::from_millis(50);
+
+    /// A server whose answers wait for nothing, or for its stop.
+    struct Bench {
+        address: SocketAddr,
+        shutdown: CancellationToken,
+        /// A request waits for the stop.
+        asked: Arc<Notify>,
+        server: JoinHandle<()>,
+    }
+
+    impl Bench {
+        async fn start(bounds: Bounds) -> Self {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+            let address = listener.local_addr().expect("its address");
+            let shutdown = CancellationToken::new();
+            let asked = Arc::new(Notify::new());
+            let (stop, notify) = (shutdown.clone(), asked.clone());
+            let at_the_stop = async move || {
+                notify.notify_one();
+                stop.cancelled().await;
+                "answered"
+            };
+            let router = Router::new()
+                .route("/answer", get(async || "answered"))
+                .route("/answer-at-the-stop", get(at_the_stop));
+            let server = tokio::spawn(serve(listener, router, shutdown.clone(), bounds));
+            Self { address, shutdown, asked, server }
         }
-        shutdown.cancel();
+
+        async fn send(&self, request: &str) -> TcpStream {
+            let mut client = TcpStream::connect(self.address).await.expect("it listens");
+            client.write_all(request.as_bytes()).await.expect("it reads");
+            client
+        }
+
+        async fn stop(self) {
+            self.shutdown.cancel();
+            self.server.await.expect("the server ends");
+        }
+    }
+
+    /// All that comes until the server hangs up; a reset is as good an end as a closed stream.
+    async fn read_to_end(mut client: TcpStream) -> String {
         let mut answer = String::new();
-        // A reset is as good an end as a closed stream.
         let _ = client.read_to_string(&mut answer).await;
-        server.await.expect("the server ends");
         answer
     }
 
-    #[tokio::test]
-    async fn request_under_way_is_answered_when_the_server_stops() {
-        let answer =
-            stopped_meanwhile("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n", STOP_GRACE).await;
+    #[track_caller]
+    fn check_answered(answer: &str) {
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("answered"), "{answer}");
     }
 
     #[tokio::test]
-    async fn half_sent_request_does_not_hold_up_the_stop_for_long() {
-        // Without a limit to it this would not end before the head's own deadline.
-        let stopped = stopped_meanwhile("GET /slow HTT", Duration::from_millis(10));
-        let answer = tokio::time::timeout(HEAD_DEADLINE / 2, stopped).await;
-        assert_eq!(answer.as_deref(), Ok(""));
+    async fn request_under_way_is_answered_when_the_server_stops() {
+        let bench = Bench::start(Bounds::default()).await;
+        let slow = bench.send(&REQUEST.replace("/answer", "/answer-at-the-stop")).await;
+        bench.asked.notified().await;
+        bench.shutdown.cancel();
+        check_answered(&read_to_end(slow).await);
+        bench.stop().await;
+    }
+
+    #[tokio::test]
+    async fn half_sent_request_is_cut_off_at_the_stop() {
+        let bench = Bench::start(Bounds { stop_grace: SOON, ..Bounds::default() }).await;
+        let client = bench.send(HALF_A_REQUEST).await;
+        check_answered(&first_answer(&bench).await);
+        bench.stop().await;
+        assert_eq!(read_to_end(client).await, "");
+    }
+
+    #[tokio::test]
+    async fn half_sent_request_is_cut_off_at_the_deadline() {
+        let bench = Bench::start(Bounds { head_deadline: SOON, ..Bounds::default() }).await;
+        let client = bench.send(HALF_A_REQUEST).await;
+        assert!(!read_to_end(client).await.contains("answered"));
+        bench.stop().await;
+    }
+
+    #[tokio::test]
+    async fn one_connection_too_many_waits_for_a_place() {
+        let bench = Bench::start(Bounds { connections_max: 1, ..Bounds::default() }).await;
+        let first = bench.send(HALF_A_REQUEST).await;
+        let mut second = bench.send(REQUEST).await;
+        let mut byte = [0];
+        let early = tokio::time::timeout(SOON, second.read(&mut byte)).await;
+        assert!(early.is_err(), "it was answered");
+        drop(first);
+        assert_eq!(second.read(&mut byte).await.expect("an answer"), 1);
+        drop(second);
+        bench.stop().await;
+    }
+
+    async fn first_answer(bench: &Bench) -> String {
+        let mut client = bench.send(REQUEST).await;
+        let mut answer = [0; 512];
+        let length = client.read(&mut answer).await.expect("an answer");
+        String::from_utf8_lossy(&answer[..length]).into_owned()
     }
 }

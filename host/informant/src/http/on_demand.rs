@@ -82,7 +82,8 @@ impl OnDemand {
             Ok(Ok(list)) => check_listed(gvr, &list.resources),
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => check_listed(gvr, &[]),
             Ok(Err(error)) => {
-                let text = format!("the API server could not be asked for {gvr}: {error}");
+                let error = anyhow::Error::from(error);
+                let text = format!("the API server could not be asked for {gvr}: {error:#}");
                 Err((StatusCode::BAD_GATEWAY, text))
             }
             Err(_) => {

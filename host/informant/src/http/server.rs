@@ -1,6 +1,6 @@
 //! Routes and what is common to all of them.
 
-use super::connections::{self, STOP_GRACE};
+use super::connections::{self, Bounds};
 use super::exposure::Exposure;
 use super::on_demand::{IDLE_CHECK, OnDemand};
 use super::resources;
@@ -67,7 +67,7 @@ impl Server {
         };
         let router = router(shared.clone());
         tokio::select! {
-            () = connections::serve(listener, router, shutdown, STOP_GRACE) => {}
+            () = connections::serve(listener, router, shutdown, Bounds::default()) => {}
             () = expire => {}
         }
     }
