@@ -185,6 +185,11 @@ impl Host {
         })
     }
 
+    /// SIGTERM, and no more.
+    pub fn ask_to_stop(&mut self) -> anyhow::Result<()> {
+        self.child.signal("TERM")
+    }
+
     /// SIGTERM, and its end.
     pub fn terminate(&mut self, deadline: Duration) -> anyhow::Result<ExitStatus> {
         let status = self.child.terminate(deadline);

@@ -195,6 +195,20 @@ fn metrics_have_the_promised_names() {
 }
 
 #[test]
+fn file_that_cannot_be_a_plugin_is_a_problem() {
+    host_fact(async |bench| {
+        std::fs::write(bench.plugins.join("no name.wasm"), "").unwrap();
+        let host = bench.start(&[]).await;
+        let problems = check_status(&host, "/problems", 200);
+        let path = problems[0]["path"].as_str().unwrap_or_default();
+        assert!(path.ends_with("no name.wasm"), "{problems}");
+        let text = problems[0]["text"].as_str().unwrap_or_default();
+        assert!(text.contains("cannot be a plugin's name"), "{problems}");
+        assert_eq!(check_status(&host, "/plugins", 200), json!([]));
+    });
+}
+
+#[test]
 fn plugins_are_listed_with_the_promised_keys() {
     host_fact(async |bench| {
         bench.drop_plugin("event-printer", "event-printer");

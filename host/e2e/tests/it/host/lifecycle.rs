@@ -1,9 +1,12 @@
 //! Start and end.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::host::bench::{await_told, host_fact, pod_names};
+use crate::host::bench::{LINES_DEADLINE, await_told, host_fact, pod_names};
 use informant_e2e::cluster::User;
+use informant_e2e::host::{Host, Line};
 
 #[test]
 fn first_lines_say_cluster_user_directory_and_address() {
@@ -33,6 +36,40 @@ fn terminated_host_ends_well_and_soon() {
         let begin = Instant::now();
         let status = host.terminate(Duration::from_secs(15)).unwrap();
         assert_eq!(status.code(), Some(0), "after {:?}:\n{}", begin.elapsed(), host.tail());
+    });
+}
+
+/// A client that has sent half a request, which holds up the stop for some seconds.
+fn half_a_request(host: &Host) -> TcpStream {
+    let mut client = TcpStream::connect(host.address()).unwrap();
+    client.write_all(b"GET /plug").unwrap();
+    // The server takes connections in order: it has the first when it answers the second.
+    assert_eq!(host.get("/livez").unwrap().status, 200);
+    client
+}
+
+#[test]
+fn half_sent_request_makes_no_failure_of_the_end() {
+    host_fact(async |bench| {
+        let mut host = bench.start(&[]).await;
+        let _client = half_a_request(&host);
+        let status = host.terminate(Duration::from_secs(15)).unwrap();
+        assert_eq!(status.code(), Some(0), "{}", host.tail());
+    });
+}
+
+#[test]
+fn second_signal_ends_the_host_at_once() {
+    host_fact(async |bench| {
+        let mut host = bench.start(&[]).await;
+        let _client = half_a_request(&host);
+        host.ask_to_stop().unwrap();
+        let stopping = |line: &Line| line.message().starts_with("stopping after SIGTERM");
+        host.await_line("the stop", LINES_DEADLINE, stopping).await.unwrap();
+        let begin = Instant::now();
+        let status = host.terminate(Duration::from_secs(15)).unwrap();
+        assert_eq!(status.code(), Some(128 + 15), "{}", host.tail());
+        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     });
 }
 
