@@ -106,8 +106,8 @@ impl Actor {
             let wake = tokio::select! {
                 biased;
                 command = self.commands.recv() => Wake::Command(command),
-                wake = Self::work(&mut self.running, &self.status) => wake,
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
+                wake = Self::work(&mut self.running, &self.status) => wake,
             };
             match wake {
                 Wake::Command(Some(Command::Swap(version, reply))) => {

@@ -98,9 +98,9 @@ impl Instance {
     }
 
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
-        self.begin(Phase::Stop, self.limits.start_deadline);
+        self.begin(Phase::Stop, self.limits.stop_deadline);
         let result = self.lifecycle.call_stop(&mut self.store).await;
-        self.end(result, self.limits.start_deadline)
+        self.end(result, self.limits.stop_deadline)
     }
 
     /// Delivers one event. `prepared` are its bytes as the subscription wants them.

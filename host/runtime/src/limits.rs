@@ -21,8 +21,10 @@ pub struct Limits {
     /// Time for one `handle`, not counting what its thread spends on others. Then the instance ends with
     /// [`CallError::DeadlineExceeded`](crate::CallError::DeadlineExceeded).
     pub handle_deadline: Duration,
-    /// Time for `describe`, `start` and `stop`, which may set up caches.
+    /// Time for `describe` and `start`, which may set up caches.
     pub start_deadline: Duration,
+    /// Time for `stop`. Every plugin's is over before a pod's grace period is, whatever it does.
+    pub stop_deadline: Duration,
     /// What one host call may make the host allocate for its arguments, in bytes: an event's size and some.
     pub hostcall_bytes_max: usize,
     /// What one answer of the indexer may hold, in bytes. One object that alone is larger comes alone.
@@ -56,6 +58,7 @@ impl Default for Limits {
             memories_max: 16,
             handle_deadline: Duration::from_secs(1),
             start_deadline: Duration::from_secs(10),
+            stop_deadline: Duration::from_secs(2),
             hostcall_bytes_max: 4 << 20,
             answer_bytes_max: 1 << 20,
             page_items_default: 500,
