@@ -11,6 +11,7 @@ use crate::json_pointer_index::SharedIndexes;
 use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::loads::{Load, Loads, Outcome};
+use crate::one_line::one_line;
 use crate::plugin::Plugin;
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
@@ -34,6 +35,9 @@ const RESCAN: Duration = Duration::from_secs(30);
 const REMOVAL_GRACE: Duration = Duration::from_millis(300);
 /// When something is missing or was being written, the next look comes after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
+
+/// Bytes of the reason for which a file is not loaded: the longest of ours, with the names it tells of.
+const REASON_BYTES_MAX: usize = 2 << 10;
 
 /// What the host of the plugins needs.
 pub struct PluginHostOptions {
@@ -282,11 +286,12 @@ impl PluginHost {
     fn refused(&mut self, load: &Load, error: &LoadError) {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let now = Timestamp::now();
-        let reason = error.to_string();
+        // It may name what the file is made of.
+        let reason = one_line(&error.to_string(), REASON_BYTES_MAX).into_owned();
         plugin.status.loaded(&load.sha256, Err(&reason), now);
         let input = match error {
-            LoadError::NotGranted(_) => Input::NotGranted { reason },
-            _ => Input::LoadFailed { reason },
+            LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },
+            _ => Input::LoadFailed { reason: reason.clone() },
         };
         plugin.status.apply(input, now);
         let kept = match plugin.has_version {
@@ -296,7 +301,7 @@ impl PluginHost {
         if plugin.has_version {
             add_one(&plugin.status.counters.reloads_failed);
         }
-        error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {error}");
+        error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {reason}");
     }
 }
 

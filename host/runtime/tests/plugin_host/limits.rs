@@ -65,3 +65,16 @@ async fn more_tables_elements_or_memories_than_allowed_do_not_start() {
     check("(table 6000 funcref) (table 6000 funcref)", "", "table minimum size").await;
     check(&"(memory 1)".repeat(16), "", "memory count too high").await;
 }
+
+#[tokio::test]
+async fn what_a_file_says_of_itself_is_cut_and_escaped() {
+    let import = format!(r#"(import "\1b[2J{}" "f" (func)) (import"#, "x".repeat(50_000));
+    let file = wat::parse_str(HELLO.replacen("(import", &import, 1)).expect("it is well formed");
+    let bench = Bench::start();
+    bench.drop_in("sinner.wasm", &file);
+    bench.until("sinner", |status| is(status, "stopped")).await;
+    let shown = shown(bench.status("sinner").as_ref());
+    assert!(shown.len() < 8 << 10, "{} bytes", shown.len());
+    assert!(!shown.contains(r"\u001b") && shown.contains("bytes more)"), "{shown}");
+    bench.stop().await;
+}
