@@ -21,7 +21,7 @@ pub struct Counters {
     pub log_lines_dropped: AtomicU64,
     /// Successful loads after the first.
     pub reloads_ok: AtomicU64,
-    /// Loads that failed.
+    /// Versions that were to take over from one that runs, and could not.
     pub reloads_failed: AtomicU64,
     /// Linear memory of the instance after its last call, in bytes.
     pub memory_bytes: AtomicU64,

@@ -167,7 +167,7 @@ impl PluginStatus {
                 "dropped": counters.dropped.load(Relaxed),
                 "logLinesDropped": counters.log_lines_dropped.load(Relaxed),
                 "reloads": counters.reloads_ok.load(Relaxed),
-                "failedLoads": counters.reloads_failed.load(Relaxed),
+                "failedReloads": counters.reloads_failed.load(Relaxed),
                 "restarts": counters.restarts(),
                 "memoryBytes": counters.memory_bytes.load(Relaxed),
             },
