@@ -11,12 +11,15 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 
 help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
+	@echo "make demo-plugin  rebuilds the demo's plugin and drops it into the running demo"
 	@echo "make test         all tests that need nothing but rustup and a C compiler"
 	@echo "make build        target/release/informant, optimised"
 	@echo "make plugins      target/plugins/*.wasm, the shipped plugins"
 	@echo "make test-guests  target/test-guests/*.wasm, plugins that misbehave on purpose"
 	@echo "make e2e          the same behaviour against a real Kubernetes API server (needs Go)"
 	@echo "make image        the container image"
+	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"
+	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
 	@echo "make lint         formatting, clippy, dependency policy"
 
 include plugins/plugins.mk

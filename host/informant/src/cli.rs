@@ -70,7 +70,8 @@ pub(crate) struct ClusterArgs {
 /// Which cluster.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct ConnectionArgs {
-    /// Kubeconfig file; else KUBECONFIG, ~/.kube/config, or the pod's service account.
+    /// Kubeconfig file of a real cluster. `run` takes the one that kubectl would else (KUBECONFIG, ~/.kube/config),
+    /// or the pod's service account; `dev` its embedded cluster.
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig; else its current one.

@@ -40,7 +40,7 @@ fn check_directory(path: &Path) -> Result<()> {
             Ok(_) => return Ok(()),
             Err(error) => format!("cannot be read: {error}"),
         },
-        Ok(_) => "is not a directory".to_owned(),
+        Ok(_) => "is not a directory; name the directory that the plugin files are in".to_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             format!("does not exist; make it (mkdir -p {}) or name another", path.display())
         }

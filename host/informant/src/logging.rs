@@ -4,7 +4,7 @@ use crate::cli::LogFormat;
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
@@ -12,13 +12,14 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// What is logged unless `RUST_LOG` says otherwise.
-const FILTER: &str = "info,hyper=warn,kube=warn,tower=warn";
+/// What is logged unless `RUST_LOG` says otherwise. Every failed request is told by whoever made it, with what it
+/// was for; the client's own line would only come twice.
+const FILTER: &str = "info,hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
 
 /// Sends all of the process's log lines to standard output.
 pub(crate) fn init(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(FILTER));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stdout);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stdout);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).init(),
         LogFormat::Text => {
@@ -26,6 +27,21 @@ pub(crate) fn init(format: LogFormat) {
                 || std::env::var_os("CLICOLOR_FORCE").is_some();
             builder.event_format(TextLines { colour }).init();
         }
+    }
+}
+
+/// Standard output, whose reader may be gone (`informant dev ... | head`): then lines are lost, and nothing else.
+pub(crate) struct Stdout;
+
+impl io::Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // An error would have to be told on standard error, which may be gone with it.
+        let _ = io::stdout().write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

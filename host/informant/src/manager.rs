@@ -3,9 +3,11 @@
 use crate::cli::LogFormat;
 use crate::cluster::Cluster;
 use crate::http::{Server, ServerOptions};
+use crate::logging::Stdout;
 use anyhow::{Context, Result, anyhow};
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{Limits, PluginHost, PluginHostOptions};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +15,12 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 /// How long plugins and connections may take to end. Kubernetes gives a pod 30 s.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(25);
+/// How long the start waits for a cluster's first word.
+const GREETING_DEADLINE: Duration = Duration::from_secs(2);
 /// Threads for guests: more would compete with the informers for cores.
 const GUEST_THREADS_MAX: usize = 4;
 
@@ -42,6 +46,7 @@ impl Manager {
         let listener = listen(options.listen).await?;
         let address = listener.local_addr().context("the listening address is not known")?;
         introduce(&options, address);
+        greet(&options.cluster).await;
         let source = Arc::new(ApiServer::new(options.cluster.client.clone()));
         let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -131,8 +136,22 @@ async fn listen(address: SocketAddr) -> Result<TcpListener> {
     })
 }
 
+/// Asks the cluster who it is. Nothing depends on the answer but that people hear at once of a cluster that cannot
+/// be reached, even while no plugin wants anything of it.
+async fn greet(cluster: &Cluster) {
+    let name = &cluster.name;
+    let asked = tokio::time::timeout(GREETING_DEADLINE, cluster.client.apiserver_version()).await;
+    let problem = match asked {
+        Ok(Ok(version)) => return info!("cluster answers: Kubernetes {}", version.git_version),
+        Ok(Err(error)) => format!("{:#}", anyhow::Error::from(error)),
+        Err(_) => format!("no answer within {} s", GREETING_DEADLINE.as_secs()),
+    };
+    warn!(
+        "cluster {name} cannot be asked: {problem}; starting all the same, it is tried again and again"
+    );
+}
+
 /// The first lines: cluster, user, directory and address.
-#[expect(clippy::print_stdout, reason = "the program's first words are for whoever started it")]
 fn introduce(options: &ManagerOptions, address: SocketAddr) {
     let directories: Vec<String> =
         options.directories.iter().map(|path| path.display().to_string()).collect();
@@ -140,10 +159,14 @@ fn introduce(options: &ManagerOptions, address: SocketAddr) {
     let (cluster, user) = (&options.cluster.name, &options.cluster.user);
     let version = env!("CARGO_PKG_VERSION");
     match options.log_format {
-        LogFormat::Text => println!(
-            "Informant {version}\n  cluster  {cluster}\n  user     {user}\n  plugins  {directories}\n  \
-             address  http://{address}  (/plugins, /metrics, /readyz)"
-        ),
+        LogFormat::Text => {
+            // Whoever is gone already does not read it.
+            let _ = writeln!(
+                Stdout,
+                "Informant {version}\n  cluster  {cluster}\n  user     {user}\n  plugins  {directories}\n  \
+                 address  http://{address}  (/plugins, /metrics, /readyz)"
+            );
+        }
         LogFormat::Json => {
             let address = address.to_string();
             info!(version, cluster, user, plugins = directories, address, "starting");

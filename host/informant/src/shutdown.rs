@@ -19,8 +19,8 @@ pub(crate) fn on_signals() -> io::Result<CancellationToken> {
     let first = stop.clone();
     let listen = async move {
         let (name, _) = signals.next().await;
-        info!("stopping after {name}; once more to stop at once");
         first.cancel();
+        info!("stopping after {name}; once more to stop at once");
         let (name, number) = signals.next().await;
         warn!("stopped at once after a second signal, {name}");
         std::process::exit(128 + number)

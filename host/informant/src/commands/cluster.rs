@@ -13,14 +13,17 @@ pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
     super::run_until_signal(async |stop| {
         let traffic = super::dev::traffic_options(args.traffic)?;
         let options = DevClusterOptions { listen: args.listen, ..DevClusterOptions::default() };
-        let cluster = DevCluster::start(options).await.map_err(|error| {
-            anyhow!("the embedded cluster cannot listen on {}: {error}", args.listen)
-        })?;
+        let cluster = DevCluster::start(options)
+            .await
+            .map_err(|error| anyhow!("{error}; name another address with --listen"))?;
         let traffic = Traffic::start(cluster.cluster().clone(), traffic);
         let file = &args.write_kubeconfig;
         cluster
             .write_kubeconfig(file)
-            .with_context(|| format!("the kubeconfig {} cannot be written", file.display()))?;
+            .with_context(|| {
+                let file = file.display();
+                format!("the kubeconfig {file} cannot be written; name another place with --write-kubeconfig")
+            })?;
         info!("embedded cluster at http://{}", cluster.address());
         info!("try: kubectl --kubeconfig {} get pods -A -w", file.display());
         stop.cancelled().await;

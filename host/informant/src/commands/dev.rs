@@ -6,7 +6,7 @@ use crate::{cluster, logging};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -18,25 +18,34 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
     logging::init(args.serve.log_format);
     super::run_until_signal(async |stop| {
         if args.connection.kubeconfig.is_some() || args.connection.context.is_some() {
-            return host(args, &stop).await;
+            return host(args, None, &stop).await;
         }
         let embedded = Embedded::start(args.traffic).await?;
         let kubeconfig = Some(embedded.kubeconfig.clone());
         let connection = ConnectionArgs { kubeconfig, context: None };
-        let result = host(DevArgs { connection, ..args }, &stop).await;
+        let args = DevArgs { connection, ..args };
+        let result = host(args, Some(&embedded.kubeconfig), &stop).await;
         embedded.stop().await;
         result
     })
 }
 
-async fn host(args: DevArgs, stop: &CancellationToken) -> Result<()> {
+/// Runs the host; `embedded` is the kubeconfig of the embedded cluster.
+async fn host(args: DevArgs, embedded: Option<&Path>, stop: &CancellationToken) -> Result<()> {
     let options = ManagerOptions {
         cluster: cluster::connect(&args.connection).await?,
         directories: args.paths,
         listen: args.serve.listen,
         log_format: args.serve.log_format,
     };
-    Manager::start(options).await?.run_until(stop).await
+    let manager = Manager::start(options).await?;
+    if let Some(kubeconfig) = embedded {
+        info!(
+            "to look into the cluster: kubectl --kubeconfig {} get pods -A",
+            kubeconfig.display()
+        );
+    }
+    manager.run_until(stop).await
 }
 
 /// The embedded cluster with its workloads and a kubeconfig in the temporary directory.
@@ -58,7 +67,6 @@ impl Embedded {
         cluster
             .write_kubeconfig(&kubeconfig)
             .with_context(|| format!("{} cannot be written", kubeconfig.display()))?;
-        info!("embedded cluster: kubectl --kubeconfig {} get pods -A", kubeconfig.display());
         Ok(Self { cluster, traffic, kubeconfig })
     }
 

@@ -41,7 +41,7 @@ impl Exposure {
             Self::HealthOnly if OPEN.contains(&path) => Ok(()),
             Self::HealthOnly => Err(
                 "only /healthz, /livez, /readyz and /metrics are served on an address that is not \
-                 loopback, because callers are not authenticated; use kubectl port-forward",
+                 loopback, because callers are not authenticated; for the rest listen on 127.0.0.1",
             ),
         }
     }

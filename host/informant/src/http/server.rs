@@ -84,7 +84,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/problems", get(problems))
         .route("/deploy", get(resources::deployments))
         .route("/{group}/{version}/{resource}", get(resources::any))
-        .fallback(not_found);
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed);
     routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
 }
 
@@ -104,6 +105,10 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
 /// An error in the shape of the resource endpoints.
 pub(crate) fn message(code: StatusCode, text: impl Into<String>) -> Response {
     (code, Json(json!({ "msg": text.into() }))).into_response()
+}
+
+async fn method_not_allowed() -> Response {
+    message(StatusCode::METHOD_NOT_ALLOWED, "everything here is read with GET; nothing is written")
 }
 
 async fn not_found() -> Response {
