@@ -10,7 +10,7 @@ host=target/debug/informant
 
 step() { printf '\n== %s\n' "$1"; }
 
-step "1/2  building the host (a few minutes the first time, seconds after that)"
+step "1/2  building the host (about five minutes the first time on two cores, seconds after that)"
 cargo build -p informant
 step "2/2  building the plugin plugins/event-printer"
 mkdir -p "$plugins"
