@@ -1,7 +1,7 @@
 # The behaviour suite against a real Kubernetes API server. Included by the root Makefile; every path
 # is relative to the root.
 #
-#   make e2e-tools   builds kube-apiserver and etcd into target/e2e (about 4 minutes the first time)
+#   make e2e-tools   builds kube-apiserver and etcd into target/e2e (several minutes the first time)
 #   make e2e         builds them and runs the suite against them
 #   make behaviour   runs the same suite against the embedded cluster
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
@@ -29,13 +29,13 @@ endif
 
 # Written beside and renamed, so that an interrupted build leaves no half binary that looks done.
 target/e2e/etcd: $(addprefix host/e2e/etcd/,go.mod go.sum main.go)
-	@echo "building etcd (about 30 seconds the first time)"
+	@echo "building etcd (it takes a while the first time)"
 	@mkdir -p target/e2e
 	cd host/e2e/etcd && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/$@.partial .
 	@mv $@.partial $@
 
 target/e2e/kube-apiserver: $(addprefix host/e2e/apiserver/,go.mod go.sum main.go signing_key.go)
-	@echo "building kube-apiserver $(E2E_KUBERNETES_VERSION) (about 4 minutes the first time)"
+	@echo "building kube-apiserver $(E2E_KUBERNETES_VERSION) (several minutes the first time)"
 	@mkdir -p target/e2e
 	cd host/e2e/apiserver && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(E2E_LDFLAGS)' -o $(CURDIR)/$@.partial .
 	@mv $@.partial $@
