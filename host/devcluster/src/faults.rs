@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use informant_apimachinery::Status;
+use informant_apiserver::ResourcePath;
 use parking_lot::Mutex;
 
 /// The faults in force. Shared with the server; everything takes effect with the next request.
@@ -15,6 +16,17 @@ pub struct Faults {
 struct Plan {
     delay: Duration,
     failures: Vec<Failure>,
+    forbidden: Vec<Forbidden>,
+}
+
+/// What a user may not do.
+#[derive(Debug, PartialEq, Eq)]
+struct Forbidden {
+    user: String,
+    /// The plural, of whatever group.
+    resource: String,
+    /// None: in no namespace.
+    namespace: Option<String>,
 }
 
 #[derive(Debug)]
@@ -42,6 +54,21 @@ impl Faults {
         self.plan.lock().failures.push(failure);
     }
 
+    /// From now on whatever `user` asks of a resource (its plural), in one namespace or in all, is answered with 403, until
+    /// [`Self::allow`] says otherwise. As on a real server, watches that are open go on.
+    ///
+    /// A user is who a client says it is by `Impersonate-User`; nobody checks.
+    pub fn forbid(&self, user: &str, resource: &str, namespace: Option<&str>) {
+        self.allow(user, resource, namespace);
+        self.plan.lock().forbidden.push(forbidden(user, resource, namespace));
+    }
+
+    /// Takes back what [`Self::forbid`] said in the same words.
+    pub fn allow(&self, user: &str, resource: &str, namespace: Option<&str>) {
+        let taken_back = forbidden(user, resource, namespace);
+        self.plan.lock().forbidden.retain(|rule| *rule != taken_back);
+    }
+
     /// Ends all faults.
     pub fn clear(&self) {
         *self.plan.lock() = Plan::default();
@@ -58,10 +85,39 @@ impl Faults {
         plan.failures.retain(|failure| failure.left > 0);
         (plan.delay, status)
     }
+
+    /// The refusal of a user who may not do this.
+    pub(crate) fn refusal(&self, user: &str, verb: &str, path: &ResourcePath) -> Option<Status> {
+        let gvr = &path.gvr;
+        let plan = self.plan.lock();
+        plan.forbidden.iter().find(|rule| {
+            let there = rule.namespace.is_none() || rule.namespace == path.namespace;
+            there && rule.user == user && rule.resource == gvr.resource
+        })?;
+        let (resource, group) = (&gvr.resource, &gvr.group);
+        let scope = match &path.namespace {
+            Some(namespace) => format!("in the namespace {namespace:?}"),
+            None => "at the cluster scope".to_owned(),
+        };
+        let why = format!(
+            "User {user:?} cannot {verb} resource {resource:?} in API group {group:?} {scope}"
+        );
+        Some(Status::forbidden(gvr, path.name.as_deref().unwrap_or_default(), &why))
+    }
+}
+
+fn forbidden(user: &str, resource: &str, namespace: Option<&str>) -> Forbidden {
+    Forbidden {
+        user: user.to_owned(),
+        resource: resource.to_owned(),
+        namespace: namespace.map(str::to_owned),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use informant_apiserver::Route;
+
     use super::*;
 
     #[track_caller]
@@ -78,5 +134,32 @@ mod tests {
         check(&faults, "GET /api/v1/pods?limit=1&continue=x", Some(503));
         check(&faults, "GET /api/v1/pods?limit=1&continue=x", Some(503));
         check(&faults, "GET /api/v1/pods?limit=1&continue=x", None);
+    }
+
+    #[track_caller]
+    fn check_user(faults: &Faults, user: &str, path: &str, expect: Option<&str>) {
+        let Route::Resource(path) = Route::parse(path) else { panic!("{path} names no resource") };
+        let refusal = faults.refusal(user, "list", &path);
+        assert_eq!(refusal.map(|status| status.message).as_deref(), expect);
+    }
+
+    #[test]
+    fn user_is_forbidden_what_was_said_and_nothing_else() {
+        let faults = Faults::default();
+        let pods = "/api/v1/namespaces/a/pods";
+        faults.forbid("reader", "pods", Some("a"));
+        let message = "pods is forbidden: User \"reader\" cannot list resource \"pods\" in API \
+                       group \"\" in the namespace \"a\"";
+        check_user(&faults, "reader", pods, Some(message));
+        check_user(&faults, "admin", pods, None);
+        check_user(&faults, "reader", "/api/v1/namespaces/b/pods", None);
+        check_user(&faults, "reader", "/api/v1/namespaces/a/configmaps", None);
+        faults.allow("reader", "pods", Some("a"));
+        check_user(&faults, "reader", pods, None);
+
+        faults.forbid("reader", "deployments", None);
+        let message = "deployments.apps is forbidden: User \"reader\" cannot list resource \
+                       \"deployments\" in API group \"apps\" at the cluster scope";
+        check_user(&faults, "reader", "/apis/apps/v1/deployments", Some(message));
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use http::request::Parts;
 use http::{Method, Request};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -23,7 +24,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::faults::Faults;
-use crate::store::{Store, Target};
+use crate::store::{Backup, Store, Target};
 use crate::{Cluster, kubeconfig, writer};
 
 /// More connections than this wait to be accepted: a watch each for every resource of some dozen hosts.
@@ -123,6 +124,19 @@ impl DevCluster {
     /// Forgets the past, as a compaction of etcd does: lists and watches from before now get 410.
     pub fn compact(&self) {
         self.state.cluster.write(Store::compact);
+    }
+
+    /// The state of this moment, for [`Self::restore`].
+    pub fn backup(&self) -> Backup {
+        self.state.cluster.read(Store::backup)
+    }
+
+    /// Goes back to a backup, as an etcd that is restored: see [`Store::restore`]. Clients that are connected lose
+    /// their watches; to have them lose their connections too, do this between [`Self::stop_serving`] and
+    /// [`Self::serve_again`].
+    pub fn restore(&self, backup: &Backup) {
+        self.state.cluster.write(|store| store.restore(backup));
+        self.drop_watches();
     }
 
     /// What goes wrong on purpose.
@@ -239,6 +253,9 @@ impl State {
             return status_response(&status);
         }
         let route = Route::parse(parts.uri.path());
+        if let Some(refusal) = self.refusal(&parts, &route) {
+            return status_response(&refusal);
+        }
         if parts.method == Method::GET || parts.method == Method::HEAD {
             if let Some(response) = self.scale(&route).or_else(|| self.log(&route)) {
                 return response;
@@ -254,6 +271,26 @@ impl State {
             Route::Resource(path) => writer::write(&self.cluster, path, &parts, body).await,
             _ => status_response(&Status::method_not_allowed()),
         }
+    }
+
+    /// 403 for a user of whom [`Faults::forbid`] says so.
+    fn refusal(&self, parts: &Parts, route: &Route) -> Option<Status> {
+        let user = parts.headers.get("impersonate-user")?.to_str().ok()?;
+        let Route::Resource(path) = route else { return None };
+        let watches = parts.uri.query().is_some_and(|query| {
+            query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1" | "watch"))
+        });
+        let verb = match (&parts.method, &path.name) {
+            (&Method::POST, _) => "create",
+            (&Method::PUT, _) => "update",
+            (&Method::PATCH, _) => "patch",
+            (&Method::DELETE, Some(_)) => "delete",
+            (&Method::DELETE, None) => "deletecollection",
+            _ if watches => "watch",
+            (_, Some(_)) => "get",
+            (_, None) => "list",
+        };
+        self.faults.refusal(user, verb, path)
     }
 
     /// GET of a pod's log: no container runs, and whoever asks is told so.

@@ -5,6 +5,7 @@
 //! that the API itself is unusable without: a deleted namespace takes its objects along, a
 //! CustomResourceDefinition is established, and a deleted one takes its objects along.
 
+mod backup;
 mod custom_resources;
 mod custom_schema;
 mod defaults;
@@ -24,6 +25,7 @@ use informant_apiserver::{ApiObject, Catalogue, Change, ResourceInfo};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+pub use backup::Backup;
 pub use delete::{DeleteOptions, Deleted};
 use log::Log;
 pub use write::{Target, WriteOptions};
@@ -51,6 +53,8 @@ pub struct Store {
     compacted: u64,
     catalogue: Arc<Catalogue>,
     tables: HashMap<GroupResource, Table>,
+    /// How many epochs began. Never goes back.
+    epochs: u64,
     /// The resources changed since [`Self::take_touched`].
     touched: Vec<GroupResource>,
 }
@@ -58,7 +62,7 @@ pub struct Store {
 /// The objects of one resource.
 #[derive(Debug, Default)]
 struct Table {
-    /// Tells a resource from one of the same name that was defined anew.
+    /// Tells a resource from one of the same name that was defined anew, or restored from a backup.
     epoch: u64,
     /// Its definition was deleted: it is no longer served, and only its watchers still read its last changes.
     /// Then `objects` is empty.
@@ -99,6 +103,7 @@ impl Store {
             compacted: 0,
             catalogue: Arc::default(),
             tables: HashMap::new(),
+            epochs: 0,
             touched: Vec::new(),
         };
         for resource in built_in::stored() {
@@ -178,6 +183,11 @@ impl Store {
     /// Tells a resource from one of the same name that was defined anew.
     pub fn epoch(&self, resource: &GroupResource) -> u64 {
         self.tables.get(resource).map_or(0, |table| table.epoch)
+    }
+
+    fn new_epoch(&mut self) -> u64 {
+        self.epochs += 1;
+        self.epochs
     }
 
     /// What every cluster has from the beginning.

@@ -607,3 +607,47 @@ async fn the_kubeconfig_is_written_whole() {
     let server = format!("http://{}", cluster.address());
     assert_eq!(value["clusters"][0]["cluster"]["server"], server);
 }
+
+#[tokio::test]
+async fn forbidden_user_is_told_so_and_others_are_served() {
+    let bench = Bench::new();
+    bench.state.faults.forbid("reader", "pods", None);
+    let ask = async |user: &str, query: &str| {
+        let request = Request::builder()
+            .uri(format!("{PODS}{query}"))
+            .header("Impersonate-User", user)
+            .body(Body::empty())
+            .expect("a valid request");
+        bench.state.answer(request).await
+    };
+    assert_eq!(ask("admin", "").await.status(), 200);
+    let refused = ask("reader", "?watch=true").await;
+    assert_eq!(refused.status(), 403);
+    let body = axum::body::to_bytes(refused.into_body(), usize::MAX).await.expect("whole");
+    let status: Value = serde_json::from_slice(&body).expect("a Status");
+    let message = "pods is forbidden: User \"reader\" cannot watch resource \"pods\" in API group \
+                   \"\" in the namespace \"default\"";
+    assert_eq!((&status["reason"], &status["message"]), (&json!("Forbidden"), &json!(message)));
+    bench.state.faults.allow("reader", "pods", None);
+    assert_eq!(ask("reader", "").await.status(), 200);
+}
+
+#[tokio::test]
+async fn restored_server_ends_open_watches_and_serves_the_past() {
+    let cluster = DevCluster::start(DevClusterOptions::default()).await.expect("a free port");
+    let gvr = "v1/configmaps".parse().expect("a resource's name");
+    let backup = cluster.backup();
+    let object = json!({"metadata": {"name": "lost"}});
+    cluster.cluster().create(&gvr, Some("default"), object).expect("it is new");
+    let mut open = TcpStream::connect(cluster.address()).await.expect("it serves");
+    let watch = format!("GET {CONFIG_MAPS}?watch=1 HTTP/1.0\r\nhost: x\r\n\r\n");
+    open.write_all(watch.as_bytes()).await.expect("it reads");
+    open.read_u8().await.expect("it answers");
+
+    cluster.restore(&backup);
+    let mut rest = String::new();
+    open.read_to_string(&mut rest).await.expect("the watch ends as a polite server ends it");
+    assert!(rest.contains("lost") && !rest.contains("DELETED"), "{rest}");
+    assert!(cluster.cluster().get(&gvr, Some("default"), "lost").is_err());
+    cluster.shutdown().await;
+}

@@ -105,7 +105,7 @@ impl Store {
         for key in keys {
             if self.tables.get(&key).is_none_or(|table| table.gone) {
                 let log = Log::starting_at(self.compacted);
-                let epoch = self.resource_version;
+                let epoch = self.new_epoch();
                 self.tables.insert(key, Table { epoch, log, ..Table::default() });
             }
         }
