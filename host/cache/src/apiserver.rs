@@ -8,7 +8,7 @@ mod list_body;
 
 use crate::list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource,
-    WatchEvent, WatchOptions, WatchStream,
+    Part, QueryParameters, WatchEvent, WatchOptions, WatchStream,
 };
 use crate::object::{DecodeError, Object, bookmark};
 use bytes::Bytes;
@@ -50,21 +50,23 @@ impl ApiServer {
 }
 
 impl ListerWatcherSource for ApiServer {
-    fn lister_watcher(&self, gvr: &GroupVersionResource) -> Arc<dyn ListerWatcher> {
-        Arc::new(Collection { client: self.client.clone(), path: gvr.path(None) })
+    fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
+        let path = gvr.path(part.namespace.as_deref());
+        Arc::new(Collection { client: self.client.clone(), path, part: part.clone() })
     }
 }
 
-/// All objects of one resource.
+/// The objects of one part of one resource.
 struct Collection {
     client: Client,
     path: String,
+    part: Part,
 }
 
 impl ListerWatcher for Collection {
     fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>> {
         Box::pin(async move {
-            let body = self.send(&list_query(&options)).await?;
+            let body = self.send(self.list_query(&options)).await?;
             let reader = ListReader { body, list: Some(ListBody::new()), ready: VecDeque::new() };
             Ok(Box::pin(stream::try_unfold(reader, ListReader::next)) as ListStream)
         })
@@ -72,7 +74,7 @@ impl ListerWatcher for Collection {
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>> {
         Box::pin(async move {
-            let body = self.send(&watch_query(&options)).await?;
+            let body = self.send(self.watch_query(&options)).await?;
             let lines = Lines::new(PIECE_BYTES_MAX);
             let reader = WatchReader { body, lines, received: Instant::now() };
             Ok(Box::pin(stream::try_unfold(reader, WatchReader::next)) as WatchStream)
@@ -81,8 +83,49 @@ impl ListerWatcher for Collection {
 }
 
 impl Collection {
-    async fn send(&self, query: &[(&str, Cow<'_, str>)]) -> Result<Body, ListWatchError> {
-        let request = Request::get(uri(&self.path, query))
+    fn list_query<'a>(&'a self, options: &'a ListOptions) -> Query<'a> {
+        let mut query = Query::new();
+        if options.limit > 0 {
+            query.push(("limit", options.limit.to_string().into()));
+        }
+        match (&options.continue_token, &options.not_older_than) {
+            (Some(token), _) => query.push(("continue", Cow::Borrowed(&**token))),
+            (None, Some(resource_version)) => {
+                query.push(("resourceVersion", Cow::Borrowed(&**resource_version)));
+                query.push(("resourceVersionMatch", "NotOlderThan".into()));
+            }
+            (None, None) => {}
+        }
+        self.complete(query, &options.parameters)
+    }
+
+    fn watch_query<'a>(&'a self, options: &'a WatchOptions) -> Query<'a> {
+        let mut query: Query<'_> = vec![
+            ("watch", "true".into()),
+            ("allowWatchBookmarks", "true".into()),
+            ("timeoutSeconds", options.timeout.as_secs().max(1).to_string().into()),
+            ("resourceVersion", Cow::Borrowed(&*options.resource_version)),
+        ];
+        if options.send_initial_events {
+            query.push(("sendInitialEvents", "true".into()));
+            query.push(("resourceVersionMatch", "NotOlderThan".into()));
+        }
+        self.complete(query, &options.parameters)
+    }
+
+    /// What lists and watches, and every page, say alike: a continue token does not carry the selectors.
+    fn complete<'a>(&'a self, mut query: Query<'a>, parameters: &'a QueryParameters) -> Query<'a> {
+        let part = &self.part;
+        let selectors =
+            [("labelSelector", &part.label_selector), ("fieldSelector", &part.field_selector)];
+        let selectors = selectors.into_iter().filter(|(_, selector)| !selector.is_empty());
+        query.extend(selectors.map(|(name, selector)| (name, Cow::Borrowed(selector.as_str()))));
+        query.extend(parameters.iter().map(|(name, value)| (&**name, Cow::Borrowed(&**value))));
+        query
+    }
+
+    async fn send(&self, query: Query<'_>) -> Result<Body, ListWatchError> {
+        let request = Request::get(uri(&self.path, &query))
             .header(ACCEPT, "application/json")
             .header(ACCEPT_ENCODING, "identity")
             .body(Body::empty())
@@ -101,41 +144,14 @@ impl Collection {
     }
 }
 
-fn uri(path: &str, query: &[(&str, Cow<'_, str>)]) -> String {
+/// Parameters in the order in which they are sent.
+type Query<'a> = Vec<(&'a str, Cow<'a, str>)>;
+
+fn uri(path: &str, query: &Query<'_>) -> String {
     let pair = |(name, value): &(&str, Cow<'_, str>)| {
         format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC))
     };
     format!("{path}?{}", query.iter().map(pair).collect::<Vec<_>>().join("&"))
-}
-
-fn list_query(options: &ListOptions) -> Vec<(&'static str, Cow<'_, str>)> {
-    let mut query = Vec::new();
-    if options.limit > 0 {
-        query.push(("limit", options.limit.to_string().into()));
-    }
-    match (&options.continue_token, &options.not_older_than) {
-        (Some(token), _) => query.push(("continue", Cow::Borrowed(&**token))),
-        (None, Some(resource_version)) => {
-            query.push(("resourceVersion", Cow::Borrowed(&**resource_version)));
-            query.push(("resourceVersionMatch", "NotOlderThan".into()));
-        }
-        (None, None) => {}
-    }
-    query
-}
-
-fn watch_query(options: &WatchOptions) -> Vec<(&'static str, Cow<'_, str>)> {
-    let mut query: Vec<(&str, Cow<'_, str>)> = vec![
-        ("watch", "true".into()),
-        ("allowWatchBookmarks", "true".into()),
-        ("timeoutSeconds", options.timeout.as_secs().max(1).to_string().into()),
-        ("resourceVersion", Cow::Borrowed(&*options.resource_version)),
-    ];
-    if options.send_initial_events {
-        query.push(("sendInitialEvents", "true".into()));
-        query.push(("resourceVersionMatch", "NotOlderThan".into()));
-    }
-    query
 }
 
 /// Sorts an answer that is not a success.

@@ -6,7 +6,7 @@ mod lease;
 pub use lease::InformerLease;
 
 use crate::informer_state::InformerState;
-use crate::list_watch::ListerWatcherSource;
+use crate::list_watch::{ListTweaks, ListerWatcherSource, Part};
 use crate::reflector::WatchErrorHandler;
 use crate::shared_informer::{InformerOptions, SharedIndexInformer};
 use informant_apimachinery::GroupVersionResource;
@@ -30,6 +30,8 @@ pub struct FactoryOptions {
     pub concurrent_lists_max: usize,
     /// Told of each failed list or watch.
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
+    /// How lists and watches are made.
+    pub tweaks: ListTweaks,
     /// How long an informer whose last lease is gone still runs: a plugin that is replaced, or a reader that
     /// comes back, finds its cache warm.
     pub linger: Duration,
@@ -42,6 +44,7 @@ impl Default for FactoryOptions {
         Self {
             concurrent_lists_max: CONCURRENT_LISTS_MAX,
             watch_error_handler: None,
+            tweaks: ListTweaks::default(),
             linger: Duration::from_secs(60),
             seed: fastrand::u64(..),
         }
@@ -101,6 +104,7 @@ impl SharedInformerFactory {
         let options = InformerOptions {
             lists: Arc::new(Semaphore::new(options.concurrent_lists_max.max(1))),
             watch_error_handler: options.watch_error_handler,
+            tweaks: options.tweaks,
             seed: options.seed,
         };
         let (informers, tasks) = (BTreeMap::new(), JoinSet::new());
@@ -141,7 +145,7 @@ impl SharedInformerFactory {
             *made += 1;
             let seed = self.options.seed.wrapping_add(*made);
             let options = InformerOptions { seed, ..self.options.clone() };
-            let lister_watcher = self.source.lister_watcher(resource);
+            let lister_watcher = self.source.lister_watcher(resource, &Part::all());
             Entry {
                 informer: SharedIndexInformer::new(resource.clone(), lister_watcher, options),
                 stop: self.shutdown.child_token(),

@@ -22,8 +22,9 @@ pub use indexer::{IndexFunc, Indexer, IndexerError, JsonPointer, Page, ParseJson
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
 pub use list_watch::{
-    Change, ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource,
-    WatchEvent, WatchOptions, WatchStream,
+    Change, ListEvent, ListOptions, ListStream, ListTweaks, ListTweaksError, ListWatchError,
+    ListerWatcher, ListerWatcherSource, Part, QueryParameters, WatchEvent, WatchOptions,
+    WatchStream,
 };
 pub use lister::{Lister, ListerError};
 pub use object::{

@@ -2,6 +2,10 @@
 //!
 //! The errors are sorted by what to do next, not by where they came from.
 
+mod part;
+
+pub use part::{ListTweaks, ListTweaksError, Part, QueryParameters};
+
 use crate::object::{DecodeError, Object};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -11,11 +15,11 @@ use std::time::{Duration, Instant};
 
 /// Gives each resource its [`ListerWatcher`].
 pub trait ListerWatcherSource: Send + Sync {
-    /// The way to list and watch `gvr`, which need not exist.
-    fn lister_watcher(&self, gvr: &GroupVersionResource) -> Arc<dyn ListerWatcher>;
+    /// The way to list and watch one part of `gvr`, which need not exist.
+    fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher>;
 }
 
-/// Lists and watches one resource.
+/// Lists and watches one part of one resource.
 pub trait ListerWatcher: Send + Sync + 'static {
     /// Asks for one page. The objects stream in; [`ListEvent::End`] comes last or the page is not whole.
     fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>>;
@@ -38,6 +42,8 @@ pub struct ListOptions {
     pub limit: u32,
     /// From the page before.
     pub continue_token: Option<Box<str>>,
+    /// Sent as they are, beside what the protocol needs.
+    pub parameters: QueryParameters,
 }
 
 /// What a watch is asked for. Bookmarks are always wanted.
@@ -49,6 +55,8 @@ pub struct WatchOptions {
     pub send_initial_events: bool,
     /// When the server ends the watch.
     pub timeout: Duration,
+    /// Sent as they are, beside what the protocol needs.
+    pub parameters: QueryParameters,
 }
 
 /// A piece of a page.

@@ -11,7 +11,7 @@ pub use state::RelistCause;
 use crate::delta_fifo::{Delta, DeltaFifo};
 use crate::informer_state::{InformerState, Progress};
 use crate::list_watch::{
-    ListEvent, ListStream, ListWatchError, ListerWatcher, WatchEvent, WatchStream,
+    ListEvent, ListStream, ListTweaks, ListWatchError, ListerWatcher, WatchEvent, WatchStream,
 };
 use crate::object::DecodeError;
 use futures::StreamExt;
@@ -45,6 +45,7 @@ pub(crate) struct Reflector {
     /// Lists of the whole process that may run at once.
     pub(crate) lists: Arc<Semaphore>,
     pub(crate) watch_error_handler: Option<Arc<WatchErrorHandler>>,
+    pub(crate) tweaks: ListTweaks,
     pub(crate) seed: u64,
 }
 
@@ -116,7 +117,8 @@ impl Arrived {
 impl Reflector {
     /// Runs until the future is dropped.
     pub(crate) async fn run(self) {
-        let (mut machine, mut action) = Machine::start(self.seed, Instant::now().into_std());
+        let (mut machine, mut action) =
+            Machine::start(self.tweaks.clone(), self.seed, Instant::now().into_std());
         let mut stream = Stream::None;
         let mut permit = None;
         let mut last_error = String::new();

@@ -7,7 +7,7 @@
 use crate::delta_fifo::{Delta, DeltaFifo};
 use crate::indexer::{Indexer, Put, Removed, Write};
 use crate::informer_state::{InformerState, InformerStats, Progress};
-use crate::list_watch::{Change, ListerWatcher};
+use crate::list_watch::{Change, ListTweaks, ListerWatcher};
 use crate::object::{Object, ObjectKey};
 use crate::reflector::{Reflector, WatchErrorHandler};
 use crate::resource_event_handler::{Cause, FinalState, Reason, ResourceEventHandler};
@@ -29,6 +29,8 @@ pub struct InformerOptions {
     pub lists: Arc<Semaphore>,
     /// Told of each failed list or watch.
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
+    /// How lists and watches are made.
+    pub tweaks: ListTweaks,
     /// Makes backoff and timeouts repeatable; random by default.
     pub seed: u64,
 }
@@ -38,6 +40,7 @@ impl Default for InformerOptions {
         Self {
             lists: Arc::new(Semaphore::new(crate::informer_factory::CONCURRENT_LISTS_MAX)),
             watch_error_handler: None,
+            tweaks: ListTweaks::default(),
             seed: fastrand::u64(..),
         }
     }
@@ -213,6 +216,7 @@ impl SharedIndexInformer {
             progress: shared.progress.clone(),
             lists: shared.options.lists.clone(),
             watch_error_handler: shared.options.watch_error_handler.clone(),
+            tweaks: shared.options.tweaks.clone(),
             seed: shared.options.seed,
         }
     }

@@ -3,18 +3,20 @@
 //! Answers to client-go's `tools/cache/testing/fake_controller_source.go`: one resourceVersion for everything,
 //! changes with and without telling the watches, history that can be forgotten, every request written down.
 
+mod answers;
+mod selection;
+
 use crate::list_watch::{
-    Change, ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource,
-    WatchEvent, WatchOptions, WatchStream,
+    Change, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource, Part,
+    WatchOptions, WatchStream,
 };
 use crate::object::Object;
 use futures::future::BoxFuture;
-use futures::{StreamExt, stream};
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
+use selection::Selection;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::sync::Notify;
 
 /// One resource's objects and what happened to them. Cheap to clone; a clone is the same source.
@@ -39,7 +41,7 @@ struct Source {
     /// Rises when all watches are to end; why they end.
     epoch: u64,
     end: Option<ListWatchError>,
-    requests: Vec<Request>,
+    requests: Vec<(Part, Request)>,
     refusals: VecDeque<ListWatchError>,
     watch_lists: WatchLists,
 }
@@ -48,7 +50,9 @@ struct Source {
 enum Occurrence {
     /// A change that watches are not told of.
     Dropped,
-    Event(WatchEvent),
+    Bookmark,
+    /// A change, and the object as it was before.
+    Changed(Change, Object, Option<Object>),
 }
 
 /// A request as it was made.
@@ -117,11 +121,7 @@ impl FakeControllerSource {
     pub fn bookmark(&self) {
         let mut source = self.inner.source.lock();
         let resource_version = source.resource_version;
-        let event = WatchEvent::Bookmark {
-            resource_version: resource_version.to_string().into(),
-            initial_events_end: false,
-        };
-        source.history.push((resource_version, Occurrence::Event(event)));
+        source.history.push((resource_version, Occurrence::Bookmark));
         drop(source);
         self.inner.changed.notify_waiters();
     }
@@ -170,6 +170,12 @@ impl FakeControllerSource {
 
     /// Every request so far.
     pub fn requests(&self) -> Vec<Request> {
+        let source = self.inner.source.lock();
+        source.requests.iter().map(|(_, request)| request.clone()).collect()
+    }
+
+    /// Every request so far, with what it covered.
+    pub fn requests_by_part(&self) -> Vec<(Part, Request)> {
         self.inner.source.lock().requests.clone()
     }
 
@@ -186,12 +192,12 @@ impl FakeControllerSource {
         let resource_version = source.resource_version;
         let object = stamped(json, resource_version);
         let key = (object.key().namespace.to_string(), object.key().name.to_string());
-        match change {
+        let old = match change {
             Change::Added | Change::Modified => source.objects.insert(key, object.clone()),
             Change::Deleted => source.objects.remove(&key),
         };
-        let event = WatchEvent::Changed(change, object, Instant::now());
-        let occurrence = if told { Occurrence::Event(event) } else { Occurrence::Dropped };
+        let changed = Occurrence::Changed(change, object, old);
+        let occurrence = if told { changed } else { Occurrence::Dropped };
         source.history.push((resource_version, occurrence));
         drop(source);
         self.inner.changed.notify_waiters();
@@ -214,150 +220,43 @@ fn stamped(json: &str, resource_version: u64) -> Object {
 }
 
 impl ListerWatcherSource for FakeControllerSource {
-    /// The same objects for every resource.
-    fn lister_watcher(&self, _: &GroupVersionResource) -> Arc<dyn ListerWatcher> {
-        Arc::new(self.clone())
+    /// The same objects for every resource; the part selects among them as an API server does.
+    fn lister_watcher(&self, _: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
+        Arc::new(SelectedSource { source: self.clone(), part: part.clone() })
     }
 }
 
+/// Everything.
 impl ListerWatcher for FakeControllerSource {
     fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>> {
-        let mut source = self.inner.source.lock();
-        source.requests.push(Request::List(options.clone()));
-        let events = match source.refusals.pop_front() {
-            Some(error) => Err(error),
-            None => source.page(&options),
-        };
-        let page = events.map(|events| stream::iter(events.into_iter().map(Ok)).boxed());
-        Box::pin(std::future::ready(page))
+        Box::pin(std::future::ready(self.open_list(&Part::all(), options)))
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>> {
-        let opened = self.open(&options);
-        Box::pin(std::future::ready(opened))
+        Box::pin(std::future::ready(self.open_watch(&Part::all(), &options)))
+    }
+}
+
+struct SelectedSource {
+    source: FakeControllerSource,
+    part: Part,
+}
+
+impl ListerWatcher for SelectedSource {
+    fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>> {
+        Box::pin(std::future::ready(self.source.open_list(&self.part, options)))
+    }
+
+    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>> {
+        Box::pin(std::future::ready(self.source.open_watch(&self.part, &options)))
     }
 }
 
 impl Source {
-    fn page(&self, options: &ListOptions) -> Result<Vec<ListEvent>, ListWatchError> {
-        let asked = options.not_older_than.as_deref().and_then(|version| version.parse().ok());
-        if asked.is_some_and(|asked: u64| asked > self.resource_version) {
-            let message = "Too large resource version".to_owned();
-            return Err(ListWatchError::TooLargeResourceVersion { message });
-        }
-        let skip: usize = options.continue_token.as_deref().map_or(0, |t| t.parse().unwrap_or(0));
-        let limit = if options.limit == 0 { usize::MAX } else { options.limit as usize };
-        let now = Instant::now();
-        let rest = self.objects.values().skip(skip);
-        let mut events: Vec<_> =
-            rest.take(limit).map(|object| ListEvent::Object(object.clone(), now)).collect();
-        let shown = skip + events.len();
-        events.push(ListEvent::End {
-            resource_version: self.resource_version.to_string().into(),
-            continue_token: (shown < self.objects.len()).then(|| shown.to_string().into()),
-        });
-        Ok(events)
-    }
-
-    /// The initial events of a watch-list, and whether the stream then goes on.
-    fn initial_events(&self) -> Result<(Vec<WatchEvent>, bool), ListWatchError> {
-        let now = Instant::now();
-        let added = |object: &Object| WatchEvent::Changed(Change::Added, object.clone(), now);
-        let mut events: Vec<_> = self.objects.values().map(added).collect();
-        let end = |initial_events_end| WatchEvent::Bookmark {
-            resource_version: self.resource_version.to_string().into(),
-            initial_events_end,
-        };
-        match self.watch_lists {
-            WatchLists::Served => events.push(end(true)),
-            WatchLists::FalseBookmark => events.push(end(false)),
-            WatchLists::WithoutBookmark => {}
-            WatchLists::EndedEarly => return Ok((events, false)),
-            WatchLists::Refused => {
-                let message = "sendInitialEvents is forbidden for watch".to_owned();
-                return Err(ListWatchError::BadRequest { message });
-            }
-        }
-        Ok((events, true))
-    }
-}
-
-/// A watch's place in the history.
-struct Place {
-    inner: Arc<Inner>,
-    ready: VecDeque<WatchEvent>,
-    next: usize,
-    epoch: u64,
-    goes_on: bool,
-}
-
-impl FakeControllerSource {
-    fn open(&self, options: &WatchOptions) -> Result<WatchStream, ListWatchError> {
-        let mut source = self.inner.source.lock();
-        source.requests.push(Request::Watch {
-            resource_version: options.resource_version.clone(),
-            send_initial_events: options.send_initial_events,
-        });
-        if let Some(error) = source.refusals.pop_front() {
-            return Err(error);
-        }
-        let from: u64 = options.resource_version.parse().unwrap_or(0);
-        if from > source.resource_version {
-            let message = "Too large resource version".to_owned();
-            return Err(ListWatchError::TooLargeResourceVersion { message });
-        }
-        let (ready, goes_on, next) = if options.send_initial_events {
-            let (events, goes_on) = source.initial_events()?;
-            (events.into(), goes_on, source.history.len())
-        } else {
-            if from < source.forgotten {
-                let message = format!("too old resource version: {from} ({})", source.forgotten);
-                return Err(ListWatchError::Expired { message });
-            }
-            let next = source.history.partition_point(|(version, _)| *version <= from);
-            (VecDeque::new(), true, next)
-        };
-        let epoch = source.epoch;
-        let place = Place { inner: self.inner.clone(), ready, next, epoch, goes_on };
-        Ok(stream::try_unfold(place, Place::next).boxed())
-    }
-}
-
-impl Place {
-    async fn next(mut self) -> Result<Option<(WatchEvent, Self)>, ListWatchError> {
-        loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Ok(Some((event, self)));
-            }
-            if !self.goes_on {
-                return Ok(None);
-            }
-            let inner = self.inner.clone();
-            let changed = inner.changed.notified();
-            tokio::pin!(changed);
-            // From here on nothing is missed.
-            changed.as_mut().enable();
-            if self.look()? {
-                return Ok(None);
-            }
-            if self.ready.is_empty() {
-                changed.await;
-            }
-        }
-    }
-
-    /// Takes what is new; answers whether the watch has ended.
-    fn look(&mut self) -> Result<bool, ListWatchError> {
-        let source = self.inner.source.lock();
-        if source.epoch != self.epoch {
-            return source.end.clone().map_or(Ok(true), Err);
-        }
-        let new = source.history.get(self.next..).unwrap_or_default();
-        self.next += new.len();
-        self.ready.extend(new.iter().filter_map(|(_, occurrence)| match occurrence {
-            Occurrence::Event(event) => Some(event.clone()),
-            Occurrence::Dropped => None,
-        }));
-        Ok(false)
+    /// Writes the request down and says how it is answered.
+    fn receive(&mut self, part: &Part, request: Request) -> Result<Selection, ListWatchError> {
+        self.requests.push((part.clone(), request));
+        self.refusals.pop_front().map_or(Ok(()), Err)?;
+        Selection::of(part)
     }
 }

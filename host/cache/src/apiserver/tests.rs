@@ -1,6 +1,7 @@
 //! What is asked over HTTP and how answers are read, with a service in place of the network.
 
 use super::*;
+use crate::list_watch::ListTweaks;
 use futures::{StreamExt, TryStreamExt};
 use http_body_util::StreamBody;
 use parking_lot::Mutex;
@@ -45,8 +46,12 @@ fn canned(code: u16, chunks: &[&str]) -> Canned {
 }
 
 fn pods(canned: &Canned) -> Arc<dyn ListerWatcher> {
+    part_of_pods(canned, &Part::all())
+}
+
+fn part_of_pods(canned: &Canned, part: &Part) -> Arc<dyn ListerWatcher> {
     let client = Client::new(canned.clone(), "default");
-    ApiServer::new(client).lister_watcher(&"v1/pods".parse().expect("a resource"))
+    ApiServer::new(client).lister_watcher(&"v1/pods".parse().expect("a resource"), part)
 }
 
 async fn list(canned: &Canned, options: ListOptions) -> Result<Vec<String>, ListWatchError> {
@@ -130,7 +135,9 @@ async fn watches_are_asked_for_as_the_options_say() {
     let timeout = Duration::from_secs(400);
     for send_initial_events in [false, true] {
         let resource_version = "7".into();
-        watch(&canned, WatchOptions { resource_version, send_initial_events, timeout }).await;
+        let options =
+            WatchOptions { resource_version, send_initial_events, timeout, ..Default::default() };
+        watch(&canned, options).await;
     }
     let plain =
         "/api/v1/pods?watch=true&allowWatchBookmarks=true&timeoutSeconds=400&resourceVersion=7";
@@ -139,6 +146,30 @@ async fn watches_are_asked_for_as_the_options_say() {
         format!("{plain} {headers}"),
         format!("{plain}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan {headers}"),
     ];
+    assert_eq!(*canned.asked.lock(), expect);
+}
+
+#[tokio::test]
+async fn parts_and_tweaks_go_with_every_request() {
+    let canned = canned(200, &[]);
+    let part = Part {
+        label_selector: "app in (a,b)".to_owned(),
+        field_selector: "metadata.name=x".to_owned(),
+        ..Part::namespace("n")
+    };
+    let pods = part_of_pods(&canned, &part);
+    let tweaks = ListTweaks::default().parameter("shardSelector", "1/2").expect("accepted");
+    let parameters = tweaks.parameters();
+    let token = Some("t".into());
+    let page =
+        ListOptions { continue_token: token, parameters: parameters.clone(), ..Default::default() };
+    let _ = pods.list(page).await.expect("a list");
+    let _ = pods.watch(WatchOptions { parameters, ..Default::default() }).await.expect("a watch");
+    let part = "labelSelector=app%20in%20%28a%2Cb%29&fieldSelector=metadata%2Ename%3Dx\
+                &shardSelector=1%2F2 application/json identity";
+    let pods = "/api/v1/namespaces/n/pods";
+    let watch = "watch=true&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=";
+    let expect = [format!("{pods}?continue=t&{part}"), format!("{pods}?{watch}&{part}")];
     assert_eq!(*canned.asked.lock(), expect);
 }
 

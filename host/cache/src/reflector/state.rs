@@ -10,15 +10,10 @@ mod watch;
 mod watch_list;
 
 use super::backoff::Backoff;
-use crate::list_watch::{ListOptions, ListWatchError, WatchOptions};
+use crate::list_watch::{ListOptions, ListTweaks, ListWatchError, WatchOptions};
 use std::time::{Duration, Instant};
 use watch::Watch;
 
-/// Page size; client-go's pager default.
-const PAGE_OBJECTS: u32 = 500;
-/// The server ends a watch at a random moment in this range (client-go's `minWatchTimeout` and twice that).
-const WATCH_TIMEOUT_MIN: Duration = Duration::from_secs(300);
-const WATCH_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 /// How much later than its time's end a watch may end.
 const WATCH_TIMEOUT_GRACE: Duration = Duration::from_secs(15);
 /// Bookmarks come about once a minute; two missing in a row and some slack mean a dead connection.
@@ -159,6 +154,7 @@ pub(super) enum Next {
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     pub(super) state: State,
+    tweaks: ListTweaks,
     /// The newest resourceVersion up to which everything was seen; none before the first list.
     resource_version: Option<Box<str>>,
     /// The next list is a consistent read: the last resourceVersion was refused.
@@ -182,9 +178,10 @@ enum WatchList {
 
 impl Machine {
     /// The machine and its first action.
-    pub(super) fn start(seed: u64, now: Instant) -> (Self, Action) {
+    pub(super) fn start(tweaks: ListTweaks, seed: u64, now: Instant) -> (Self, Action) {
         let machine = Self {
             state: State::Listed,
+            tweaks,
             resource_version: None,
             consistent: false,
             listed: None,
@@ -236,9 +233,10 @@ impl Machine {
     /// Lists anew: by watch-list where the server can do it, else in pages.
     fn list(self, cause: RelistCause, now: Instant) -> (Self, Action) {
         match self.watch_list {
+            _ if !self.tweaks.tries_watch_lists() => self.paged_list(cause, now),
             WatchList::Usable { .. } => self.watch_list(cause, now),
             WatchList::Unusable { until } if now >= until => self.watch_list(cause, now),
-            WatchList::Unusable { .. } => self.paged_list(cause, PAGE_OBJECTS, now),
+            WatchList::Unusable { .. } => self.paged_list(cause, now),
         }
     }
 
@@ -246,17 +244,30 @@ impl Machine {
         let options = WatchOptions {
             resource_version: self.list_resource_version().unwrap_or_default(),
             send_initial_events: true,
-            timeout: self.backoff.between(WATCH_TIMEOUT_MIN, WATCH_TIMEOUT_MAX),
+            timeout: self.watch_timeout(),
+            parameters: self.tweaks.parameters(),
         };
         let give_up = now + WATCH_LIST_MAX;
         self.state = State::WatchListing { opened: false, cause, give_up, heard: now };
         (self, Action::Open(Request::Watch(options)))
     }
 
-    fn paged_list(self, cause: RelistCause, limit: u32, now: Instant) -> (Self, Action) {
+    fn paged_list(self, cause: RelistCause, now: Instant) -> (Self, Action) {
+        let limit = self.tweaks.page_objects();
+        self.list_from_first_page(cause, limit, now)
+    }
+
+    /// A `limit` of 0 is no limit: one page with everything.
+    fn list_from_first_page(self, cause: RelistCause, limit: u32, now: Instant) -> (Self, Action) {
         let not_older_than = self.list_resource_version();
-        let page = ListOptions { not_older_than, limit, continue_token: None };
+        let parameters = self.tweaks.parameters();
+        let page = ListOptions { not_older_than, limit, continue_token: None, parameters };
         self.page(page, true, cause, now)
+    }
+
+    fn watch_timeout(&mut self) -> Duration {
+        let (min, max) = self.tweaks.watch_timeout();
+        self.backoff.between(min, max)
     }
 
     fn page(
@@ -277,12 +288,14 @@ impl Machine {
     }
 
     fn watch(mut self, now: Instant) -> (Self, Action) {
-        let timeout = self.backoff.between(WATCH_TIMEOUT_MIN, WATCH_TIMEOUT_MAX);
+        let timeout = self.watch_timeout();
         let until = now + timeout + WATCH_TIMEOUT_GRACE;
         self.state =
             State::Watching { opened: false, since: now, until, heard: now, events: false };
         let resource_version = self.resource_version.clone().unwrap_or_default();
-        let options = WatchOptions { resource_version, send_initial_events: false, timeout };
+        let parameters = self.tweaks.parameters();
+        let send_initial_events = false;
+        let options = WatchOptions { resource_version, send_initial_events, timeout, parameters };
         (self, Action::Open(Request::Watch(options)))
     }
 

@@ -298,6 +298,7 @@ async fn a_relist_asks_for_what_is_not_older_than_what_was_seen() {
         not_older_than: not_older_than.map(Into::into),
         limit: 500,
         continue_token: None,
+        parameters: Default::default(),
     };
     assert_eq!(lists, [list(None), list(Some("1"))], "the first one is a consistent read");
 }

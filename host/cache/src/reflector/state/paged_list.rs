@@ -1,6 +1,6 @@
 //! The machine while pages are read.
 
-use super::{Action, EXPIRED_PAGES_MAX, Input, Machine, Next, PAGE_OBJECTS, RelistCause, State};
+use super::{Action, EXPIRED_PAGES_MAX, Input, Machine, Next, RelistCause, State};
 use crate::list_watch::{ListOptions, ListWatchError};
 use std::time::Instant;
 
@@ -30,8 +30,7 @@ impl Machine {
             }
             Input::PageEnd { continue_token: Some(token), .. } => {
                 let continue_token = Some(token.into());
-                let limit = page.limit;
-                let next = ListOptions { not_older_than: None, limit, continue_token };
+                let next = ListOptions { not_older_than: None, continue_token, ..page };
                 self.page(next, false, cause, now)
             }
             Input::PageEnd { resource_version, continue_token: None } => {
@@ -57,8 +56,11 @@ impl Machine {
             // client-go's pager falls back to one full list as well.
             ListWatchError::Expired { .. } if page.continue_token.is_some() => {
                 self.expired_pages += 1;
-                let limit = if self.expired_pages < EXPIRED_PAGES_MAX { PAGE_OBJECTS } else { 0 };
-                self.paged_list(cause, limit, now)
+                if self.expired_pages < EXPIRED_PAGES_MAX {
+                    self.paged_list(cause, now)
+                } else {
+                    self.list_from_first_page(cause, 0, now)
+                }
             }
             ListWatchError::Expired { .. } | ListWatchError::TooLargeResourceVersion { .. } => {
                 self.list_consistently(cause, now)

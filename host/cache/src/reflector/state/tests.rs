@@ -10,8 +10,12 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::with(ListTweaks::default())
+    }
+
+    fn with(tweaks: ListTweaks) -> Self {
         let now = Instant::now();
-        let (machine, action) = Machine::start(1, now);
+        let (machine, action) = Machine::start(tweaks, 1, now);
         Self { machine, action, now }
     }
 
@@ -304,6 +308,24 @@ fn an_absent_resource_is_looked_for_every_few_seconds() {
     assert_eq!(bench.action, Action::Wait(Duration::from_secs(5)));
     let bench = bench.step(Input::Elapsed, "watch-list from \"\"").fail(&patience(30), "wait");
     assert_eq!(bench.action, Action::Wait(Duration::from_secs(30)), "the server's word counts");
+}
+
+#[test]
+fn tweaks_are_in_every_request() {
+    let tweaks = ListTweaks::default().page_size(7).watch_list(false);
+    let tweaks = tweaks.min_watch_timeout(Duration::from_secs(1800));
+    let tweaks = tweaks.parameter("shardSelector", "1/2").expect("accepted");
+    let bench = Bench::with(tweaks.clone());
+    let Action::Open(Request::List(page)) = &bench.action else { panic!("it lists") };
+    assert_eq!((page.limit, &page.parameters), (7, &tweaks.parameters()));
+    let bench = bench.step(Input::Opened, "begin consistent start");
+    let bench = bench.step(page_end("9", Some("t")), "list page t");
+    let Action::Open(Request::List(page)) = &bench.action else { panic!("it lists") };
+    assert_eq!((page.limit, &page.parameters), (7, &tweaks.parameters()));
+    let bench = bench.step(page_end("9", None), "end 9").step(Input::Ended, "watch from \"9\"");
+    let Action::Open(Request::Watch(watch)) = &bench.action else { panic!("it watches") };
+    let range = Duration::from_secs(1800)..Duration::from_secs(3600);
+    assert!(range.contains(&watch.timeout) && watch.parameters == tweaks.parameters(), "{watch:?}");
 }
 
 /// Whatever comes when: no panic, and what must be answered can be.

@@ -1,8 +1,8 @@
 //! The machine while a watch-list runs: all objects on a watch, then a bookmark that says so.
 
 use super::{
-    Action, Input, Machine, Next, PAGE_OBJECTS, RelistCause, State, WATCH_LIST_FAILURES_MAX,
-    WATCH_LIST_MAX, WATCH_LIST_PROBE_AFTER, WATCH_TIMEOUT_GRACE, WATCH_TIMEOUT_MAX, WatchList,
+    Action, Input, Machine, Next, RelistCause, State, WATCH_LIST_FAILURES_MAX, WATCH_LIST_MAX,
+    WATCH_LIST_PROBE_AFTER, WATCH_TIMEOUT_GRACE, WatchList,
 };
 use crate::list_watch::ListWatchError;
 use std::time::Instant;
@@ -35,7 +35,7 @@ impl Machine {
                 self.state = State::Watching {
                     opened: true,
                     since: now,
-                    until: now + WATCH_TIMEOUT_MAX + WATCH_TIMEOUT_GRACE,
+                    until: now + self.tweaks.watch_timeout().1 + WATCH_TIMEOUT_GRACE,
                     heard: now,
                     events: true,
                 };
@@ -50,13 +50,13 @@ impl Machine {
             }
             Input::Ended => {
                 self.watch_list_failed(now);
-                self.paged_list(cause, PAGE_OBJECTS, now)
+                self.paged_list(cause, now)
             }
             // A server that does not answer at all says nothing about watch-lists.
             Input::Deadline if !opened => self.wait(Next::List(cause), None, now),
             Input::Deadline => {
                 self.watch_list_unusable(now);
-                self.paged_list(cause, PAGE_OBJECTS, now)
+                self.paged_list(cause, now)
             }
             Input::Failed(error) => self.watch_list_refused(cause, error, now),
         }
@@ -71,10 +71,10 @@ impl Machine {
         match error {
             ListWatchError::BadRequest { .. } => {
                 self.watch_list_unusable(now);
-                self.paged_list(cause, PAGE_OBJECTS, now)
+                self.paged_list(cause, now)
             }
             // The permission to list does not always come with the one to watch.
-            ListWatchError::Forbidden { .. } => self.paged_list(cause, PAGE_OBJECTS, now),
+            ListWatchError::Forbidden { .. } => self.paged_list(cause, now),
             ListWatchError::Expired { .. } | ListWatchError::TooLargeResourceVersion { .. } => {
                 self.list_consistently(cause, now)
             }
