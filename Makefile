@@ -19,11 +19,13 @@ help:
 	@echo "make e2e          the same behaviour against a real Kubernetes API server (needs Go)"
 	@echo "make image        the container image"
 	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"
+	@echo "make fuzz         all decoders of bytes from outside, each for SECONDS=10"
 	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
 	@echo "make lint         formatting, clippy, dependency policy"
 
 include plugins/plugins.mk
 include host/e2e/e2e.mk
+include host/fuzz/fuzz.mk
 
 # Says what is missing, and the line that brings it, before anything is compiled.
 prerequisites:

@@ -90,25 +90,27 @@ impl FromStr for GroupVersionResource {
         if !is_version(version) {
             return Err(error("the version does not look like v1 or v1beta1"));
         }
-        if resource.is_empty() || !resource.bytes().all(is_name_byte) {
+        if !is_dns_label(resource) {
             return Err(error("the resource is not a lower-case plural"));
         }
-        if !group.bytes().all(is_name_byte) {
+        if !group.is_empty() && !group.split('.').all(is_dns_label) {
             return Err(error("the group is not a lower-case DNS name"));
         }
         Ok(Self::new(group, version, resource))
     }
 }
 
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.'
-}
-
 fn is_version(version: &str) -> bool {
     let mut bytes = version.bytes();
     bytes.next() == Some(b'v')
         && bytes.next().is_some_and(|byte| byte.is_ascii_digit())
-        && bytes.all(is_name_byte)
+        && is_dns_label(version)
+}
+
+/// Lower-case letters and digits, with hyphens between them: such a name leads nowhere else in a path.
+fn is_dns_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 #[cfg(test)]
@@ -159,5 +161,14 @@ mod tests {
         check("v1/Pods", Err("the resource is not a lower-case plural"));
         check("v1/", Err("the resource is not a lower-case plural"));
         check("Apps/v1/pods", Err("the group is not a lower-case DNS name"));
+    }
+
+    #[test]
+    fn no_part_leads_elsewhere_in_a_path() {
+        check("v1/..", Err("the resource is not a lower-case plural"));
+        check("v1/pods.", Err("the resource is not a lower-case plural"));
+        check("../v1/pods", Err("the group is not a lower-case DNS name"));
+        check("a..b/v1/pods", Err("the group is not a lower-case DNS name"));
+        check("v1./pods", Err("the version does not look like v1 or v1beta1"));
     }
 }

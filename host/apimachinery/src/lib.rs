@@ -8,6 +8,9 @@ mod label_selector;
 mod status;
 pub mod watch;
 
+#[cfg(test)]
+mod fuzz;
+
 pub use continue_token::{ContinueToken, ContinueTokenError};
 pub use field_selector::{FieldRequirement, FieldSelector, ParseFieldSelectorError};
 pub use group_version_resource::{GroupVersionResource, ParseGroupVersionResourceError};

@@ -1,0 +1,22 @@
+# Fuzzing of everything that decodes bytes from outside. Included by the root Makefile; every path is relative to
+# the root. Why it is done this way: host/docs/designs/fuzzing.md.
+#
+#   make fuzz                          every target for 10 s, guided by coverage
+#   make fuzz SECONDS=600              for longer
+#   make fuzz TARGET=object_decode     one target
+#   make fuzz SEED=7                   the same random choices again
+#   make fuzz-merge                    the same, then adds to each corpus what reached new places
+
+FUZZ_CRATES := apimachinery cache apiserver devcluster runtime
+FUZZ_ENVIRONMENT := FUZZ_SECONDS=$(or $(SECONDS),10) FUZZ_DIRECTORY=$(CURDIR)/target/fuzz \
+	$(if $(SEED),FUZZ_SEED=$(SEED)) RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/host/fuzz/rustc-with-coverage
+
+.PHONY: fuzz fuzz-merge
+
+# One target after the other: coverage is counted for the whole process.
+fuzz: prerequisites
+	$(FUZZ_ENVIRONMENT) cargo test $(addprefix -p informant-,$(FUZZ_CRATES)) --lib fuzz::$(TARGET) \
+		-- --test-threads=1 --nocapture
+
+fuzz-merge: FUZZ_ENVIRONMENT += FUZZ_MERGE=1
+fuzz-merge: fuzz
