@@ -16,6 +16,7 @@ mod resource_event_handler;
 mod shared_informer;
 mod shared_processor;
 pub mod testing;
+pub mod workqueue;
 
 pub use apiserver::ApiServer;
 pub use indexer::{IndexFunc, Indexer, IndexerError, JsonPointer, Page, ParseJsonPointerError};

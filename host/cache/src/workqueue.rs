@@ -1,0 +1,326 @@
+//! Work queues: client-go's `util/workqueue` for Rust.
+//!
+//! A [`WorkQueue`] takes keys and hands them to workers: in order, each as often as it changed but not more often than
+//! somebody has time for (client-go says *fair* and *stingy*), never to two workers at once. One type answers to
+//! `Interface`, `DelayingInterface` and `RateLimitingInterface`. What differs:
+//!
+//! * keys wait in two lanes, so that a resync of everything does not hold up what just happened ([`LaneRule`]);
+//! * delayed keys need no goroutine: whoever waits for a key waits for the earliest of them;
+//! * a queue that is shut down keeps what it did not hand out: [`WorkQueue::take_leftovers`];
+//! * draining waits for what is queued as well as for what is being worked on;
+//! * metrics are worked out when they are asked for.
+//!
+//! [`Controller`] is the usual loop of workers around a queue.
+//!
+//! ```
+//! use informant_cache::workqueue::{WorkQueue, WorkQueueOptions};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let queue = WorkQueue::<String>::new("pods", WorkQueueOptions::default());
+//! queue.add("default/web".to_owned());
+//! queue.add("default/web".to_owned()); // is there already
+//!
+//! let item = queue.get().await.expect("it is not shut down");
+//! assert_eq!(*item, "default/web");
+//! queue.add_rate_limited(item.to_string()); // it failed: again in 5 ms, then 10 ms, ...
+//! drop(item); // done: from now on it may be handed out again
+//! assert_eq!(queue.len(), 0);
+//! # }
+//! ```
+
+mod controller;
+mod delays;
+mod item;
+mod lanes;
+mod metrics;
+mod queue;
+mod rate_limiters;
+mod state;
+
+pub use controller::{Action, Controller, ControllerOptions, Stopped};
+pub use item::Item;
+pub use lanes::{Lane, LaneRule};
+pub use metrics::{Histogram, MetricsSink, WorkQueueMetrics};
+pub use rate_limiters::{
+    BucketRateLimiter, ItemExponentialFailureRateLimiter, ItemFastSlowRateLimiter,
+    MaxOfRateLimiter, RateLimiter, WithMaxWaitRateLimiter, default_controller_rate_limiter,
+    default_item_based_rate_limiter, exponential,
+};
+pub use state::Leftover;
+
+use parking_lot::Mutex;
+use state::{Look, Phase, State};
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// How a queue differs from the usual.
+pub struct WorkQueueOptions<K> {
+    /// How long failed keys wait.
+    pub rate_limiter: Box<dyn RateLimiter<K>>,
+    /// Who goes first.
+    pub lanes: LaneRule,
+}
+
+impl<K: Hash + Eq + Clone + Send + 'static> Default for WorkQueueOptions<K> {
+    fn default() -> Self {
+        let rate_limiter = Box::new(default_controller_rate_limiter());
+        Self { rate_limiter, lanes: LaneRule::default() }
+    }
+}
+
+/// How [`WorkQueue::add_with`] adds. The default is that of [`WorkQueue::add`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AddOptions {
+    /// How urgent it is. A key that waits is only ever lifted.
+    pub lane: Lane,
+    /// Not before this has passed.
+    pub after: Duration,
+    /// It failed: not before the rate limiter's wait has passed either.
+    pub rate_limited: bool,
+}
+
+/// Keys for workers. Cheap to clone; a clone is the same queue.
+///
+/// It holds at most one waiting, one delayed and one late entry for each different key, and one failure count for each key that
+/// failed and was not [forgotten](WorkQueue::forget): its bound is the number of keys there are. No task belongs to it.
+pub struct WorkQueue<K> {
+    shared: Arc<Shared<K>>,
+}
+
+struct Shared<K> {
+    name: Box<str>,
+    state: Mutex<State<K>>,
+    /// A key can be handed out, or the earliest delay has become earlier, or the queue was shut down.
+    changed: Notify,
+    /// Nothing is queued or worked on, or nobody is to wait for that any more.
+    quiet: Notify,
+}
+
+impl<K> Clone for WorkQueue<K> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<K> std::fmt::Debug for WorkQueue<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "WorkQueue({})", self.shared.name)
+    }
+}
+
+impl<K: Hash + Eq + Clone> WorkQueue<K> {
+    /// An empty queue. The name stands in metrics and logs.
+    pub fn new(name: impl Into<Box<str>>, options: WorkQueueOptions<K>) -> Self {
+        let state = Mutex::new(State::new(options.rate_limiter, options.lanes));
+        let shared =
+            Shared { name: name.into(), state, changed: Notify::new(), quiet: Notify::new() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The name it was given.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Adds a key to the live lane. One that waits there already stays where it is; one that waits in the
+    /// background is lifted; one that is being worked on waits until it is done. After a shutdown it is kept as a
+    /// leftover.
+    pub fn add(&self, key: K) {
+        self.add_with(key, AddOptions::default());
+    }
+
+    /// As [`WorkQueue::add`], but not before `after` has passed. Of several times for a key the earliest counts; an
+    /// `add` meanwhile does not cancel it.
+    pub fn add_after(&self, key: K, after: Duration) {
+        self.add_with(key, AddOptions { after, ..AddOptions::default() });
+    }
+
+    /// As [`WorkQueue::add_after`], after the wait that the rate limiter gives to one more failure of the key.
+    pub fn add_rate_limited(&self, key: K) {
+        self.add_with(key, AddOptions { rate_limited: true, ..AddOptions::default() });
+    }
+
+    /// Adds a key in any way.
+    pub fn add_with(&self, key: K, options: AddOptions) {
+        let now = now();
+        let mut state = self.shared.state.lock();
+        let due = state.due();
+        let waits = state.add(key, options, now);
+        let earlier = state.due() != due;
+        drop(state);
+        if earlier {
+            // All of them: the one that is woken for it could be dropped before the time comes.
+            self.shared.changed.notify_waiters();
+        }
+        if waits {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// The key's failures count no more. This is not [`WorkQueue::done`].
+    pub fn forget(&self, key: &K) {
+        self.shared.state.lock().limiter.forget(key);
+    }
+
+    /// How often the key was added rate limited since it was last forgotten.
+    pub fn num_requeues(&self, key: &K) -> u32 {
+        self.shared.state.lock().limiter.num_requeues(key)
+    }
+
+    /// Waits for a key. None once the queue is shut down and nothing is queued; the worker then ends.
+    ///
+    /// It may be dropped at any await: no key is lost.
+    pub async fn get(&self) -> Option<Item<K>> {
+        loop {
+            let changed = self.shared.changed.notified();
+            tokio::pin!(changed);
+            // From here on nothing is missed.
+            changed.as_mut().enable();
+            let due = match self.look() {
+                Look::Taken(key, lane) => return Some(Item::new(key, lane, self.clone())),
+                Look::ShutDown => return None,
+                Look::Nothing { due } => due,
+            };
+            match due {
+                None => changed.await,
+                Some(due) => {
+                    // Any order will do: both lead to the same look.
+                    tokio::select! {
+                        biased;
+                        () = changed => {}
+                        () = tokio::time::sleep_until(due.into()) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// A key that can be handed out now, if there is one.
+    pub fn try_get(&self) -> Option<Item<K>> {
+        match self.look() {
+            Look::Taken(key, lane) => Some(Item::new(key, lane, self.clone())),
+            Look::ShutDown | Look::Nothing { .. } => None,
+        }
+    }
+
+    fn look(&self) -> Look<K> {
+        let mut state = self.shared.state.lock();
+        let look = state.look(now());
+        let more = state.queue.waiting() > 0;
+        drop(state);
+        if more && matches!(look, Look::Taken(..)) {
+            // A permit may have been spent on this call, and several keys may have become due at once.
+            self.shared.changed.notify_one();
+        }
+        look
+    }
+
+    /// Work on the key has ended; what was added meanwhile can be handed out. For a key that is not being
+    /// worked on it does nothing. Dropping an [`Item`] does it by itself.
+    pub fn done(&self, key: &K) {
+        let mut state = self.shared.state.lock();
+        let Some(ended) = state.done(key, now()) else { return };
+        let quiet = state.queue.is_idle();
+        drop(state);
+        if ended.again {
+            self.shared.changed.notify_one();
+        }
+        if quiet {
+            self.shared.quiet.notify_waiters();
+        }
+    }
+
+    /// How many keys could be handed out now. Delayed ones and those being worked on do not count.
+    pub fn len(&self) -> usize {
+        let mut state = self.shared.state.lock();
+        state.ripen(now());
+        state.queue.waiting()
+    }
+
+    /// Whether no key could be handed out now.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What it has done, and how it is.
+    pub fn metrics(&self) -> WorkQueueMetrics {
+        let mut state = self.shared.state.lock();
+        let now = now();
+        state.ripen(now);
+        state.metrics(&self.shared.name, now)
+    }
+
+    /// Ends the queue: what is queued is still handed out, then [`WorkQueue::get`] answers none. Delayed keys, and those
+    /// added from now on, are leftovers. Calling it after [`WorkQueue::shut_down_with_drain`] ends that one's waiting.
+    pub fn shut_down(&self) {
+        self.close(Phase::ShutDown);
+    }
+
+    /// As [`WorkQueue::shut_down`], and waits until nothing is queued and nothing is being worked on; then answers
+    /// what is left. Without workers, or with one that never is done, that is for ever: give it a deadline, or
+    /// end it by `shut_down`.
+    ///
+    /// client-go's waits for what is being worked on only, and loses what is delayed.
+    pub async fn shut_down_with_drain(&self) -> Vec<Leftover<K>> {
+        self.close(Phase::Draining);
+        loop {
+            let quiet = self.shared.quiet.notified();
+            tokio::pin!(quiet);
+            quiet.as_mut().enable();
+            if self.shared.state.lock().is_drained() {
+                return self.take_leftovers();
+            }
+            quiet.await;
+        }
+    }
+
+    /// Whether it was shut down.
+    pub fn is_shutting_down(&self) -> bool {
+        self.shared.state.lock().phase != Phase::Open
+    }
+
+    /// After a shutdown: takes what is still queued (it is handed out no more), what was delayed, and what was
+    /// added since, in the order in which it would have been handed out. Empty while the queue is open.
+    ///
+    /// A key that is being worked on is not among them; if it was added meanwhile, it is after it is done.
+    pub fn take_leftovers(&self) -> Vec<Leftover<K>> {
+        let mut state = self.shared.state.lock();
+        let leftovers = state.take_leftovers(now());
+        let quiet = state.queue.is_idle();
+        drop(state);
+        if quiet {
+            self.shared.quiet.notify_waiters();
+        }
+        leftovers
+    }
+
+    /// Adds what another queue left over, at the times and in the lanes at which it was to come there.
+    pub fn restore(&self, leftovers: impl IntoIterator<Item = Leftover<K>>) {
+        let now = now();
+        for Leftover { key, lane, ready_at } in leftovers {
+            let after = ready_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
+            self.add_with(key, AddOptions { lane, after, rate_limited: false });
+        }
+    }
+
+    fn close(&self, phase: Phase) {
+        let mut state = self.shared.state.lock();
+        state.ripen(now());
+        state.phase = phase;
+        drop(state);
+        self.shared.changed.notify_waiters();
+        self.shared.quiet.notify_waiters();
+    }
+}
+
+/// Tokio's clock, so that paused time is the queue's time too.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod model_tests;
+#[cfg(test)]
+mod tests;

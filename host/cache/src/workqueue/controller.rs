@@ -1,0 +1,199 @@
+//! Workers around a queue: get a key, reconcile it, forget or add it again, done.
+//!
+//! Answers to the loop that every client-go controller writes by itself (`processNextWorkItem`) and to
+//! controller-runtime's `Controller`, not to `tools/cache`'s type of that name, which is the informer's own loop.
+//! It knows nothing of informers: event handlers add keys to the queue.
+
+use super::{AddOptions, Item, Leftover, WorkQueue};
+use futures::FutureExt;
+use std::any::Any;
+use std::fmt::{Debug, Display};
+use std::hash::Hash;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// What is to happen to a key that was reconciled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    requeue_after: Option<Duration>,
+}
+
+impl Action {
+    /// Nothing, until somebody adds it.
+    pub fn await_change() -> Self {
+        Self { requeue_after: None }
+    }
+
+    /// It comes again after this, if nobody adds it before.
+    pub fn requeue(after: Duration) -> Self {
+        Self { requeue_after: Some(after) }
+    }
+}
+
+/// How a controller works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControllerOptions {
+    /// Keys reconciled at once; 0 counts as 1.
+    pub workers: usize,
+    /// After this many failures in a row a key is given up until it is added again; none: never.
+    pub retries_max: Option<u32>,
+    /// How long a shutdown waits for what is queued and in work before it breaks off the rest.
+    pub drain_timeout: Duration,
+}
+
+impl Default for ControllerOptions {
+    /// One worker, as controller-runtime has it; 20 s, which leaves a pod a third of its usual 30 s of grace.
+    fn default() -> Self {
+        Self { workers: 1, retries_max: None, drain_timeout: Duration::from_secs(20) }
+    }
+}
+
+/// How a controller ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stopped<K> {
+    /// What was not reconciled: queued, delayed, added since the shutdown, or broken off.
+    pub leftovers: Vec<Leftover<K>>,
+    /// How many keys were broken off in mid-work.
+    pub broken_off: usize,
+}
+
+/// Workers for one queue.
+#[derive(Debug)]
+pub struct Controller<K> {
+    queue: WorkQueue<K>,
+    options: ControllerOptions,
+}
+
+impl<K> Controller<K>
+where
+    K: Hash + Eq + Clone + Debug + Send + Sync + 'static,
+{
+    /// Its workers take from `queue`, which it shuts down when it ends.
+    pub fn new(queue: WorkQueue<K>, options: ControllerOptions) -> Self {
+        Self { queue, options }
+    }
+
+    /// Reconciles keys until `shutdown` is ready, then what is still queued, for `drain_timeout`; all workers have ended when this
+    /// returns. Dropping it breaks everything off.
+    ///
+    /// No key is reconciled twice at once. `Ok` forgets a key's failures, an error is reported, and the key is
+    /// added rate limited, in the lane that it came from. A panic of `reconcile` is an error like another.
+    pub async fn run<F, R, E>(&self, reconcile: F, shutdown: impl Future<Output = ()>) -> Stopped<K>
+    where
+        F: Fn(K) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Action, E>> + Send + 'static,
+        E: Display + Send + 'static,
+    {
+        let worker = Arc::new(Worker {
+            queue: self.queue.clone(),
+            reconcile,
+            retries_max: self.options.retries_max,
+            broken_off: AtomicUsize::new(0),
+        });
+        let mut workers = JoinSet::new();
+        for _ in 0..self.options.workers.max(1) {
+            let worker = worker.clone();
+            workers.spawn(async move { worker.work().await });
+        }
+        shutdown.await;
+        self.queue.shut_down();
+        let all = async { while workers.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.options.drain_timeout, all).await.is_err() {
+            workers.shutdown().await;
+        }
+        let broken_off = worker.broken_off.load(Ordering::Acquire);
+        if broken_off > 0 {
+            let queue = self.queue.name();
+            tracing::warn!(queue, broken_off, "shutdown broke off keys that took too long");
+        }
+        Stopped { leftovers: self.queue.take_leftovers(), broken_off }
+    }
+}
+
+struct Worker<K, F> {
+    queue: WorkQueue<K>,
+    reconcile: F,
+    retries_max: Option<u32>,
+    broken_off: AtomicUsize,
+}
+
+impl<K, F, R, E> Worker<K, F>
+where
+    K: Hash + Eq + Clone + Debug + Send + Sync + 'static,
+    F: Fn(K) -> R,
+    R: Future<Output = Result<Action, E>>,
+    E: Display,
+{
+    async fn work(&self) {
+        while let Some(item) = self.queue.get().await {
+            let in_hand = InHand { item: Some(item), broken_off: &self.broken_off };
+            let key = in_hand.key().clone();
+            // The call itself may panic before there is a future.
+            let call = AssertUnwindSafe(async { (self.reconcile)(key).await });
+            let result = call.catch_unwind().await;
+            self.settle(in_hand.finished(), result);
+        }
+    }
+
+    fn settle(&self, item: Item<K>, result: Result<Result<Action, E>, Box<dyn Any + Send>>) {
+        let error = match result {
+            Ok(Ok(action)) => {
+                self.queue.forget(&item);
+                if let Some(after) = action.requeue_after {
+                    let options = AddOptions { lane: item.lane(), after, rate_limited: false };
+                    self.queue.add_with(item.key().clone(), options);
+                }
+                return;
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => format!("panicked: {}", panic_message(&*panic)),
+        };
+        let (queue, failures) = (self.queue.name(), self.queue.num_requeues(&item));
+        if self.retries_max.is_some_and(|max| failures >= max) {
+            tracing::error!(queue, key = ?item.key(), error, failures, "key failed too often; given up");
+            self.queue.forget(&item);
+            return;
+        }
+        tracing::warn!(queue, key = ?item.key(), error, failures, "key failed; it comes again");
+        let lane = item.lane();
+        let options = AddOptions { lane, after: Duration::ZERO, rate_limited: true };
+        self.queue.add_with(item.key().clone(), options);
+    }
+}
+
+/// A key whose work may be broken off: then it is added again before it is done, so that it is left over.
+struct InHand<'a, K: Hash + Eq + Clone> {
+    item: Option<Item<K>>,
+    broken_off: &'a AtomicUsize,
+}
+
+impl<K: Hash + Eq + Clone> InHand<'_, K> {
+    fn key(&self) -> &K {
+        self.item.as_ref().expect("only `finished` takes it, and consumes this").key()
+    }
+
+    fn finished(mut self) -> Item<K> {
+        self.item.take().expect("only `finished` takes it, and consumes this")
+    }
+}
+
+impl<K: Hash + Eq + Clone> Drop for InHand<'_, K> {
+    fn drop(&mut self) {
+        if let Some(item) = self.item.take() {
+            self.broken_off.fetch_add(1, Ordering::AcqRel);
+            let options = AddOptions { lane: item.lane(), ..AddOptions::default() };
+            item.queue().add_with(item.key().clone(), options);
+        }
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Which keys wait and which are being worked on: no key is ever worked on twice at once, and no add is lost.
+//!
+//! Answers to `Type` of client-go's `util/workqueue/queue.go`. Its three sets (queue, dirty, processing) are one
+//! map here, from key to what is the matter with it, so that they cannot disagree. It knows no shutdown and no
+//! delays, and is given the time.
+
+use super::lanes::{Lane, LaneRule, Lanes, Place};
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::time::{Duration, Instant};
+
+/// What is the matter with a key. A key that is not there is neither waiting nor worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    /// In the lanes at `place`, since it was first added.
+    Waiting { lane: Lane, place: Place, since: Instant },
+    /// Handed out; what was added meanwhile waits for `done`.
+    Working { since: Instant, again: Option<(Lane, Instant)> },
+}
+
+/// What an add did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Added {
+    /// It can be handed out now.
+    Waits,
+    /// It is being worked on: it can be handed out after `done`.
+    WaitsForDone,
+    /// It was waiting in the other lane.
+    Lifted,
+    /// It was waiting already.
+    Known,
+}
+
+/// A key that was handed out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Taken<K> {
+    pub(super) key: K,
+    pub(super) lane: Lane,
+    pub(super) waited: Duration,
+}
+
+/// How work on a key ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) worked: Duration,
+    /// It was added meanwhile and waits again.
+    pub(super) again: bool,
+}
+
+/// Bounded by the number of different keys: one entry for each that waits or is worked on.
+#[derive(Debug)]
+pub(super) struct Queue<K> {
+    /// A key is in `lanes` if and only if it is `Waiting` here.
+    entries: HashMap<K, Entry>,
+    lanes: Lanes<K>,
+}
+
+impl<K: Hash + Eq + Clone> Queue<K> {
+    pub(super) fn new(rule: LaneRule) -> Self {
+        Self { entries: HashMap::new(), lanes: Lanes::new(rule) }
+    }
+
+    /// Keys that can be handed out.
+    pub(super) fn waiting(&self) -> usize {
+        Lane::ALL.iter().map(|lane| self.lanes.len(*lane)).sum()
+    }
+
+    pub(super) fn waiting_in(&self, lane: Lane) -> usize {
+        self.lanes.len(lane)
+    }
+
+    /// Keys that are being worked on.
+    pub(super) fn working(&self) -> usize {
+        self.entries.len() - self.waiting()
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How long each key that is worked on has been so, in no order.
+    pub(super) fn worked_for(&self, now: Instant) -> impl Iterator<Item = Duration> {
+        self.entries.values().filter_map(move |entry| match entry {
+            Entry::Working { since, .. } => Some(now.saturating_duration_since(*since)),
+            Entry::Waiting { .. } => None,
+        })
+    }
+
+    pub(super) fn add(&mut self, key: K, lane: Lane, now: Instant) -> Added {
+        match self.entries.get_mut(&key) {
+            None => {
+                let place = self.lanes.push(key.clone(), lane, now);
+                self.entries.insert(key, Entry::Waiting { lane, place, since: now });
+                Added::Waits
+            }
+            Some(Entry::Waiting { lane: old, place, .. }) => {
+                let lifted = (lane > *old).then(|| self.lanes.lift(*place, now)).flatten();
+                let Some(to) = lifted else { return Added::Known };
+                (*old, *place) = (lane, to);
+                Added::Lifted
+            }
+            Some(Entry::Working { again: Some((old, _)), .. }) => {
+                let lifted = lane > *old;
+                *old = lane.max(*old);
+                if lifted { Added::Lifted } else { Added::Known }
+            }
+            Some(Entry::Working { again, .. }) => {
+                *again = Some((lane, now));
+                Added::WaitsForDone
+            }
+        }
+    }
+
+    /// The next key, which is then worked on; none when nothing waits.
+    pub(super) fn get(&mut self, now: Instant) -> Option<Taken<K>> {
+        let (key, lane) = self.lanes.pop(now)?;
+        let working = Entry::Working { since: now, again: None };
+        let waited = match self.entries.insert(key.clone(), working) {
+            Some(Entry::Waiting { since, .. }) => now.saturating_duration_since(since),
+            entry => unreachable!("a key in the lanes waits, and is not {entry:?}"),
+        };
+        Some(Taken { key, lane, waited })
+    }
+
+    /// Work on the key has ended; none if there was none.
+    pub(super) fn done(&mut self, key: &K, now: Instant) -> Option<Ended> {
+        let Some(Entry::Working { since, again }) = self.entries.get(key).copied() else {
+            return None;
+        };
+        let (key, _) = self.entries.remove_entry(key)?;
+        if let Some((lane, since)) = again {
+            let place = self.lanes.push(key.clone(), lane, now);
+            self.entries.insert(key, Entry::Waiting { lane, place, since });
+        }
+        let worked = now.saturating_duration_since(since);
+        Some(Ended { worked, again: again.is_some() })
+    }
+
+    /// Takes what waits without handing it out, in the order of the turns.
+    pub(super) fn drain(&mut self, now: Instant) -> Vec<(K, Lane)> {
+        let mut drained = Vec::with_capacity(self.waiting());
+        while let Some((key, lane)) = self.lanes.pop(now) {
+            self.entries.remove(&key);
+            drained.push((key, lane));
+        }
+        drained
+    }
+}
+
+#[cfg(test)]
+mod tests;

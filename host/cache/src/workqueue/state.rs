@@ -1,0 +1,165 @@
+//! Everything a queue knows, under one lock and without waiting: what is queued, what is delayed, how long
+//! failures wait, and whether it was shut down.
+
+use super::AddOptions;
+use super::delays::Delays;
+use super::lanes::{Lane, LaneRule};
+use super::metrics::{Counters, WorkQueueMetrics};
+use super::queue::{Added, Ended, Queue};
+use super::rate_limiters::RateLimiter;
+use std::hash::Hash;
+use std::time::Instant;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Open,
+    /// Nothing new is handed out; somebody may wait for the rest to be done.
+    Draining,
+    /// As `Draining`, and nobody is to wait.
+    ShutDown,
+}
+
+/// What somebody who wants a key finds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Look<K> {
+    Taken(K, Lane),
+    ShutDown,
+    /// Nothing until `due`, if nothing is added before.
+    Nothing {
+        due: Option<Instant>,
+    },
+}
+
+/// A key that a queue did not hand out before it was shut down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover<K> {
+    /// The key.
+    pub key: K,
+    /// How urgent it was.
+    pub lane: Lane,
+    /// Until when it was delayed; none if it could have been handed out.
+    pub ready_at: Option<Instant>,
+}
+
+pub(super) struct State<K> {
+    pub(super) queue: Queue<K>,
+    pub(super) limiter: Box<dyn RateLimiter<K>>,
+    pub(super) phase: Phase,
+    delays: Delays<K>,
+    /// Added after the shutdown, at the time of the adding.
+    late: Delays<K>,
+    counters: Counters,
+}
+
+impl<K: Hash + Eq + Clone> State<K> {
+    pub(super) fn new(limiter: Box<dyn RateLimiter<K>>, rule: LaneRule) -> Self {
+        Self {
+            queue: Queue::new(rule),
+            limiter,
+            phase: Phase::Open,
+            delays: Delays::new(),
+            late: Delays::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Answers whether a key can be handed out now that could not before.
+    pub(super) fn add(&mut self, key: K, options: AddOptions, now: Instant) -> bool {
+        let AddOptions { lane, mut after, rate_limited } = options;
+        if rate_limited {
+            after = after.max(self.limiter.when(&key, now));
+        }
+        if rate_limited || !after.is_zero() {
+            self.counters.retries_total += 1;
+        }
+        if !after.is_zero() {
+            // A time beyond the clock's range is never; it is not given up for a shorter one.
+            let never = std::time::Duration::from_secs(86_400 * 365);
+            let ready_at = now.checked_add(after).unwrap_or(now + never);
+            self.delays.note(key, lane, ready_at);
+            return false;
+        }
+        if self.phase != Phase::Open {
+            self.late.note(key, lane, now);
+            return false;
+        }
+        self.add_now(key, lane, now)
+    }
+
+    fn add_now(&mut self, key: K, lane: Lane, now: Instant) -> bool {
+        let added = self.queue.add(key, lane, now);
+        if matches!(added, Added::Waits | Added::WaitsForDone) {
+            self.counters.adds_total += 1;
+        }
+        added == Added::Waits
+    }
+
+    /// The earliest time at which a delayed key can be handed out.
+    pub(super) fn due(&self) -> Option<Instant> {
+        if self.phase == Phase::Open { self.delays.due() } else { None }
+    }
+
+    /// Queues the delayed keys whose time has come.
+    pub(super) fn ripen(&mut self, now: Instant) {
+        if self.phase == Phase::Open {
+            while let Some(ripe) = self.delays.pop_due(now) {
+                self.add_now(ripe.key, ripe.lane, now);
+            }
+        }
+    }
+
+    pub(super) fn look(&mut self, now: Instant) -> Look<K> {
+        self.ripen(now);
+        match self.queue.get(now) {
+            Some(taken) => {
+                self.counters.queue_duration.observe(taken.waited);
+                Look::Taken(taken.key, taken.lane)
+            }
+            None if self.phase == Phase::Open => Look::Nothing { due: self.delays.due() },
+            None => Look::ShutDown,
+        }
+    }
+
+    pub(super) fn done(&mut self, key: &K, now: Instant) -> Option<Ended> {
+        let ended = self.queue.done(key, now)?;
+        self.counters.work_duration.observe(ended.worked);
+        Some(ended)
+    }
+
+    pub(super) fn is_drained(&self) -> bool {
+        self.phase == Phase::ShutDown || self.queue.is_idle()
+    }
+
+    pub(super) fn take_leftovers(&mut self, now: Instant) -> Vec<Leftover<K>> {
+        if self.phase == Phase::Open {
+            return Vec::new();
+        }
+        let ready = |key, lane| Leftover { key, lane, ready_at: None };
+        let queued = self.queue.drain(now).into_iter().map(|(key, lane)| ready(key, lane));
+        let mut leftovers: Vec<_> = queued.collect();
+        while let Some(late) = self.late.pop() {
+            leftovers.push(ready(late.key, late.lane));
+        }
+        while let Some(delayed) = self.delays.pop() {
+            let ready_at = Some(delayed.ready_at);
+            leftovers.push(Leftover { key: delayed.key, lane: delayed.lane, ready_at });
+        }
+        leftovers
+    }
+
+    pub(super) fn metrics(&self, name: &str, now: Instant) -> WorkQueueMetrics {
+        let worked_for = || self.queue.worked_for(now);
+        WorkQueueMetrics {
+            name: name.into(),
+            depth: Lane::ALL.map(|lane| self.queue.waiting_in(lane)),
+            delayed: self.delays.len(),
+            working: self.queue.working(),
+            adds_total: self.counters.adds_total,
+            retries_total: self.counters.retries_total,
+            queue_duration: self.counters.queue_duration.clone(),
+            work_duration: self.counters.work_duration.clone(),
+            unfinished_work: worked_for().sum(),
+            longest_running_processor: worked_for().max().unwrap_or_default(),
+        }
+    }
+}
