@@ -82,14 +82,7 @@ impl Api {
 
     /// As the current context of a kubeconfig says. It lives on the calling test's runtime.
     pub async fn from_kubeconfig(path: &Path) -> anyhow::Result<Self> {
-        let file =
-            Kubeconfig::read_from(path).with_context(|| format!("read {}", path.display()))?;
-        let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-            .await
-            .with_context(|| format!("use {}", path.display()))?;
-        // A 429, 503 or 504 is an answer to look at here, not one to hide by asking again.
-        config.default_retry = false;
-        Ok(Self::new(kube::Client::try_from(config).context("make a client")?))
+        Ok(Self::new(client(path).await?))
     }
 
     /// Any request. `accept` is JSON where it is empty.
@@ -181,6 +174,18 @@ impl Api {
         }
         Ok(Watch { chunks: body.into_data_stream().boxed(), buffer: BytesMut::new() })
     }
+}
+
+/// As the current context of a kubeconfig says. It lives on the calling test's runtime.
+pub async fn client(kubeconfig: &Path) -> anyhow::Result<kube::Client> {
+    let path = kubeconfig.display();
+    let file = Kubeconfig::read_from(kubeconfig).with_context(|| format!("read {path}"))?;
+    let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .with_context(|| format!("use {path}"))?;
+    // A 429, 503 or 504 is an answer to look at here, not one to hide by asking again.
+    config.default_retry = false;
+    kube::Client::try_from(config).context("make a client")
 }
 
 const JSON: (header::HeaderName, &str) = (header::CONTENT_TYPE, "application/json");

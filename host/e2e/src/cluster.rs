@@ -7,6 +7,7 @@ mod real;
 use std::path::PathBuf;
 
 use crate::api::Api;
+use crate::permissions::Permissions;
 
 pub use embedded::EmbeddedCluster;
 pub use real::RealCluster;
@@ -38,12 +39,14 @@ impl Kind {
     }
 }
 
-/// Who asks. The embedded cluster knows no users: everybody may do everything there.
+/// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
     /// May do everything (`system:masters`).
     Admin,
-    /// May do what a test grants to the user `reader` through RBAC, else nothing.
+    /// On the real server it may do what a test grants to the user `reader` through RBAC, else nothing; the
+    /// embedded one knows no RBAC, there it may do everything that a test has not forbidden. A fact that
+    /// says what is so through [`Permissions`] is true of both.
     Reader,
 }
 
@@ -88,8 +91,16 @@ impl TestCluster {
     /// A kubeconfig file for this user. It lives as long as the cluster.
     pub fn kubeconfig(&self, user: User) -> PathBuf {
         match self {
-            Self::Embedded(cluster) => cluster.kubeconfig().to_owned(),
+            Self::Embedded(cluster) => cluster.kubeconfig(user),
             Self::Real(cluster) => cluster.kubeconfig(user),
+        }
+    }
+
+    /// Grants and takes away what [`User::Reader`] may do.
+    pub fn permissions(&self) -> Permissions {
+        match self {
+            Self::Embedded(cluster) => Permissions::of_embedded(cluster.dev_cluster().clone()),
+            Self::Real(_) => Permissions::of_real(),
         }
     }
 
@@ -132,6 +143,27 @@ impl TestCluster {
         match self {
             Self::Embedded(cluster) => cluster.serve_again().await,
             Self::Real(cluster) => cluster.start_apiserver().await,
+        }
+    }
+
+    /// Remembers the state of this moment for [`TestCluster::restore_backup`]. The real server is stopped and
+    /// started for it: clients are disconnected, and nothing is lost.
+    pub async fn take_backup(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Embedded(cluster) => {
+                cluster.take_backup();
+                Ok(())
+            }
+            Self::Real(cluster) => cluster.take_backup().await,
+        }
+    }
+
+    /// Everything dies, the backup takes the present state's place, and all is served again at the same address. The
+    /// resourceVersion goes back: later ones are handed out a second time.
+    pub async fn restore_backup(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Embedded(cluster) => cluster.restore_backup().await,
+            Self::Real(cluster) => cluster.restore_backup().await,
         }
     }
 }

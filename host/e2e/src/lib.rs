@@ -10,5 +10,7 @@ pub mod cluster;
 pub mod host;
 pub mod http;
 pub mod paths;
+pub mod permissions;
 pub mod poll;
+pub mod proxy;
 pub mod skip;

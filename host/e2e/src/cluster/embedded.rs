@@ -4,17 +4,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use informant_devcluster::store::Backup;
 use informant_devcluster::{DevCluster, DevClusterOptions};
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
+
+use crate::cluster::User;
 
 /// `informant-devcluster` in this process.
 pub struct EmbeddedCluster {
     cluster: Arc<DevCluster>,
     /// None only while it is dropped.
     runtime: Option<Runtime>,
-    kubeconfig: PathBuf,
-    /// Where the kubeconfig is.
-    _dir: tempfile::TempDir,
+    /// Where the kubeconfigs are.
+    dir: tempfile::TempDir,
+    backup: Option<Backup>,
 }
 
 impl EmbeddedCluster {
@@ -24,15 +28,22 @@ impl EmbeddedCluster {
         let cluster = DevCluster::start(DevClusterOptions::default());
         let cluster = runtime.spawn(cluster).await.context("start the embedded cluster")??;
         let dir = tempfile::Builder::new().prefix("informant-e2e-").tempdir()?;
-        let kubeconfig = dir.path().join("kubeconfig");
-        cluster.write_kubeconfig(&kubeconfig).context("write the kubeconfig")?;
+        for user in User::ALL {
+            let text = kubeconfig(&cluster.kubeconfig(), user)?;
+            std::fs::write(kubeconfig_path(dir.path(), user), text).context("write kubeconfigs")?;
+        }
         let cluster = Arc::new(cluster);
-        Ok(Self { cluster, runtime: Some(runtime), kubeconfig, _dir: dir })
+        Ok(Self { cluster, runtime: Some(runtime), dir, backup: None })
     }
 
-    /// Its kubeconfig, the same for every user.
-    pub fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
+    /// The kubeconfig of this user.
+    pub fn kubeconfig(&self, user: User) -> PathBuf {
+        kubeconfig_path(self.dir.path(), user)
+    }
+
+    /// The cluster itself.
+    pub fn dev_cluster(&self) -> &Arc<DevCluster> {
+        &self.cluster
     }
 
     /// Drops the watch history and ends open watches.
@@ -55,6 +66,18 @@ impl EmbeddedCluster {
         Ok(())
     }
 
+    /// Remembers the state of this moment.
+    pub fn take_backup(&mut self) {
+        self.backup = Some(self.cluster.backup());
+    }
+
+    /// Goes back to the backup while nobody is connected.
+    pub async fn restore_backup(&mut self) -> anyhow::Result<()> {
+        self.stop_serving().await?;
+        self.cluster.restore(self.backup.as_ref().context("there is no backup")?);
+        self.serve_again().await
+    }
+
     fn runtime(&self) -> &Runtime {
         self.runtime.as_ref().expect("it is there until the drop")
     }
@@ -67,4 +90,17 @@ impl Drop for EmbeddedCluster {
             runtime.shutdown_background();
         }
     }
+}
+
+fn kubeconfig_path(dir: &Path, user: User) -> PathBuf {
+    dir.join(format!("{}.kubeconfig", user.name()))
+}
+
+/// The cluster asks nobody who they are: all but the administrator say so themselves.
+fn kubeconfig(of_administrator: &str, user: User) -> anyhow::Result<String> {
+    let mut config: Value = serde_json::from_str(of_administrator).context("it is JSON")?;
+    if user != User::Admin {
+        config["users"][0]["user"] = json!({"as": user.name()});
+    }
+    Ok(config.to_string())
 }

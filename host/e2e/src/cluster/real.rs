@@ -24,7 +24,8 @@ const START_ATTEMPTS: usize = 3;
 pub struct RealCluster {
     // The processes go before the directory they write to: fields are dropped in this order.
     apiserver: Option<Child>,
-    etcd: Child,
+    /// None only while its data is copied.
+    etcd: Option<Child>,
     ports: Ports,
     tools: Tools,
     dir: tempfile::TempDir,
@@ -62,7 +63,7 @@ impl RealCluster {
         tools.write_signing_key(&dir.path().join("sa.key"))?;
         let etcd = start_etcd(tools, &ports, dir.path())?;
         let tools = Tools { etcd: tools.etcd.clone(), apiserver: tools.apiserver.clone() };
-        let mut cluster = Self { apiserver: None, etcd, ports, tools, dir };
+        let mut cluster = Self { apiserver: None, etcd: Some(etcd), ports, tools, dir };
         cluster.start_apiserver().await?;
         Ok(cluster)
     }
@@ -88,13 +89,40 @@ impl RealCluster {
 
     /// Compacts etcd up to its present revision, through its JSON gateway.
     pub async fn compact_etcd(&mut self) -> anyhow::Result<()> {
-        self.etcd.check_running()?;
+        self.etcd.as_mut().context("etcd was stopped")?.check_running()?;
         // Any key will do: the header of every answer carries the present revision.
         let range = self.etcd_call("/v3/kv/range", &json!({"key": "AA=="}))?;
         let revision = range["header"]["revision"].as_str().context("etcd gave no revision")?;
         let compaction = json!({"revision": revision, "physical": true});
         self.etcd_call("/v3/kv/compaction", &compaction)?;
         Ok(())
+    }
+
+    /// Stops both, copies etcd's data, and starts both again.
+    pub async fn take_backup(&mut self) -> anyhow::Result<()> {
+        self.with_etcd_stopped(copy_directory).await
+    }
+
+    /// Stops both, puts the copy in the place of etcd's data, and starts both again.
+    pub async fn restore_backup(&mut self) -> anyhow::Result<()> {
+        self.with_etcd_stopped(|data, backup| {
+            anyhow::ensure!(backup.exists(), "there is no backup");
+            std::fs::remove_dir_all(data).context("remove etcd's data")?;
+            copy_directory(backup, data)
+        })
+        .await
+    }
+
+    /// kill -9 for both: etcd's log is all in the file system, and it starts from what is there.
+    async fn with_etcd_stopped(
+        &mut self,
+        change: impl FnOnce(&Path, &Path) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.kill_apiserver();
+        self.etcd = None;
+        change(&self.dir.path().join("etcd"), &self.dir.path().join("etcd-backup"))?;
+        self.etcd = Some(start_etcd(&self.tools, &self.ports, self.dir.path())?);
+        self.start_apiserver().await
     }
 
     fn etcd_call(&self, path: &str, body: &serde_json::Value) -> anyhow::Result<serde_json::Value> {
@@ -202,6 +230,22 @@ fn start_etcd(tools: &Tools, ports: &Ports, dir: &Path) -> anyhow::Result<Child>
     // Nothing here has to survive a power failure, and a busy disk must not fail a test.
     command.arg("--unsafe-no-fsync");
     Child::spawn_logged("etcd", &mut command, &dir.join("etcd.log"))
+}
+
+/// Files and directories; etcd's data has nothing else.
+fn copy_directory(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(to).with_context(|| format!("create {}", to.display()))?;
+    for entry in from.read_dir().with_context(|| format!("read {}", from.display()))? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy_directory(&source, &target)?;
+        } else {
+            std::fs::copy(&source, &target)
+                .with_context(|| format!("copy {}", source.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Known to whoever can read the temporary directory, which is us.

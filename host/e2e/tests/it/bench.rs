@@ -1,10 +1,12 @@
 //! One cluster for all facts that only need some cluster, and a namespace of its own for each of them.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use informant_e2e::api::Api;
 use informant_e2e::cluster::{Kind, TestCluster, User};
+use informant_e2e::permissions::Permissions;
 use informant_e2e::skip;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -19,6 +21,10 @@ pub struct Bench {
     pub namespace: String,
     /// Which cluster this is.
     pub kind: Kind,
+    /// What the reader may do.
+    pub permissions: Permissions,
+    /// The administrator's and the reader's.
+    pub kubeconfigs: [PathBuf; 2],
 }
 
 /// Runs a fact against the shared cluster.
@@ -27,13 +33,15 @@ pub struct Bench {
 /// `informant_e2e::child`.
 pub fn fact(run: impl AsyncFnOnce(&Bench)) {
     runtime().block_on(async {
-        let (kubeconfigs, kind) = shared_cluster();
-        let [admin, reader] = kubeconfigs;
+        let Shared { kubeconfigs, kind, permissions } = shared_cluster().clone();
+        let [admin, reader] = &kubeconfigs;
         let bench = Bench {
             api: Api::from_kubeconfig(admin).await.expect("a client for the administrator"),
             reader: Api::from_kubeconfig(reader).await.expect("a client for the reader"),
             namespace: new_namespace_name(),
-            kind: *kind,
+            kind,
+            permissions,
+            kubeconfigs,
         };
         create_namespace(&bench.api, &bench.namespace).await;
         run(&bench).await;
@@ -59,7 +67,12 @@ fn runtime() -> Runtime {
         .expect("a runtime for the test")
 }
 
-type Shared = ([std::path::PathBuf; 2], Kind);
+#[derive(Clone)]
+struct Shared {
+    kubeconfigs: [PathBuf; 2],
+    kind: Kind,
+    permissions: Permissions,
+}
 
 fn shared_cluster() -> &'static Shared {
     static SHARED: OnceLock<Result<Shared, String>> = OnceLock::new();
@@ -69,7 +82,9 @@ fn shared_cluster() -> &'static Shared {
         let start = || runtime().block_on(TestCluster::start());
         let cluster = std::thread::spawn(start).join().expect("the start does not panic");
         let cluster = cluster.map_err(|error| format!("{error:#}"))?;
-        let shared = (User::ALL.map(|user| cluster.kubeconfig(user)), cluster.kind());
+        let kubeconfigs = User::ALL.map(|user| cluster.kubeconfig(user));
+        let (kind, permissions) = (cluster.kind(), cluster.permissions());
+        let shared = Shared { kubeconfigs, kind, permissions };
         *CLUSTER.lock().expect("nobody panics while holding it") = Some(cluster);
         Ok(shared)
     });

@@ -147,7 +147,7 @@ fn check_same(steps: Vec<Step>) {
         let embedded = EmbeddedCluster::start().await.unwrap();
         let api = Api::from_kubeconfig(&real.kubeconfig(User::Admin)).await.unwrap();
         let expect = answers(&api, &steps).await;
-        let api = Api::from_kubeconfig(embedded.kubeconfig()).await.unwrap();
+        let api = Api::from_kubeconfig(&embedded.kubeconfig(User::Admin)).await.unwrap();
         let found = answers(&api, &steps).await;
         let mut differences = Vec::new();
         for (expect, found) in expect.iter().zip(&found).filter(|(expect, found)| expect != found) {

@@ -5,8 +5,10 @@
 //! cluster is wrong.
 
 mod bench;
+mod burst;
 
 mod api;
+mod cache;
 mod compare;
 mod examples;
 mod host;

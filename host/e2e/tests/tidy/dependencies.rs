@@ -21,7 +21,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ),
     ("informant-fuzz", &[]),
     ("informant-plugin", &[]),
-    ("informant-e2e", &["informant-devcluster"]),
+    ("informant-e2e", &["informant-cache", "informant-devcluster", "informant-apimachinery"]),
 ];
 
 /// What tests everywhere may name of ours.

@@ -4,18 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use futures::StreamExt;
 use http::Method;
 use serde_json::json;
 
 use crate::bench::{fact_with_own_cluster, labelled_pod};
+use crate::burst::{Burst, JSON, MERGE};
 use informant_e2e::api::Api;
 use informant_e2e::cluster::{TestCluster, User};
 use informant_e2e::host::{self, Host, Line};
 use informant_e2e::{paths, poll, skip};
-
-/// Requests on their way at once: enough to be a burst, few enough for the server's own limits.
-const IN_FLIGHT: usize = 16;
 
 /// For lines that must come, on a machine that is busy with something else.
 pub const LINES_DEADLINE: Duration = Duration::from_secs(90);
@@ -71,58 +68,33 @@ impl HostBench<'_> {
 
     /// Creates these pods, many at once.
     pub async fn create_pods(&self, names: &[String]) {
-        let body = |name: &String| labelled_pod(name, &[("app", "burst")]).to_string();
-        self.burst(names, Method::POST, |_| self.pods(), JSON, body, &[201, 409]).await;
+        let body = |name: &str| labelled_pod(name, &[("app", "burst")]).to_string();
+        let burst = self.burst(Method::POST, JSON, &[201, 409]);
+        burst.send(names, |name| (self.pods(), body(name))).await;
     }
 
     /// Changes a label of each, many at once.
     pub async fn label_pods(&self, names: &[String]) {
         let patch = json!({"metadata": {"labels": {"app": "labelled"}}}).to_string();
-        let path = |name: &String| format!("{}/{name}", self.pods());
-        self.burst(names, Method::PATCH, path, MERGE, |_| patch.clone(), &[200]).await;
+        let burst = self.burst(Method::PATCH, MERGE, &[200]);
+        burst.send(names, |name| (format!("{}/{name}", self.pods()), patch.clone())).await;
     }
 
     /// Deletes each, many at once.
     pub async fn delete_pods(&self, names: &[String]) {
-        let path = |name: &String| format!("{}/{name}", self.pods());
-        self.burst(names, Method::DELETE, path, JSON, |_| String::new(), &[200, 404]).await;
+        let burst = self.burst(Method::DELETE, JSON, &[200, 404]);
+        burst.send(names, |name| (format!("{}/{name}", self.pods()), String::new())).await;
     }
 
-    /// One request for each name. What fails because the server is down is sent again: it may have
-    /// arrived all the same, so `done` has the answers that mean so.
-    async fn burst(
-        &self,
-        names: &[String],
+    fn burst<'a>(
+        &'a self,
         method: Method,
-        path: impl Fn(&String) -> String,
-        content_type: &str,
-        body: impl Fn(&String) -> String,
-        done: &[u16],
-    ) {
-        let send = async |name: &String| {
-            let headers = [(http::header::CONTENT_TYPE, content_type)];
-            let path = path(name);
-            let what = format!("{method} {path}");
-            let sent = poll::until(&what, LINES_DEADLINE, async || {
-                let body = body(name).into_bytes();
-                let reply = self.api.send(method.clone(), &path, &headers, body).await.ok()?;
-                let status = reply.status.as_u16();
-                // A server that has just started may be too busy yet.
-                (!matches!(status, 429 | 500..)).then_some(status)
-            });
-            let status = sent.await.unwrap();
-            assert!(done.contains(&status), "{method} {path}: {status}");
-        };
-        futures::stream::iter(names)
-            .map(send)
-            .buffer_unordered(IN_FLIGHT)
-            .collect::<Vec<()>>()
-            .await;
+        content_type: &'static str,
+        done: &'a [u16],
+    ) -> Burst<'a> {
+        Burst { api: &self.api, method, content_type, done }
     }
 }
-
-const JSON: &str = "application/json";
-const MERGE: &str = "application/merge-patch+json";
 
 /// A plugin or test guest that make has built.
 pub fn built_plugin(name: &str) -> PathBuf {

@@ -1,0 +1,13 @@
+//! Facts about `informant-cache` as a library: what informers and their handlers make of a cluster that is real in
+//! everything but its size. No plugin is involved.
+//!
+//! Informers speak through a proxy that facts cut and open, facts speak to the cluster directly.
+
+mod bench;
+mod replay;
+
+mod custom_resources;
+mod relist;
+mod restarts;
+mod same_bytes;
+mod withdrawn_permission;

@@ -1,0 +1,263 @@
+//! Informers beside a cluster, and the comparison of what they hold and told with what the server has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use informant_apimachinery::GroupVersionResource;
+use informant_cache::{
+    ApiServer, FactoryOptions, ListerWatcher, ListerWatcherSource, Object, ObjectKey, Part,
+    Registration, SharedIndexInformer, SharedInformerFactory,
+};
+use serde_json::Value;
+
+use crate::bench::{Bench, fact, fact_with_own_cluster};
+use crate::cache::replay::{Change, Replay};
+use informant_e2e::api::{self, Api};
+use informant_e2e::cluster::{TestCluster, User};
+use informant_e2e::poll;
+use informant_e2e::proxy::Proxy;
+
+/// For what informers do by themselves, backoff included, on a machine that is busy with something else.
+pub const DEADLINE: Duration = Duration::from_secs(90);
+
+/// Differences that are shown.
+const SHOWN_MAX: usize = 5;
+
+/// A cluster, the way to it, and factories on that way.
+pub struct CacheBench {
+    /// Speaks to the cluster directly, as the administrator.
+    pub api: Api,
+    /// Exists, and nobody else uses it.
+    pub namespace: String,
+    /// The way that informers go.
+    pub proxy: Proxy,
+    kubeconfigs: [std::path::PathBuf; 2],
+}
+
+/// Runs a fact against the cluster that all share.
+pub fn cache_fact(run: impl AsyncFnOnce(&Bench, &CacheBench)) {
+    fact(async |bench| {
+        let [admin, reader] = &bench.kubeconfigs;
+        let cache = CacheBench::new(bench.api.clone(), &bench.namespace, [admin, reader]).await;
+        run(bench, &cache).await;
+    });
+}
+
+/// Runs a fact that breaks its cluster against one of its own.
+pub fn cache_fact_with_own_cluster(run: impl AsyncFnOnce(&mut TestCluster, &CacheBench)) {
+    fact_with_own_cluster(async |cluster, namespace| {
+        let api = cluster.api(User::Admin).await.expect("a client");
+        let [admin, reader] = User::ALL.map(|user| cluster.kubeconfig(user));
+        let cache = CacheBench::new(api, namespace, [&admin, &reader]).await;
+        run(cluster, &cache).await;
+    });
+}
+
+impl CacheBench {
+    async fn new(api: Api, namespace: &str, direct: [&std::path::PathBuf; 2]) -> Self {
+        let proxy = Proxy::start(direct[0]).await.expect("a way to the cluster");
+        let kubeconfigs = direct.map(|path| proxy.kubeconfig(path).expect("a kubeconfig"));
+        Self { api, namespace: namespace.to_owned(), proxy, kubeconfigs }
+    }
+
+    /// The server, on the way that informers go.
+    pub async fn api_server(&self, user: User) -> ApiServer {
+        let [admin, reader] = &self.kubeconfigs;
+        let kubeconfig = if user == User::Admin { admin } else { reader };
+        ApiServer::new(api::client(kubeconfig).await.expect("a client"))
+    }
+
+    /// A factory whose informers see the fact's namespace.
+    pub async fn factory(&self, user: User, options: FactoryOptions) -> SharedInformerFactory {
+        let api_server = self.api_server(user).await;
+        let source =
+            InNamespace { namespace: self.namespace.clone(), source: Arc::new(api_server) };
+        SharedInformerFactory::new(Arc::new(source), options)
+    }
+
+    /// The collection of a resource in the fact's namespace.
+    pub fn collection(&self, resource: &GroupVersionResource) -> String {
+        resource.path(Some(&self.namespace))
+    }
+}
+
+/// Narrows what is everything to one namespace, but for what the cache asks for itself.
+pub struct InNamespace {
+    pub namespace: String,
+    pub source: Arc<dyn ListerWatcherSource>,
+}
+
+impl ListerWatcherSource for InNamespace {
+    fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
+        let cluster_scoped = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
+        if part.namespace.is_some() || cluster_scoped.contains(&gvr.group.as_str()) {
+            return self.source.lister_watcher(gvr, part);
+        }
+        let namespace = Some(self.namespace.as_str().into());
+        self.source.lister_watcher(gvr, &Part { namespace, ..part.clone() })
+    }
+}
+
+/// An informer with handlers that remember.
+pub struct Followed {
+    pub informer: SharedIndexInformer,
+    /// What the server is asked for to compare.
+    pub collection: String,
+    handlers: Vec<(Replay, Registration)>,
+}
+
+impl Followed {
+    /// Follows it with one handler.
+    pub fn new(informer: SharedIndexInformer, collection: impl Into<String>) -> Self {
+        let mut followed = Self { informer, collection: collection.into(), handlers: Vec::new() };
+        followed.add_handler();
+        followed
+    }
+
+    /// One more handler.
+    pub fn add_handler(&mut self) {
+        let replay = Replay::default();
+        let registration = self.informer.add_event_handler(Arc::new(replay.clone()));
+        self.handlers.push((replay, registration));
+    }
+
+    /// The first handler.
+    pub fn replay(&self) -> &Replay {
+        &self.handlers[0].0
+    }
+
+    /// All of them.
+    pub fn replays(&self) -> impl Iterator<Item = &Replay> {
+        self.handlers.iter().map(|(replay, _)| replay)
+    }
+
+    /// Waits until the informer is in this state.
+    pub async fn await_state(&self, state: &str) {
+        let reached = async || (self.informer.state().as_str() == state).then_some(());
+        let what = format!("{:?} to be {state}", self.informer);
+        if let Err(error) = poll::until(&what, DEADLINE, reached).await {
+            panic!("{error}; it is {:?}", self.informer.state());
+        }
+    }
+
+    /// Everything that the cache holds.
+    pub fn cached(&self) -> BTreeMap<ObjectKey, Object> {
+        let everything = informant_apimachinery::LabelSelector::default();
+        let page = self.informer.indexer().list(None, &everything, 0, None);
+        let objects = page.expect("a read without a cursor").items.into_iter();
+        objects.map(|object| (object.key().clone(), object)).collect()
+    }
+
+    /// Lists the server, which must be at rest, and waits until cache and handlers have what it has, but for what the
+    /// cache cuts, and every handler has heard that it has. Answers what that is.
+    pub async fn await_truth(&self, api: &Api) -> BTreeMap<String, Value> {
+        let truth = list(api, &self.collection).await;
+        let versions: BTreeMap<_, _> =
+            truth.iter().map(|(key, object)| (key.clone(), version(object))).collect();
+        let all = || {
+            let told = self.replays().map(Replay::objects);
+            std::iter::once(self.cached()).chain(told).collect::<Vec<_>>()
+        };
+        let same = async || {
+            let synced = self.replays().all(|replay| replay.synced() == 1);
+            let mut all = all().into_iter();
+            (synced && all.all(|objects| versions_of(&objects) == versions)).then_some(())
+        };
+        let what = format!("cache and handlers of {} to have what the server has", self.collection);
+        if let Err(error) = poll::until(&what, DEADLINE, same).await {
+            let mut differences = Vec::new();
+            for (place, objects) in all().into_iter().enumerate() {
+                let place =
+                    if place == 0 { "cache".to_owned() } else { format!("handler {place}") };
+                differences.extend(differ(&place, &versions, &versions_of(&objects)));
+            }
+            panic!("{error}; it is {:?}\n{}", self.informer.state(), differences.join("\n"));
+        }
+        for objects in all() {
+            for (key, object) in objects {
+                let held: Value = serde_json::from_slice(&object.json()).expect("it is JSON");
+                assert_eq!(held, truth[&key.to_string()], "{key}");
+            }
+        }
+        self.replays().for_each(Replay::check_consistent);
+        truth
+    }
+}
+
+/// UID and resourceVersion.
+type Version = (String, String);
+
+fn version(object: &Value) -> Version {
+    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+    (text("uid"), text("resourceVersion"))
+}
+
+fn versions_of(objects: &BTreeMap<ObjectKey, Object>) -> BTreeMap<String, Version> {
+    let version = |object: &Object| (object.uid().to_owned(), object.resource_version().to_owned());
+    objects.iter().map(|(key, object)| (key.to_string(), version(object))).collect()
+}
+
+/// The server's objects by key, without what the cache cuts, with what typed lists leave out.
+pub async fn list(api: &Api, collection: &str) -> BTreeMap<String, Value> {
+    let mut list = api.get(collection).await.expect(200);
+    let kind = list["kind"].as_str().expect("a list has a kind");
+    let kind = kind.strip_suffix("List").expect("a list's kind ends so").to_owned();
+    let api_version = list["apiVersion"].clone();
+    let items = list["items"].as_array_mut().expect("a list has items");
+    let items = items.iter_mut().map(|item| {
+        let mut object = item.take();
+        object["apiVersion"] = api_version.clone();
+        object["kind"] = kind.clone().into();
+        let metadata = object["metadata"].as_object_mut().expect("an object has metadata");
+        metadata.remove("managedFields");
+        let name = metadata["name"].as_str().expect("a name").to_owned();
+        let key = match metadata.get("namespace").and_then(Value::as_str) {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name,
+        };
+        (key, object)
+    });
+    items.collect()
+}
+
+fn differ(
+    place: &str,
+    expect: &BTreeMap<String, Version>,
+    found: &BTreeMap<String, Version>,
+) -> Vec<String> {
+    let keys = expect.keys().chain(found.keys().filter(|key| !expect.contains_key(*key)));
+    let different = keys.filter(|key| expect.get(*key) != found.get(*key));
+    let line = |key: &String| {
+        format!("{place}: {key} is {:?}, on the server {:?}", found.get(key), expect.get(key))
+    };
+    let lines: Vec<String> = different.map(line).collect();
+    let more = lines.len().saturating_sub(SHOWN_MAX);
+    let rest = (more > 0).then(|| format!("{place}: and {more} more"));
+    lines.into_iter().take(SHOWN_MAX).chain(rest).collect()
+}
+
+/// What must be told to get from one state to another, in order of the keys. A key whose object is another one now is a
+/// deletion and an addition.
+pub fn differences(
+    before: &BTreeMap<String, Value>,
+    after: &BTreeMap<String, Value>,
+) -> Vec<(String, Change)> {
+    let keys = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
+    let mut changes = Vec::new();
+    for key in keys {
+        let said: &[Change] = match (before.get(key), after.get(key)) {
+            (None, None) => &[],
+            (None, Some(_)) => &[Change::Added],
+            (Some(_), None) => &[Change::Deleted],
+            (Some(old), Some(new)) if version(old).0 != version(new).0 => {
+                &[Change::Added, Change::Deleted]
+            }
+            (Some(old), Some(new)) if version(old) != version(new) => &[Change::Updated],
+            (Some(_), Some(_)) => &[],
+        };
+        changes.extend(said.iter().map(|change| (key.clone(), *change)));
+    }
+    changes.sort();
+    changes
+}
