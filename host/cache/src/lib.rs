@@ -8,8 +8,11 @@ mod delta_fifo;
 mod indexer;
 mod informer_factory;
 mod informer_state;
+mod latch;
 mod list_watch;
 mod lister;
+mod merge;
+mod notifications;
 mod object;
 mod reflector;
 mod resource_event_handler;
@@ -28,6 +31,8 @@ pub use list_watch::{
     WatchStream,
 };
 pub use lister::{Lister, ListerError};
+pub use merge::{Merge, MergeKind, merge};
+pub use notifications::{HandlerOptions, HighWaterMark, Notification, Notifications, QueueStats};
 pub use object::{
     DecodeError, Object, ObjectKey, OwnerReference, TypeMeta, compare_resource_versions,
 };

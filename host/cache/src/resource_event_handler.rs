@@ -35,9 +35,13 @@ pub enum FinalState {
     Unknown,
 }
 
-/// Told of every change of one resource, in order, after the indexer was written.
+/// Told of every change of one resource, each object's in order, after the indexer was written.
 ///
-/// Methods are called in the informer's task: they must not block and should only note or enqueue.
+/// An event handler has a queue and a task of its own and may take its time. On a runtime of one thread nothing else runs
+/// meanwhile: who wants to await pulls from [`SharedIndexInformer::notifications`](crate::SharedIndexInformer::notifications).
+/// An inline handler is called in the informer's task: it must not block and should only note or enqueue.
+/// A panic is caught and counted ([`InformerStats::handler_panics`](crate::InformerStats::handler_panics)); what was
+/// being told counts as told.
 pub trait ResourceEventHandler: Send + Sync + 'static {
     /// The object is new to this handler.
     fn on_add(&self, object: &Object, cause: Cause);

@@ -2,25 +2,25 @@
 //!
 //! Answers to client-go's `SharedIndexInformer` (`tools/cache/shared_informer.go`, `processDeltas` in
 //! `controller.go`). The store decides what a delta means. It differs on purpose: nothing unchanged is told, another UID
-//! under the same key is a deletion and an addition, and the handlers are called in the informer's own task.
+//! under the same key is a deletion and an addition, and a handler's queue is bounded.
 
-use crate::delta_fifo::{Delta, DeltaFifo};
-use crate::indexer::{Indexer, Put, Removed, Write};
+mod process_deltas;
+
+use crate::delta_fifo::DeltaFifo;
+use crate::indexer::Indexer;
 use crate::informer_state::{InformerState, InformerStats, Progress};
-use crate::list_watch::{Change, ListTweaks, ListerWatcher};
-use crate::object::{Object, ObjectKey};
+use crate::list_watch::{ListTweaks, ListerWatcher};
+use crate::notifications::{HandlerOptions, Notifications};
 use crate::reflector::{Reflector, WatchErrorHandler};
-use crate::resource_event_handler::{Cause, FinalState, Reason, ResourceEventHandler};
-use crate::shared_processor::{Beginning, Inbox, Notification, Registration, SharedProcessor};
+use crate::resource_event_handler::ResourceEventHandler;
+use crate::shared_processor::{Beginning, Inbox, Registration, SharedProcessor};
 use informant_apimachinery::GroupVersionResource;
+use process_deltas::Informer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-
-/// Keys swept between two looks at the store's lock.
-const SWEEP_KEYS: usize = 512;
 
 /// What an informer needs beside its resource.
 #[derive(Clone)]
@@ -81,7 +81,7 @@ impl SharedIndexInformer {
             options,
             indexer: Indexer::default(),
             inbox: Arc::default(),
-            progress: Arc::new(Progress::new(Instant::now())),
+            progress: Arc::new(Progress::new(now())),
             started: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }
@@ -93,43 +93,63 @@ impl SharedIndexInformer {
     }
 
     /// Adds a handler, before or after the start, from anywhere, a handler included. It is told of every object that
-    /// is there (`Reason::Initial`), then of every change: no gap, no duplicate. A stopped informer
-    /// tells nobody anything.
+    /// is there (`Reason::Initial`), then of every change: no gap, no duplicate. It has a bounded queue and a task of its own, which the
+    /// informer joins when it stops; however slow it is, it holds nobody else up. A stopped informer tells nobody anything.
+    #[must_use = "dropping the registration removes the handler"]
     pub fn add_event_handler(&self, handler: Arc<dyn ResourceEventHandler>) -> Registration {
-        self.shared.inbox.add(handler, Beginning::default())
+        self.add_event_handler_with_options(handler, HandlerOptions::default())
     }
 
     /// As [`SharedIndexInformer::add_event_handler`], and every object is told again (`Reason::Resync`) each
-    /// period, which is at least a second.
+    /// period, which is at least a second. A resync that comes round before the last one was told is left out.
+    #[must_use = "dropping the registration removes the handler"]
     pub fn add_event_handler_with_resync_period(
         &self,
         handler: Arc<dyn ResourceEventHandler>,
         resync_period: Duration,
     ) -> Registration {
         let resync_period = Some(resync_period);
-        self.shared.inbox.add(handler, Beginning { resync_period, ..Beginning::default() })
+        let options = HandlerOptions { resync_period, ..HandlerOptions::default() };
+        self.add_event_handler_with_options(handler, options)
     }
 
-    /// Adds a handler that is told only of what changes from now on: an update or deletion may concern an object that it was
-    /// never told of. Until the informer's first list is complete everything is a change to it.
-    pub fn add_event_handler_without_replay(
+    /// As [`SharedIndexInformer::add_event_handler`], with a choice of replay, resync and queue.
+    #[must_use = "dropping the registration removes the handler"]
+    pub fn add_event_handler_with_options(
         &self,
         handler: Arc<dyn ResourceEventHandler>,
+        options: HandlerOptions,
     ) -> Registration {
-        self.shared.inbox.add(handler, Beginning { replay: false, ..Beginning::default() })
+        self.shared.inbox.add(handler, Beginning { options, replaces: None })
     }
 
-    /// Puts a handler in another's place, with no notification lost between the two: up to one moment `old`
+    /// The same as a queue to pull from, for who wants to await between two notifications.
+    pub fn notifications(&self, options: HandlerOptions) -> Notifications {
+        self.shared.inbox.add_notifications(Beginning { options, replaces: None })
+    }
+
+    /// Adds a handler that is called in the informer's own task: no queue and no other task. It must not block and should only note or enqueue: everybody waits for it.
+    #[must_use = "dropping the registration removes the handler"]
+    pub fn add_inline_handler(
+        &self,
+        handler: Arc<dyn ResourceEventHandler>,
+        options: HandlerOptions,
+    ) -> Registration {
+        self.shared.inbox.add_inline(handler, Beginning { options, replaces: None })
+    }
+
+    /// Puts an inline handler in another's place, with no notification lost between the two: up to one moment `old`
     /// is told, from then on `handler`, which gets every object that is there (`Reason::Initial`) as a late handler
     /// does. But what is deleted before its replay came by is told to it as well, for `old` may
     /// have been told of the object. For handlers that share a memory of what was told.
-    pub fn replace_event_handler(
+    #[must_use = "dropping the registration removes the handler"]
+    pub fn replace_inline_handler(
         &self,
         old: Registration,
         handler: Arc<dyn ResourceEventHandler>,
     ) -> Registration {
-        let replaces = Some(old);
-        self.shared.inbox.add(handler, Beginning { replaces, ..Beginning::default() })
+        let options = HandlerOptions::default();
+        self.shared.inbox.add_inline(handler, Beginning { options, replaces: Some(old) })
     }
 
     /// Reads the cache.
@@ -160,7 +180,7 @@ impl SharedIndexInformer {
     /// What it has done.
     pub fn stats(&self) -> InformerStats {
         let indexer = &self.shared.indexer;
-        self.shared.progress.stats(indexer.count(None), indexer.bytes(), Instant::now())
+        self.shared.progress.stats(indexer.count(None), indexer.bytes(), now())
     }
 
     /// Runs until `shutdown` is ready; both of its tasks have ended when this returns. Only the first call
@@ -185,22 +205,27 @@ impl SharedIndexInformer {
         let fifo = Arc::new(DeltaFifo::default());
         let mut reflector = JoinSet::new();
         reflector.spawn(self.reflector(fifo.clone()).run());
-        let informer = Informer {
+        let mut informer = Informer {
             indexer: shared.indexer.clone(),
             progress: shared.progress.clone(),
             processor: SharedProcessor::new(shared.inbox.clone(), shared.progress.clone()),
             listing: None,
             written: None,
+            to_tell: Vec::new(),
         };
         let failure = tokio::select! {
+            // In this order: a stop is not put off by work, nor a failure.
+            biased;
             () = shutdown => None,
-            () = informer.run(&fifo, &shared.inbox) => None,
             ended = reflector.join_next() => Some(match ended {
                 Some(Err(error)) => format!("reflector failed: {error}"),
                 Some(Ok(())) | None => "reflector ended".to_owned(),
             }),
+            () = informer.run(&fifo, &shared.inbox) => None,
         };
+        // The source stops first, those who are told strictly after it.
         reflector.shutdown().await;
+        informer.processor.stop().await;
         if let Some(message) = &failure {
             tracing::error!(resource = %shared.resource, message, "informer stopped");
         }
@@ -222,147 +247,9 @@ impl SharedIndexInformer {
     }
 }
 
-/// The informer's task.
-struct Informer {
-    indexer: Indexer,
-    progress: Arc<Progress>,
-    processor: SharedProcessor,
-    /// A list is in progress, and whether it is a consistent read.
-    listing: Option<bool>,
-    /// The resourceVersion up to which the indexer was written, told to it once a batch.
-    written: Option<Box<str>>,
-}
-
-impl Informer {
-    async fn run(mut self, fifo: &DeltaFifo, inbox: &Inbox) {
-        loop {
-            let now = tokio::time::Instant::now().into_std();
-            self.processor.admit(now);
-            let walking = self.processor.walk(&self.indexer, now);
-            let deltas = if walking {
-                tokio::task::yield_now().await;
-                fifo.try_pop_all()
-            } else {
-                tokio::select! {
-                    deltas = fifo.pop_all() => deltas,
-                    () = inbox.woken() => continue,
-                    () = sleep_until(self.processor.resync_due()) => continue,
-                }
-            };
-            for delta in deltas {
-                self.apply(delta);
-            }
-            if let Some(resource_version) = self.written.take() {
-                self.indexer.set_resource_version(resource_version);
-            }
-        }
-    }
-
-    fn apply(&mut self, delta: Delta) {
-        match delta {
-            Delta::Begin { consistent } => {
-                self.listing = Some(consistent);
-                self.indexer.begin_list();
-            }
-            Delta::Listed(object, received) => {
-                self.progress.listed();
-                self.put(object, received);
-            }
-            Delta::Changed(change, object, received) => {
-                if self.listing.is_none() {
-                    self.progress.change(change);
-                } else {
-                    self.progress.listed();
-                }
-                let resource_version = object.resource_version().into();
-                match change {
-                    Change::Added | Change::Modified => self.put(object, received),
-                    Change::Deleted => self.delete(object, received),
-                }
-                if self.listing.is_none() {
-                    self.written = Some(resource_version);
-                }
-            }
-            Delta::End { resource_version } => {
-                self.sweep();
-                self.listing = None;
-                self.indexer.set_resource_version(resource_version);
-                self.written = None;
-                self.progress.synced();
-            }
-            Delta::Bookmark { resource_version } => {
-                self.progress.bookmark();
-                self.written = Some(resource_version);
-            }
-        }
-    }
-
-    fn put(&self, object: Object, received: Instant) {
-        let write = match self.listing {
-            Some(consistent) => Write::Listed { consistent },
-            None => Write::Watched,
-        };
-        let cause = Cause { reason: self.reason(), received };
-        match self.indexer.put(object.clone(), write) {
-            Put::Added => self.processor.distribute(&Notification::Added { new: object }, cause),
-            Put::Updated { old } => {
-                self.processor.distribute(&Notification::Updated { old, new: object }, cause);
-            }
-            Put::Replaced { old } => {
-                let final_state = FinalState::Unknown;
-                let gone = Notification::Deleted { last: old, final_state };
-                self.processor.distribute(&gone, cause);
-                self.processor.distribute(&Notification::Added { new: object }, cause);
-            }
-            Put::Unchanged | Put::Stale => {}
-        }
-    }
-
-    fn delete(&self, object: Object, received: Instant) {
-        let cause = Cause { reason: self.reason(), received };
-        if let Removed::Gone { last } = self.indexer.delete(&object) {
-            // Another one was deleted than the one that is known: its end was missed.
-            let known = last.uid() == object.uid();
-            let final_state = if known { FinalState::Known } else { FinalState::Unknown };
-            let last = if known { object } else { last };
-            self.processor.distribute(&Notification::Deleted { last, final_state }, cause);
-        }
-    }
-
-    /// Until the first list is complete, everything was there before.
-    fn reason(&self) -> Reason {
-        match (self.progress.has_synced(), self.listing) {
-            (false, _) => Reason::Initial,
-            (true, Some(_)) => Reason::Relist,
-            (true, None) => Reason::Watch,
-        }
-    }
-
-    /// The list is complete: what it did not show is gone.
-    fn sweep(&self) {
-        let cause = Cause { reason: Reason::Relist, received: Instant::now() };
-        let mut after: Option<ObjectKey> = None;
-        loop {
-            let keys = self.indexer.not_listed(after.as_ref(), SWEEP_KEYS);
-            for key in &keys {
-                if let Removed::Gone { last } = self.indexer.remove(key) {
-                    let final_state = FinalState::Unknown;
-                    self.processor.distribute(&Notification::Deleted { last, final_state }, cause);
-                }
-            }
-            after = keys.into_iter().last();
-            if after.is_none() {
-                return;
-            }
-        }
-    }
-}
-
-async fn sleep_until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due.into()).await,
-        None => std::future::pending().await,
-    }
+/// The runtime's time: it stands still where a test says so.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! The merge rule: what a waiting event and a newer one of the same object become above the mark.
+//! Events under the cache's merge rule: what a waiting event and a newer one of the same object become above the mark.
 
 use crate::event::{Change, Event};
+use informant_cache::{Merge, MergeKind};
 
 /// What is left of two events.
 #[derive(Debug)]
@@ -18,26 +19,31 @@ pub(crate) enum Merged {
 /// Both are of one object name and subscription. `told` says that the plugin was called with the object
 /// before `waiting` was queued, so that its end must be told as well.
 pub(crate) fn merge(waiting: Event, newer: Event, told: bool) -> Merged {
-    use Change::{Added, Deleted, Updated};
     let same_object = waiting.object.uid() == newer.object.uid();
-    match (waiting.change, newer.change) {
-        (Added, Deleted) if !told && same_object => Merged::Nothing,
-        (Deleted, _) => Merged::Both(waiting, newer),
-        (Added | Updated, _) if !same_object => Merged::Both(waiting, newer),
-        (Added, Added | Updated) => Merged::One(Event {
-            change: Added,
+    let coalesced = waiting.coalesced + newer.coalesced + 1;
+    match informant_cache::merge(kind(&waiting), kind(&newer), same_object, told) {
+        Merge::Nothing => Merged::Nothing,
+        Merge::Both => Merged::Both(waiting, newer),
+        Merge::One(MergeKind::Added) if waiting.change == Change::Added => Merged::One(Event {
+            change: Change::Added,
             reason: waiting.reason,
             old: None,
-            coalesced: waiting.coalesced + newer.coalesced + 1,
+            coalesced,
             ..newer
         }),
-        (Updated, Updated) => Merged::One(Event {
-            old: waiting.old,
-            coalesced: waiting.coalesced + newer.coalesced + 1,
-            ..newer
-        }),
-        (Added | Updated, Deleted) | (Updated, Added) => {
-            Merged::One(Event { coalesced: waiting.coalesced + newer.coalesced + 1, ..newer })
+        Merge::One(MergeKind::Updated) => {
+            Merged::One(Event { old: waiting.old, coalesced, ..newer })
         }
+        Merge::One(MergeKind::Added | MergeKind::Deleted) => {
+            Merged::One(Event { coalesced, ..newer })
+        }
+    }
+}
+
+fn kind(event: &Event) -> MergeKind {
+    match event.change {
+        Change::Added => MergeKind::Added,
+        Change::Updated => MergeKind::Updated,
+        Change::Deleted => MergeKind::Deleted,
     }
 }

@@ -13,7 +13,7 @@ use crate::queue::Marks;
 use crate::status::StatusCell;
 use crate::subscription::SubscriptionHandler;
 use hashbrown::HashSet;
-use informant_cache::{InformerLease, Registration, SharedInformerFactory};
+use informant_cache::{HandlerOptions, InformerLease, Registration, SharedInformerFactory};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -167,10 +167,13 @@ impl Plugin {
         let handler = Arc::new(handler);
         let registration = match (before, spec.replay) {
             (Some(before), _) => {
-                informer.informer().replace_event_handler(before.registration, handler)
+                informer.informer().replace_inline_handler(before.registration, handler)
             }
-            (None, Replay::Never) => informer.informer().add_event_handler_without_replay(handler),
-            (None, _) => informer.informer().add_event_handler(handler),
+            (None, replay) => {
+                let replay = replay != Replay::Never;
+                let options = HandlerOptions { replay, ..HandlerOptions::default() };
+                informer.informer().add_inline_handler(handler, options)
+            }
         };
         Active { id, spec: spec.clone(), registration, _informer: informer }
     }

@@ -1,8 +1,11 @@
 //! The informer from its requests to its handlers, against the source in memory, in paused time.
 
 use super::*;
+use crate::indexer::Indexer;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
 use crate::list_watch::{ListOptions, ListWatchError};
+use crate::object::Object;
+use crate::resource_event_handler::{Cause, FinalState};
 use crate::testing::{FakeControllerSource, Request, WatchLists};
 use parking_lot::Mutex;
 
@@ -469,10 +472,11 @@ async fn a_replacing_handler_is_told_of_every_deletion_that_its_predecessor_was_
     })
     .await;
     let old = Recorder::default();
-    let registration = bench.informer.add_event_handler(Arc::new(old.clone()));
+    let options = HandlerOptions::default();
+    let registration = bench.informer.add_inline_handler(Arc::new(old.clone()), options);
     settle().await;
     let new = Recorder::default();
-    let _registration = bench.informer.replace_event_handler(registration, Arc::new(new.clone()));
+    let _registration = bench.informer.replace_inline_handler(registration, Arc::new(new.clone()));
     for number in [0, 500, 999] {
         bench.source.delete(&pod(&format!("p{number:04}")));
         tokio::task::yield_now().await;
@@ -497,7 +501,8 @@ async fn a_handler_without_replay_is_told_of_every_change_from_then_on() {
     .await;
     let recorder = Recorder::default();
     let handler = Arc::new(recorder.clone());
-    let registration = bench.informer.add_event_handler_without_replay(handler);
+    let options = HandlerOptions { replay: false, ..HandlerOptions::default() };
+    let registration = bench.informer.add_event_handler_with_options(handler, options);
     settle().await;
     bench.source.modify(&pod("p0999"));
     bench.source.delete(&pod("p0500"));

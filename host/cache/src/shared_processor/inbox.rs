@@ -1,0 +1,125 @@
+//! Where handlers wait for the informer's task to take them in: adding one takes no lock that a notification needs.
+
+use super::listener::{Listener, Place, Registration, Told};
+use crate::notifications::{HandlerOptions, HandlerQueue, Notifications};
+use crate::resource_event_handler::ResourceEventHandler;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// New handlers, and the knock on the informer's door.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    waiting: Mutex<Waiting>,
+    woken: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    arrivals: Vec<Arrival>,
+    /// The informer has stopped: nobody is taken in any more.
+    closed: bool,
+}
+
+/// A new handler, and the one whose place it takes.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) place: Place,
+    pub(super) replaces: Option<Registration>,
+}
+
+/// How a handler begins.
+#[derive(Debug, Default)]
+pub(crate) struct Beginning {
+    pub(crate) options: HandlerOptions,
+    /// The handler whose place it takes; for inline handlers alone.
+    pub(crate) replaces: Option<Registration>,
+}
+
+impl Inbox {
+    /// A handler with a queue and a task of its own.
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        handler: Arc<dyn ResourceEventHandler>,
+        beginning: Beginning,
+    ) -> Registration {
+        let queue = self.queue(&beginning.options);
+        self.admit(Told::ByTask { handler, queue }, beginning)
+    }
+
+    /// A handler that is called in the informer's task.
+    pub(crate) fn add_inline(
+        self: &Arc<Self>,
+        handler: Arc<dyn ResourceEventHandler>,
+        beginning: Beginning,
+    ) -> Registration {
+        self.admit(Told::Inline(handler), beginning)
+    }
+
+    /// A queue that somebody pulls from.
+    pub(crate) fn add_notifications(self: &Arc<Self>, beginning: Beginning) -> Notifications {
+        let queue = self.queue(&beginning.options);
+        let registration = self.admit(Told::Pulls(queue.clone()), beginning);
+        Notifications::new(queue, registration)
+    }
+
+    /// Something arrived, or there is another reason to look, since the last call.
+    pub(crate) async fn woken(&self) {
+        self.woken.notified().await;
+    }
+
+    pub(crate) fn wake(&self) {
+        self.woken.notify_one();
+    }
+
+    /// Takes nobody in any more.
+    pub(super) fn close(&self) {
+        let arrivals = {
+            let mut waiting = self.waiting.lock();
+            waiting.closed = true;
+            std::mem::take(&mut waiting.arrivals)
+        };
+        // Outside of the lock: what is dropped here may come back to remove itself.
+        drop(arrivals);
+    }
+
+    pub(super) fn take(&self) -> Vec<Arrival> {
+        std::mem::take(&mut self.waiting.lock().arrivals)
+    }
+
+    /// A handler is removed: the informer's task lets go of it, even where nothing happens for long.
+    pub(super) fn remove(&self, listener: &Arc<Listener>) {
+        let forgotten = {
+            let mut waiting = self.waiting.lock();
+            let is_it = |arrival: &Arrival| Arc::ptr_eq(arrival.place.listener(), listener);
+            let found = waiting.arrivals.iter().position(is_it);
+            found.map(|index| waiting.arrivals.remove(index))
+        };
+        // Outside of the lock, as above.
+        drop(forgotten);
+        self.wake();
+    }
+
+    fn queue(self: &Arc<Self>, options: &HandlerOptions) -> Arc<HandlerQueue> {
+        Arc::new(HandlerQueue::new(options.high_water_mark, Arc::downgrade(self)))
+    }
+
+    fn admit(self: &Arc<Self>, told: Told, beginning: Beginning) -> Registration {
+        let Beginning { options, replaces } = beginning;
+        let listener = Arc::new(Listener::new(told, &options, replaces.is_some()));
+        let registration = Registration::new(listener.clone(), Arc::downgrade(self));
+        let arrival = Arrival { place: Place::new(listener), replaces };
+        let refused = {
+            let mut waiting = self.waiting.lock();
+            if waiting.closed {
+                Some(arrival)
+            } else {
+                waiting.arrivals.push(arrival);
+                None
+            }
+        };
+        drop(refused);
+        self.wake();
+        registration
+    }
+}
