@@ -4,6 +4,8 @@
 //! wants from the bytes it reads from the bytes.
 
 mod decode;
+#[cfg(test)]
+mod fuzz;
 
 pub use decode::DecodeError;
 pub(crate) use decode::bookmark;
