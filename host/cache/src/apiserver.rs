@@ -3,6 +3,8 @@
 //! Bodies are read raw. Compression is declined: a server may send each watch event as a gzip member of its
 //! own (`WatchListCompression`, Kubernetes 1.37), on which decoders stop after the first.
 
+#[cfg(test)]
+mod fuzz;
 mod lines;
 mod list_body;
 
@@ -292,7 +294,7 @@ fn usual_frame(line: &[u8]) -> Option<(WatchEventType, &[u8])> {
     let quote = memchr::memchr(b'"', &rest[..rest.len().min(16)])?;
     let event_type = WatchEventType::from_wire(std::str::from_utf8(&rest[..quote]).ok()?)?;
     let rest = rest[quote..].strip_prefix(b"\",\"object\":")?;
-    Some((event_type, rest.trim_ascii_end().strip_suffix(b"}")?))
+    Some((event_type, rest.strip_suffix(b"\r").unwrap_or(rest).strip_suffix(b"}")?))
 }
 
 /// Reads a frame whatever the order of its keys.
@@ -332,7 +334,8 @@ fn decode_event(
             }));
         }
         WatchEventType::Error => {
-            return match serde_json::from_slice::<Status>(object) {
+            let text = std::str::from_utf8(object).map_err(serde::de::Error::custom);
+            return match text.and_then(serde_json::from_str::<Status>) {
                 Ok(status) => Err(ListWatchError::from_status(&status, None)),
                 Err(error) => Ok(Err(error.into())),
             };

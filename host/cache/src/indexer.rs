@@ -4,6 +4,8 @@
 //! one call) does not show. One call sees one state. Pages go by key, so over pages an object that is there
 //! throughout comes exactly once.
 
+#[cfg(test)]
+mod fuzz;
 mod index;
 mod json_pointer;
 mod store;

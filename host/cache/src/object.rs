@@ -5,7 +5,7 @@
 
 mod decode;
 #[cfg(test)]
-mod fuzz;
+pub(crate) mod fuzz;
 
 pub use decode::DecodeError;
 pub(crate) use decode::bookmark;

@@ -44,14 +44,15 @@ impl Lines {
                 self.begun.clear();
                 return Some(Line::TooLong);
             }
-            if self.begun.is_empty() {
-                if tail.trim_ascii().is_empty() {
-                    continue;
-                }
-                return Some(Line::Complete(tail));
+            let line = if self.begun.is_empty() {
+                tail
+            } else {
+                self.begun.extend_from_slice(&tail);
+                self.begun.split().freeze()
+            };
+            if !line.trim_ascii().is_empty() {
+                return Some(Line::Complete(line));
             }
-            self.begun.extend_from_slice(&tail);
-            return Some(Line::Complete(self.begun.split().freeze()));
         }
     }
 
@@ -100,6 +101,7 @@ mod tests {
         check(&["a\nb\n"], &["a", "b"]);
         check(&["a", "b\nc", "\n"], &["ab", "c"]);
         check(&["a\n\n", "\r\nb\nrest"], &["a", "b"]);
+        check(&["a\n", "\r", "\n", "b\n"], &["a", "b"]);
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! The items of a list's body, one by one, while the body is still coming in.
 //!
-//! Only the structure down to the items is followed here; every piece (key, item, metadata) is then read by
+//! Only the structure down to the items is followed here; every piece (key, item, value) is then read by
 //! serde_json, so what is not JSON is found there. Holds one piece at a time.
+//!
+//! What is no list is an error and never an empty list, which would empty the cache: an answer without items
+//! is one only if its kind says so.
 
 use crate::object::{DecodeError, Object, TypeMeta};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// What is kept of one piece. An object in etcd has at most 1.5 MiB by default and 8 MiB by request
@@ -38,12 +42,19 @@ pub(super) struct ListMeta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     BeforeList,
-    BeforeKey,
+    /// Behind the opening brace: a key, or the end.
+    BeforeFirstKey,
     Key,
+    BeforeColon,
     BeforeValue,
     Value,
-    BeforeItem,
+    /// A comma, or the end.
+    AfterValue,
+    BeforeKey,
+    BeforeFirstItem,
     Item,
+    AfterItem,
+    BeforeItem,
     AfterList,
 }
 
@@ -55,6 +66,7 @@ pub(super) struct ListBody {
     escaped: bool,
     piece: Vec<u8>,
     key: String,
+    has_items: bool,
     kind: Option<String>,
     api_version: Option<String>,
     meta: ListMeta,
@@ -73,6 +85,7 @@ impl ListBody {
             escaped: false,
             piece: Vec::new(),
             key: String::new(),
+            has_items: false,
             kind: None,
             api_version: None,
             meta: ListMeta::default(),
@@ -97,7 +110,7 @@ impl ListBody {
                         self.finish_piece(items)?;
                     }
                 }
-                _ if byte.is_ascii_whitespace() => rest = &rest[1..],
+                _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => rest = &rest[1..],
                 _ => rest = &rest[self.structural(byte)?..],
             }
         }
@@ -109,6 +122,10 @@ impl ListBody {
         if self.place != Place::AfterList {
             return Err(ListBodyError::Structure("it broke off"));
         }
+        let says_list = self.kind.as_ref().is_some_and(|kind| kind.ends_with("List"));
+        if !self.has_items && !says_list {
+            return Err(ListBodyError::Structure("it is an object without items"));
+        }
         for item in std::mem::take(&mut self.untyped) {
             items.push(Object::decode(&item, self.type_meta.as_ref()).map_err(Arc::new));
         }
@@ -118,20 +135,31 @@ impl ListBody {
     /// A byte between pieces; answers how many bytes it used up.
     fn structural(&mut self, byte: u8) -> Result<usize, ListBodyError> {
         let (place, used) = match (self.place, byte) {
-            (Place::BeforeList, b'{') => (Place::BeforeKey, 1),
-            (Place::BeforeKey, b'"') => (Place::Key, 0),
-            (Place::BeforeKey, b',') => (Place::BeforeKey, 1),
-            (Place::BeforeKey, b'}') => (Place::AfterList, 1),
-            (Place::BeforeValue, b':') => (Place::BeforeValue, 1),
-            (Place::BeforeValue, b'[') if self.key == "items" => (Place::BeforeItem, 1),
+            (Place::BeforeList, b'{') => (Place::BeforeFirstKey, 1),
+            (Place::BeforeFirstKey | Place::BeforeKey, b'"') => (Place::Key, 0),
+            (Place::BeforeFirstKey | Place::AfterValue, b'}') => (Place::AfterList, 1),
+            (Place::AfterValue, b',') => (Place::BeforeKey, 1),
+            (Place::BeforeColon, b':') => (Place::BeforeValue, 1),
+            (Place::BeforeValue, b'[') if self.key == "items" => {
+                self.meet_items()?;
+                (Place::BeforeFirstItem, 1)
+            }
             (Place::BeforeValue, _) => (Place::Value, 0),
-            (Place::BeforeItem, b',') => (Place::BeforeItem, 1),
-            (Place::BeforeItem, b']') => (Place::BeforeKey, 1),
-            (Place::BeforeItem, b'{') => (Place::Item, 0),
+            (Place::BeforeFirstItem | Place::BeforeItem, b'{') => (Place::Item, 0),
+            (Place::BeforeFirstItem | Place::AfterItem, b']') => (Place::AfterValue, 1),
+            (Place::AfterItem, b',') => (Place::BeforeItem, 1),
             _ => return Err(ListBodyError::Structure("it is not a JSON object with items")),
         };
         self.place = place;
         Ok(used)
+    }
+
+    /// Which of two would count is nothing to guess about.
+    fn meet_items(&mut self) -> Result<(), ListBodyError> {
+        if std::mem::replace(&mut self.has_items, true) {
+            return Err(ListBodyError::Structure("its items stand twice"));
+        }
+        Ok(())
     }
 
     /// Moves bytes of the current piece; answers how many belong to it.
@@ -196,17 +224,17 @@ impl ListBody {
         match self.place {
             Place::Key => {
                 self.key = serde_json::from_slice(&piece)?;
-                self.place = Place::BeforeValue;
+                self.place = Place::BeforeColon;
             }
             Place::Item => {
                 self.finish_item(&piece, items);
-                self.place = Place::BeforeItem;
+                self.place = Place::AfterItem;
                 self.piece = piece;
                 self.piece.clear();
             }
             _ => {
                 self.finish_value(&piece)?;
-                self.place = Place::BeforeKey;
+                self.place = Place::AfterValue;
             }
         }
         Ok(())
@@ -233,10 +261,11 @@ impl ListBody {
                 self.meta = serde_json::from_slice::<Option<ListMeta>>(piece)?.unwrap_or_default();
             }
             // An empty list of Go's is sometimes `null`.
-            "items" if piece != b"null" => {
-                return Err(ListBodyError::Structure("its items are not an array"));
+            "items" if piece.trim_ascii() == b"null" => self.meet_items()?,
+            "items" => return Err(ListBodyError::Structure("its items are not an array")),
+            _ => {
+                serde_json::from_slice::<&RawValue>(piece)?;
             }
-            _ => {}
         }
         if let (Some(kind), Some(api_version)) = (&self.kind, &self.api_version) {
             if kind == "Table" && api_version.starts_with("meta.k8s.io/") {

@@ -2,6 +2,7 @@
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -75,13 +76,11 @@ impl Seek<'_> {
     }
 }
 
-impl Step {
-    fn takes(&self, member: &str) -> bool {
-        match self {
-            Self::Every => true,
-            Self::Member(name) => **name == *member,
-        }
-    }
+/// RFC 6901: digits without a leading zero.
+fn position(step: &str) -> Option<usize> {
+    let plain = step == "0" || !step.starts_with('0');
+    let digits = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
+    if plain && digits { step.parse().ok() } else { None }
 }
 
 impl<'de> DeserializeSeed<'de> for Seek<'_> {
@@ -105,16 +104,26 @@ impl<'de> Visitor<'de> for Seek<'_> {
             return Ok(());
         };
         // Where a name stands twice its last value counts.
-        let mut before = self.values.len();
-        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-            if step.takes(&name) {
-                if *step == Step::Every {
-                    before = self.values.len();
+        match step {
+            Step::Every => {
+                let mut members: BTreeMap<Cow<'de, str>, Vec<String>> = BTreeMap::new();
+                while let Some(name) = map.next_key()? {
+                    let mut values = Vec::new();
+                    map.next_value_seed(Seek { steps: rest, values: &mut values })?;
+                    members.insert(name, values);
                 }
-                self.values.truncate(before);
-                map.next_value_seed(Seek { steps: rest, values: &mut *self.values })?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
+                self.values.extend(members.into_values().flatten());
+            }
+            Step::Member(wanted) => {
+                let before = self.values.len();
+                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+                    if **wanted == *name {
+                        self.values.truncate(before);
+                        map.next_value_seed(Seek { steps: rest, values: &mut *self.values })?;
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
             }
         }
         Ok(())
@@ -127,7 +136,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
         };
         let wanted = match step {
             Step::Every => None,
-            Step::Member(number) => Some(number.parse::<usize>().ok()),
+            Step::Member(step) => Some(position(step)),
         };
         for position in 0.. {
             let taken = wanted.is_none_or(|wanted| wanted == Some(position));
@@ -219,6 +228,16 @@ mod tests {
     fn the_last_of_two_equal_names_counts() {
         check("/a/b", r#"{"a":{"b":1},"a":{"b":2}}"#, &["2"]);
         check("/a/b", r#"{"a":{"b":1},"a":{}}"#, &[]);
+        check("/*", r#"{"a":1,"b":3,"a":2}"#, &["2", "3"]);
+        check("/*/b", r#"{"a":{"b":1},"a":{}}"#, &[]);
+    }
+
+    #[test]
+    fn a_position_has_neither_sign_nor_leading_zero() {
+        check("/0", r#"["a"]"#, &["a"]);
+        check("/+0", r#"["a"]"#, &[]);
+        check("/00", r#"["a"]"#, &[]);
+        check("/00", r#"{"00":"a"}"#, &["a"]);
     }
 
     #[test]

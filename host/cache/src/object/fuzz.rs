@@ -99,7 +99,7 @@ fn expect(tree: &Value) -> Option<Expected> {
 
 /// Where the tree cannot be built although the JSON is well formed: what is skipped is neither descended
 /// into nor turned into a value.
-fn is_beyond_a_tree(error: &serde_json::Error) -> bool {
+pub(crate) fn is_beyond_a_tree(error: &serde_json::Error) -> bool {
     let error = error.to_string();
     ["recursion limit", "number out of range", "surrogate", "hex escape"]
         .iter()
@@ -107,7 +107,7 @@ fn is_beyond_a_tree(error: &serde_json::Error) -> bool {
 }
 
 /// Each entry has one colon, and a key that stands twice has one entry in the tree.
-fn has_repeated_keys(json: &[u8], tree: &Value) -> bool {
+pub(crate) fn has_repeated_keys(json: &[u8], tree: &Value) -> bool {
     fn entries(tree: &Value) -> usize {
         match tree {
             Value::Object(map) => map.len() + map.values().map(entries).sum::<usize>(),

@@ -79,7 +79,8 @@ fn space_and_unknown_fields_do_not_matter() {
 fn empty_lists_are_lists() {
     check(r#"{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":[]}"#, &[], "1", "");
     check(r#"{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":null}"#, &[], "1", "");
-    check(r#"{"metadata":null}"#, &[], "", "");
+    check(r#"{"kind":"PodList","metadata":null}"#, &[], "", "");
+    check(r#"{"items":null ,"metadata":null}"#, &[], "", "");
 }
 
 #[test]
@@ -101,5 +102,33 @@ fn what_is_not_a_list_is_an_error() {
     check_error(r#"{"items":{}}"#, "list cannot be read: its items are not an array");
     check_error(r#"{"metadata":[}"#, "list cannot be read");
     check_error(r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1"}"#, "list's answer is a Table");
-    check_error("{}{}", "list cannot be read: it is not a JSON object with items");
+    check_error("{\"items\":[]}{}", "list cannot be read: it is not a JSON object with items");
+}
+
+#[test]
+fn an_answer_without_items_is_no_empty_list() {
+    check_error("{}", "list cannot be read: it is an object without items");
+    check_error(
+        r#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#,
+        "list cannot be read: it is an object without items",
+    );
+    let pod = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}"#;
+    check_error(pod, "list cannot be read: it is an object without items");
+    let twice = r#"{"items":[],"items":[{"metadata":{"name":"a"}}]}"#;
+    check_error(twice, "list cannot be read: its items stand twice");
+}
+
+#[test]
+fn what_json_does_not_allow_is_an_error() {
+    let structure = "list cannot be read: it is not a JSON object with items";
+    check_error(r#"{,"items":[]}"#, structure);
+    check_error(r#"{"items":[],}"#, structure);
+    check_error(r#"{"items":[]"a":1}"#, structure);
+    check_error(r#"{"items":[{}{}]}"#, structure);
+    check_error(r#"{"items":[{},]}"#, structure);
+    check_error(r#"{"items"::[]}"#, "list cannot be read: its items are not an array");
+    check_error(r#"{"x"::1,"items":[]}"#, "list cannot be read");
+    check_error("{\"items\":[]\x0c}", structure);
+    check_error(r#"{"x":,"items":[]}"#, "list cannot be read: EOF");
+    check_error(r#"{"x":nonsense,"items":[]}"#, "list cannot be read: expected");
 }

@@ -1,0 +1,62 @@
+//! Fuzz target: JSON pointers over objects, against serde_json's tree as the oracle.
+
+use super::JsonPointer;
+use crate::object::fuzz::is_beyond_a_tree;
+use informant_fuzz::Target;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Every value that the steps lead to.
+fn reached<'v>(tree: &'v Value, steps: &[&str]) -> Vec<&'v Value> {
+    let Some((step, rest)) = steps.split_first() else { return vec![tree] };
+    let name = step.replace("~1", "/").replace("~0", "~");
+    let next: Vec<&Value> = match tree {
+        Value::Object(map) if *step == "*" => map.values().collect(),
+        Value::Array(items) if *step == "*" => items.iter().collect(),
+        Value::Object(map) => map.get(&name).into_iter().collect(),
+        // `Value::pointer` knows which texts are positions.
+        Value::Array(_) => tree.pointer(&format!("/{step}")).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    next.into_iter().flat_map(|value| reached(value, rest)).collect()
+}
+
+fn shown(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Number(number) => {
+            let integer = number.as_i64().map(|n| n.to_string());
+            let integer = integer.or_else(|| number.as_u64().map(|n| n.to_string()));
+            integer.or_else(|| number.as_f64().map(|n| n.to_string()))
+        }
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[test]
+fn json_pointer() {
+    let words =
+        &["/spec/nodeName", "/*", "/0", "/01", "/+1", "~0", "~1", "\"a\":", "{\"a\":1}", "\n"];
+    Target::new(env!("CARGO_MANIFEST_DIR"), "json_pointer").words(words).run(|input| {
+        let Some(end) = input.iter().position(|byte| *byte == b'\n') else { return };
+        let (text, json) = (&input[..end], &input[end + 1..]);
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        let Ok(pointer) = text.parse::<JsonPointer>() else { return };
+        let found = pointer.values(json);
+        let tree = match serde_json::from_slice::<Value>(json) {
+            Ok(tree) => tree,
+            // What is not on the way is not read: it may be what no tree can hold, or no JSON after the end.
+            Err(error) => {
+                let trailing = error.to_string().contains("trailing characters");
+                let skipped =
+                    is_beyond_a_tree(&error) || trailing || std::str::from_utf8(json).is_err();
+                return assert!(found.is_empty() || skipped, "{found:?}, but {error}");
+            }
+        };
+        let steps: Vec<&str> = text[1..].split('/').collect();
+        let expected: BTreeSet<String> =
+            reached(&tree, &steps).into_iter().filter_map(shown).collect();
+        assert_eq!(found, Vec::from_iter(expected));
+    });
+}
