@@ -1,12 +1,15 @@
-//! Lists and watches over a Kubernetes API server: the only file of this crate that speaks to kube's client.
+//! Lists and watches over a Kubernetes API server: this file and those below it alone speak to kube's client.
 //!
 //! Bodies are read raw. Compression is declined: a server may send each watch event as a gzip member of its
 //! own (`WatchListCompression`, Kubernetes 1.37), on which decoders stop after the first.
 
 #[cfg(test)]
 mod fuzz;
+mod leases;
 mod lines;
 mod list_body;
+
+pub use leases::LeaseLock;
 
 use crate::list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource,

@@ -9,6 +9,7 @@ mod indexer;
 mod informer_factory;
 mod informer_state;
 mod latch;
+pub mod leader_election;
 mod list_watch;
 mod lister;
 mod merge;
@@ -21,7 +22,7 @@ mod shared_processor;
 pub mod testing;
 pub mod workqueue;
 
-pub use apiserver::ApiServer;
+pub use apiserver::{ApiServer, LeaseLock};
 pub use indexer::{IndexFunc, Indexer, IndexerError, JsonPointer, Page, ParseJsonPointerError};
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};

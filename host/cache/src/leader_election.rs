@@ -1,0 +1,59 @@
+//! Leader election: of several processes, one leads. Client-go's `tools/leaderelection` for Rust.
+//!
+//! Who leads stands in a Lease, which the leader renews and which another may take when it has not changed for the lease
+//! duration. Each process counts that time on its own clock, from when it saw the last change; the times
+//! in the record are for people and are never compared with a clock.
+//!
+//! **Fencing.** [`Leadership::is_leader`] is worked out from the clock at each call: it is true until `renew_deadline` has
+//! passed since *before the last successful renewal was sent*. Every other process waits for `lease_duration` since it saw that
+//! renewal, which was after it was sent, and `renew_deadline` is the shorter one. So it turns false
+//! before another can lead, even where this process is starved or an answer comes late, as long as
+//! clocks do not run at rates that differ by more than `lease_duration / renew_deadline` (1.5 by default). Two things it
+//! cannot do: a call that began while this process led may still be under way when it no longer does, for which
+//! [`Leadership::term`] has a number that rises with each new leader; and a clock that stands still, as
+//! that of a machine which sleeps, does not tell the time.
+//!
+//! What differs from client-go: losing does not end the elector, which goes on as a candidate; nothing is called back at
+//! the end of a process that never led; a request that hangs is given up after half the renew deadline; candidates for coordinated
+//! election (`LeaseCandidate`) are not made, though a Lease of such an election is respected as any other.
+//!
+//! ```
+//! use informant_cache::leader_election::testing::FakeLock;
+//! use informant_cache::leader_election::{LeaderElectionConfig, LeaderElector, unique_identity};
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = LeaderElectionConfig::new(unique_identity("web-0"));
+//! let lock = Arc::new(FakeLock::default()); // in a cluster: `apiserver.lease_lock("default", "my-controller")`
+//! let elector = LeaderElector::new(lock, config)?;
+//! let leadership = elector.leadership();
+//!
+//! let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+//! let electing = tokio::spawn(elector.run(async { drop(stopped.await) }));
+//!
+//! // Ends when the work does, or is dropped when this process leads no more.
+//! let worked = leadership.while_leading(async || "done").await;
+//! assert_eq!(worked, Some("done"));
+//!
+//! drop(stop); // now the lease is released
+//! electing.await?;
+//! assert!(!leadership.is_leader());
+//! # Ok(()) }
+//! ```
+
+mod config;
+mod elector;
+mod leadership;
+mod record;
+mod resource_lock;
+mod state;
+pub mod testing;
+
+pub use config::{LeaderElectionConfig, LeaderElectionConfigError, unique_identity};
+pub use elector::LeaderElector;
+pub use leadership::{Leadership, LeaseOverdue, Term};
+pub use record::{LeaderElectionRecord, VersionedRecord};
+pub use resource_lock::{LockError, ResourceLock};
+
+#[cfg(test)]
+mod simulation_tests;

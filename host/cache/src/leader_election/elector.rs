@@ -1,0 +1,115 @@
+//! Carries out what the election's state machine says, one request at a time. Answers to client-go's `LeaderElector.Run`.
+
+use super::config::{LeaderElectionConfig, LeaderElectionConfigError};
+use super::leadership::{Leadership, now};
+use super::resource_lock::{LockError, ResourceLock};
+use super::state::{Action, Election, Input};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// One process's part in an election.
+pub struct LeaderElector {
+    lock: Arc<dyn ResourceLock>,
+    config: LeaderElectionConfig,
+    leadership: Leadership,
+}
+
+impl LeaderElector {
+    /// Takes no part before [`LeaderElector::run`].
+    pub fn new(
+        lock: Arc<dyn ResourceLock>,
+        config: LeaderElectionConfig,
+    ) -> Result<Self, LeaderElectionConfigError> {
+        config.validate()?;
+        Ok(Self { lock, config, leadership: Leadership::new() })
+    }
+
+    /// Who leads.
+    pub fn leadership(&self) -> Leadership {
+        self.leadership.clone()
+    }
+
+    /// Takes part until `shutdown` is ready: tries to lead, renews, and tries again when it lost. Then this process leads no
+    /// more, and the lease is given back, which takes up to `renew_deadline` where the server does not answer.
+    ///
+    /// Dropping it ends the renewals: this process leads until its term is over, and others wait for the lease.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let (mut election, mut action) = Election::new(self.config.clone());
+        let mut log = Log { lock: self.lock.describe(), led: false, failure: None };
+        tokio::pin!(shutdown);
+        let mut cancelled = false;
+        loop {
+            self.leadership.publish(&election, &self.config.identity);
+            log.tell(&election, &self.leadership);
+            // The shutdown first: what is answered in the same moment no longer matters.
+            let input = tokio::select! {
+                biased;
+                () = &mut shutdown, if !cancelled => {
+                    cancelled = true;
+                    Input::Cancelled
+                }
+                input = self.carry_out(action) => match input {
+                    Some(input) => input,
+                    None => return,
+                },
+            };
+            action = election.step(input, now(), SystemTime::now());
+        }
+    }
+
+    /// None at the end.
+    async fn carry_out(&self, action: Action) -> Option<Input> {
+        let timeout = self.config.request_timeout();
+        Some(match action {
+            Action::Finish => return None,
+            Action::Wait(wait) => {
+                tokio::time::sleep(wait).await;
+                Input::Elapsed
+            }
+            Action::Get => Input::Read(within(timeout, self.lock.get()).await),
+            Action::Create(record) => {
+                Input::Written(within(timeout, self.lock.create(record)).await)
+            }
+            Action::Update(record, resource_version) => {
+                Input::Written(within(timeout, self.lock.update(record, resource_version)).await)
+            }
+        })
+    }
+}
+
+async fn within<T>(
+    timeout: Duration,
+    request: impl Future<Output = Result<T, LockError>>,
+) -> Result<T, LockError> {
+    tokio::time::timeout(timeout, request).await.unwrap_or_else(|_| {
+        Err(LockError::Unavailable { message: format!("no answer within {timeout:?}") })
+    })
+}
+
+/// Says what changed, once.
+struct Log {
+    lock: String,
+    led: bool,
+    failure: Option<LockError>,
+}
+
+impl Log {
+    fn tell(&mut self, election: &Election, leadership: &Leadership) {
+        let leads = leadership.is_leader();
+        match (std::mem::replace(&mut self.led, leads), leads) {
+            (false, true) => tracing::info!(lock = self.lock, "became leader"),
+            (true, false) => tracing::info!(lock = self.lock, "stopped leading"),
+            (false, false) | (true, true) => {}
+        }
+        let failure = election.failure();
+        if self.failure.as_ref() != failure {
+            if let Some(error) = failure {
+                tracing::warn!(lock = self.lock, %error, "leader election's request failed; trying again");
+            }
+            self.failure = failure.cloned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

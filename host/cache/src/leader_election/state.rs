@@ -1,0 +1,284 @@
+//! The election as one process sees it: what it knows, and what it does next. Pure: no I/O, no clock.
+//!
+//! Answers to `tryAcquireOrRenew`, `renew` and `release` of client-go's `tools/leaderelection/leaderelection.go`. The driver
+//! (`elector.rs`) carries out one action at a time and comes back with what became of it.
+
+use super::config::{JITTER_FACTOR, LeaderElectionConfig};
+use super::leadership::Term;
+use super::record::{LeaderElectionRecord, VersionedRecord};
+use super::resource_lock::LockError;
+use std::time::{Duration, Instant, SystemTime};
+
+/// What became of the last action.
+#[derive(Clone, Debug)]
+pub(super) enum Input {
+    /// The wait is over.
+    Elapsed,
+    /// The get is answered.
+    Read(Result<VersionedRecord, LockError>),
+    /// The create or update is answered.
+    Written(Result<VersionedRecord, LockError>),
+    /// The process is to end; whatever was being done was dropped.
+    Cancelled,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Get,
+    Create(LeaderElectionRecord),
+    /// Replaces the record of this version.
+    Update(LeaderElectionRecord, String),
+    Wait(Duration),
+    Finish,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    Getting,
+    /// `sent` is from before the request; `read` says whether it follows a get of the same round.
+    Writing {
+        sent: Instant,
+        read: bool,
+    },
+    /// The lease is being given back, until `end`.
+    Releasing {
+        end: Instant,
+    },
+    Finished,
+}
+
+/// The record as last seen.
+#[derive(Clone, Debug)]
+pub(super) struct Observed {
+    pub(super) versioned: VersionedRecord,
+    /// When this version was first seen, after its answer came.
+    pub(super) at: Instant,
+}
+
+impl Observed {
+    fn record(&self) -> &LeaderElectionRecord {
+        &self.versioned.record
+    }
+
+    /// Whether whoever holds it may still lead.
+    fn is_valid(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.at) < self.record().lease_duration
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Election {
+    config: LeaderElectionConfig,
+    random: fastrand::Rng,
+    phase: Phase,
+    observed: Option<Observed>,
+    /// Set by a successful write only, and then until `valid_until`.
+    term: Option<Term>,
+    /// What failed last; none after a success.
+    failure: Option<LockError>,
+}
+
+impl Election {
+    /// Begins with a get.
+    pub(super) fn new(config: LeaderElectionConfig) -> (Self, Action) {
+        let random = fastrand::Rng::with_seed(config.seed);
+        let phase = Phase::Getting;
+        (Self { config, random, phase, observed: None, term: None, failure: None }, Action::Get)
+    }
+
+    pub(super) fn term(&self) -> Option<Term> {
+        self.term
+    }
+
+    pub(super) fn observed(&self) -> Option<&Observed> {
+        self.observed.as_ref()
+    }
+
+    pub(super) fn failure(&self) -> Option<&LockError> {
+        self.failure.as_ref()
+    }
+
+    /// `now` is the local clock, `wall` what is written into the record for people.
+    pub(super) fn step(&mut self, input: Input, now: Instant, wall: SystemTime) -> Action {
+        self.term = self.term.filter(|term| now < term.valid_until);
+        match (self.phase, input) {
+            (Phase::Releasing { end }, input) => self.release(end, input, now, wall),
+            (Phase::Finished, _) => Action::Finish,
+            (_, Input::Cancelled) => self.cancel(now),
+            (Phase::Waiting, _) => self.begin(now, wall),
+            (Phase::Getting, Input::Read(Ok(versioned))) => {
+                self.observe(versioned, now);
+                self.acquire_or_renew(now, wall)
+            }
+            (Phase::Getting, Input::Read(Err(LockError::NotFound))) => self.create(now, wall),
+            (Phase::Writing { sent, .. }, Input::Written(Ok(versioned))) => {
+                self.won(sent, versioned, now)
+            }
+            // The fast path knew less than it thought.
+            (
+                Phase::Writing { read: false, .. },
+                Input::Written(Err(LockError::Conflict | LockError::NotFound)),
+            ) => {
+                self.phase = Phase::Getting;
+                Action::Get
+            }
+            (_, Input::Read(Err(error)) | Input::Written(Err(error))) => {
+                self.failure = Some(error);
+                self.wait(now)
+            }
+            // Answers to what was not asked: the driver does not give them.
+            (Phase::Getting | Phase::Writing { .. }, _) => self.wait(now),
+        }
+    }
+
+    /// A round. Who holds a valid lease renews it without a get.
+    fn begin(&mut self, now: Instant, wall: SystemTime) -> Action {
+        match &self.observed {
+            Some(observed) if self.holds(observed) && observed.is_valid(now) => {
+                self.phase = Phase::Writing { sent: now, read: false };
+                Action::Update(self.record(wall), observed.versioned.resource_version.clone())
+            }
+            Some(_) | None => {
+                self.phase = Phase::Getting;
+                Action::Get
+            }
+        }
+    }
+
+    fn acquire_or_renew(&mut self, now: Instant, wall: SystemTime) -> Action {
+        let Some(observed) = &self.observed else { return self.wait(now) };
+        self.failure = None;
+        if self.is_anothers(observed, now) {
+            return self.wait(now);
+        }
+        let resource_version = observed.versioned.resource_version.clone();
+        self.phase = Phase::Writing { sent: now, read: true };
+        Action::Update(self.record(wall), resource_version)
+    }
+
+    /// Who deletes a Lease does not end its holder's term: whoever saw it waits until it would have run out.
+    fn create(&mut self, now: Instant, wall: SystemTime) -> Action {
+        if self.observed.as_ref().is_some_and(|observed| self.is_anothers(observed, now)) {
+            return self.wait(now);
+        }
+        self.phase = Phase::Writing { sent: now, read: true };
+        Action::Create(self.record(wall))
+    }
+
+    fn won(&mut self, sent: Instant, versioned: VersionedRecord, now: Instant) -> Action {
+        self.failure = None;
+        let valid_until = sent + self.config.renew_deadline;
+        let transitions = versioned.record.leader_transitions;
+        self.observe(versioned, now);
+        self.term = (now < valid_until).then_some(Term { transitions, valid_until });
+        self.wait(now)
+    }
+
+    /// Any write is a change, whatever it changed.
+    fn observe(&mut self, versioned: VersionedRecord, now: Instant) {
+        let known = self.observed.as_ref();
+        let known = known.map(|observed| &observed.versioned.resource_version);
+        if known != Some(&versioned.resource_version) {
+            self.observed = Some(Observed { versioned, at: now });
+        }
+    }
+
+    fn holds(&self, observed: &Observed) -> bool {
+        observed.record().holder_identity == self.config.identity
+    }
+
+    /// Whether another process may still lead.
+    fn is_anothers(&self, observed: &Observed, now: Instant) -> bool {
+        let free = observed.record().holder_identity.is_empty();
+        !free && !self.holds(observed) && observed.is_valid(now)
+    }
+
+    /// The record by which this process leads: renewed if it does already, else taken.
+    fn record(&self, wall: SystemTime) -> LeaderElectionRecord {
+        let old = self.observed.as_ref();
+        let held = old.filter(|observed| self.holds(observed)).map(Observed::record);
+        let transitions = |observed: &Observed| {
+            let taken = u32::from(!self.holds(observed));
+            observed.record().leader_transitions.saturating_add(taken)
+        };
+        LeaderElectionRecord {
+            holder_identity: self.config.identity.clone(),
+            lease_duration: self.config.lease_duration,
+            acquire_time: held.map_or(Some(wall), |record| record.acquire_time),
+            renew_time: Some(wall),
+            leader_transitions: old.map_or(0, transitions),
+        }
+    }
+
+    fn wait(&mut self, now: Instant) -> Action {
+        self.phase = Phase::Waiting;
+        let period = self.config.retry_period;
+        let leads = self.term.is_some_and(|term| now < term.valid_until);
+        let stretch = if leads { 0.0 } else { JITTER_FACTOR * self.random.f64() };
+        Action::Wait(period.mul_f64(1.0 + stretch))
+    }
+
+    /// From here on this process does not lead, whatever becomes of the release.
+    fn cancel(&mut self, now: Instant) -> Action {
+        self.term = None;
+        let may_hold = matches!(self.phase, Phase::Writing { .. })
+            || self.observed.as_ref().is_some_and(|observed| self.holds(observed));
+        if !self.config.release_on_cancel || !may_hold {
+            self.phase = Phase::Finished;
+            return Action::Finish;
+        }
+        self.phase = Phase::Releasing { end: now + self.config.renew_deadline };
+        Action::Get
+    }
+
+    fn release(&mut self, end: Instant, input: Input, now: Instant, wall: SystemTime) -> Action {
+        let left = end.saturating_duration_since(now);
+        let action = match input {
+            _ if left.is_zero() => Action::Finish,
+            Input::Read(Ok(versioned)) => {
+                self.observe(versioned, now);
+                self.released(wall)
+            }
+            Input::Written(Err(LockError::Conflict)) | Input::Elapsed => Action::Get,
+            Input::Written(Ok(versioned)) => {
+                self.observe(versioned, now);
+                Action::Finish
+            }
+            Input::Read(Err(LockError::NotFound)) | Input::Written(Err(LockError::NotFound)) => {
+                Action::Finish
+            }
+            Input::Read(Err(error)) | Input::Written(Err(error)) => {
+                self.failure = Some(error);
+                Action::Wait(self.config.retry_period.min(left))
+            }
+            Input::Cancelled => Action::Get,
+        };
+        if action == Action::Finish {
+            self.phase = Phase::Finished;
+        }
+        action
+    }
+
+    /// An empty holder and a lease of one second, if it is held still.
+    fn released(&self, wall: SystemTime) -> Action {
+        match &self.observed {
+            Some(observed) if self.holds(observed) => {
+                let record = LeaderElectionRecord {
+                    holder_identity: String::new(),
+                    lease_duration: Duration::from_secs(1),
+                    acquire_time: Some(wall),
+                    renew_time: Some(wall),
+                    leader_transitions: observed.record().leader_transitions,
+                };
+                Action::Update(record, observed.versioned.resource_version.clone())
+            }
+            Some(_) | None => Action::Finish,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
