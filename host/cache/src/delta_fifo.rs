@@ -21,8 +21,11 @@ pub(crate) enum Delta {
     Listed(Object, Instant),
     /// A change.
     Changed(Change, Object, Instant),
-    /// The list is complete: what it did not show is gone.
-    End { resource_version: Box<str> },
+    /// The list is complete. `whole`: what it did not show is gone; else something in it could not be read, which may
+    /// be any object that is known, and nothing is removed.
+    End { resource_version: Box<str>, whole: bool },
+    /// The resource is no longer served: its objects are gone.
+    Gone,
     /// Everything up to here has been queued.
     Bookmark { resource_version: Box<str> },
 }
@@ -31,7 +34,7 @@ impl Delta {
     fn bytes(&self) -> usize {
         match self {
             Self::Listed(object, _) | Self::Changed(_, object, _) => object.size(),
-            Self::Begin { .. } | Self::End { .. } | Self::Bookmark { .. } => 64,
+            Self::Begin { .. } | Self::End { .. } | Self::Gone | Self::Bookmark { .. } => 64,
         }
     }
 }

@@ -8,6 +8,7 @@ pub use lease::InformerLease;
 use crate::informer_state::InformerState;
 use crate::list_watch::{ListTweaks, ListerWatcherSource, Part};
 use crate::reflector::WatchErrorHandler;
+use crate::resource_definitions::ResourceDefinitions;
 use crate::shared_informer::{InformerOptions, SharedIndexInformer};
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
@@ -101,8 +102,11 @@ impl SharedInformerFactory {
     /// Lists and watches through `source`.
     pub fn new(source: Arc<dyn ListerWatcherSource>, options: FactoryOptions) -> Self {
         let linger = options.linger;
+        let lists = Arc::new(Semaphore::new(options.concurrent_lists_max.max(1)));
+        let definitions = ResourceDefinitions::new(source.clone(), lists.clone(), options.seed);
         let options = InformerOptions {
-            lists: Arc::new(Semaphore::new(options.concurrent_lists_max.max(1))),
+            lists,
+            definitions: Some(definitions),
             watch_error_handler: options.watch_error_handler,
             tweaks: options.tweaks,
             seed: options.seed,
@@ -173,6 +177,14 @@ impl SharedInformerFactory {
             let reaper = lease::stop_idle(running, self.idle.clone(), self.linger);
             let shutdown = self.shutdown.clone();
             tasks.spawn(async move { shutdown.run_until_cancelled(reaper).await.unwrap_or(()) });
+            let shutdown = self.shutdown.clone();
+            let definitions = self.options.definitions.clone();
+            let follow = async move {
+                if let Some(definitions) = definitions {
+                    definitions.run().await;
+                }
+            };
+            tasks.spawn(async move { shutdown.run_until_cancelled(follow).await.unwrap_or(()) });
         }
     }
 

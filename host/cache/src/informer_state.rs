@@ -84,6 +84,10 @@ impl InformerState {
             | ListWatchError::TooManyRequests { .. }
             | ListWatchError::BadRequest { .. }
             | ListWatchError::Internal { .. }
+            | ListWatchError::Unreadable { .. }
+            | ListWatchError::Incomplete { .. }
+            | ListWatchError::Silent { .. }
+            | ListWatchError::Rewound { .. }
             | ListWatchError::Transient { .. } => Self::Stale { message },
         }
     }
@@ -110,6 +114,9 @@ pub struct InformerStats {
     pub handler_panics: u64,
     /// Lists by cause, the first one included.
     pub relists: Vec<(RelistCause, u64)>,
+    /// How often the API server was found to have been set back (an etcd restored from a backup): resourceVersions from
+    /// different epochs cannot be compared.
+    pub epoch: u64,
     /// Since the API server sent anything: an event, a bookmark, an object.
     pub last_event_age: Option<Duration>,
     /// In the cache.
@@ -132,6 +139,7 @@ pub(crate) struct Progress {
     malformed: AtomicU64,
     handler_panics: AtomicU64,
     relists: [AtomicU64; RelistCause::ALL.len()],
+    epoch: AtomicU64,
     /// 1 once the first list is in the store; never 0 again.
     synced: AtomicU64,
 }
@@ -149,6 +157,7 @@ impl Progress {
             malformed: AtomicU64::new(0),
             handler_panics: AtomicU64::new(0),
             relists: Default::default(),
+            epoch: AtomicU64::new(0),
             synced: AtomicU64::new(0),
         }
     }
@@ -232,6 +241,10 @@ impl Progress {
         self.handler_panics.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn rewound(&self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn relist(&self, cause: RelistCause) {
         self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
     }
@@ -251,6 +264,7 @@ impl Progress {
             malformed: load(&self.malformed),
             handler_panics: load(&self.handler_panics),
             relists: relists.collect(),
+            epoch: load(&self.epoch),
             last_event_age: heard.map(age),
             objects,
             bytes,

@@ -16,6 +16,7 @@ mod merge;
 mod notifications;
 mod object;
 mod reflector;
+mod resource_definitions;
 mod resource_event_handler;
 mod shared_informer;
 mod shared_processor;
@@ -38,6 +39,7 @@ pub use object::{
     DecodeError, Object, ObjectKey, OwnerReference, TypeMeta, compare_resource_versions,
 };
 pub use reflector::{RelistCause, WatchErrorHandler, WatchFailure};
+pub use resource_definitions::ResourceDefinitions;
 pub use resource_event_handler::{Cause, FinalState, Reason, ResourceEventHandler};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};
 pub use shared_processor::Registration;

@@ -26,6 +26,12 @@ pub trait ListerWatcher: Send + Sync + 'static {
 
     /// Opens a watch. The stream ends cleanly when the server's time is up.
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>>;
+
+    /// Whether the server's discovery knows the resource. Asked when a resource that was listed before answers 404: only a
+    /// clear `false` empties the cache, so what cannot be asked is an error or `true`, which is the default.
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, ListWatchError>> {
+        Box::pin(std::future::ready(Ok(true)))
+    }
 }
 
 /// What a list sends.
@@ -33,7 +39,7 @@ pub type ListStream = BoxStream<'static, Result<ListEvent, ListWatchError>>;
 /// What a watch sends.
 pub type WatchStream = BoxStream<'static, Result<WatchEvent, ListWatchError>>;
 
-/// What one page is asked for.
+/// What one page is asked for. The reflector asks for consistent reads only: `reflector/state.rs` says why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
     /// None: a consistent read. Else the answer is not older than this. Left out on further pages.
@@ -42,6 +48,8 @@ pub struct ListOptions {
     pub limit: u32,
     /// From the page before.
     pub continue_token: Option<Box<str>>,
+    /// Only the objects' metadata are wanted, as `PartialObjectMetadata`.
+    pub metadata_only: bool,
     /// Sent as they are, beside what the protocol needs.
     pub parameters: QueryParameters,
 }
@@ -55,6 +63,8 @@ pub struct WatchOptions {
     pub send_initial_events: bool,
     /// When the server ends the watch.
     pub timeout: Duration,
+    /// Only the objects' metadata are wanted, as `PartialObjectMetadata`.
+    pub metadata_only: bool,
     /// Sent as they are, beside what the protocol needs.
     pub parameters: QueryParameters,
 }
@@ -153,6 +163,31 @@ pub enum ListWatchError {
     #[error("server failed: {message}")]
     Internal {
         /// The server's words.
+        message: String,
+    },
+    /// The answer, or a part of it, is not what Kubernetes sends: a proxy's page, a Table, broken JSON.
+    #[error("answer cannot be read: {message}")]
+    Unreadable {
+        /// What it is instead.
+        message: String,
+    },
+    /// A stream ended cleanly before it was complete.
+    #[error("{message}")]
+    Incomplete {
+        /// Which one.
+        message: String,
+    },
+    /// Nothing came for longer than the server may be silent: the connection is taken for dead.
+    #[error("{message}")]
+    Silent {
+        /// On what.
+        message: String,
+    },
+    /// The server was set back, as an etcd that was restored from a backup: its resourceVersions mean other
+    /// changes now. Everything is listed anew. What was built on resourceVersions elsewhere is void.
+    #[error("server was set back: {message}")]
+    Rewound {
+        /// How that showed.
         message: String,
     },
     /// A connection that could not be made or broke off, 5xx and the like: do the same again, later.

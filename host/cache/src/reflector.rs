@@ -1,22 +1,22 @@
-//! Lists and watches one resource into its [`DeltaFifo`]: the driver of the machine in `reflector/state.rs`.
+//! Lists and watches one part of a resource into its [`DeltaFifo`]: the driver of the machine in `reflector/state.rs`.
 //!
 //! Answers to client-go's `Reflector`. It decides nothing: it makes the request that the machine asks for,
 //! queues what the machine says to queue, and reports each failure once.
 
+mod arrived;
 mod backoff;
+mod relist_cause;
 mod state;
 
-pub use state::RelistCause;
+pub use relist_cause::RelistCause;
 
 use crate::delta_fifo::{Delta, DeltaFifo};
 use crate::informer_state::{InformerState, Progress};
-use crate::list_watch::{
-    ListEvent, ListStream, ListTweaks, ListWatchError, ListerWatcher, WatchEvent, WatchStream,
-};
-use crate::object::DecodeError;
-use futures::StreamExt;
+use crate::list_watch::{ListEvent, ListTweaks, ListWatchError, ListerWatcher, WatchEvent};
+use crate::resource_definitions::DefinitionSignal;
+use arrived::{Arrived, Stream, within};
 use informant_apimachinery::GroupVersionResource;
-use state::{Action, Input, Machine, Request, State};
+use state::{Action, Machine, Next, Request, State};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -33,119 +33,83 @@ pub struct WatchFailure<'a> {
     pub next: String,
 }
 
-/// Told of every failure of every list and watch, in the middle of a stream too. It must not block.
+/// Told of every failure of every list and watch, in the middle of a stream too, and of what could not be read; once each. It must
+/// not block.
 pub type WatchErrorHandler = dyn Fn(&WatchFailure<'_>) + Send + Sync;
 
-/// One resource's list and watch.
+/// One part's list and watch.
 pub(crate) struct Reflector {
     pub(crate) resource: GroupVersionResource,
     pub(crate) lister_watcher: Arc<dyn ListerWatcher>,
     pub(crate) fifo: Arc<DeltaFifo>,
     pub(crate) progress: Arc<Progress>,
-    /// Lists of the whole process that may run at once.
+    /// Lists of the whole process that may run at once; who waited longest is next.
     pub(crate) lists: Arc<Semaphore>,
     pub(crate) watch_error_handler: Option<Arc<WatchErrorHandler>>,
+    /// Tells when a resource that is waited for may be there.
+    pub(crate) definition: Option<DefinitionSignal>,
     pub(crate) tweaks: ListTweaks,
     pub(crate) seed: u64,
 }
 
-/// The stream that is being read.
-enum Stream {
-    None,
-    List(ListStream),
-    Watch(WatchStream),
-}
-
-/// What came, owned; the machine is shown a view of it.
-enum Arrived {
-    Opened,
-    List(ListEvent),
-    Watch(WatchEvent),
-    Ended,
-    Failed(ListWatchError),
-    Deadline,
-    Elapsed,
-}
-
-impl Arrived {
-    fn input(&self) -> Input<'_> {
-        match self {
-            Self::Opened => Input::Opened,
-            Self::List(ListEvent::Object(object, _))
-            | Self::Watch(WatchEvent::Changed(_, object, _)) => {
-                Input::Event { resource_version: object.resource_version() }
-            }
-            Self::List(ListEvent::Malformed(_)) | Self::Watch(WatchEvent::Malformed(_)) => {
-                Input::Malformed
-            }
-            Self::List(ListEvent::End { resource_version, continue_token }) => {
-                Input::PageEnd { resource_version, continue_token: continue_token.as_deref() }
-            }
-            Self::Watch(WatchEvent::Bookmark { resource_version, initial_events_end }) => {
-                Input::Bookmark { resource_version, initial_events_end: *initial_events_end }
-            }
-            Self::Ended => Input::Ended,
-            Self::Failed(error) => Input::Failed(error),
-            Self::Deadline => Input::Deadline,
-            Self::Elapsed => Input::Elapsed,
-        }
-    }
-
-    /// As a delta; only what the machine can ask to be queued is one.
-    fn into_delta(self) -> Option<Delta> {
-        match self {
-            Self::List(ListEvent::Object(object, received)) => {
-                Some(Delta::Listed(object, received))
-            }
-            Self::Watch(WatchEvent::Changed(change, object, received)) => {
-                Some(Delta::Changed(change, object, received))
-            }
-            Self::Watch(WatchEvent::Bookmark { resource_version, .. }) => {
-                Some(Delta::Bookmark { resource_version })
-            }
-            Self::List(ListEvent::Malformed(_) | ListEvent::End { .. })
-            | Self::Watch(WatchEvent::Malformed(_))
-            | Self::Opened
-            | Self::Ended
-            | Self::Failed(_)
-            | Self::Deadline
-            | Self::Elapsed => None,
-        }
-    }
+/// What the driver holds between two steps.
+struct Hands {
+    stream: Stream,
+    /// Lists in progress hold one; every list has deadlines, so it is never kept for good.
+    permit: Option<OwnedSemaphorePermit>,
+    definition: Option<DefinitionSignal>,
+    epoch: u64,
+    following: bool,
+    /// The last failure's text: what repeats is logged quietly.
+    last_error: String,
 }
 
 impl Reflector {
     /// Runs until the future is dropped.
-    pub(crate) async fn run(self) {
-        let (mut machine, mut action) =
-            Machine::start(self.tweaks.clone(), self.seed, Instant::now().into_std());
-        let mut stream = Stream::None;
-        let mut permit = None;
-        let mut last_error = String::new();
+    pub(crate) async fn run(mut self) {
+        let now = Instant::now().into_std();
+        let (mut machine, mut action) = Machine::start(self.tweaks.clone(), self.seed, now);
+        let mut hands = Hands {
+            stream: Stream::None,
+            permit: None,
+            definition: self.definition.take(),
+            epoch: 0,
+            following: false,
+            last_error: String::new(),
+        };
         loop {
             let deadline = machine.deadline().map(Instant::from_std);
-            let arrived = self.carry_out(&action, &mut stream, &mut permit, deadline).await;
+            let arrived = self.carry_out(&action, &mut hands, deadline).await;
             let now = Instant::now().into_std();
             self.note(&arrived);
             (machine, action) = machine.step(arrived.input(), now);
-            self.report(&arrived, &machine, &action, &mut last_error);
-            match &action {
-                Action::Enqueue => {
-                    if let Some(delta) = arrived.into_delta() {
-                        self.fifo.push(delta).await;
-                    }
+            self.report(&arrived, &machine, &action, &mut hands);
+            self.queue(arrived, &action, &mut hands).await;
+        }
+    }
+
+    async fn queue(&self, arrived: Arrived, action: &Action, hands: &mut Hands) {
+        match action {
+            Action::Enqueue => {
+                if let Some(delta) = arrived.into_delta() {
+                    self.fifo.push(delta).await;
                 }
-                Action::Begin { consistent, cause } => {
-                    self.progress.relist(*cause);
-                    self.fifo.push(Delta::Begin { consistent: *consistent }).await;
-                }
-                Action::End { resource_version } => {
-                    permit = None;
-                    let resource_version = resource_version.clone();
-                    self.fifo.push(Delta::End { resource_version }).await;
-                }
-                Action::Open(_) | Action::Read | Action::Wait(_) => {}
             }
+            Action::Begin { cause } => {
+                self.progress.relist(*cause);
+                self.fifo.push(Delta::Begin { consistent: true }).await;
+            }
+            Action::End { resource_version, whole } => {
+                hands.permit = None;
+                let (resource_version, whole) = (resource_version.clone(), *whole);
+                self.fifo.push(Delta::End { resource_version, whole }).await;
+            }
+            Action::Forget => self.fifo.push(Delta::Gone).await,
+            Action::Open(_)
+            | Action::Discover
+            | Action::Read
+            | Action::Wait(_)
+            | Action::WaitForResource { .. } => {}
         }
     }
 
@@ -153,42 +117,53 @@ impl Reflector {
     async fn carry_out(
         &self,
         action: &Action,
-        stream: &mut Stream,
-        permit: &mut Option<OwnedSemaphorePermit>,
+        hands: &mut Hands,
         deadline: Option<Instant>,
     ) -> Arrived {
         match action {
             Action::Open(request) => {
-                *stream = Stream::None;
-                self.open(request, stream, permit).await
+                hands.stream = Stream::None;
+                // What is told from here on is not older than the answer.
+                if let Some(definition) = &mut hands.definition {
+                    definition.mark();
+                }
+                self.open(request, hands).await
+            }
+            Action::Discover => {
+                (hands.stream, hands.permit) = (Stream::None, None);
+                self.discover().await
             }
             Action::Wait(wait) => {
-                *stream = Stream::None;
-                *permit = None;
+                (hands.stream, hands.permit) = (Stream::None, None);
                 tokio::time::sleep(*wait).await;
                 Arrived::Elapsed
             }
-            Action::Begin { .. } | Action::Enqueue | Action::End { .. } | Action::Read => {
-                within(deadline, read(stream)).await
+            Action::WaitForResource { told, untold } => {
+                (hands.stream, hands.permit) = (Stream::None, None);
+                match &mut hands.definition {
+                    Some(definition) => definition.wait(*told, *untold).await,
+                    None => tokio::time::sleep(*untold).await,
+                }
+                Arrived::Elapsed
             }
+            Action::Begin { .. }
+            | Action::Enqueue
+            | Action::End { .. }
+            | Action::Forget
+            | Action::Read => within(deadline, hands.stream.read()).await,
         }
     }
 
     /// Waiting for the turn to list does not count against the answer's deadline.
-    async fn open(
-        &self,
-        request: &Request,
-        stream: &mut Stream,
-        permit: &mut Option<OwnedSemaphorePermit>,
-    ) -> Arrived {
+    async fn open(&self, request: &Request, hands: &mut Hands) -> Arrived {
         let lists = match request {
             Request::List(_) => true,
             Request::Watch(options) => options.send_initial_events,
         };
         if !lists {
-            *permit = None;
-        } else if permit.is_none() {
-            *permit = self.lists.clone().acquire_owned().await.ok();
+            hands.permit = None;
+        } else if hands.permit.is_none() {
+            hands.permit = self.lists.clone().acquire_owned().await.ok();
         }
         let deadline = Some(Instant::now() + state::ANSWER_MAX);
         let open = async {
@@ -202,7 +177,7 @@ impl Reflector {
             };
             match opened {
                 Ok(opened) => {
-                    *stream = opened;
+                    hands.stream = opened;
                     Arrived::Opened
                 }
                 Err(error) => Arrived::Failed(error),
@@ -211,92 +186,90 @@ impl Reflector {
         within(deadline, open).await
     }
 
+    /// What cannot be asked is not known.
+    async fn discover(&self) -> Arrived {
+        let answer = tokio::time::timeout(state::ANSWER_MAX, self.lister_watcher.is_served()).await;
+        let served = match answer {
+            Ok(Ok(served)) => Some(served),
+            Ok(Err(error)) => {
+                tracing::debug!(resource = %self.resource, %error, "discovery failed");
+                None
+            }
+            Err(_) => None,
+        };
+        if served == Some(false) {
+            tracing::info!(resource = %self.resource, "resource is gone, and its objects with it");
+        }
+        Arrived::Served(served)
+    }
+
     fn note(&self, arrived: &Arrived) {
         match arrived {
-            Arrived::List(ListEvent::Malformed(error))
-            | Arrived::Watch(WatchEvent::Malformed(error)) => self.note_malformed(error),
-            Arrived::List(_) | Arrived::Watch(_) => self.progress.heard(std::time::Instant::now()),
+            Arrived::List(ListEvent::Malformed(_)) | Arrived::Watch(WatchEvent::Malformed(_)) => {
+                self.progress.malformed();
+            }
+            Arrived::List(_) | Arrived::Watch(_) => {
+                self.progress.heard(Instant::now().into_std());
+            }
             _ => {}
         }
     }
 
-    fn note_malformed(&self, error: &DecodeError) {
-        self.progress.malformed();
-        tracing::warn!(resource = %self.resource, %error, "skipped what cannot be read");
-    }
-
     /// The state for people and the one report of a failure.
-    fn report(&self, arrived: &Arrived, machine: &Machine, action: &Action, last: &mut String) {
-        let error = match arrived {
-            Arrived::Failed(error) => error.clone(),
-            Arrived::Deadline => ListWatchError::transient("server has been silent for too long"),
-            Arrived::Ended if matches!(machine.state, State::BackingOff { .. }) => {
-                ListWatchError::transient("stream ended before it was complete")
-            }
-            Arrived::List(_) | Arrived::Watch(_) | Arrived::Ended | Arrived::Elapsed => return,
-            Arrived::Opened => {
-                if matches!(machine.state, State::Watching { .. }) {
-                    last.clear();
-                    self.progress.watching();
-                }
-                return;
-            }
-        };
-        self.progress.failed(InformerState::after(&error));
-        let next = what_next(&machine.state, action);
-        let failure = WatchFailure { resource: &self.resource, error: &error, next };
+    fn report(&self, arrived: &Arrived, machine: &Machine, action: &Action, hands: &mut Hands) {
+        let following = machine.is_following();
+        if following && !hands.following && machine.failure.is_none() {
+            hands.last_error.clear();
+            self.progress.watching();
+        }
+        hands.following = following;
+        if machine.epoch() != hands.epoch {
+            hands.epoch = machine.epoch();
+            self.progress.rewound();
+        }
+        let Some(error) = &machine.failure else { return };
+        let one_object = matches!(
+            arrived,
+            Arrived::List(ListEvent::Malformed(_)) | Arrived::Watch(WatchEvent::Malformed(_))
+        );
+        // What could not be read says nothing of the rest.
+        if !one_object {
+            self.progress.failed(InformerState::after(error));
+        }
+        let next = what_next(machine, action);
+        let failure = WatchFailure { resource: &self.resource, error, next };
         if let Some(handler) = &self.watch_error_handler {
             handler(&failure);
         }
         let text = error.to_string();
-        if *last == text {
+        if hands.last_error == text {
             tracing::debug!(resource = %self.resource, %error, next = %failure.next, "watch failed");
         } else {
             tracing::warn!(resource = %self.resource, %error, next = %failure.next, "watch failed");
-            *last = text;
+            hands.last_error = text;
         }
     }
 }
 
-fn what_next(state: &State, action: &Action) -> String {
-    use state::Next;
-    let what = match state {
+fn what_next(machine: &Machine, action: &Action) -> String {
+    let what = match &machine.state {
         State::BackingOff { next: Next::List(_) } => "listing again",
-        State::BackingOff { next: Next::Page { .. } } => "asking for the page again",
-        State::BackingOff { next: Next::Watch } | State::Watching { .. } => "watching again",
-        State::WatchListing { .. } => "listing again, by a watch",
+        State::BackingOff { next: Next::Page(_) } => "asking for the page again",
+        State::BackingOff { next: Next::Watch } => "watching again",
+        State::WatchListing(_) => "listing again, by a watch",
         State::Listing { .. } => "listing again, in pages",
-        State::Listed => "going on",
+        State::Asking => "asking whether the resource is gone",
+        State::Watching(_) | State::Listed | State::Forgetting => "going on",
     };
+    let after = |wait: &Duration| format!("{what} in {:.1}s", wait.as_secs_f64());
     match action {
-        Action::Wait(wait) => format!("{what} in {:.1}s", wait.as_secs_f64()),
-        Action::Open(_)
-        | Action::Begin { .. }
-        | Action::Enqueue
-        | Action::End { .. }
-        | Action::Read => format!("{what} now"),
+        Action::Wait(wait) | Action::WaitForResource { untold: wait, .. } => after(wait),
+        Action::Enqueue | Action::Read | Action::End { .. } => "going on".to_owned(),
+        Action::Open(_) | Action::Discover | Action::Begin { .. } | Action::Forget => {
+            format!("{what} now")
+        }
     }
 }
 
-async fn read(stream: &mut Stream) -> Arrived {
-    match stream {
-        Stream::None => Arrived::Ended,
-        Stream::List(list) => match list.next().await {
-            Some(Ok(event)) => Arrived::List(event),
-            Some(Err(error)) => Arrived::Failed(error),
-            None => Arrived::Ended,
-        },
-        Stream::Watch(watch) => match watch.next().await {
-            Some(Ok(event)) => Arrived::Watch(event),
-            Some(Err(error)) => Arrived::Failed(error),
-            None => Arrived::Ended,
-        },
-    }
-}
-
-async fn within(deadline: Option<Instant>, future: impl Future<Output = Arrived>) -> Arrived {
-    // Far enough away to be never, near enough to be added.
-    let never = Duration::from_secs(86_400 * 365);
-    let deadline = deadline.unwrap_or_else(|| Instant::now() + never);
-    tokio::time::timeout_at(deadline, future).await.unwrap_or(Arrived::Deadline)
-}
+#[cfg(test)]
+mod tests;

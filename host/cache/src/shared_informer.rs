@@ -12,6 +12,7 @@ use crate::informer_state::{InformerState, InformerStats, Progress};
 use crate::list_watch::{ListTweaks, ListerWatcher};
 use crate::notifications::{HandlerOptions, Notifications};
 use crate::reflector::{Reflector, WatchErrorHandler};
+use crate::resource_definitions::ResourceDefinitions;
 use crate::resource_event_handler::ResourceEventHandler;
 use crate::shared_processor::{Beginning, Inbox, Registration, SharedProcessor};
 use informant_apimachinery::GroupVersionResource;
@@ -29,6 +30,8 @@ pub struct InformerOptions {
     pub lists: Arc<Semaphore>,
     /// Told of each failed list or watch.
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
+    /// Tells when a resource that is not served may be; a factory's informers have it.
+    pub definitions: Option<ResourceDefinitions>,
     /// How lists and watches are made.
     pub tweaks: ListTweaks,
     /// Makes backoff and timeouts repeatable; random by default.
@@ -40,6 +43,7 @@ impl Default for InformerOptions {
         Self {
             lists: Arc::new(Semaphore::new(crate::informer_factory::CONCURRENT_LISTS_MAX)),
             watch_error_handler: None,
+            definitions: None,
             tweaks: ListTweaks::default(),
             seed: fastrand::u64(..),
         }
@@ -241,6 +245,11 @@ impl SharedIndexInformer {
             progress: shared.progress.clone(),
             lists: shared.options.lists.clone(),
             watch_error_handler: shared.options.watch_error_handler.clone(),
+            definition: shared
+                .options
+                .definitions
+                .as_ref()
+                .and_then(|d| d.signal(&shared.resource)),
             tweaks: shared.options.tweaks.clone(),
             seed: shared.options.seed,
         }

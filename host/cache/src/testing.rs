@@ -11,12 +11,13 @@ use crate::list_watch::{
     WatchOptions, WatchStream,
 };
 use crate::object::Object;
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
 use selection::Selection;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
 /// One resource's objects and what happened to them. Cheap to clone; a clone is the same source.
@@ -29,6 +30,8 @@ pub struct FakeControllerSource {
 struct Inner {
     source: Mutex<Source>,
     changed: Notify,
+    /// CustomResourceDefinitions and APIServices.
+    definitions: OnceLock<FakeControllerSource>,
 }
 
 #[derive(Default)]
@@ -44,6 +47,11 @@ struct Source {
     requests: Vec<(Part, Request)>,
     refusals: VecDeque<ListWatchError>,
     watch_lists: WatchLists,
+    /// How many watches were opened, and how many of the first have fallen silent.
+    opened: u64,
+    stalled: u64,
+    absent: bool,
+    discovery_fails: bool,
 }
 
 #[derive(Clone)]
@@ -53,6 +61,13 @@ enum Occurrence {
     Bookmark,
     /// A change, and the object as it was before.
     Changed(Change, Object, Option<Object>),
+}
+
+/// All objects at one moment.
+#[derive(Clone)]
+pub struct Backup {
+    resource_version: u64,
+    objects: BTreeMap<(String, String), Object>,
 }
 
 /// A request as it was made.
@@ -135,6 +150,38 @@ impl FakeControllerSource {
         self.inner.changed.notify_waiters();
     }
 
+    /// Every watch that is open falls silent, as a connection whose other end is gone without a word.
+    pub fn stall_watches(&self) {
+        let mut source = self.inner.source.lock();
+        source.stalled = source.opened;
+    }
+
+    /// Whether the resource is served, which it is at first: lists and watches of one that is not are `NotFound`, and watches end.
+    /// Its objects are gone for good.
+    pub fn set_served(&self, served: bool) {
+        {
+            let mut source = self.inner.source.lock();
+            source.absent = !served;
+            if !served {
+                source.resource_version += 1;
+                source.forgotten = source.resource_version;
+                source.history.clear();
+                source.objects.clear();
+            }
+        }
+        self.end_watches(None);
+    }
+
+    /// Whether discovery can be asked what is served.
+    pub fn set_discovery(&self, answers: bool) {
+        self.inner.source.lock().discovery_fails = !answers;
+    }
+
+    /// The definitions of resources, a source of its own: for both `customresourcedefinitions` and `apiservices`.
+    pub fn definitions(&self) -> Self {
+        self.inner.definitions.get_or_init(Self::default).clone()
+    }
+
     /// Ends all watches and forgets what happened: to watch from before now is `Expired`.
     pub fn reset_watch(&self) {
         {
@@ -146,16 +193,29 @@ impl FakeControllerSource {
         self.end_watches(None);
     }
 
-    /// Sets the server back, as an etcd that was restored: all is forgotten, and numbers begin at `to` again.
-    pub fn rewind(&self, to: u64) {
+    /// What is there now, for [`FakeControllerSource::restore`].
+    pub fn backup(&self) -> Backup {
+        let source = self.inner.source.lock();
+        Backup { resource_version: source.resource_version, objects: source.objects.clone() }
+    }
+
+    /// Sets the server back, as an etcd that was restored: what happened since the backup is forgotten, its numbers are handed
+    /// out again, and watches end. A watch from before the backup is `Expired`; one from a number
+    /// that has not been reached again is silent up to it.
+    pub fn restore(&self, backup: &Backup) {
         {
             let mut source = self.inner.source.lock();
-            source.resource_version = to;
-            source.forgotten = 0;
+            source.resource_version = backup.resource_version;
+            source.forgotten = backup.resource_version;
             source.history.clear();
-            source.objects.clear();
+            source.objects = backup.objects.clone();
         }
         self.end_watches(None);
+    }
+
+    /// As [`FakeControllerSource::restore`], of a backup of nothing.
+    pub fn rewind(&self, to: u64) {
+        self.restore(&Backup { resource_version: to, objects: BTreeMap::new() });
     }
 
     /// Answers the next request, list or watch, with an error.
@@ -184,6 +244,11 @@ impl FakeControllerSource {
         let source = self.inner.source.lock();
         let shown = |o: &Object| format!("{}@{}", o.key(), o.resource_version());
         source.objects.values().map(shown).collect()
+    }
+
+    /// As [`FakeControllerSource::truth`], the objects' JSON.
+    pub fn truth_bytes(&self) -> Vec<Bytes> {
+        self.inner.source.lock().objects.values().map(Object::json).collect()
     }
 
     fn change(&self, change: Change, json: &str, told: bool) -> u64 {
@@ -220,9 +285,11 @@ fn stamped(json: &str, resource_version: u64) -> Object {
 }
 
 impl ListerWatcherSource for FakeControllerSource {
-    /// The same objects for every resource; the part selects among them as an API server does.
-    fn lister_watcher(&self, _: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
-        Arc::new(SelectedSource { source: self.clone(), part: part.clone() })
+    /// The same objects for every resource but definitions; the part selects among them as an API server does.
+    fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
+        let defines = matches!(&*gvr.group, "apiextensions.k8s.io" | "apiregistration.k8s.io");
+        let source = if defines { self.definitions() } else { self.clone() };
+        Arc::new(SelectedSource { source, part: part.clone() })
     }
 }
 
@@ -234,6 +301,16 @@ impl ListerWatcher for FakeControllerSource {
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>> {
         Box::pin(std::future::ready(self.open_watch(&Part::all(), &options)))
+    }
+
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, ListWatchError>> {
+        let source = self.inner.source.lock();
+        let served = if source.discovery_fails {
+            Err(ListWatchError::transient("discovery does not answer"))
+        } else {
+            Ok(!source.absent)
+        };
+        Box::pin(std::future::ready(served))
     }
 }
 
@@ -250,6 +327,16 @@ impl ListerWatcher for SelectedSource {
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>> {
         Box::pin(std::future::ready(self.source.open_watch(&self.part, &options)))
     }
+
+    fn is_served(&self) -> BoxFuture<'_, Result<bool, ListWatchError>> {
+        let source = self.source.inner.source.lock();
+        let served = if source.discovery_fails {
+            Err(ListWatchError::transient("discovery does not answer"))
+        } else {
+            Ok(!source.absent)
+        };
+        Box::pin(std::future::ready(served))
+    }
 }
 
 impl Source {
@@ -257,6 +344,10 @@ impl Source {
     fn receive(&mut self, part: &Part, request: Request) -> Result<Selection, ListWatchError> {
         self.requests.push((part.clone(), request));
         self.refusals.pop_front().map_or(Ok(()), Err)?;
+        if self.absent {
+            let message = "the server could not find the requested resource".to_owned();
+            return Err(ListWatchError::NotFound { message });
+        }
         Selection::of(part)
     }
 }

@@ -57,6 +57,7 @@ pub struct ListTweaks {
     page_size: u32,
     watch_list: bool,
     min_watch_timeout: Duration,
+    metadata_only: bool,
     parameters: QueryParameters,
 }
 
@@ -105,6 +106,7 @@ impl Default for ListTweaks {
             page_size: 500,
             watch_list: true,
             min_watch_timeout: Self::MIN_WATCH_TIMEOUT,
+            metadata_only: false,
             parameters: Arc::default(),
         }
     }
@@ -144,6 +146,14 @@ impl ListTweaks {
         self
     }
 
+    /// Asks for the objects' metadata alone, as `PartialObjectMetadata` of `meta.k8s.io/v1` (client-go's `metadatainformer`). A
+    /// server that cannot do that sends whole objects.
+    #[must_use]
+    pub fn metadata_only(mut self, on: bool) -> Self {
+        self.metadata_only = on;
+        self
+    }
+
     /// Adds a parameter to every list and watch, for example `shardSelector`.
     pub fn parameter(mut self, name: &str, value: &str) -> Result<Self, ListTweaksError> {
         if RESERVED.contains(&name) {
@@ -177,6 +187,11 @@ impl ListTweaks {
     /// The range in which the server is asked to end a watch.
     pub(crate) fn watch_timeout(&self) -> (Duration, Duration) {
         (self.min_watch_timeout, self.min_watch_timeout * 2)
+    }
+
+    /// Whether metadata alone is asked for.
+    pub(crate) fn asks_for_metadata_only(&self) -> bool {
+        self.metadata_only
     }
 
     /// What is sent beside the protocol's own.

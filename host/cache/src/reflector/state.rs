@@ -4,33 +4,52 @@
 //! hurt: a watch-list has a deadline and its failure is remembered; a plain watch that fails is opened again where
 //! it was rather than listed anew; health alone resets the backoff. It does no I/O and logs nothing: the driver
 //! (`reflector.rs`) carries out each [`Action`] and answers with the next [`Input`].
+//!
+//! **A server that was set back** (an etcd restored from a backup) hands its resourceVersions out again. Four rules keep
+//! the cache right, whether or not the server has caught up with its old numbers by the time it is reached:
+//!
+//! 1. Every list is a consistent read: what it shows is the truth whatever the numbers say, also
+//!    where a lagging replica answers. (client-go asks for "not older than"; lists in pages are read from etcd either way,
+//!    and consistent ones from the watch cache since 1.31.)
+//! 2. After a connection broke, or a watch ended before its time, the next watch begins just before the newest change that
+//!    was seen and must repeat it (`history.rs`). If another change comes first, the past is another: list. If nothing comes,
+//!    410, or nothing is known that could be repeated: list. Restored servers answer 410 or another change;
+//!    a mere cut costs one repeated event.
+//! 3. A list whose resourceVersion is lower than the one that was reached proves it as well, and so does a resourceVersion
+//!    that is still refused as too large after some tries.
+//! 4. What was proven is announced once: `ListWatchError::Rewound` to the watch-error hook, and a new epoch.
+//!
+//! **A dead connection** is found within [`BOOKMARK_SILENCE_MAX`] where the server has sent a bookmark (every API server since
+//! 1.17 does, about once a minute), else when the watch outlives the time it asked for: 10 min 15 s by default.
+//!
+//! **What is absent** is not forgotten on a mere 404: discovery must answer, and must not know the resource (`absence.rs`).
 
+mod absence;
+mod history;
 mod paged_list;
+mod repair;
 mod watch;
 mod watch_list;
 
 use super::backoff::Backoff;
+use super::relist_cause::RelistCause;
 use crate::list_watch::{ListOptions, ListTweaks, ListWatchError, WatchOptions};
+use crate::object::{DecodeError, Object, compare_resource_versions};
+use history::History;
+use repair::Repair;
+use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 use watch::Watch;
+use watch_list::{WatchListing, WatchLists};
 
 /// How much later than its time's end a watch may end.
 const WATCH_TIMEOUT_GRACE: Duration = Duration::from_secs(15);
 /// Bookmarks come about once a minute; two missing in a row and some slack mean a dead connection.
 const BOOKMARK_SILENCE_MAX: Duration = Duration::from_secs(150);
-/// The initial events of 165,000 pods took 30 s at the 99th percentile (KEP-3157): beyond twice that, paged
-/// lists are tried.
-const WATCH_LIST_MAX: Duration = Duration::from_secs(60);
-/// Initial events flow; a pause this long means that the end bookmark never comes.
-const WATCH_LIST_SILENCE_MAX: Duration = Duration::from_secs(10);
-/// Clean ends without an end bookmark before a server is taken for one that cannot do it.
-const WATCH_LIST_FAILURES_MAX: u32 = 3;
-/// When a server that could not do watch-lists is asked again, at the next list that is due.
-const WATCH_LIST_PROBE_AFTER: Duration = Duration::from_secs(1800);
 /// A request's head, or a list's next bytes, come within this time.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(60);
-/// How long an absent resource or a missing permission is left alone: one small refused request.
-const WAIT_FOR_ACCESS_MAX: Duration = Duration::from_secs(5);
+/// One page takes no longer, however steadily it trickles: it holds one of the process's permits to list.
+const PAGE_MAX: Duration = Duration::from_secs(600);
 /// Lists that follow each other sooner than this help nobody: their pauses grow.
 const RELIST_SOON: Duration = Duration::from_secs(10);
 /// A watch that ends sooner than this, without an event, was not a watch (client-go's "very short watch").
@@ -39,63 +58,32 @@ const VERY_SHORT_WATCH: Duration = Duration::from_secs(1);
 const EXPIRED_PAGES_MAX: u32 = 2;
 /// Refusals of a resourceVersion as too large before it is given up: the server was set back.
 const TOO_LARGE_MAX: u32 = 3;
+/// A server that asks for more patience is asked again all the same: as long as the longest pause of the backoff,
+/// so that no informer is parked for an hour by one header.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
-/// Why the objects are listed anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RelistCause {
-    /// The first list.
-    Start,
-    /// 410: the watch's resourceVersion is forgotten.
-    Expired,
-    /// The server does not know the resourceVersion yet, or was set back.
-    TooLargeResourceVersion,
-    /// The server failed in the middle of the watch and may have lost changes.
-    ServerError,
-    /// The resource or the permission was missing.
-    Unavailable,
-    /// The list before broke off.
-    Interrupted,
-}
-
-impl RelistCause {
-    /// Every cause.
-    pub const ALL: [Self; 6] = [
-        Self::Start,
-        Self::Expired,
-        Self::TooLargeResourceVersion,
-        Self::ServerError,
-        Self::Unavailable,
-        Self::Interrupted,
-    ];
-
-    /// The word in metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Expired => "expired",
-            Self::TooLargeResourceVersion => "too_large_resource_version",
-            Self::ServerError => "server_error",
-            Self::Unavailable => "unavailable",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
-/// What the driver carries out; each but `Wait` and `Open` is followed by reading on.
+/// What the driver carries out; each but those that wait or open something is followed by reading on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// Make the request; answer `Opened` or `Failed`.
     Open(Request),
+    /// Ask discovery whether the resource is served; answer `Served`.
+    Discover,
     /// A set of objects begins.
-    Begin { consistent: bool, cause: RelistCause },
+    Begin { cause: RelistCause },
     /// Queue the event that was just given.
     Enqueue,
-    /// The set is complete.
-    End { resource_version: Box<str> },
+    /// The set is complete; `whole`: nothing in it was unreadable, so that what it did not show is gone.
+    End { resource_version: Box<str>, whole: bool },
+    /// The resource is gone, and all its objects with it.
+    Forget,
     /// Read on.
     Read,
     /// Drop any stream; answer `Elapsed`.
     Wait(Duration),
+    /// Drop any stream and wait for the resource to be served; answer `Elapsed`, at the latest after `told` where
+    /// somebody tells when that may be, else after `untold`.
+    WaitForResource { told: Duration, untold: Duration },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,11 +98,11 @@ pub(super) enum Input<'a> {
     /// The request was accepted.
     Opened,
     /// An object of a list, or a change.
-    Event { resource_version: &'a str },
+    Event(&'a Object),
     /// How far the stream has come.
     Bookmark { resource_version: &'a str, initial_events_end: bool },
-    /// Something that could not be read went by.
-    Malformed,
+    /// Something that could not be read went by. `known`: it may have been about an object that is cached.
+    Malformed { known: bool, message: &'a DecodeError },
     /// A page is whole.
     PageEnd { resource_version: &'a str, continue_token: Option<&'a str> },
     /// The stream ended cleanly.
@@ -125,28 +113,44 @@ pub(super) enum Input<'a> {
     Deadline,
     /// The wait is over.
     Elapsed,
+    /// Discovery knows the resource, or does not; `None` where it could not be asked.
+    Served(Option<bool>),
 }
 
 /// Where the reflector is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum State {
     /// A watch-list: objects, then a bookmark.
-    WatchListing { opened: bool, cause: RelistCause, give_up: Instant, heard: Instant },
+    WatchListing(WatchListing),
     /// Pages.
-    Listing { page: ListOptions, first: bool, cause: RelistCause, heard: Instant },
+    Listing { page: Page, since: Instant, heard: Instant },
     /// The last page is whole; its stream is about to end.
     Listed,
     /// Changes.
-    Watching { opened: bool, since: Instant, until: Instant, heard: Instant, events: bool },
+    Watching(Watch),
+    /// The resource answers 404: does discovery know it?
+    Asking,
+    /// It does not; its objects are being forgotten.
+    Forgetting,
     /// Waiting, and what for.
     BackingOff { next: Next },
+}
+
+/// A page that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    options: ListOptions,
+    first: bool,
+    cause: RelistCause,
+    /// Nothing was unreadable so far.
+    whole: bool,
 }
 
 /// What follows a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     List(RelistCause),
-    Page { page: ListOptions, first: bool, cause: RelistCause },
+    Page(Page),
     Watch,
 }
 
@@ -154,26 +158,27 @@ pub(super) enum Next {
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     pub(super) state: State,
+    /// What the last step found wrong, for the one report of it.
+    pub(super) failure: Option<ListWatchError>,
     tweaks: ListTweaks,
     /// The newest resourceVersion up to which everything was seen; none before the first list.
     resource_version: Option<Box<str>>,
-    /// The next list is a consistent read: the last resourceVersion was refused.
-    consistent: bool,
-    /// When the last list was complete.
+    history: History,
+    /// The stream before broke: the server must show that its past is the known one.
+    doubtful: bool,
+    /// How often the server was found to have been set back.
+    epoch: u64,
+    /// When the last list was complete; none while nothing is known of the resource.
     listed: Option<Instant>,
     too_large: u32,
     expired_pages: u32,
-    watch_list: WatchList,
+    watch_lists: WatchLists,
     /// The server sends bookmarks now and then; so their absence means something.
     bookmarks: bool,
+    repair: Repair,
+    /// Since when the resource or the permission has been missing.
+    missing_since: Option<Instant>,
     backoff: Backoff,
-}
-
-/// What is known of the server's watch-lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum WatchList {
-    Usable { failures: u32 },
-    Unusable { until: Instant },
 }
 
 impl Machine {
@@ -181,88 +186,66 @@ impl Machine {
     pub(super) fn start(tweaks: ListTweaks, seed: u64, now: Instant) -> (Self, Action) {
         let machine = Self {
             state: State::Listed,
+            failure: None,
             tweaks,
             resource_version: None,
-            consistent: false,
+            history: History::Empty,
+            doubtful: false,
+            epoch: 0,
             listed: None,
             too_large: 0,
             expired_pages: 0,
-            watch_list: WatchList::Usable { failures: 0 },
+            watch_lists: WatchLists::new(),
             bookmarks: false,
+            repair: Repair::new(),
+            missing_since: None,
             backoff: Backoff::new(seed),
         };
         machine.list(RelistCause::Start, now)
     }
 
+    /// How often the server was found to have been set back.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// When to give [`Input::Deadline`] if nothing else comes.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.state {
-            State::WatchListing { opened: false, heard, .. }
-            | State::Listing { heard, .. }
-            | State::Watching { opened: false, heard, .. } => Some(*heard + ANSWER_MAX),
-            State::WatchListing { give_up, heard, .. } => {
-                Some((*heard + WATCH_LIST_SILENCE_MAX).min(*give_up))
+            State::WatchListing(listing) => Some(listing.deadline()),
+            State::Listing { since, heard, .. } => {
+                Some((*heard + ANSWER_MAX).min(*since + PAGE_MAX))
             }
-            State::Watching { until, heard, .. } => Some(if self.bookmarks {
-                (*heard + BOOKMARK_SILENCE_MAX).min(*until)
-            } else {
-                *until
-            }),
-            State::Listed | State::BackingOff { .. } => None,
+            State::Watching(watch) => {
+                let deadline = watch.deadline(self.bookmarks);
+                Some(self.repair.due().map_or(deadline, |due| deadline.min(due)))
+            }
+            State::Listed | State::Asking | State::Forgetting | State::BackingOff { .. } => None,
         }
     }
 
     /// One step.
     pub(super) fn step(mut self, input: Input<'_>, now: Instant) -> (Self, Action) {
+        self.failure = None;
         let state = std::mem::replace(&mut self.state, State::Listed);
         match state {
-            State::WatchListing { opened, cause, give_up, .. } => {
-                self.watch_listing(opened, cause, give_up, input, now)
-            }
-            State::Listing { page, first, cause, .. } => {
-                self.listing(page, first, cause, input, now)
-            }
+            State::WatchListing(listing) => self.watch_listing(listing, input, now),
+            State::Listing { page, since, .. } => self.listing(page, since, input, now),
             State::Listed => self.watch(now),
-            State::Watching { since, until, events, opened, .. } => {
-                self.watching(Watch { opened, since, until, events }, input, now)
-            }
+            State::Watching(watch) => self.watching(watch, input, now),
+            State::Asking => self.asked(input, now),
+            State::Forgetting => self.wait_for_resource(now),
             State::BackingOff { next } => self.backing_off(next, input, now),
         }
     }
 
     /// Lists anew: by watch-list where the server can do it, else in pages.
     fn list(self, cause: RelistCause, now: Instant) -> (Self, Action) {
-        match self.watch_list {
-            _ if !self.tweaks.tries_watch_lists() => self.paged_list(cause, now),
-            WatchList::Usable { .. } => self.watch_list(cause, now),
-            WatchList::Unusable { until } if now >= until => self.watch_list(cause, now),
-            WatchList::Unusable { .. } => self.paged_list(cause, now),
+        if self.tweaks.tries_watch_lists() && self.watch_lists.are_worth_a_try(now) {
+            self.watch_list(cause, now)
+        } else {
+            self.paged_list(cause, now)
         }
-    }
-
-    fn watch_list(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
-        let options = WatchOptions {
-            resource_version: self.list_resource_version().unwrap_or_default(),
-            send_initial_events: true,
-            timeout: self.watch_timeout(),
-            parameters: self.tweaks.parameters(),
-        };
-        let give_up = now + WATCH_LIST_MAX;
-        self.state = State::WatchListing { opened: false, cause, give_up, heard: now };
-        (self, Action::Open(Request::Watch(options)))
-    }
-
-    fn paged_list(self, cause: RelistCause, now: Instant) -> (Self, Action) {
-        let limit = self.tweaks.page_objects();
-        self.list_from_first_page(cause, limit, now)
-    }
-
-    /// A `limit` of 0 is no limit: one page with everything.
-    fn list_from_first_page(self, cause: RelistCause, limit: u32, now: Instant) -> (Self, Action) {
-        let not_older_than = self.list_resource_version();
-        let parameters = self.tweaks.parameters();
-        let page = ListOptions { not_older_than, limit, continue_token: None, parameters };
-        self.page(page, true, cause, now)
     }
 
     fn watch_timeout(&mut self) -> Duration {
@@ -270,55 +253,61 @@ impl Machine {
         self.backoff.between(min, max)
     }
 
-    fn page(
-        mut self,
-        page: ListOptions,
-        first: bool,
-        cause: RelistCause,
-        now: Instant,
-    ) -> (Self, Action) {
-        self.state = State::Listing { page: page.clone(), first, cause, heard: now };
-        (self, Action::Open(Request::List(page)))
+    /// A set of objects begins: what is known of the past is known from it.
+    fn begin(&mut self, cause: RelistCause) -> Action {
+        self.history = History::Empty;
+        self.repair.begins();
+        Action::Begin { cause }
     }
 
-    /// None asks for a consistent read. The first one always is: it must not go back behind what an
-    /// earlier run of this program has seen.
-    fn list_resource_version(&self) -> Option<Box<str>> {
-        self.resource_version.clone().filter(|_| !self.consistent)
+    /// A set of objects is complete.
+    fn end(&mut self, resource_version: &str, whole: bool, now: Instant) -> Action {
+        let known = self.resource_version.as_deref().unwrap_or_default();
+        if compare_resource_versions(resource_version, known) == Some(Ordering::Less) {
+            let message = format!("from resourceVersion {known} to {resource_version}");
+            self.rewound(message);
+        }
+        self.resource_version = Some(resource_version.into());
+        self.doubtful = false;
+        self.listed = Some(now);
+        self.missing_since = None;
+        self.expired_pages = 0;
+        self.too_large = 0;
+        self.backoff.succeeded(now);
+        if !whole {
+            self.repair.unreadable(now);
+        }
+        Action::End { resource_version: resource_version.into(), whole }
     }
 
-    fn watch(mut self, now: Instant) -> (Self, Action) {
-        let timeout = self.watch_timeout();
-        let until = now + timeout + WATCH_TIMEOUT_GRACE;
-        self.state =
-            State::Watching { opened: false, since: now, until, heard: now, events: false };
-        let resource_version = self.resource_version.clone().unwrap_or_default();
-        let parameters = self.tweaks.parameters();
-        let send_initial_events = false;
-        let options = WatchOptions { resource_version, send_initial_events, timeout, parameters };
-        (self, Action::Open(Request::Watch(options)))
+    /// The server was set back; this is said once, and the list that follows says it no more.
+    fn rewound(&mut self, message: String) {
+        self.epoch += 1;
+        self.resource_version = None;
+        self.failure = Some(ListWatchError::Rewound { message });
+    }
+
+    fn unreadable(&mut self, message: &DecodeError) {
+        self.failure = Some(ListWatchError::Unreadable { message: message.to_string() });
+    }
+
+    /// The stream ended before it was complete.
+    fn incomplete(&mut self, what: &str) {
+        self.doubtful = true;
+        self.failure = Some(ListWatchError::Incomplete { message: what.to_owned() });
+    }
+
+    /// Nothing came for too long.
+    fn silent(&mut self, what: &str) {
+        self.doubtful = true;
+        self.failure = Some(ListWatchError::Silent { message: what.to_owned() });
     }
 
     fn wait(mut self, next: Next, at_least: Option<Duration>, now: Instant) -> (Self, Action) {
+        let at_least = at_least.map(|asked| asked.min(RETRY_AFTER_MAX));
         let wait = self.backoff.failed(now, at_least);
         self.state = State::BackingOff { next };
         (self, Action::Wait(wait))
-    }
-
-    /// Somebody is about to create the resource or grant the permission, and looks on.
-    fn wait_for_access(
-        self,
-        next: Next,
-        at_least: Option<Duration>,
-        now: Instant,
-    ) -> (Self, Action) {
-        let (machine, action) = self.wait(next, None, now);
-        let capped =
-            |wait: Duration| wait.min(WAIT_FOR_ACCESS_MAX).max(at_least.unwrap_or_default());
-        match action {
-            Action::Wait(wait) => (machine, Action::Wait(capped(wait))),
-            action => (machine, action),
-        }
     }
 
     /// The server asks for patience. Where the resource was missing, it is often only being set up.
@@ -329,27 +318,38 @@ impl Machine {
         at_least: Option<Duration>,
         now: Instant,
     ) -> (Self, Action) {
-        match cause {
-            RelistCause::Unavailable => self.wait_for_access(next, at_least, now),
-            RelistCause::Start
-            | RelistCause::Expired
-            | RelistCause::TooLargeResourceVersion
-            | RelistCause::ServerError
-            | RelistCause::Interrupted => self.wait(next, at_least, now),
+        if cause == RelistCause::Unavailable {
+            self.wait_for_access(next, at_least, now)
+        } else {
+            self.wait(next, at_least, now)
         }
     }
 
-    fn synced(&mut self, resource_version: &str, now: Instant) {
-        self.resource_version = Some(resource_version.into());
-        self.consistent = false;
-        self.listed = Some(now);
-        self.expired_pages = 0;
-        self.too_large = 0;
-        self.backoff.succeeded(now);
-    }
-
-    fn is_consistent(&self) -> bool {
-        self.list_resource_version().is_none()
+    pub(super) fn backing_off(
+        mut self,
+        next: Next,
+        input: Input<'_>,
+        now: Instant,
+    ) -> (Self, Action) {
+        match input {
+            Input::Elapsed => match next {
+                Next::List(cause) => self.list(cause, now),
+                Next::Page(page) => self.page(page, now),
+                Next::Watch => self.watch(now),
+            },
+            Input::Opened
+            | Input::Event(_)
+            | Input::Bookmark { .. }
+            | Input::Malformed { .. }
+            | Input::PageEnd { .. }
+            | Input::Ended
+            | Input::Failed(_)
+            | Input::Deadline
+            | Input::Served(_) => {
+                self.state = State::BackingOff { next };
+                (self, Action::Read)
+            }
+        }
     }
 }
 

@@ -103,8 +103,16 @@ impl Informer {
                     self.written = Some(resource_version);
                 }
             }
-            Delta::End { resource_version } => {
+            Delta::Gone => {
+                self.indexer.begin_list();
                 self.sweep();
+                self.listing = None;
+                self.written = None;
+            }
+            Delta::End { resource_version, whole } => {
+                if whole {
+                    self.sweep();
+                }
                 self.listing = None;
                 self.indexer.set_resource_version(resource_version);
                 self.written = None;

@@ -36,9 +36,6 @@ impl FakeControllerSource {
         };
         let selection = source.receive(part, request)?;
         let from: u64 = options.resource_version.parse().unwrap_or(0);
-        if from > source.resource_version {
-            return Err(too_large_resource_version());
-        }
         let (ready, goes_on, next) = if options.send_initial_events {
             let (events, goes_on) = source.initial_events(&selection)?;
             (events.into(), goes_on, source.history.len())
@@ -50,8 +47,9 @@ impl FakeControllerSource {
             let next = source.history.partition_point(|(version, _)| *version <= from);
             (VecDeque::new(), true, next)
         };
-        let (inner, epoch) = (self.inner.clone(), source.epoch);
-        let place = Place { inner, selection, ready, next, epoch, goes_on };
+        source.opened += 1;
+        let (inner, epoch, number) = (self.inner.clone(), source.epoch, source.opened);
+        let place = Place { inner, selection, ready, next, from, epoch, number, goes_on };
         Ok(stream::try_unfold(place, Place::next).boxed())
     }
 }
@@ -120,7 +118,10 @@ struct Place {
     selection: Selection,
     ready: VecDeque<WatchEvent>,
     next: usize,
+    /// Nothing older is sent (apiserver's `cacheWatcher.process`), not even after the server was set back.
+    from: u64,
     epoch: u64,
+    number: u64,
     goes_on: bool,
 }
 
@@ -150,6 +151,9 @@ impl Place {
     /// Takes what is new; answers whether the watch has ended.
     fn look(&mut self) -> Result<bool, ListWatchError> {
         let source = self.inner.source.lock();
+        if self.number <= source.stalled {
+            return Ok(false);
+        }
         if source.epoch != self.epoch {
             return source.end.clone().map_or(Ok(true), Err);
         }
@@ -157,7 +161,11 @@ impl Place {
         let new = source.history.get(self.next..).unwrap_or_default();
         self.next += new.len();
         let selection = &self.selection;
-        self.ready.extend(new.iter().filter_map(|(version, occurrence)| match occurrence {
+        let from = self.from;
+        let new = new.iter().filter(|(version, occurrence)| {
+            *version > from || (*version == from && matches!(occurrence, Occurrence::Bookmark))
+        });
+        self.ready.extend(new.filter_map(|(version, occurrence)| match occurrence {
             Occurrence::Dropped => None,
             Occurrence::Bookmark => Some(WatchEvent::Bookmark {
                 resource_version: version.to_string().into(),

@@ -1,60 +1,87 @@
 //! The machine while pages are read.
 
-use super::{Action, EXPIRED_PAGES_MAX, Input, Machine, Next, RelistCause, State};
+use super::{Action, EXPIRED_PAGES_MAX, Input, Machine, Next, Page, RelistCause, Request, State};
 use crate::list_watch::{ListOptions, ListWatchError};
 use std::time::Instant;
 
 impl Machine {
+    pub(super) fn paged_list(self, cause: RelistCause, now: Instant) -> (Self, Action) {
+        let limit = self.tweaks.page_objects();
+        self.list_from_first_page(cause, limit, now)
+    }
+
+    /// A `limit` of 0 is no limit: one page with everything.
+    fn list_from_first_page(self, cause: RelistCause, limit: u32, now: Instant) -> (Self, Action) {
+        let parameters = self.tweaks.parameters();
+        let metadata_only = self.tweaks.asks_for_metadata_only();
+        let options = ListOptions { limit, metadata_only, parameters, ..ListOptions::default() };
+        self.page(Page { options, first: true, cause, whole: true }, now)
+    }
+
+    pub(super) fn page(mut self, page: Page, now: Instant) -> (Self, Action) {
+        let options = page.options.clone();
+        self.state = State::Listing { page, since: now, heard: now };
+        (self, Action::Open(Request::List(options)))
+    }
+
     pub(super) fn listing(
         mut self,
-        page: ListOptions,
-        first: bool,
-        cause: RelistCause,
+        mut page: Page,
+        since: Instant,
         input: Input<'_>,
         now: Instant,
     ) -> (Self, Action) {
         match input {
             Input::Opened => {
-                let consistent = self.is_consistent();
-                self.state = State::Listing { page, first, cause, heard: now };
-                let begin = Action::Begin { consistent, cause };
-                (self, if first { begin } else { Action::Read })
+                let (first, cause) = (page.first, page.cause);
+                // Only now: the request may have waited for its turn.
+                self.state = State::Listing { page, since: now, heard: now };
+                let action = if first { self.begin(cause) } else { Action::Read };
+                (self, action)
             }
-            Input::Event { .. } => {
-                self.state = State::Listing { page, first, cause, heard: now };
+            Input::Event(object) => {
+                self.history.note(object);
+                self.state = State::Listing { page, since, heard: now };
                 (self, Action::Enqueue)
             }
-            Input::Malformed | Input::Bookmark { .. } | Input::Elapsed => {
-                self.state = State::Listing { page, first, cause, heard: now };
+            Input::Malformed { known, message } => {
+                self.unreadable(message);
+                page.whole &= !known;
+                self.state = State::Listing { page, since, heard: now };
+                (self, Action::Read)
+            }
+            Input::Bookmark { .. } | Input::Elapsed | Input::Served(_) => {
+                self.state = State::Listing { page, since, heard: now };
                 (self, Action::Read)
             }
             Input::PageEnd { continue_token: Some(token), .. } => {
-                let continue_token = Some(token.into());
-                let next = ListOptions { not_older_than: None, continue_token, ..page };
-                self.page(next, false, cause, now)
+                page.options.continue_token = Some(token.into());
+                page.first = false;
+                self.page(page, now)
             }
             Input::PageEnd { resource_version, continue_token: None } => {
-                self.synced(resource_version, now);
                 self.state = State::Listed;
-                (self, Action::End { resource_version: resource_version.into() })
+                let end = self.end(resource_version, page.whole, now);
+                (self, end)
             }
-            Input::Ended => self.wait(Next::List(RelistCause::Interrupted), None, now),
-            Input::Deadline => self.wait(Next::List(RelistCause::Interrupted), None, now),
-            Input::Failed(error) => self.page_failed(page, first, cause, error, now),
+            Input::Ended => {
+                self.incomplete("list ended before it was complete");
+                self.wait(Next::List(RelistCause::Interrupted), None, now)
+            }
+            Input::Deadline => {
+                self.silent("list was silent, or trickled, for too long");
+                self.wait(Next::List(RelistCause::Interrupted), None, now)
+            }
+            Input::Failed(error) => self.page_failed(page, error, now),
         }
     }
 
-    fn page_failed(
-        mut self,
-        page: ListOptions,
-        first: bool,
-        cause: RelistCause,
-        error: &ListWatchError,
-        now: Instant,
-    ) -> (Self, Action) {
+    fn page_failed(mut self, page: Page, error: &ListWatchError, now: Instant) -> (Self, Action) {
+        self.failure = Some(error.clone());
+        let cause = page.cause;
         match error {
             // client-go's pager falls back to one full list as well.
-            ListWatchError::Expired { .. } if page.continue_token.is_some() => {
+            ListWatchError::Expired { .. } if page.options.continue_token.is_some() => {
                 self.expired_pages += 1;
                 if self.expired_pages < EXPIRED_PAGES_MAX {
                     self.paged_list(cause, now)
@@ -62,21 +89,24 @@ impl Machine {
                     self.list_from_first_page(cause, 0, now)
                 }
             }
-            ListWatchError::Expired { .. } | ListWatchError::TooLargeResourceVersion { .. } => {
-                self.list_consistently(cause, now)
-            }
             ListWatchError::TooManyRequests { retry_after, .. } => {
-                self.wait_patiently(Next::Page { page, first, cause }, cause, *retry_after, now)
+                self.wait_patiently(Next::Page(page), cause, *retry_after, now)
             }
-            ListWatchError::Forbidden { .. }
-            | ListWatchError::Unauthorized { .. }
-            | ListWatchError::NotFound { .. } => {
+            ListWatchError::NotFound { .. } => self.not_found(now),
+            ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. } => {
                 self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
             }
-            ListWatchError::BadRequest { .. }
+            // A first page cannot be too old or too new: it is a consistent read.
+            ListWatchError::Expired { .. }
+            | ListWatchError::TooLargeResourceVersion { .. }
+            | ListWatchError::BadRequest { .. }
             | ListWatchError::Internal { .. }
+            | ListWatchError::Unreadable { .. }
+            | ListWatchError::Incomplete { .. }
+            | ListWatchError::Silent { .. }
+            | ListWatchError::Rewound { .. }
             | ListWatchError::Transient { .. } => {
-                let cause = if first { cause } else { RelistCause::Interrupted };
+                let cause = if page.first { cause } else { RelistCause::Interrupted };
                 self.wait(Next::List(cause), None, now)
             }
         }

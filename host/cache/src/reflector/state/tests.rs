@@ -38,15 +38,33 @@ impl Bench {
         self.step(Input::Failed(error), expect)
     }
 
-    /// Synced by a watch-list at 10, watching.
+    /// Synced by a watch-list at 10 that showed one object, whose last change was 8; watching.
     fn watching() -> Self {
-        let end = Input::Bookmark { resource_version: "10", initial_events_end: true };
-        Self::new().step(Input::Opened, "begin consistent start").step(end, "end 10")
+        Self::new()
+            .step(Input::Opened, "begin start")
+            .step(event("8"), "enqueue")
+            .step(all_shown("10"), "end 10")
     }
 
     /// In pages, the first one accepted.
     fn listing() -> Self {
-        Self::new().fail(&bad_request(), "list").step(Input::Opened, "begin consistent start")
+        Self::new().fail(&bad_request(), "list").step(Input::Opened, "begin start")
+    }
+
+    /// What the step before found wrong.
+    #[track_caller]
+    fn check_failure(self, expect: &str) -> Self {
+        let failure = self.machine.failure.as_ref().map(|error| format!("{error:?}"));
+        let failure = failure.unwrap_or_default();
+        assert!(failure.starts_with(expect), "{failure} does not start with {expect}");
+        self
+    }
+
+    fn pause(&self) -> Duration {
+        match self.action {
+            Action::Wait(wait) | Action::WaitForResource { untold: wait, .. } => wait,
+            ref other => panic!("it waits, not {other:?}"),
+        }
     }
 
     #[track_caller]
@@ -76,12 +94,15 @@ fn short(action: &Action) -> String {
             let what = if options.send_initial_events { "watch-list" } else { "watch" };
             format!("{what} from {:?}", &*options.resource_version)
         }
-        Action::Begin { consistent: true, cause } => format!("begin consistent {}", cause.as_str()),
-        Action::Begin { consistent: false, cause } => format!("begin {}", cause.as_str()),
+        Action::Begin { cause } => format!("begin {}", cause.as_str()),
         Action::Enqueue => "enqueue".to_owned(),
-        Action::End { resource_version } => format!("end {resource_version}"),
+        Action::End { resource_version, whole: true } => format!("end {resource_version}"),
+        Action::End { resource_version, whole: false } => format!("end {resource_version} in part"),
+        Action::Discover => "discover".to_owned(),
+        Action::Forget => "forget".to_owned(),
         Action::Read => "read".to_owned(),
         Action::Wait(_) => "wait".to_owned(),
+        Action::WaitForResource { .. } => "wait for the resource".to_owned(),
     }
 }
 
@@ -101,12 +122,45 @@ fn transient() -> ListWatchError {
     ListWatchError::transient("")
 }
 
+fn absent() -> ListWatchError {
+    ListWatchError::NotFound { message: String::new() }
+}
+
+fn forbidden() -> ListWatchError {
+    ListWatchError::Forbidden { message: String::new() }
+}
+
+fn patience(seconds: u64) -> ListWatchError {
+    let retry_after = Some(Duration::from_secs(seconds));
+    ListWatchError::TooManyRequests { message: String::new(), retry_after }
+}
+
 fn internal() -> ListWatchError {
     ListWatchError::Internal { message: String::new() }
 }
 
-fn event(resource_version: &str) -> Input<'_> {
-    Input::Event { resource_version }
+/// A change of the one object that there is.
+fn event(resource_version: &str) -> Input<'static> {
+    event_of(resource_version, "x", "")
+}
+
+fn event_of(resource_version: &str, uid: &str, label: &str) -> Input<'static> {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a","uid":"{uid}",
+            "resourceVersion":"{resource_version}","labels":{{"is":"{label}"}}}}}}"#
+    );
+    let object = Object::decode(json.as_bytes(), None).expect("an object");
+    // As long as the test: an input is a view.
+    Input::Event(Box::leak(Box::new(object)))
+}
+
+fn malformed(known: bool) -> Input<'static> {
+    Input::Malformed { known, message: &DecodeError::NoName }
+}
+
+/// The bookmark that ends a watch-list's initial events.
+fn all_shown(resource_version: &str) -> Input<'_> {
+    Input::Bookmark { resource_version, initial_events_end: true }
 }
 
 fn bookmark(resource_version: &str) -> Input<'_> {
@@ -122,13 +176,13 @@ fn a_watch_list_comes_first_and_goes_on_as_the_watch() {
     let bench = Bench::new();
     assert_eq!(short(&bench.action), "watch-list from \"\"");
     let bench = bench
-        .step(Input::Opened, "begin consistent start")
+        .step(Input::Opened, "begin start")
         .step(event("3"), "enqueue")
         .step(bookmark("5"), "read")
-        .step(Input::Bookmark { resource_version: "9", initial_events_end: true }, "end 9")
+        .step(all_shown("9"), "end 9")
         .step(event("11"), "enqueue")
         .step(bookmark("12"), "enqueue");
-    bench.after(5).step(Input::Ended, "watch from \"12\"");
+    bench.after(600).step(Input::Ended, "watch from \"12\"").check_failure("");
 }
 
 #[test]
@@ -147,21 +201,40 @@ fn an_expired_token_lists_again_from_the_beginning_and_then_without_pages() {
     Bench::listing()
         .step(page_end("9", Some("t")), "list page t")
         .fail(&expired(), "list")
-        .step(Input::Opened, "begin consistent start")
+        .check_failure("Expired")
+        .step(Input::Opened, "begin start")
         .step(page_end("9", Some("t")), "list page t")
-        .fail(&expired(), "list whole");
+        .fail(&expired(), "list whole")
+        .step(Input::Opened, "begin start")
+        .step(page_end("9", None), "end 9");
 }
 
 #[test]
 fn a_page_that_is_refused_for_now_is_asked_for_again() {
-    let patience = ListWatchError::TooManyRequests {
-        message: String::new(),
-        retry_after: Some(Duration::from_secs(40)),
-    };
-    let bench =
-        Bench::listing().step(page_end("9", Some("t")), "list page t").fail(&patience, "wait");
+    let bench = Bench::listing().step(page_end("9", Some("t")), "list page t");
+    let bench = bench.fail(&patience(40), "wait");
     assert_eq!(bench.action, Action::Wait(Duration::from_secs(40)));
     bench.step(Input::Elapsed, "list page t");
+}
+
+#[test]
+fn a_server_that_asks_for_an_hour_is_asked_again_after_a_minute() {
+    for bench in [Bench::new(), Bench::listing(), Bench::watching()] {
+        let bench = bench.fail(&patience(3600), "wait").check_failure("TooManyRequests");
+        assert_eq!(bench.action, Action::Wait(Duration::from_secs(60)));
+    }
+}
+
+#[test]
+fn too_many_requests_never_lead_from_a_watch_list_to_pages_nor_from_a_watch_to_a_list() {
+    let (mut listing, mut watching) = (Bench::new(), Bench::watching().after(600));
+    watching = watching.step(Input::Ended, "watch from \"10\"");
+    for _ in 0..4 {
+        let list = "watch-list from \"\"";
+        listing = listing.fail(&patience(1), "wait").step(Input::Elapsed, list);
+        let watch = "watch from \"10\"";
+        watching = watching.fail(&patience(1), "wait").step(Input::Elapsed, watch);
+    }
 }
 
 #[test]
@@ -170,16 +243,28 @@ fn a_list_that_breaks_off_begins_again() {
         .step(event("3"), "enqueue")
         .fail(&transient(), "wait")
         .step(Input::Elapsed, "list")
-        .step(Input::Opened, "begin consistent start");
-    Bench::listing().step(Input::Ended, "wait").step(Input::Elapsed, "list");
-    Bench::listing().check_deadline(60).after(60).step(Input::Deadline, "wait");
+        .step(Input::Opened, "begin start");
+    let bench = Bench::listing().step(Input::Ended, "wait").check_failure("Incomplete");
+    bench.step(Input::Elapsed, "list");
+    let bench = Bench::listing().check_deadline(60).after(60).step(Input::Deadline, "wait");
+    bench.check_failure("Silent");
+}
+
+#[test]
+fn a_page_that_trickles_gives_its_turn_up() {
+    let mut bench = Bench::listing();
+    for _ in 0..11 {
+        bench = bench.after(50).step(event("3"), "enqueue");
+    }
+    bench.check_deadline(50).after(50).step(Input::Deadline, "wait").check_failure("Silent");
 }
 
 #[test]
 fn a_watch_list_that_never_ends_has_a_deadline() {
-    let bench = Bench::new().check_deadline(60).step(Input::Opened, "begin consistent start");
-    bench.check_deadline(10).after(10).step(Input::Deadline, "list");
-    let mut bench = Bench::new().step(Input::Opened, "begin consistent start");
+    let bench = Bench::new().check_deadline(60).step(Input::Opened, "begin start");
+    let bench = bench.check_deadline(10).after(10).step(Input::Deadline, "list");
+    bench.check_failure("Silent");
+    let mut bench = Bench::new().step(Input::Opened, "begin start");
     for _ in 0..11 {
         bench = bench.after(5).step(event("3"), "enqueue");
     }
@@ -187,127 +272,345 @@ fn a_watch_list_that_never_ends_has_a_deadline() {
     Bench::new()
         .after(60)
         .step(Input::Deadline, "wait")
+        .check_failure("Silent")
         .step(Input::Elapsed, "watch-list from \"\"");
 }
 
-#[test]
-fn a_stream_cut_before_its_end_bookmark_counts_against_watch_lists() {
+/// However a watch-list fails each time: after three times pages are asked for, after half an hour it is tried again.
+#[track_caller]
+fn check_given_up(seconds: u64, opened: bool, failure: Input<'_>, at_once: bool) {
     let mut bench = Bench::new();
-    for _ in 0..3 {
-        bench = bench
-            .step(Input::Opened, "begin consistent start")
-            .step(Input::Ended, "list")
-            .fail(&transient(), "wait");
-        let list = matches!(bench.machine.watch_list, WatchList::Unusable { .. });
-        let expect = if list { "list" } else { "watch-list from \"\"" };
-        bench = bench.step(Input::Elapsed, expect);
+    for try_number in 1..=3 {
+        if opened {
+            bench = bench.step(Input::Opened, "begin start");
+        }
+        bench = bench.after(seconds);
+        bench = match at_once {
+            true => bench.step(failure.clone(), "list").fail(&transient(), "wait"),
+            false => bench.step(failure.clone(), "wait"),
+        };
+        let next = if try_number < 3 { "watch-list from \"\"" } else { "list" };
+        bench = bench.step(Input::Elapsed, next);
     }
-    assert_eq!(short(&bench.action), "list");
     bench.fail(&transient(), "wait").after(1800).step(Input::Elapsed, "watch-list from \"\"");
 }
 
 #[test]
-fn a_watch_that_fails_goes_on_where_it_was() {
-    let watch = "watch from \"10\"";
-    Bench::watching().fail(&transient(), "wait").step(Input::Elapsed, watch);
-    Bench::watching().after(9).step(Input::Ended, watch);
-    let bench = Bench::watching().after(9).step(Input::Ended, watch).step(Input::Opened, "read");
-    bench.step(Input::Ended, "wait").step(Input::Elapsed, watch);
-    let bench = Bench::watching().after(9).step(Input::Ended, watch);
-    bench.fail(&internal(), "wait").step(Input::Elapsed, watch);
-    let bench = Bench::watching().step(bookmark("10"), "enqueue");
-    bench.check_deadline(150).after(150).step(Input::Deadline, "wait").step(Input::Elapsed, watch);
+fn a_watch_list_that_fails_again_and_again_is_given_up_for_half_an_hour() {
+    check_given_up(1, true, Input::Ended, true);
+    check_given_up(1, true, Input::Failed(&transient()), false);
+    check_given_up(1, true, Input::Failed(&internal()), false);
+    check_given_up(1, false, Input::Failed(&internal()), false);
+    // A proxy that holds back a stream until it ends.
+    check_given_up(60, false, Input::Deadline, false);
+    check_given_up(30, false, Input::Failed(&transient()), false);
+}
+
+#[test]
+fn a_refused_connection_says_nothing_about_watch_lists() {
+    let mut bench = Bench::new();
+    for _ in 0..10 {
+        bench = bench.fail(&transient(), "wait").step(Input::Elapsed, "watch-list from \"\"");
+    }
+}
+
+#[test]
+fn a_watch_that_ends_in_its_time_goes_on_where_it_was() {
+    let bench = Bench::watching().after(600).step(Input::Ended, "watch from \"10\"");
+    let bench = bench.step(Input::Opened, "read");
+    let bench = bench.step(Input::Ended, "wait").check_failure("Incomplete");
+    bench.step(Input::Elapsed, "watch from \"7\"");
+}
+
+#[test]
+fn a_watch_that_breaks_begins_again_with_the_newest_change_and_does_not_repeat_it() {
+    let watch = "watch from \"7\"";
+    let broken = [
+        Bench::watching().fail(&transient(), "wait").step(Input::Elapsed, watch),
+        // A server that closes watches before their time may be on its way down.
+        Bench::watching().after(9).step(Input::Ended, watch),
+        Bench::watching().fail(&forbidden(), "wait").step(Input::Elapsed, watch),
+        Bench::watching()
+            .check_deadline(150)
+            .after(150)
+            .step(Input::Deadline, "wait")
+            .check_failure("Silent")
+            .step(Input::Elapsed, watch),
+    ];
+    for bench in broken {
+        bench
+            .step(Input::Opened, "read")
+            .check_deadline(10)
+            .step(event("8"), "read")
+            .check_failure("")
+            .step(event("12"), "enqueue")
+            .after(600)
+            .step(Input::Ended, "watch from \"12\"");
+    }
+}
+
+#[test]
+fn a_watch_that_could_not_be_opened_is_tried_from_the_same_place() {
+    let mut bench = Bench::watching().after(600).step(Input::Ended, "watch from \"10\"");
+    for _ in 0..5 {
+        bench = bench.fail(&transient(), "wait").step(Input::Elapsed, "watch from \"7\"");
+        bench = bench.fail(&internal(), "wait").step(Input::Elapsed, "watch from \"7\"");
+    }
+}
+
+#[test]
+fn without_bookmarks_a_dead_connection_is_found_when_the_watch_outlives_its_time() {
+    let bench = Bench::listing().step(page_end("9", None), "end 9");
+    let bench = bench.step(Input::Ended, "watch from \"9\"").step(Input::Opened, "read");
+    let deadline = bench.machine.deadline().expect("there is one").duration_since(bench.now);
+    let range = Duration::from_secs(300)..=Duration::from_secs(615);
+    assert!(range.contains(&deadline), "{deadline:?}");
+    let bench = bench.step(bookmark("9"), "enqueue").check_deadline(150);
+    bench.after(140).step(event("11"), "enqueue").check_deadline(150);
 }
 
 #[test]
 fn what_the_watch_may_have_lost_is_listed() {
-    let again = "watch-list from \"10\"";
-    Bench::watching()
-        .fail(&expired(), "wait")
-        .step(Input::Elapsed, again)
-        .step(Input::Opened, "begin expired");
-    Bench::watching()
-        .fail(&internal(), "wait")
-        .step(Input::Elapsed, again)
-        .step(Input::Opened, "begin server_error");
+    let again = "watch-list from \"\"";
+    let bench = Bench::watching().fail(&expired(), "wait").check_failure("Expired");
+    bench.step(Input::Elapsed, again).step(Input::Opened, "begin expired");
+    let bench = Bench::watching().fail(&internal(), "wait").check_failure("Internal");
+    bench.step(Input::Elapsed, again).step(Input::Opened, "begin server_error");
 }
 
 #[test]
 fn the_pauses_of_an_outage_do_not_delay_the_list_after_it() {
-    let pause = |bench: Bench| match bench.action {
-        Action::Wait(wait) => wait,
-        other => panic!("it waits, not {other:?}"),
-    };
-    let watch = "watch from \"10\"";
     let outage = |mut bench: Bench| {
         for _ in 0..4 {
-            bench = bench.fail(&transient(), "wait").step(Input::Elapsed, watch);
+            bench = bench.fail(&transient(), "wait").step(Input::Elapsed, "watch from \"7\"");
         }
         bench
     };
     let late = outage(Bench::watching()).after(10).fail(&expired(), "wait");
-    assert!(pause(late) < Duration::from_millis(1600));
+    assert!(late.pause() < Duration::from_millis(1600));
     let soon = outage(Bench::watching()).after(9).fail(&expired(), "wait");
-    assert!(pause(soon) > Duration::from_secs(10), "lists in quick succession");
+    assert!(soon.pause() > Duration::from_secs(10), "lists in quick succession");
+}
+
+#[test]
+fn a_server_that_sends_another_change_than_the_one_it_must_repeat_was_set_back() {
+    let broken = || {
+        let bench = Bench::watching().fail(&transient(), "wait");
+        bench.step(Input::Elapsed, "watch from \"7\"").step(Input::Opened, "read")
+    };
+    for input in [event("9"), event("11"), event_of("8", "y", "")] {
+        let bench = broken().step(input, "wait").check_failure("Rewound");
+        assert_eq!(bench.machine.epoch(), 1);
+        let bench = bench
+            .step(Input::Elapsed, "watch-list from \"\"")
+            .step(Input::Opened, "begin rewind")
+            .step(event("3"), "enqueue")
+            .step(all_shown("5"), "end 5")
+            .check_failure("");
+        assert_eq!(bench.machine.epoch(), 1, "it is said once");
+        bench.step(event("6"), "enqueue").after(600).step(Input::Ended, "watch from \"6\"");
+    }
+}
+
+#[test]
+fn a_server_that_repeats_nothing_is_asked_for_everything() {
+    let bench = Bench::watching().fail(&transient(), "wait");
+    let bench = bench.step(Input::Elapsed, "watch from \"7\"").step(Input::Opened, "read");
+    // A bookmark proves nothing and does not prolong it.
+    let bench = bench.after(5).step(bookmark("9"), "read").check_deadline(5).after(5);
+    let bench = bench.step(Input::Deadline, "wait").check_failure("Silent");
+    let bench = bench.step(Input::Elapsed, "watch-list from \"\"");
+    let bench = bench.step(Input::Opened, "begin unconfirmed").step(all_shown("10"), "end 10");
+    assert_eq!(bench.machine.epoch(), 0, "it may have been slow");
+}
+
+#[test]
+fn the_same_number_of_the_same_object_with_another_content_is_asked_for_everything() {
+    let bench = Bench::watching().fail(&transient(), "wait");
+    let bench = bench.step(Input::Elapsed, "watch from \"7\"").step(Input::Opened, "read");
+    let bench = bench.step(event_of("8", "x", "other"), "wait").check_failure("Incomplete");
+    bench.step(Input::Elapsed, "watch-list from \"\"").step(Input::Opened, "begin unconfirmed");
+}
+
+#[test]
+fn nothing_can_be_repeated_where_there_is_nothing() {
+    let empty = || Bench::new().step(Input::Opened, "begin start").step(all_shown("10"), "end 10");
+    let bench =
+        empty().after(9).step(Input::Ended, "wait").step(Input::Elapsed, "watch-list from \"\"");
+    bench.step(Input::Opened, "begin unconfirmed");
+    empty().after(10).step(Input::Ended, "watch-list from \"\"");
+    empty().after(600).step(Input::Ended, "watch from \"10\"");
+}
+
+#[test]
+fn numbers_that_are_none_are_not_reckoned_with() {
+    let bench = Bench::new().step(Input::Opened, "begin start").step(event("a1"), "enqueue");
+    let bench = bench.step(all_shown("a2"), "end a2").fail(&transient(), "wait");
+    let bench = bench.step(Input::Elapsed, "watch from \"a2\"").step(Input::Opened, "read");
+    bench.step(event("a3"), "enqueue").fail(&transient(), "wait");
+}
+
+#[test]
+fn a_list_that_is_behind_what_was_reached_shows_that_the_server_was_set_back() {
+    let bench = Bench::watching().fail(&expired(), "wait");
+    let bench = bench.step(Input::Elapsed, "watch-list from \"\"");
+    let bench = bench.step(Input::Opened, "begin expired").step(event("2"), "enqueue");
+    let bench = bench.step(all_shown("9"), "end 9").check_failure("Rewound");
+    assert_eq!(bench.machine.epoch(), 1);
+    let bench = bench.fail(&expired(), "wait").step(Input::Elapsed, "watch-list from \"\"");
+    let bench = bench.step(Input::Opened, "begin expired").step(all_shown("9"), "end 9");
+    assert_eq!(bench.check_failure("").machine.epoch(), 1);
 }
 
 #[test]
 fn a_resource_version_ahead_of_the_server_is_given_up_after_some_tries() {
-    Bench::watching()
+    let watch = "watch from \"10\"";
+    let bench = Bench::watching().after(600).step(Input::Ended, watch);
+    bench
         .fail(&too_large(), "wait")
-        .step(Input::Elapsed, "watch from \"10\"")
+        .step(Input::Elapsed, watch)
         .fail(&too_large(), "wait")
-        .step(Input::Elapsed, "watch from \"10\"")
+        .step(Input::Elapsed, watch)
         .fail(&too_large(), "wait")
         .step(Input::Elapsed, "watch-list from \"\"")
-        .step(Input::Opened, "begin consistent too_large_resource_version");
-    Bench::watching()
-        .fail(&expired(), "wait")
-        .step(Input::Elapsed, "watch-list from \"10\"")
-        .fail(&too_large(), "watch-list from \"\"")
-        .fail(&too_large(), "wait");
+        .step(Input::Opened, "begin too_large_resource_version")
+        .step(all_shown("4"), "end 4")
+        .check_failure("Rewound");
+    // A consistent read that is refused so must wait.
+    Bench::new().fail(&too_large(), "wait").step(Input::Elapsed, "watch-list from \"\"");
 }
 
 #[test]
 fn a_lower_resource_version_does_not_lead_back() {
     Bench::watching()
         .step(event("7"), "enqueue")
-        .step(event(""), "enqueue")
-        .after(2)
+        .step(bookmark("6"), "enqueue")
+        .after(600)
         .step(Input::Ended, "watch from \"10\"");
 }
 
 #[test]
 fn permission_to_list_can_come_without_the_one_to_watch() {
-    let forbidden = ListWatchError::Forbidden { message: String::new() };
     Bench::new()
-        .fail(&forbidden, "list")
-        .step(Input::Opened, "begin consistent start")
+        .fail(&forbidden(), "list")
+        .step(Input::Opened, "begin start")
+        .step(event("8"), "enqueue")
         .step(page_end("9", None), "end 9")
         .step(Input::Ended, "watch from \"9\"")
-        .fail(&forbidden, "wait")
-        .step(Input::Elapsed, "watch from \"9\"");
+        .fail(&forbidden(), "wait")
+        .check_failure("Forbidden")
+        .step(Input::Elapsed, "watch from \"7\"");
+}
+
+/// The pauses, in seconds, of `count` failures in a row.
+fn pauses(error: &ListWatchError, expect: &str, count: usize) -> Vec<f64> {
+    let mut bench = Bench::new();
+    let mut pauses = Vec::new();
+    while pauses.len() < count {
+        if short(&bench.action) == "list" {
+            bench = bench.fail(error, expect);
+        } else {
+            (bench.machine, bench.action) = bench.machine.step(Input::Failed(error), bench.now);
+        }
+        if let Action::Wait(_) | Action::WaitForResource { .. } = bench.action {
+            let pause = bench.pause();
+            pauses.push(pause.as_secs_f64());
+            bench.now += pause;
+            (bench.machine, bench.action) = bench.machine.step(Input::Elapsed, bench.now);
+        }
+    }
+    pauses
 }
 
 #[test]
-fn an_absent_resource_is_looked_for_every_few_seconds() {
-    let absent = ListWatchError::NotFound { message: String::new() };
+fn what_is_missing_is_looked_for_every_few_seconds_and_later_every_half_minute() {
+    for (error, expect) in [(absent(), "wait for the resource"), (forbidden(), "wait")] {
+        let pauses = pauses(&error, expect, 200);
+        let (mut passed, mut late) = (0.0, 0);
+        for pause in pauses {
+            let max = if passed < 300.0 { 5.0 } else { 30.0 };
+            assert!(pause <= max, "{pause} after {passed} s");
+            late += usize::from(pause > 20.0);
+            passed += pause;
+        }
+        assert!(late > 100, "they grow");
+    }
+}
+
+#[test]
+fn where_somebody_tells_when_a_resource_may_be_there_the_pauses_grow() {
     let mut bench = Bench::new();
     for _ in 0..10 {
-        bench = bench.fail(&absent, "wait");
-        let Action::Wait(wait) = bench.action else { panic!("it waits") };
-        assert!(wait <= Duration::from_secs(5), "{wait:?}");
+        bench = bench.fail(&absent(), "wait for the resource");
         bench = bench.step(Input::Elapsed, "watch-list from \"\"");
     }
+    let bench = bench.fail(&absent(), "wait for the resource");
+    let Action::WaitForResource { told, .. } = bench.action else { panic!("it waits") };
+    assert!(told >= Duration::from_secs(30), "{told:?}");
     // The resource is there and its storage is being set up.
-    let patience = |seconds| ListWatchError::TooManyRequests {
-        message: String::new(),
-        retry_after: Some(Duration::from_secs(seconds)),
-    };
-    let bench = bench.fail(&patience(1), "wait");
-    assert_eq!(bench.action, Action::Wait(Duration::from_secs(5)));
+    let bench = bench.step(Input::Elapsed, "watch-list from \"\"").fail(&patience(1), "wait");
+    assert!(bench.pause() <= Duration::from_secs(5), "{:?}", bench.action);
     let bench = bench.step(Input::Elapsed, "watch-list from \"\"").fail(&patience(30), "wait");
     assert_eq!(bench.action, Action::Wait(Duration::from_secs(30)), "the server's word counts");
+}
+
+#[test]
+fn a_resource_is_forgotten_only_if_discovery_says_so() {
+    let gone = || Bench::watching().fail(&absent(), "discover").check_failure("NotFound");
+    let again = "watch-list from \"\"";
+    for unclear in [Input::Served(Some(true)), Input::Served(None)] {
+        let bench = gone().step(unclear, "wait for the resource").step(Input::Elapsed, again);
+        // Asked again each time: what was listed is still known.
+        let bench = bench.fail(&absent(), "discover");
+        let bench = bench.step(Input::Served(None), "wait for the resource");
+        let bench = bench.step(Input::Elapsed, again).step(Input::Opened, "begin unavailable");
+        bench.step(event("12"), "enqueue").step(all_shown("12"), "end 12");
+    }
+    let bench = gone().step(Input::Served(Some(false)), "forget");
+    let bench = bench.step(Input::Ended, "wait for the resource").step(Input::Elapsed, again);
+    // There is nothing left that could be forgotten.
+    let bench = bench.fail(&absent(), "wait for the resource").step(Input::Elapsed, again);
+    let bench = bench.step(Input::Opened, "begin unavailable").step(all_shown("4"), "end 4");
+    assert_eq!(bench.check_failure("").machine.epoch(), 0, "it is another one: no rewind");
+}
+
+#[test]
+fn an_event_that_cannot_be_read_is_followed_by_a_list() {
+    let bench = Bench::watching().step(malformed(true), "read").check_failure("Unreadable");
+    let bench = bench.check_deadline(10).after(4).step(event("11"), "enqueue").check_deadline(6);
+    let bench = bench.after(6).step(Input::Deadline, "watch-list from \"\"");
+    let bench = bench.step(Input::Opened, "begin unreadable").step(all_shown("12"), "end 12");
+    let bench = bench.check_deadline(150).step(malformed(true), "read").check_deadline(20);
+    // What has no name never was in the cache.
+    bench.step(malformed(false), "read").check_failure("Unreadable");
+    Bench::watching().step(malformed(false), "read").check_deadline(150);
+}
+
+#[test]
+fn a_list_with_something_unreadable_removes_nothing_and_is_made_again() {
+    let in_part = [
+        Bench::new()
+            .step(Input::Opened, "begin start")
+            .step(malformed(true), "read")
+            .check_failure("Unreadable")
+            .step(all_shown("9"), "end 9 in part"),
+        Bench::listing()
+            .step(malformed(true), "read")
+            .check_failure("Unreadable")
+            .step(page_end("9", Some("t")), "list page t")
+            .step(Input::Opened, "read")
+            .step(page_end("9", None), "end 9 in part")
+            .step(Input::Ended, "watch from \"9\"")
+            .step(Input::Opened, "read"),
+    ];
+    for bench in in_part {
+        let bench = bench.check_deadline(10).after(10);
+        let (machine, action) = bench.machine.step(Input::Deadline, bench.now);
+        assert!(short(&action).contains("list"), "{action:?}");
+        drop(machine);
+    }
+    let bench = Bench::new().step(Input::Opened, "begin start").step(malformed(false), "read");
+    bench.step(all_shown("9"), "end 9");
 }
 
 #[test]
@@ -318,7 +621,7 @@ fn tweaks_are_in_every_request() {
     let bench = Bench::with(tweaks.clone());
     let Action::Open(Request::List(page)) = &bench.action else { panic!("it lists") };
     assert_eq!((page.limit, &page.parameters), (7, &tweaks.parameters()));
-    let bench = bench.step(Input::Opened, "begin consistent start");
+    let bench = bench.step(Input::Opened, "begin start");
     let bench = bench.step(page_end("9", Some("t")), "list page t");
     let Action::Open(Request::List(page)) = &bench.action else { panic!("it lists") };
     assert_eq!((page.limit, &page.parameters), (7, &tweaks.parameters()));
@@ -331,30 +634,40 @@ fn tweaks_are_in_every_request() {
 /// Whatever comes when: no panic, and what must be answered can be.
 #[test]
 fn any_input_in_any_state_leads_on() {
-    let errors = [bad_request(), expired(), too_large(), transient(), internal()];
+    let errors = [
+        bad_request(),
+        expired(),
+        too_large(),
+        transient(),
+        internal(),
+        absent(),
+        forbidden(),
+        patience(3),
+    ];
     let mut random = fastrand::Rng::with_seed(7);
     let mut bench = Bench::new();
     for _ in 0..20_000 {
         let version = random.u8(0..40).to_string();
-        let input = match random.u8(0..14) {
+        let input = match random.u8(0..15) {
             0..3 => Input::Opened,
             3..5 => event(&version),
             5 => bookmark(&version),
             6 => Input::Bookmark { resource_version: &version, initial_events_end: true },
-            7 => Input::Malformed,
+            7 => malformed(random.bool()),
             8 => page_end(&version, Some("t")),
             9 => page_end(&version, None),
             10 => Input::Ended,
             11 => Input::Failed(&errors[random.usize(0..errors.len())]),
             12 => Input::Deadline,
+            13 => Input::Served(Some(random.bool())),
             _ => Input::Elapsed,
         };
         bench.now += Duration::from_millis(random.u64(0..20_000));
         (bench.machine, bench.action) = bench.machine.step(input, bench.now);
-        let waits = matches!(bench.action, Action::Wait(_));
+        let waits = matches!(bench.action, Action::Wait(_) | Action::WaitForResource { .. });
         let backing_off = matches!(bench.machine.state, State::BackingOff { .. });
         assert!(!waits || backing_off, "a wait is remembered");
-        if let State::Watching { opened: true, .. } = bench.machine.state {
+        if bench.machine.is_following() {
             assert!(bench.machine.resource_version.is_some(), "nothing is watched before a list");
         }
     }

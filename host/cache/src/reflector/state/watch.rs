@@ -1,29 +1,117 @@
-//! The machine while changes are watched, and while it waits to do something again.
+//! The machine while changes are watched.
 
+use super::history::{History, Repeated, Witness};
 use super::{
-    Action, Input, Machine, Next, RELIST_SOON, RelistCause, State, TOO_LARGE_MAX, VERY_SHORT_WATCH,
+    ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, Input, Machine, Next, RELIST_SOON, RelistCause,
+    Request, State, TOO_LARGE_MAX, VERY_SHORT_WATCH, WATCH_TIMEOUT_GRACE,
 };
-use crate::list_watch::ListWatchError;
-use crate::object::compare_resource_versions;
+use crate::list_watch::{ListWatchError, WatchOptions};
+use crate::object::{Object, compare_resource_versions};
 use std::cmp::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// What `State::Watching` says.
-pub(super) struct Watch {
-    pub(super) opened: bool,
-    pub(super) since: Instant,
-    pub(super) until: Instant,
-    pub(super) events: bool,
+/// What was seen before is repeated first, from memory: a server that takes longer does not know it.
+const REPEAT_MAX: Duration = Duration::from_secs(10);
+
+/// A watch.
+#[derive(Clone, Debug)]
+pub(in crate::reflector) struct Watch {
+    opened: bool,
+    since: Instant,
+    /// When the server was asked to end it.
+    ends: Instant,
+    heard: Instant,
+    events: bool,
+    /// The change that must come first.
+    expected: Option<Witness>,
 }
 
 impl Watch {
+    /// The rest of a watch-list.
+    pub(super) fn after_list(since: Instant, timeout: Duration, now: Instant) -> Self {
+        let ends = since + timeout;
+        Self { opened: true, since, ends, heard: now, events: true, expected: None }
+    }
+
+    pub(super) fn deadline(&self, bookmarks: bool) -> Instant {
+        let end = self.ends + WATCH_TIMEOUT_GRACE;
+        if !self.opened {
+            self.since + ANSWER_MAX
+        } else if self.expected.is_some() {
+            self.heard + REPEAT_MAX
+        } else if bookmarks {
+            end.min(self.heard + BOOKMARK_SILENCE_MAX)
+        } else {
+            end
+        }
+    }
+
     fn heard(self, now: Instant) -> State {
-        let Self { since, until, events, .. } = self;
-        State::Watching { opened: true, since, until, heard: now, events }
+        State::Watching(Self { opened: true, heard: now, ..self })
+    }
+
+    /// Some things are heard without being an event of the watch, and do not prolong the wait for the repeated change.
+    fn stays(self) -> State {
+        State::Watching(self)
+    }
+
+    fn is_before_its_time(&self, now: Instant) -> bool {
+        now + VERY_SHORT_WATCH < self.ends
     }
 }
 
 impl Machine {
+    /// Watches from where everything was seen; after a broken stream from just before the newest change.
+    pub(super) fn watch(mut self, now: Instant) -> (Self, Action) {
+        let expected = match &self.history {
+            _ if !self.doubtful => None,
+            // Nothing can be repeated where nothing is, and to list nothing is cheap.
+            History::Empty => return self.list_empty(now),
+            History::Newest(newest) => Some(newest.clone()),
+            History::Opaque => None,
+        };
+        let before = expected.as_ref().and_then(Witness::just_before);
+        let expected = expected.filter(|_| before.is_some());
+        let timeout = self.watch_timeout();
+        let (opened, events) = (false, false);
+        self.state = State::Watching(Watch {
+            opened,
+            since: now,
+            ends: now + timeout,
+            heard: now,
+            events,
+            expected,
+        });
+        let options = WatchOptions {
+            resource_version: before.or(self.resource_version.clone()).unwrap_or_default(),
+            send_initial_events: false,
+            timeout,
+            metadata_only: self.tweaks.asks_for_metadata_only(),
+            parameters: self.tweaks.parameters(),
+        };
+        (self, Action::Open(Request::Watch(options)))
+    }
+
+    fn list_empty(self, now: Instant) -> (Self, Action) {
+        if self.listed.is_some_and(|listed| now.duration_since(listed) < RELIST_SOON) {
+            return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
+        }
+        self.list(RelistCause::Unconfirmed, now)
+    }
+
+    /// Whether changes come in, and nothing speaks against it.
+    pub(in crate::reflector) fn is_following(&self) -> bool {
+        match &self.state {
+            State::Watching(watch) => watch.opened && watch.expected.is_none(),
+            State::WatchListing(_)
+            | State::Listing { .. }
+            | State::Listed
+            | State::Asking
+            | State::Forgetting
+            | State::BackingOff { .. } => false,
+        }
+    }
+
     pub(super) fn watching(
         mut self,
         watch: Watch,
@@ -33,30 +121,110 @@ impl Machine {
         match input {
             Input::Opened => {
                 self.backoff.succeeded(now);
-                self.state = watch.heard(now);
+                self.missing_since = None;
+                self.state = Watch { since: now, ..watch }.heard(now);
                 (self, Action::Read)
             }
-            Input::Event { resource_version } => {
-                self.advance(resource_version);
-                self.state = Watch { events: true, ..watch }.heard(now);
-                (self, Action::Enqueue)
-            }
+            Input::Event(object) => match &watch.expected {
+                Some(expected) => {
+                    let repeated = expected.compare(object);
+                    let known = expected.resource_version();
+                    self.repeated(watch, repeated, known, object, now)
+                }
+                None => {
+                    self.advance(object.resource_version());
+                    self.history.note(object);
+                    self.state = Watch { events: true, ..watch }.heard(now);
+                    (self, Action::Enqueue)
+                }
+            },
             Input::Bookmark { resource_version, .. } => {
-                self.advance(resource_version);
                 self.bookmarks = true;
+                if watch.expected.is_some() {
+                    // A replica that is behind, perhaps. It has its time.
+                    self.state = watch.stays();
+                    return (self, Action::Read);
+                }
+                self.advance(resource_version);
                 self.state = Watch { events: true, ..watch }.heard(now);
                 (self, Action::Enqueue)
             }
-            Input::Malformed | Input::PageEnd { .. } | Input::Elapsed => {
+            Input::Malformed { known, message } => {
+                self.unreadable(message);
+                if known {
+                    self.repair.unreadable(now);
+                }
                 self.state = watch.heard(now);
                 (self, Action::Read)
             }
-            Input::Ended if watch.events || now.duration_since(watch.since) >= VERY_SHORT_WATCH => {
-                self.watch(now)
+            Input::PageEnd { .. } | Input::Elapsed | Input::Served(_) => {
+                self.state = watch.stays();
+                (self, Action::Read)
             }
-            Input::Ended | Input::Deadline => self.wait(Next::Watch, None, now),
+            Input::Ended => self.watch_ended(&watch, now),
+            Input::Deadline => self.watch_is_late(&watch, now),
             Input::Failed(error) => self.watch_failed(watch.opened, error, now),
         }
+    }
+
+    /// The first event of a watch that must begin with what is known. It is not queued: it was.
+    fn repeated(
+        mut self,
+        watch: Watch,
+        repeated: Repeated,
+        known: u64,
+        object: &Object,
+        now: Instant,
+    ) -> (Self, Action) {
+        match repeated {
+            Repeated::Same => {
+                self.doubtful = false;
+                // It is no progress: a server that ends every watch after it must not be asked at once again.
+                self.state = Watch { expected: None, ..watch }.heard(now);
+                (self, Action::Read)
+            }
+            Repeated::Changed => {
+                self.incomplete("watch repeats the newest change with another content");
+                self.wait(Next::List(RelistCause::Unconfirmed), None, now)
+            }
+            Repeated::Other => {
+                let found = object.resource_version();
+                self.rewound(format!(
+                    "it sends change {found} instead of the known change {known}"
+                ));
+                self.backoff.reset();
+                self.wait(Next::List(RelistCause::Rewind), None, now)
+            }
+        }
+    }
+
+    fn watch_ended(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
+        if watch.is_before_its_time(now) {
+            self.doubtful = true;
+        }
+        if watch.events || now.duration_since(watch.since) >= VERY_SHORT_WATCH {
+            return self.watch(now);
+        }
+        self.incomplete("watch ended as soon as it had begun");
+        self.wait(Next::Watch, None, now)
+    }
+
+    fn watch_is_late(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
+        if self.repair.due().is_some_and(|due| now >= due) {
+            return self.list(RelistCause::Unreadable, now);
+        }
+        if watch.opened && watch.expected.is_some() {
+            self.silent("server did not repeat the newest change in time");
+            return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
+        }
+        self.silent(if !watch.opened {
+            "watch was not answered in time"
+        } else if now >= watch.ends {
+            "watch outlived its time: the connection is dead"
+        } else {
+            "watch was silent, without a bookmark, for too long: the connection is dead"
+        });
+        self.wait(Next::Watch, None, now)
     }
 
     fn watch_failed(
@@ -65,6 +233,7 @@ impl Machine {
         error: &ListWatchError,
         now: Instant,
     ) -> (Self, Action) {
+        self.failure = Some(error.clone());
         match error {
             ListWatchError::Expired { .. } => {
                 // An answer, not an outage: only lists in quick succession are slowed down.
@@ -78,7 +247,6 @@ impl Machine {
                 if self.too_large < TOO_LARGE_MAX {
                     return self.wait(Next::Watch, None, now);
                 }
-                self.consistent = true;
                 self.wait(Next::List(RelistCause::TooLargeResourceVersion), None, now)
             }
             ListWatchError::TooManyRequests { retry_after, .. } => {
@@ -92,12 +260,18 @@ impl Machine {
             ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. } => {
                 self.wait_for_access(Next::Watch, None, now)
             }
-            ListWatchError::Internal { .. } | ListWatchError::Transient { .. } => {
-                self.wait(Next::Watch, None, now)
-            }
-            // A resource that comes back is another one: its objects are compared with those known.
-            ListWatchError::NotFound { .. } | ListWatchError::BadRequest { .. } => {
+            ListWatchError::NotFound { .. } => self.not_found(now),
+            ListWatchError::BadRequest { .. } => {
                 self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
+            }
+            ListWatchError::Internal { .. }
+            | ListWatchError::Unreadable { .. }
+            | ListWatchError::Incomplete { .. }
+            | ListWatchError::Silent { .. }
+            | ListWatchError::Rewound { .. }
+            | ListWatchError::Transient { .. } => {
+                self.doubtful = true;
+                self.wait(Next::Watch, None, now)
             }
         }
     }
@@ -109,32 +283,6 @@ impl Machine {
             && compare_resource_versions(resource_version, known) != Some(Ordering::Less)
         {
             self.resource_version = Some(resource_version.into());
-        }
-    }
-
-    pub(super) fn backing_off(
-        mut self,
-        next: Next,
-        input: Input<'_>,
-        now: Instant,
-    ) -> (Self, Action) {
-        match input {
-            Input::Elapsed => match next {
-                Next::List(cause) => self.list(cause, now),
-                Next::Page { page, first, cause } => self.page(page, first, cause, now),
-                Next::Watch => self.watch(now),
-            },
-            Input::Opened
-            | Input::Event { .. }
-            | Input::Bookmark { .. }
-            | Input::Malformed
-            | Input::PageEnd { .. }
-            | Input::Ended
-            | Input::Failed(_)
-            | Input::Deadline => {
-                self.state = State::BackingOff { next };
-                (self, Action::Read)
-            }
         }
     }
 }

@@ -1,114 +1,204 @@
 //! The machine while a watch-list runs: all objects on a watch, then a bookmark that says so.
+//!
+//! Unlike in client-go (kubernetes/kubernetes#140890) it has a deadline, its failures are counted, and a server that
+//! cannot do it is asked for pages until the next probe.
 
-use super::{
-    Action, Input, Machine, Next, RelistCause, State, WATCH_LIST_FAILURES_MAX, WATCH_LIST_MAX,
-    WATCH_LIST_PROBE_AFTER, WATCH_TIMEOUT_GRACE, WatchList,
-};
-use crate::list_watch::ListWatchError;
-use std::time::Instant;
+use super::watch::Watch;
+use super::{ANSWER_MAX, Action, Input, Machine, Next, RelistCause, Request, State};
+use crate::list_watch::{ListWatchError, WatchOptions};
+use std::time::{Duration, Instant};
+
+/// The initial events of 165,000 pods took 30 s at the 99th percentile (KEP-3157): beyond twice that, paged
+/// lists are tried.
+const WATCH_LIST_MAX: Duration = Duration::from_secs(60);
+/// Initial events flow; a pause this long means that the end bookmark never comes.
+const WATCH_LIST_SILENCE_MAX: Duration = Duration::from_secs(10);
+/// Streams without an end bookmark before a server, or what is before it, is taken for one that cannot do it.
+const WATCH_LIST_FAILURES_MAX: u32 = 3;
+/// When a server that could not do watch-lists is asked again, at the next list that is due.
+const WATCH_LIST_PROBE_AFTER: Duration = Duration::from_secs(1800);
+
+/// What is known of the server's watch-lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum WatchLists {
+    Usable { failures: u32 },
+    Unusable { until: Instant },
+}
+
+impl WatchLists {
+    pub(super) fn new() -> Self {
+        Self::Usable { failures: 0 }
+    }
+
+    pub(super) fn are_worth_a_try(&self, now: Instant) -> bool {
+        match self {
+            Self::Usable { .. } => true,
+            Self::Unusable { until } => now >= *until,
+        }
+    }
+
+    fn failed(&mut self, now: Instant) {
+        *self = match self {
+            Self::Usable { failures } if *failures + 1 < WATCH_LIST_FAILURES_MAX => {
+                Self::Usable { failures: *failures + 1 }
+            }
+            Self::Usable { .. } | Self::Unusable { .. } => Self::unusable(now),
+        };
+    }
+
+    fn unusable(now: Instant) -> Self {
+        Self::Unusable { until: now + WATCH_LIST_PROBE_AFTER }
+    }
+}
+
+/// A watch-list in progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::reflector) struct WatchListing {
+    opened: bool,
+    cause: RelistCause,
+    /// How long the server was asked to go on with the watch.
+    timeout: Duration,
+    since: Instant,
+    heard: Instant,
+    /// Nothing was unreadable so far.
+    whole: bool,
+}
+
+impl WatchListing {
+    pub(super) fn deadline(&self) -> Instant {
+        if self.opened {
+            (self.heard + WATCH_LIST_SILENCE_MAX).min(self.since + WATCH_LIST_MAX)
+        } else {
+            self.since + ANSWER_MAX
+        }
+    }
+
+    fn heard(self, now: Instant) -> State {
+        State::WatchListing(Self { opened: true, heard: now, ..self })
+    }
+
+    /// A proxy that holds a stream back until it is complete answers late or never: that says something of watch-lists. A
+    /// refused connection does not.
+    fn counts(&self, now: Instant) -> bool {
+        self.opened || now.duration_since(self.since) >= WATCH_LIST_SILENCE_MAX
+    }
+}
 
 impl Machine {
+    pub(super) fn watch_list(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
+        let timeout = self.watch_timeout();
+        let options = WatchOptions {
+            resource_version: Box::default(),
+            send_initial_events: true,
+            timeout,
+            metadata_only: self.tweaks.asks_for_metadata_only(),
+            parameters: self.tweaks.parameters(),
+        };
+        let listing =
+            WatchListing { opened: false, cause, timeout, since: now, heard: now, whole: true };
+        self.state = State::WatchListing(listing);
+        (self, Action::Open(Request::Watch(options)))
+    }
+
     pub(super) fn watch_listing(
         mut self,
-        opened: bool,
-        cause: RelistCause,
-        give_up: Instant,
+        listing: WatchListing,
         input: Input<'_>,
         now: Instant,
     ) -> (Self, Action) {
-        let stay = State::WatchListing { opened: true, cause, give_up, heard: now };
+        let cause = listing.cause;
         match input {
             Input::Opened => {
                 // Only now: the request may have waited for its turn.
-                let give_up = now + WATCH_LIST_MAX;
-                self.state = State::WatchListing { opened: true, cause, give_up, heard: now };
-                let consistent = self.is_consistent();
-                (self, Action::Begin { consistent, cause })
+                self.state = WatchListing { since: now, ..listing }.heard(now);
+                let begin = self.begin(cause);
+                (self, begin)
             }
-            Input::Event { .. } => {
-                self.state = stay;
+            Input::Event(object) => {
+                self.history.note(object);
+                self.state = listing.heard(now);
                 (self, Action::Enqueue)
             }
             Input::Bookmark { resource_version, initial_events_end: true } => {
-                self.synced(resource_version, now);
-                self.watch_list = WatchList::Usable { failures: 0 };
-                self.state = State::Watching {
-                    opened: true,
-                    since: now,
-                    until: now + self.tweaks.watch_timeout().1 + WATCH_TIMEOUT_GRACE,
-                    heard: now,
-                    events: true,
-                };
-                (self, Action::End { resource_version: resource_version.into() })
+                self.watch_lists = WatchLists::new();
+                // Who marks the end sends bookmarks afterwards.
+                self.bookmarks = true;
+                self.state =
+                    State::Watching(Watch::after_list(listing.since, listing.timeout, now));
+                let end = self.end(resource_version, listing.whole, now);
+                (self, end)
+            }
+            Input::Malformed { known, message } => {
+                self.unreadable(message);
+                let whole = listing.whole && !known;
+                self.state = WatchListing { whole, ..listing }.heard(now);
+                (self, Action::Read)
             }
             Input::Bookmark { initial_events_end: false, .. }
-            | Input::Malformed
             | Input::PageEnd { .. }
+            | Input::Served(_)
             | Input::Elapsed => {
-                self.state = stay;
+                self.state = listing.heard(now);
                 (self, Action::Read)
             }
             Input::Ended => {
-                self.watch_list_failed(now);
+                self.incomplete("watch-list ended before it was complete");
+                self.watch_lists.failed(now);
                 self.paged_list(cause, now)
             }
-            // A server that does not answer at all says nothing about watch-lists.
-            Input::Deadline if !opened => self.wait(Next::List(cause), None, now),
+            // A server that does not answer at all says little about watch-lists.
+            Input::Deadline if !listing.opened => {
+                self.silent("watch-list was not answered in time");
+                self.watch_lists.failed(now);
+                self.wait(Next::List(cause), None, now)
+            }
             Input::Deadline => {
-                self.watch_list_unusable(now);
+                self.silent("watch-list did not say in time that it was complete");
+                self.watch_lists = WatchLists::unusable(now);
                 self.paged_list(cause, now)
             }
-            Input::Failed(error) => self.watch_list_refused(cause, error, now),
+            Input::Failed(error) => self.watch_list_refused(listing, error, now),
         }
     }
 
     fn watch_list_refused(
         mut self,
-        cause: RelistCause,
+        listing: WatchListing,
         error: &ListWatchError,
         now: Instant,
     ) -> (Self, Action) {
+        let cause = listing.cause;
+        self.failure = Some(error.clone());
         match error {
             ListWatchError::BadRequest { .. } => {
-                self.watch_list_unusable(now);
+                self.watch_lists = WatchLists::unusable(now);
                 self.paged_list(cause, now)
             }
             // The permission to list does not always come with the one to watch.
             ListWatchError::Forbidden { .. } => self.paged_list(cause, now),
-            ListWatchError::Expired { .. } | ListWatchError::TooLargeResourceVersion { .. } => {
-                self.list_consistently(cause, now)
-            }
             ListWatchError::TooManyRequests { retry_after, .. } => {
                 self.wait_patiently(Next::List(cause), cause, *retry_after, now)
             }
-            ListWatchError::Unauthorized { .. } | ListWatchError::NotFound { .. } => {
+            ListWatchError::NotFound { .. } => self.not_found(now),
+            ListWatchError::Unauthorized { .. } => {
                 self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
             }
-            ListWatchError::Internal { .. } | ListWatchError::Transient { .. } => {
+            // The server answered, but not with a watch-list.
+            ListWatchError::Internal { .. } | ListWatchError::Unreadable { .. } => {
+                self.watch_lists.failed(now);
+                self.wait(Next::List(cause), None, now)
+            }
+            ListWatchError::Expired { .. }
+            | ListWatchError::TooLargeResourceVersion { .. }
+            | ListWatchError::Incomplete { .. }
+            | ListWatchError::Silent { .. }
+            | ListWatchError::Rewound { .. }
+            | ListWatchError::Transient { .. } => {
+                if listing.counts(now) {
+                    self.watch_lists.failed(now);
+                }
                 self.wait(Next::List(cause), None, now)
             }
         }
-    }
-
-    fn watch_list_failed(&mut self, now: Instant) {
-        match self.watch_list {
-            WatchList::Usable { failures } if failures + 1 < WATCH_LIST_FAILURES_MAX => {
-                self.watch_list = WatchList::Usable { failures: failures + 1 };
-            }
-            WatchList::Usable { .. } | WatchList::Unusable { .. } => self.watch_list_unusable(now),
-        }
-    }
-
-    fn watch_list_unusable(&mut self, now: Instant) {
-        self.watch_list = WatchList::Unusable { until: now + WATCH_LIST_PROBE_AFTER };
-    }
-
-    /// At once the first time, as client-go does; a consistent read that is refused as well must wait.
-    pub(super) fn list_consistently(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
-        if self.is_consistent() {
-            return self.wait(Next::List(cause), None, now);
-        }
-        self.consistent = true;
-        self.list(cause, now)
     }
 }

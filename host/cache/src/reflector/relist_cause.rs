@@ -1,0 +1,54 @@
+//! Why objects are listed anew, for counters and people.
+
+/// Why the objects are listed anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RelistCause {
+    /// The first list.
+    Start,
+    /// 410: the watch's resourceVersion is forgotten.
+    Expired,
+    /// The server does not know the resourceVersion yet, or was set back.
+    TooLargeResourceVersion,
+    /// The server failed in the middle of the watch and may have lost changes.
+    ServerError,
+    /// The resource or the permission was missing.
+    Unavailable,
+    /// The list before broke off.
+    Interrupted,
+    /// An event could not be read: what it was about may be wrong in the cache.
+    Unreadable,
+    /// After a broken connection the server could not show that its past is the one that was followed.
+    Unconfirmed,
+    /// The server's past is not the one that was followed: its storage was restored from a backup.
+    Rewind,
+}
+
+impl RelistCause {
+    /// Every cause.
+    pub const ALL: [Self; 9] = [
+        Self::Start,
+        Self::Expired,
+        Self::TooLargeResourceVersion,
+        Self::ServerError,
+        Self::Unavailable,
+        Self::Interrupted,
+        Self::Unreadable,
+        Self::Unconfirmed,
+        Self::Rewind,
+    ];
+
+    /// The word in metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Expired => "expired",
+            Self::TooLargeResourceVersion => "too_large_resource_version",
+            Self::ServerError => "server_error",
+            Self::Unavailable => "unavailable",
+            Self::Interrupted => "interrupted",
+            Self::Unreadable => "unreadable",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Rewind => "rewind",
+        }
+    }
+}
