@@ -10,4 +10,5 @@ mod custom_resources;
 mod relist;
 mod restarts;
 mod same_bytes;
+mod scopes;
 mod withdrawn_permission;

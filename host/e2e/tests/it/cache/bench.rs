@@ -71,8 +71,17 @@ impl CacheBench {
     /// A factory whose informers see the fact's namespace.
     pub async fn factory(&self, user: User, options: FactoryOptions) -> SharedInformerFactory {
         let api_server = self.api_server(user).await;
-        let source =
-            InNamespace { namespace: self.namespace.clone(), source: Arc::new(api_server) };
+        self.factory_for(api_server, Part::namespace(self.namespace.as_str()), options)
+    }
+
+    /// A factory whose informers see what belongs to a part.
+    pub fn factory_for(
+        &self,
+        api_server: ApiServer,
+        part: Part,
+        options: FactoryOptions,
+    ) -> SharedInformerFactory {
+        let source = Narrowed { part, source: Arc::new(api_server) };
         SharedInformerFactory::new(Arc::new(source), options)
     }
 
@@ -82,20 +91,17 @@ impl CacheBench {
     }
 }
 
-/// Narrows what is everything to one namespace, but for what the cache asks for itself.
-pub struct InNamespace {
-    pub namespace: String,
+/// Makes a part of what would be everything, but for what the cache asks for itself.
+pub struct Narrowed {
+    pub part: Part,
     pub source: Arc<dyn ListerWatcherSource>,
 }
 
-impl ListerWatcherSource for InNamespace {
+impl ListerWatcherSource for Narrowed {
     fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
         let cluster_scoped = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
-        if part.namespace.is_some() || cluster_scoped.contains(&gvr.group.as_str()) {
-            return self.source.lister_watcher(gvr, part);
-        }
-        let namespace = Some(self.namespace.as_str().into());
-        self.source.lister_watcher(gvr, &Part { namespace, ..part.clone() })
+        let everything = part.is_all() && !cluster_scoped.contains(&gvr.group.as_str());
+        self.source.lister_watcher(gvr, if everything { &self.part } else { part })
     }
 }
 
@@ -155,33 +161,31 @@ impl Followed {
         let truth = list(api, &self.collection).await;
         let versions: BTreeMap<_, _> =
             truth.iter().map(|(key, object)| (key.clone(), version(object))).collect();
-        let all = || {
-            let told = self.replays().map(Replay::objects);
-            std::iter::once(self.cached()).chain(told).collect::<Vec<_>>()
+        let same = |objects: &BTreeMap<ObjectKey, Object>| {
+            versions_of(objects) == versions && contents_of(objects) == truth
         };
-        let same = async || {
+        let all_same = async || {
             let synced = self.replays().all(|replay| replay.synced() == 1);
-            let mut all = all().into_iter();
-            (synced && all.all(|objects| versions_of(&objects) == versions)).then_some(())
+            (synced && self.views().iter().all(&same)).then_some(())
         };
         let what = format!("cache and handlers of {} to have what the server has", self.collection);
-        if let Err(error) = poll::until(&what, DEADLINE, same).await {
-            let mut differences = Vec::new();
-            for (place, objects) in all().into_iter().enumerate() {
-                let place =
-                    if place == 0 { "cache".to_owned() } else { format!("handler {place}") };
-                differences.extend(differ(&place, &versions, &versions_of(&objects)));
-            }
-            panic!("{error}; it is {:?}\n{}", self.informer.state(), differences.join("\n"));
-        }
-        for objects in all() {
-            for (key, object) in objects {
-                let held: Value = serde_json::from_slice(&object.json()).expect("it is JSON");
-                assert_eq!(held, truth[&key.to_string()], "{key}");
-            }
+        if let Err(error) = poll::until(&what, DEADLINE, all_same).await {
+            let views = self.views();
+            let differences = views.iter().enumerate().flat_map(|(place, objects)| {
+                let place = if place == 0 { "cache" } else { &format!("handler {place}") };
+                differ(place, &truth, &contents_of(objects))
+            });
+            let differences = differences.collect::<Vec<_>>().join("\n");
+            panic!("{error}; it is {:?}\n{differences}", self.informer.state());
         }
         self.replays().for_each(Replay::check_consistent);
         truth
+    }
+
+    /// The cache, and the world of each handler.
+    fn views(&self) -> Vec<BTreeMap<ObjectKey, Object>> {
+        let told = self.replays().map(Replay::objects);
+        std::iter::once(self.cached()).chain(told).collect()
     }
 }
 
@@ -196,6 +200,11 @@ fn version(object: &Value) -> Version {
 fn versions_of(objects: &BTreeMap<ObjectKey, Object>) -> BTreeMap<String, Version> {
     let version = |object: &Object| (object.uid().to_owned(), object.resource_version().to_owned());
     objects.iter().map(|(key, object)| (key.to_string(), version(object))).collect()
+}
+
+fn contents_of(objects: &BTreeMap<ObjectKey, Object>) -> BTreeMap<String, Value> {
+    let content = |object: &Object| serde_json::from_slice(&object.json()).expect("it is JSON");
+    objects.iter().map(|(key, object)| (key.to_string(), content(object))).collect()
 }
 
 /// The server's objects by key, without what the cache cuts, with what typed lists leave out.
@@ -223,13 +232,14 @@ pub async fn list(api: &Api, collection: &str) -> BTreeMap<String, Value> {
 
 fn differ(
     place: &str,
-    expect: &BTreeMap<String, Version>,
-    found: &BTreeMap<String, Version>,
+    expect: &BTreeMap<String, Value>,
+    found: &BTreeMap<String, Value>,
 ) -> Vec<String> {
     let keys = expect.keys().chain(found.keys().filter(|key| !expect.contains_key(*key)));
     let different = keys.filter(|key| expect.get(*key) != found.get(*key));
     let line = |key: &String| {
-        format!("{place}: {key} is {:?}, on the server {:?}", found.get(key), expect.get(key))
+        let [here, there] = [found, expect].map(|objects| objects.get(key).map(version));
+        format!("{place}: {key} is {here:?}, on the server {there:?}")
     };
     let lines: Vec<String> = different.map(line).collect();
     let more = lines.len().saturating_sub(SHOWN_MAX);

@@ -14,7 +14,7 @@ use informant_cache::{
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, config_map, deployment, labelled_pod};
-use crate::cache::bench::{CacheBench, DEADLINE, Followed, InNamespace, cache_fact};
+use crate::cache::bench::{CacheBench, DEADLINE, Followed, Narrowed, cache_fact};
 use crate::cache::custom_resources::{define, widget, widgets};
 use informant_e2e::api::{Api, Patch};
 use informant_e2e::cluster::User;
@@ -52,13 +52,13 @@ impl ListerWatcher for SingleReads {
 /// Gives every resource [`SingleReads`].
 struct SingleReadsOf {
     api: Api,
-    source: InNamespace,
+    source: Narrowed,
 }
 
 impl ListerWatcherSource for SingleReadsOf {
     fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
         let watches = self.source.lister_watcher(gvr, part);
-        let path = gvr.path(Some(&self.source.namespace));
+        let path = gvr.path(self.source.part.namespace.as_deref());
         Arc::new(SingleReads { api: self.api.clone(), path, watches })
     }
 }
@@ -135,8 +135,8 @@ fn every_way_leaves_the_same_bytes_in_the_cache() {
         resources.push(widgets);
         let tweaked = |tweaks| FactoryOptions { tweaks, ..FactoryOptions::default() };
         let pages = || ListTweaks::default().watch_list(false).page_size(3);
-        let source = InNamespace {
-            namespace: cache.namespace.clone(),
+        let source = Narrowed {
+            part: Part::namespace(cache.namespace.as_str()),
             source: Arc::new(cache.api_server(User::Admin).await),
         };
         let single = Arc::new(SingleReadsOf { api: bench.api.clone(), source });
