@@ -69,6 +69,7 @@ struct Metadata<'de> {
 }
 
 pub(super) fn object(json: &[u8], type_meta: Option<&TypeMeta>) -> Result<Object, DecodeError> {
+    let json = without_space_around(json);
     let scan = scan(json)?;
     let Scan { metadata, cuts, has_other_fields, .. } = scan;
     if metadata.name.is_empty() {
@@ -90,6 +91,17 @@ pub(super) fn object(json: &[u8], type_meta: Option<&TypeMeta>) -> Result<Object
             json,
         }),
     })
+}
+
+/// The API server ends the answer to a GET with a line break; an item of a list has none.
+fn without_space_around(mut json: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = json {
+        json = rest;
+    }
+    while let [rest @ .., b' ' | b'\t' | b'\n' | b'\r'] = json {
+        json = rest;
+    }
+    json
 }
 
 /// The resourceVersion of a bookmark's object, and whether it ends the initial events of a watch-list.

@@ -28,6 +28,13 @@ fn the_type_comes_first_whatever_the_route() {
     check(r#"{"metadata":{"name":"a"},"spec":{},"kind":"Pod","apiVersion":"v1"}"#, expect);
     check(r#"{"apiVersion":"v1","metadata":{"name":"a"},"kind":"Pod","spec":{}}"#, expect);
     check(r#"{"kind":"","metadata":{"name":"a"},"spec":{},"apiVersion":null}"#, expect);
+    check("\r\n {\"metadata\":{\"name\":\"a\"},\"spec\":{}}\t\n", expect);
+}
+
+#[test]
+fn only_what_json_takes_for_space_may_stand_around() {
+    check_error("\u{c}{\"metadata\":{\"name\":\"a\"}}", "object cannot be read: ");
+    check_error("{\"metadata\":{\"name\":\"a\"}}\u{b}", "object cannot be read: ");
 }
 
 #[test]
