@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    ApiServer, FactoryOptions, ListerWatcher, ListerWatcherSource, Object, ObjectKey, Part,
-    Registration, SharedIndexInformer, SharedInformerFactory,
+    ApiServer, FactoryOptions, HandlerOptions, ListerWatcher, ListerWatcherSource, Object,
+    ObjectKey, Part, Registration, SharedIndexInformer, SharedInformerFactory,
 };
 use serde_json::Value;
 
@@ -114,14 +114,18 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// Follows it with one handler.
+    /// Follows it with a handler of either sort.
     pub fn new(informer: SharedIndexInformer, collection: impl Into<String>) -> Self {
         let mut followed = Self { informer, collection: collection.into(), handlers: Vec::new() };
         followed.add_handler();
+        let replay = Replay::default();
+        let options = HandlerOptions::default();
+        let inline = followed.informer.add_inline_handler(Arc::new(replay.clone()), options);
+        followed.handlers.push((replay, inline));
         followed
     }
 
-    /// One more handler.
+    /// One more handler with a queue and a task of its own.
     pub fn add_handler(&mut self) {
         let replay = Replay::default();
         let registration = self.informer.add_event_handler(Arc::new(replay.clone()));
