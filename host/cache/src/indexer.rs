@@ -1,29 +1,39 @@
-//! The store with its indexes, for readers. Answers to client-go's `Indexer` and `Lister`.
+//! The store with its indexes, for readers. Answers to client-go's `Indexer` (`tools/cache/index.go`, `thread_safe_store.go`).
 //!
-//! One writer, the informer's task; readers hold a cheap clone. How they are kept apart (now a lock held for
-//! one call) does not show. One call sees one state. Pages go by key, so over pages an object that is there
-//! throughout comes exactly once.
+//! What is published never changes: a read takes the state that is there and nobody waits, neither readers nor the one
+//! writer, the informer's task. One call sees one state, and so does everything asked of one [`Snapshot`].
+//! Pages go by key, so over pages an object that is there throughout comes exactly once.
 
 #[cfg(test)]
 mod fuzz;
 mod index;
 mod json_pointer;
-mod store;
+mod judge;
+mod marks;
+mod snapshot;
+mod state;
+mod tree;
+mod writer;
 
 pub use index::IndexFunc;
 pub use json_pointer::{JsonPointer, ParseJsonPointerError};
-pub(crate) use store::{Put, Removed, Write};
+pub(crate) use judge::Write;
+pub(crate) use marks::ListMark;
+pub use snapshot::Snapshot;
+pub(crate) use writer::{IndexerWrite, Put, Removed};
 
 use crate::object::{Object, ObjectKey};
-use index::Index;
+use crate::sync::{Mutex, Published};
 use informant_apimachinery::LabelSelector;
-use parking_lot::RwLock;
-use std::ops::Bound;
+use state::State;
 use std::sync::Arc;
-use store::Store;
+use writer::Writer;
 
-/// Objects indexed between two locks when an index is added.
+/// Objects indexed in one turn of the writer when an index is added.
 const INDEX_CHUNK_OBJECTS: usize = 512;
+
+/// The index of namespaces (client-go's `NamespaceIndex`): always there, and a range of the store itself.
+pub const NAMESPACE_INDEX: &str = "namespace";
 
 /// A part of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,16 +61,29 @@ pub enum IndexerError {
 /// Reads one resource's cache. Cheap to clone; a clone sees the same.
 #[derive(Clone, Debug, Default)]
 pub struct Indexer {
-    store: Arc<RwLock<Store>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    published: Published<State>,
+    /// No reader takes it.
+    writer: Mutex<Writer>,
 }
 
 impl Indexer {
-    /// The object, if it is there.
-    pub fn get(&self, key: &ObjectKey) -> Option<Object> {
-        self.store.read().get(key).cloned()
+    /// The state of now, for several reads that are to agree. What it holds is kept until it is dropped.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.shared.published.snapshot())
     }
 
-    /// Objects by key, of one namespace or of all, that the selector matches. `limit` 0 is all.
+    /// The object, if it is there.
+    pub fn get(&self, key: &ObjectKey) -> Option<Object> {
+        self.shared.published.read().get(key).cloned()
+    }
+
+    /// Objects by key, of one namespace or of all, that the selector matches. `limit` 0 is all. `Some("")` are the
+    /// objects that have no namespace.
     pub fn list(
         &self,
         namespace: Option<&str>,
@@ -68,13 +91,7 @@ impl Indexer {
         limit: usize,
         cursor: Option<&str>,
     ) -> Result<Page<Object>, IndexerError> {
-        let after = cursor.map(read_cursor).transpose()?;
-        let store = self.store.read();
-        let everything = selector.is_everything();
-        let found = store
-            .range(namespace, after.as_ref())
-            .filter(|object| everything || selector.matches(|key| object.label(key)));
-        Ok(page(found.cloned(), limit, |object| write_cursor(object.key())))
+        self.shared.published.read().list(namespace, selector, limit, cursor)
     }
 
     /// The cursor that goes on after an object of this key, for who ends a page earlier than it came.
@@ -84,17 +101,17 @@ impl Indexer {
 
     /// How many objects there are, in one namespace or in all.
     pub fn count(&self, namespace: Option<&str>) -> usize {
-        self.store.read().count(namespace)
+        self.shared.published.read().count(namespace)
     }
 
     /// The bytes of all objects at rest, roughly.
     pub fn bytes(&self) -> usize {
-        self.store.read().bytes()
+        self.shared.published.read().bytes
     }
 
     /// The resourceVersion up to which everything is here; none before the first list is complete.
     pub fn resource_version(&self) -> Option<Box<str>> {
-        self.store.read().resource_version.clone()
+        self.shared.published.read().resource_version.as_deref().map(Into::into)
     }
 
     /// Objects that the index files under `value`, by key.
@@ -105,11 +122,7 @@ impl Indexer {
         limit: usize,
         cursor: Option<&str>,
     ) -> Result<Page<Object>, IndexerError> {
-        let after = cursor.map(read_cursor).transpose()?;
-        let store = self.store.read();
-        let keys = ready_index(&store, index)?.keys(value, after.as_ref());
-        let found = keys.filter_map(|key| store.get(key));
-        Ok(page(found.cloned(), limit, |object| write_cursor(object.key())))
+        self.shared.published.read().by_index(index, value, limit, cursor)
     }
 
     /// As [`Indexer::by_index`], keys only.
@@ -120,79 +133,64 @@ impl Indexer {
         limit: usize,
         cursor: Option<&str>,
     ) -> Result<Page<ObjectKey>, IndexerError> {
-        let after = cursor.map(read_cursor).transpose()?;
-        let store = self.store.read();
-        let keys = ready_index(&store, index)?.keys(value, after.as_ref());
-        Ok(page(keys.cloned(), limit, write_cursor))
+        self.shared.published.read().index_keys(index, value, limit, cursor)
     }
 
-    /// The values under which the index files anything, in order.
+    /// The values under which the index files anything, in order (client-go's `ListIndexFuncValues`, which
+    /// answers an unknown index with no values).
     pub fn index_values(
         &self,
         index: &str,
         limit: usize,
         cursor: Option<&str>,
     ) -> Result<Page<String>, IndexerError> {
-        let store = self.store.read();
-        let values = ready_index(&store, index)?.values(cursor);
-        Ok(page(values.map(str::to_owned), limit, String::clone))
+        self.shared.published.read().index_values(index, limit, cursor)
     }
 
-    /// Adds an index; objects that are there are filed before this returns. Other readers and the writer go on
-    /// meanwhile.
+    /// Adds an index; objects that are there are filed before this returns. Readers go on meanwhile, and
+    /// the writer between two short turns. [`NAMESPACE_INDEX`] exists already.
     pub fn add_index(&self, name: &str, function: IndexFunc) -> Result<(), IndexerError> {
-        let id = {
-            let mut store = self.store.write();
-            if store.indexes.contains_key(name) {
-                return Err(IndexerError::IndexExists(name.to_owned()));
-            }
-            store.insert_index(name, function.clone())
-        };
+        let id = self.write().add_index(name, function.clone())?;
         let mut after = None;
         loop {
             let chunk = self.chunk(after.as_ref(), INDEX_CHUNK_OBJECTS);
             let Some(last) = chunk.last() else { break };
             after = Some(last.key().clone());
-            let filed: Vec<_> =
-                chunk.into_iter().map(|object| (function.values(&object), object)).collect();
-            let mut store = self.store.write();
-            for (values, object) in filed {
-                store.file_if_current((name, id), &object, values);
+            let values = |object: Object| (function.values(&object), object);
+            let filed = chunk.into_iter().map(values).map(|(values, object)| (object, values));
+            let filed = filed.collect();
+            if !self.write().file(id, filed) {
+                return Ok(());
             }
         }
-        if let Some(index) = self.store.write().indexes.get_mut(name).filter(|i| i.id == id) {
-            index.ready = true;
-        }
+        self.write().index_is_ready(id);
         Ok(())
     }
 
     /// Removes an index; answers whether it was there.
     pub fn remove_index(&self, name: &str) -> bool {
-        self.store.write().remove_index(name)
+        self.write().remove_index(name)
+    }
+
+    /// How often an index function panicked; each time one version of an object was filed nowhere in its index.
+    pub fn index_panics(&self) -> u64 {
+        self.shared.published.read().index_panics
     }
 
     /// Up to `limit` objects after a key, by key: a walk over the store in short steps.
     pub(crate) fn chunk(&self, after: Option<&ObjectKey>, limit: usize) -> Vec<Object> {
-        self.store.read().range(None, after).take(limit).cloned().collect()
+        self.shared.published.read().range(None, after).take(limit).cloned().collect()
     }
-}
 
-fn ready_index<'a>(store: &'a Store, name: &str) -> Result<&'a Index, IndexerError> {
-    let index = store.indexes.get(name).filter(|index| index.ready);
-    index.ok_or_else(|| IndexerError::UnknownIndex(name.to_owned()))
-}
-
-fn page<T>(found: impl Iterator<Item = T>, limit: usize, cursor: impl Fn(&T) -> String) -> Page<T> {
-    let limit = if limit == 0 { usize::MAX } else { limit };
-    let mut found = found.peekable();
-    let items: Vec<T> = found.by_ref().take(limit).collect();
-    let next = items.last().filter(|_| found.peek().is_some()).map(cursor);
-    Page { items, next }
+    /// Begins a batch of writes; waits for the one in progress, if any.
+    pub(crate) fn write(&self) -> IndexerWrite<'_> {
+        IndexerWrite::new(&self.shared)
+    }
 }
 
 /// The last key of a page. Neither part of a key has a slash, so what is read is what was written.
 fn write_cursor(key: &ObjectKey) -> String {
-    format!("{}/{}", key.namespace, key.name)
+    format!("{}/{}", key.namespace(), key.name())
 }
 
 fn read_cursor(cursor: &str) -> Result<ObjectKey, IndexerError> {
@@ -200,10 +198,6 @@ fn read_cursor(cursor: &str) -> Result<ObjectKey, IndexerError> {
         Some((namespace, name)) if !name.is_empty() => Ok(ObjectKey::new(namespace, name)),
         _ => Err(IndexerError::InvalidCursor(cursor.to_owned())),
     }
-}
-
-fn after_bound(after: Option<&ObjectKey>) -> Bound<&ObjectKey> {
-    after.map_or(Bound::Unbounded, Bound::Excluded)
 }
 
 #[cfg(test)]

@@ -20,11 +20,15 @@ mod resource_definitions;
 mod resource_event_handler;
 mod shared_informer;
 mod shared_processor;
+mod sync;
 pub mod testing;
 pub mod workqueue;
 
 pub use apiserver::{ApiServer, LeaseLock};
-pub use indexer::{IndexFunc, Indexer, IndexerError, JsonPointer, Page, ParseJsonPointerError};
+pub use indexer::{
+    IndexFunc, Indexer, IndexerError, JsonPointer, NAMESPACE_INDEX, Page, ParseJsonPointerError,
+    Snapshot,
+};
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
 pub use list_watch::{

@@ -100,7 +100,7 @@ mod tests {
                 r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"d","name":"{name}"}},"spec":{{"containers":[],"nodeName":"{node}"}}}}"#
             );
             let pod = Object::decode(json.as_bytes(), None).expect("it decodes");
-            indexer.put(pod, Write::Watched);
+            indexer.write().put(pod, Write::Watched);
         }
         indexer
     }

@@ -6,40 +6,15 @@
 mod decode;
 #[cfg(test)]
 pub(crate) mod fuzz;
+mod key;
 
 pub use decode::DecodeError;
 pub(crate) use decode::bookmark;
+pub use key::ObjectKey;
 
 use bytes::Bytes;
 use std::cmp::Ordering;
-use std::fmt;
 use std::sync::Arc;
-
-/// Names an object within its resource. `namespace` is empty for cluster-scoped objects.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ObjectKey {
-    /// Empty for cluster-scoped objects.
-    pub namespace: Box<str>,
-    /// `metadata.name`.
-    pub name: Box<str>,
-}
-
-impl ObjectKey {
-    /// `namespace` is empty for cluster-scoped objects.
-    pub fn new(namespace: impl Into<Box<str>>, name: impl Into<Box<str>>) -> Self {
-        Self { namespace: namespace.into(), name: name.into() }
-    }
-}
-
-/// `namespace/name`, or `name` where there is no namespace: client-go's `MetaNamespaceKeyFunc`.
-impl fmt::Display for ObjectKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.namespace.is_empty() {
-            write!(f, "{}/", self.namespace)?;
-        }
-        f.write_str(&self.name)
-    }
-}
 
 /// `apiVersion` and `kind`: what a typed list says once for all its items.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -160,7 +135,7 @@ impl Object {
         let inner = &self.inner;
         let labels: usize = inner.labels.iter().map(|(k, v)| k.len() + v.len() + 32).sum();
         let owners: usize = inner.owners.iter().map(|o| o.kind.len() + o.name.len() + 128).sum();
-        let names = inner.key.namespace.len() + inner.key.name.len() + inner.uid.len();
+        let names = inner.key.len() + inner.uid.len();
         inner.json.len() + labels + owners + names + size_of::<Inner>()
     }
 }

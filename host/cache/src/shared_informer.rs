@@ -214,7 +214,6 @@ impl SharedIndexInformer {
             progress: shared.progress.clone(),
             processor: SharedProcessor::new(shared.inbox.clone(), shared.progress.clone()),
             listing: None,
-            written: None,
             to_tell: Vec::new(),
         };
         let failure = tokio::select! {

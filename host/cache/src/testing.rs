@@ -256,7 +256,7 @@ impl FakeControllerSource {
         source.resource_version += 1;
         let resource_version = source.resource_version;
         let object = stamped(json, resource_version);
-        let key = (object.key().namespace.to_string(), object.key().name.to_string());
+        let key = (object.key().namespace().to_owned(), object.key().name().to_owned());
         let old = match change {
             Change::Added | Change::Modified => source.objects.insert(key, object.clone()),
             Change::Deleted => source.objects.remove(&key),

@@ -291,7 +291,7 @@ impl Actor {
     fn report(&self, queued: &Queued, error: &CallError, settled: Settled) {
         let plugin = self.name.as_str();
         let key = queued.event.object.key();
-        let (namespace, name) = (&*key.namespace, &*key.name);
+        let (namespace, name) = (key.namespace(), key.name());
         let resource_version = queued.event.object.resource_version();
         let attempt = queued.attempt;
         match settled {
@@ -350,7 +350,7 @@ async fn call(
         subscription: subscription.index,
         change: change(event),
         reason: reason(event),
-        key: contract::ObjectKeyParam { namespace: &key.namespace, name: &key.name },
+        key: contract::ObjectKeyParam { namespace: key.namespace(), name: key.name() },
         uid: event.object.uid(),
         resource_version: event.object.resource_version(),
         gone: event.gone.map(gone),

@@ -394,7 +394,7 @@ impl Hash for Lane {
 impl std::fmt::Debug for Lane {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let key = self.object.key();
-        write!(f, "{}:{}/{}", self.subscription.0, key.namespace, key.name)
+        write!(f, "{}:{}/{}", self.subscription.0, key.namespace(), key.name())
     }
 }
 

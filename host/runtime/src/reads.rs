@@ -84,7 +84,7 @@ impl Reads {
     /// An object that is there and that no view shows is refused: "not there" would be a lie.
     pub(crate) fn get(&self, resource: &str, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
         let readable = self.readable(resource)?;
-        readable.check_namespace(resource, &key.namespace)?;
+        readable.check_namespace(resource, key.namespace())?;
         match readable.indexer.get(key) {
             Some(object) if readable.sees(&object) => Ok(Some(object)),
             Some(_) => Err(ReadError::NotGranted(format!(

@@ -38,7 +38,7 @@ impl From<&ReadSpec> for View {
 impl View {
     /// Whether the object belongs.
     pub(crate) fn contains(&self, object: &Object) -> bool {
-        self.covers_namespace(&object.key().namespace)
+        self.covers_namespace(object.key().namespace())
             && self.labels.matches(|key| object.label(key))
             && (self.fields.is_everything() || self.fields.matches(|field| value_of(object, field)))
     }
@@ -57,8 +57,8 @@ impl View {
 /// A field selector's value: `status.phase` is the string at `/status/phase`, empty where nothing is.
 fn value_of(object: &Object, field: &str) -> Option<String> {
     match field {
-        "metadata.name" => return Some(object.key().name.to_string()),
-        "metadata.namespace" => return Some(object.key().namespace.to_string()),
+        "metadata.name" => return Some(object.key().name().to_owned()),
+        "metadata.namespace" => return Some(object.key().namespace().to_owned()),
         _ => {}
     }
     let json = object.json();

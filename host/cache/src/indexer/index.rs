@@ -1,9 +1,12 @@
 //! One secondary index: values to keys. Answers to client-go's `IndexFunc` and `Index` (`tools/cache/index.go`).
+//!
+//! Readers see an ordered set of (value, key). The writer also notes under which values each object is filed: so no
+//! function is asked twice about one object, and one that answers differently each time leaves nothing behind.
 
-use super::after_bound;
 use super::json_pointer::JsonPointer;
+use super::tree::{Keyed, Tree};
 use crate::object::{Object, ObjectKey};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +16,9 @@ type Function = dyn Fn(&Object) -> Vec<String> + Send + Sync;
 
 /// Says under which values an object is filed: none, one or many.
 ///
-/// It must depend on nothing but the object. If it panics, the object is filed nowhere (client-go's ends the process).
+/// It is called once for each version of an object, while the writer waits: it must be quick and must not write to or add an
+/// index to the store it belongs to; reading is allowed. If it panics, the object is filed nowhere and the panic is counted
+/// ([`Indexer::index_panics`](crate::Indexer::index_panics); client-go's ends the process).
 #[derive(Clone)]
 pub struct IndexFunc {
     function: Arc<Function>,
@@ -30,8 +35,12 @@ impl IndexFunc {
         Self::new(move |object| pointer.values(&object.json()))
     }
 
-    pub(super) fn values(&self, object: &Object) -> Vec<String> {
-        catch_unwind(AssertUnwindSafe(|| (self.function)(object))).unwrap_or_default()
+    /// In order, each once; none where it panics.
+    pub(super) fn values(&self, object: &Object) -> Option<Vec<String>> {
+        let mut values = catch_unwind(AssertUnwindSafe(|| (self.function)(object))).ok()?;
+        values.sort_unstable();
+        values.dedup();
+        Some(values)
     }
 }
 
@@ -41,51 +50,149 @@ impl fmt::Debug for IndexFunc {
     }
 }
 
-#[derive(Debug)]
+/// The readers' side.
+#[derive(Clone, Debug)]
 pub(super) struct Index {
-    /// Tells it from an earlier one of the same name.
-    pub(super) id: u64,
-    pub(super) function: IndexFunc,
+    pub(super) name: Arc<str>,
     /// Whether the objects that were there when it was added are all filed.
     pub(super) ready: bool,
-    /// No set is empty: a value goes with its last key.
-    filed: BTreeMap<Box<str>, BTreeSet<ObjectKey>>,
+    filed: Tree<Filed>,
+}
+
+/// That an object has a value. The objects of one value share its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Filed {
+    value: Arc<str>,
+    key: ObjectKey,
+}
+
+impl Ord for Filed {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let values = if Arc::ptr_eq(&self.value, &other.value) {
+            Ordering::Equal
+        } else {
+            self.value.cmp(&other.value)
+        };
+        values.then_with(|| self.key.cmp(&other.key))
+    }
+}
+
+impl PartialOrd for Filed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Keyed for Filed {
+    type Key = Self;
+    fn key(&self) -> &Self {
+        self
+    }
 }
 
 impl Index {
-    pub(super) fn new(id: u64, function: IndexFunc) -> Self {
-        Self { id, function, ready: false, filed: BTreeMap::new() }
+    pub(super) fn new(name: &str) -> Self {
+        Self { name: name.into(), ready: false, filed: Tree::default() }
     }
 
-    pub(super) fn file(&mut self, key: &ObjectKey, values: Vec<String>) {
-        for value in values {
-            self.filed.entry(value.into()).or_default().insert(key.clone());
-        }
-    }
-
-    pub(super) fn unfile(&mut self, key: &ObjectKey, values: &[String]) {
-        for value in values {
-            if let Some(keys) = self.filed.get_mut(value.as_str()) {
-                keys.remove(key);
-                if keys.is_empty() {
-                    self.filed.remove(value.as_str());
-                }
-            }
-        }
-    }
-
-    pub(super) fn keys(
-        &self,
-        value: &str,
+    pub(super) fn keys<'a>(
+        &'a self,
+        value: &'a str,
         after: Option<&ObjectKey>,
-    ) -> impl Iterator<Item = &ObjectKey> {
-        let keys = self.filed.get(value);
-        let bounds = (after_bound(after).cloned(), Bound::Unbounded);
-        keys.into_iter().flat_map(move |keys| keys.range(bounds.clone()))
+    ) -> impl Iterator<Item = &'a ObjectKey> {
+        // No name is empty: the bound comes before every key.
+        let key = after.cloned().unwrap_or_else(|| ObjectKey::new("", ""));
+        let from = Filed { value: value.into(), key };
+        let filed = self.filed.from(Bound::Excluded(&from));
+        filed.take_while(move |filed| *filed.value == *value).map(|filed| &filed.key)
     }
 
-    pub(super) fn values(&self, after: Option<&str>) -> impl Iterator<Item = &str> {
-        let bounds = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
-        self.filed.range::<str, _>(bounds).map(|(value, _)| &**value)
+    /// Each value once, after a value.
+    pub(super) fn values(&self, after: Option<&str>) -> impl Iterator<Item = &Arc<str>> {
+        let mut next = match after {
+            None => self.filed.iter().next(),
+            Some(value) => self.beyond(value),
+        };
+        std::iter::from_fn(move || {
+            let value = &next?.value;
+            next = self.beyond(value);
+            Some(value)
+        })
+    }
+
+    /// The first that has a higher value.
+    fn beyond(&self, value: &str) -> Option<&Filed> {
+        // No text lies between one and the same with a zero byte more.
+        let from = Filed { value: format!("{value}\0").into(), key: ObjectKey::new("", "") };
+        self.filed.from(Bound::Included(&from)).next()
+    }
+
+    fn file(&mut self, value: &str, key: &ObjectKey) -> Arc<str> {
+        let mut filed = Filed { value: value.into(), key: ObjectKey::new("", "") };
+        if let Some(other) = self.filed.from(Bound::Included(&filed)).next()
+            && other.value == filed.value
+        {
+            filed.value = other.value.clone();
+        }
+        let value = filed.value.clone();
+        self.filed.insert(Filed { key: key.clone(), ..filed });
+        value
+    }
+}
+
+/// The writer's side.
+#[derive(Debug)]
+pub(super) struct Filing {
+    /// Tells it from an earlier one of the same name.
+    pub(super) id: u64,
+    pub(super) function: IndexFunc,
+    /// By slot: the values under which the slot's object is filed, in order. None: not yet asked for.
+    values: Vec<Option<Box<[Arc<str>]>>>,
+}
+
+impl Filing {
+    pub(super) fn new(id: u64, function: IndexFunc) -> Self {
+        Self { id, function, values: Vec::new() }
+    }
+
+    /// Whether an object's values are known.
+    pub(super) fn has(&self, slot: u32) -> bool {
+        self.values.get(slot as usize).is_some_and(Option::is_some)
+    }
+
+    /// Files a slot's object under other values. What stays the same is not written.
+    pub(super) fn set(
+        &mut self,
+        index: &mut Index,
+        slot: u32,
+        key: &ObjectKey,
+        values: Vec<String>,
+    ) {
+        let slot = slot as usize;
+        if self.values.len() <= slot {
+            self.values.resize_with(slot + 1, || None);
+        }
+        let before = self.values[slot].take().unwrap_or_default();
+        if before.iter().map(|value| &**value).eq(values.iter().map(String::as_str)) {
+            self.values[slot] = Some(before);
+            return;
+        }
+        let stays = |value: &Arc<str>| values.binary_search_by(|v| v.as_str().cmp(value)).is_ok();
+        for value in before.iter().filter(|value| !stays(value)) {
+            index.filed.remove(&Filed { value: value.clone(), key: key.clone() });
+        }
+        let file = |value: String| match before.binary_search_by(|v| (**v).cmp(value.as_str())) {
+            Ok(at) => before[at].clone(),
+            Err(_) => index.file(&value, key),
+        };
+        self.values[slot] = Some(values.into_iter().map(file).collect());
+    }
+
+    /// The slot's object is gone.
+    pub(super) fn clear(&mut self, index: &mut Index, slot: u32, key: &ObjectKey) {
+        let values = self.values.get_mut(slot as usize).and_then(Option::take);
+        for value in values.into_iter().flatten() {
+            index.filed.remove(&Filed { value, key: key.clone() });
+        }
     }
 }

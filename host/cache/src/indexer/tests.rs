@@ -16,7 +16,7 @@ fn filed(name: &str, version: u64, words: &str) -> Object {
 }
 
 fn put(indexer: &Indexer, object: Object) -> Put {
-    indexer.put(object, Write::Watched)
+    indexer.write().put(object, Write::Watched)
 }
 
 fn by_words() -> IndexFunc {
@@ -86,9 +86,9 @@ fn counts_follow_the_namespaces() {
         [None, Some(""), Some("b"), Some("none")].map(|namespace| indexer.count(namespace))
     };
     assert_eq!(counts(&indexer), [6, 1, 2, 0]);
-    indexer.remove(&ObjectKey::new("b", "one"));
-    indexer.remove(&ObjectKey::new("b", "two"));
-    indexer.remove(&ObjectKey::new("b", "two"));
+    indexer.write().remove(&ObjectKey::new("b", "one"));
+    indexer.write().remove(&ObjectKey::new("b", "two"));
+    indexer.write().remove(&ObjectKey::new("b", "two"));
     assert_eq!(counts(&indexer), [4, 1, 0, 0]);
 }
 
@@ -102,9 +102,9 @@ fn what_is_there_throughout_comes_exactly_once_over_pages() {
     loop {
         let everything = LabelSelector::default();
         let page = indexer.list(None, &everything, 7, cursor.as_deref()).expect("a page");
-        found.extend(page.items.iter().map(|object| object.key().name.to_string()));
+        found.extend(page.items.iter().map(|object| object.key().name().to_owned()));
         // Changes around the cursor: one goes, one comes, one is written again.
-        indexer.remove(&ObjectKey::new("n", format!("x{}", version - 1)));
+        indexer.write().remove(&ObjectKey::new("n", format!("x{}", version - 1)));
         put(&indexer, object("n", &format!("x{version}"), version, ""));
         put(&indexer, object("n", &format!("p{:03}", version), version, ""));
         version += 1;
@@ -135,7 +135,7 @@ fn an_object_is_filed_under_every_value_and_leaves_them() {
         check_index(&indexer, "foo", foo);
         check_index(&indexer, "bar", bar);
     }
-    indexer.remove(&ObjectKey::new("", "k3"));
+    indexer.write().remove(&ObjectKey::new("", "k3"));
     check_index(&indexer, "baz", &[]);
     let values = indexer.index_values("words", 0, None).expect("it is there").items;
     assert_eq!(values, ["bar", "foo"], "a value goes with its last key");
@@ -186,7 +186,7 @@ fn an_index_added_while_the_writer_writes_misses_nothing() {
             let writer = scope.spawn(|| {
                 for number in 0..2000 {
                     if number % 3 == 0 {
-                        indexer.remove(&ObjectKey::new("", format!("p{number}")));
+                        indexer.write().remove(&ObjectKey::new("", format!("p{number}")));
                     } else {
                         put(&indexer, filed(&format!("p{number}"), 2, "new"));
                     }
@@ -207,7 +207,7 @@ fn a_panicking_index_function_files_nothing_and_harms_nobody() {
     indexer.add_index("words", IndexFunc::new(|_| panic!("on purpose"))).expect("it is new");
     put(&indexer, filed("b", 1, "x"));
     check_index(&indexer, "x", &[]);
-    assert_eq!(indexer.count(None), 2);
+    assert_eq!((indexer.count(None), indexer.index_panics()), (2, 2));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn check_put(old: (u64, &str), new: (u64, &str), write: Write, expect: &str) {
     };
     let indexer = Indexer::default();
     put(&indexer, object(old));
-    let outcome = format!("{:?}", indexer.put(object(new), write));
+    let outcome = format!("{:?}", indexer.write().put(object(new), write));
     assert!(outcome.starts_with(expect), "{old:?} then {new:?} by {write:?}: {outcome}");
 }
 
@@ -258,22 +258,141 @@ fn an_older_version_never_overwrites_a_newer_one_but_in_a_consistent_list() {
     check_put((10, "u"), (10, "v"), consistent, "Replaced");
 }
 
+const LISTED: Write = Write::Listed { consistent: false };
+
+#[track_caller]
+fn check_sweep(
+    indexer: &Indexer,
+    mark: &mut ListMark,
+    part: impl Fn(&Object) -> bool + Copy,
+    expect: &[&str],
+) {
+    let mut gone = Vec::new();
+    loop {
+        let batch = indexer.write().sweep(mark, part, 2);
+        gone.extend(batch.iter().map(|object| object.key().to_string()));
+        if batch.len() < 2 {
+            break;
+        }
+    }
+    assert_eq!(gone, expect);
+}
+
 #[test]
-fn only_a_complete_list_says_what_is_gone() {
+fn a_complete_list_removes_what_it_did_not_show() {
+    let indexer = Indexer::default();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        put(&indexer, filed(name, 1, ""));
+    }
+    let mut mark = indexer.write().begin_list();
+    indexer.write().put(filed("b", 1, ""), LISTED);
+    put(&indexer, filed("g", 5, ""));
+    put(&indexer, filed("e", 5, ""));
+    check_sweep(&indexer, &mut mark, |_| true, &["a", "c", "d", "f"]);
+    check_list(&indexer, None, "", &["b", "e", "g"]);
+}
+
+#[test]
+fn an_interrupted_list_removes_nothing_and_counts_for_nothing() {
     let indexer = Indexer::default();
     for name in ["a", "b", "c"] {
         put(&indexer, filed(name, 1, ""));
     }
-    let gone = |indexer: &Indexer| {
-        let keys = indexer.not_listed(None, 10);
-        keys.iter().map(ToString::to_string).collect::<Vec<_>>()
+    let interrupted = indexer.write().begin_list();
+    indexer.write().put(filed("a", 1, ""), LISTED);
+    drop(interrupted);
+    let mut mark = indexer.write().begin_list();
+    check_list(&indexer, None, "", &["a", "b", "c"]);
+    indexer.write().put(filed("b", 1, ""), LISTED);
+    check_sweep(&indexer, &mut mark, |_| true, &["a", "c"]);
+}
+
+#[test]
+fn lists_of_several_parts_go_on_at_once() {
+    let indexer = Indexer::default();
+    for (namespace, name) in [("a", "1"), ("a", "2"), ("b", "1"), ("b", "2"), ("c", "1")] {
+        put(&indexer, object(namespace, name, 1, ""));
+    }
+    let of = |namespace: &'static str| move |o: &Object| o.key().namespace() == namespace;
+    let mut a = indexer.write().begin_list();
+    indexer.write().put(object("a", "1", 1, ""), LISTED);
+    let mut b = indexer.write().begin_list();
+    indexer.write().put(object("b", "2", 1, ""), LISTED);
+    check_sweep(&indexer, &mut a, of("a"), &["a/2"]);
+    check_sweep(&indexer, &mut b, of("b"), &["b/1"]);
+    check_list(&indexer, None, "", &["a/1", "b/2", "c/1"]);
+}
+
+#[test]
+fn a_slot_used_again_is_not_the_old_object() {
+    let indexer = Indexer::default();
+    put(&indexer, filed("a", 1, ""));
+    put(&indexer, filed("b", 1, ""));
+    let mut mark = indexer.write().begin_list();
+    indexer.write().remove(&ObjectKey::new("", "a"));
+    put(&indexer, filed("c", 2, ""));
+    check_sweep(&indexer, &mut mark, |_| true, &["b"]);
+    check_list(&indexer, None, "", &["c"]);
+}
+
+#[test]
+fn no_reader_sees_a_batch_before_its_end() {
+    let indexer = Indexer::default();
+    indexer.add_index("words", by_words()).expect("it is new");
+    let empty = indexer.snapshot();
+    let mut write = indexer.write();
+    write.put(filed("a", 1, "x"), Write::Watched);
+    write.put(filed("b", 2, "x"), Write::Watched);
+    write.set_resource_version("2");
+    check_list(&indexer, None, "", &[]);
+    check_index(&indexer, "x", &[]);
+    assert_eq!(write.get(&ObjectKey::new("", "a")).map(Object::resource_version), Some("1"));
+    write.publish();
+    check_list(&indexer, None, "", &["a", "b"]);
+    check_index(&indexer, "x", &["a", "b"]);
+    assert_eq!(indexer.resource_version().as_deref(), Some("2"));
+    assert_eq!((empty.count(None), empty.resource_version()), (0, None), "a snapshot stays");
+}
+
+#[test]
+fn what_did_not_change_is_not_written() {
+    let indexer = Indexer::default();
+    put(&indexer, filed("a", 1, ""));
+    let before = indexer.snapshot();
+    indexer.write().put(filed("a", 1, ""), LISTED);
+    put(&indexer, filed("a", 0, ""));
+    indexer.write().remove(&ObjectKey::new("", "x"));
+    assert!(indexer.snapshot().same_state(&before), "nothing was published");
+}
+
+#[test]
+fn the_namespace_index_is_always_there() {
+    let indexer = three_namespaces();
+    let taken = indexer.add_index(NAMESPACE_INDEX, by_words());
+    assert_eq!(taken, Err(IndexerError::IndexExists("namespace".to_owned())));
+    let page = indexer.index_values(NAMESPACE_INDEX, 2, Some("")).expect("a page");
+    assert_eq!((page.items, page.next.as_deref()), (vec!["a".into(), "b".into()], Some("b")));
+    let keys = indexer.index_keys(NAMESPACE_INDEX, "b", 1, None).expect("a page");
+    assert_eq!(
+        (keys.items, keys.next.as_deref()),
+        (vec![ObjectKey::new("b", "one")], Some("b/one"))
+    );
+    let objects = indexer.by_index(NAMESPACE_INDEX, "b", 1, Some("b/one")).expect("a page");
+    assert_eq!((objects.items[0].key().name(), objects.next), ("two", None));
+}
+
+#[test]
+fn a_function_that_answers_differently_each_time_leaves_nothing_behind() {
+    let indexer = Indexer::default();
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let fickle = move |_: &Object| {
+        vec![calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed).to_string()]
     };
-    indexer.begin_list();
-    let listed = Write::Listed { consistent: false };
-    indexer.put(filed("a", 1, ""), listed);
-    assert_eq!(gone(&indexer), ["b", "c"]);
-    indexer.begin_list();
-    indexer.put(filed("b", 1, ""), listed);
-    put(&indexer, filed("d", 5, ""));
-    assert_eq!(gone(&indexer), ["a", "c"], "what the list before showed does not count");
+    indexer.add_index("words", IndexFunc::new(fickle)).expect("it is new");
+    for version in 1..4 {
+        put(&indexer, filed("a", version, ""));
+    }
+    check_index(&indexer, "2", &["a"]);
+    indexer.write().remove(&ObjectKey::new("", "a"));
+    assert_eq!(indexer.index_values("words", 0, None).expect("there").items, Vec::<String>::new());
 }

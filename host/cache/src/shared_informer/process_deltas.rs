@@ -4,19 +4,16 @@
 //! means. A batch is written before any of it is told, so a handler may find the indexer ahead by up to one batch, never behind.
 
 use crate::delta_fifo::{Delta, DeltaFifo};
-use crate::indexer::{Indexer, Put, Removed, Write};
+use crate::indexer::{Indexer, IndexerWrite, ListMark, Put, Removed, Write};
 use crate::informer_state::Progress;
 use crate::list_watch::Change;
 use crate::notifications::Notification;
-use crate::object::{Object, ObjectKey};
+use crate::object::Object;
 use crate::resource_event_handler::{Cause, FinalState, Reason};
 use crate::shared_processor::{Inbox, SharedProcessor};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Keys swept between two looks at the store's lock.
-const SWEEP_KEYS: usize = 512;
 
 /// Deltas written before they are told: with objects of 5 KiB some megabyte that waits to be told, and one look at the handlers.
 const BATCH_DELTAS: usize = 256;
@@ -26,12 +23,18 @@ pub(super) struct Informer {
     pub(super) indexer: Indexer,
     pub(super) progress: Arc<Progress>,
     pub(super) processor: SharedProcessor,
-    /// A list is in progress, and whether it is a consistent read.
-    pub(super) listing: Option<bool>,
-    /// The resourceVersion up to which the indexer was written, told to it once a batch.
-    pub(super) written: Option<Box<str>>,
+    /// The list in progress.
+    pub(super) listing: Option<Listing>,
     /// What was written and not yet told.
     pub(super) to_tell: Vec<Notification>,
+}
+
+/// A list that is coming in.
+pub(super) struct Listing {
+    /// It is a consistent read.
+    consistent: bool,
+    /// What it has shown.
+    mark: ListMark,
 }
 
 impl Informer {
@@ -59,15 +62,52 @@ impl Informer {
         }
     }
 
-    /// Writes the next batch, then tells it.
+    /// Writes the next batch and shows it to readers, then tells it. The end of a list ends a batch: it tells by itself.
     fn process(&mut self, deltas: &mut VecDeque<Delta>) {
+        let indexer = self.indexer.clone();
+        let mut write = indexer.write();
         let batch = deltas.len().min(BATCH_DELTAS);
         for delta in deltas.drain(..batch) {
-            self.apply(delta);
+            match delta {
+                Delta::End { resource_version, whole } => {
+                    write.publish();
+                    self.tell();
+                    let listing = self.listing.take().filter(|_| whole);
+                    if let Some(listing) = listing {
+                        self.sweep(listing.mark);
+                    }
+                    write = indexer.write();
+                    write.set_resource_version(&resource_version);
+                    write.publish();
+                    self.progress.synced();
+                    write = indexer.write();
+                }
+                Delta::Gone => {
+                    self.listing = None;
+                    let nothing = write.begin_list();
+                    write.publish();
+                    self.tell();
+                    self.sweep(nothing);
+                    write = indexer.write();
+                }
+                Delta::Begin { consistent } => {
+                    // An interrupted list's mark goes, and with it what it has shown.
+                    self.listing = Some(Listing { consistent, mark: write.begin_list() });
+                }
+                Delta::Listed(object, received) => {
+                    self.progress.listed();
+                    self.put(object, received, &mut write);
+                }
+                Delta::Changed(change, object, received) => {
+                    self.change(change, object, received, &mut write);
+                }
+                Delta::Bookmark { resource_version } => {
+                    self.progress.bookmark();
+                    write.set_resource_version(&resource_version);
+                }
+            }
         }
-        if let Some(resource_version) = self.written.take() {
-            self.indexer.set_resource_version(resource_version);
-        }
+        write.publish();
         self.tell();
     }
 
@@ -78,60 +118,36 @@ impl Informer {
         }
     }
 
-    fn apply(&mut self, delta: Delta) {
-        match delta {
-            Delta::Begin { consistent } => {
-                self.listing = Some(consistent);
-                self.indexer.begin_list();
-            }
-            Delta::Listed(object, received) => {
-                self.progress.listed();
-                self.put(object, received);
-            }
-            Delta::Changed(change, object, received) => {
-                if self.listing.is_none() {
-                    self.progress.change(change);
-                } else {
-                    self.progress.listed();
-                }
-                let resource_version = object.resource_version().into();
-                match change {
-                    Change::Added | Change::Modified => self.put(object, received),
-                    Change::Deleted => self.delete(object, received),
-                }
-                if self.listing.is_none() {
-                    self.written = Some(resource_version);
-                }
-            }
-            Delta::Gone => {
-                self.indexer.begin_list();
-                self.sweep();
-                self.listing = None;
-                self.written = None;
-            }
-            Delta::End { resource_version, whole } => {
-                if whole {
-                    self.sweep();
-                }
-                self.listing = None;
-                self.indexer.set_resource_version(resource_version);
-                self.written = None;
-                self.progress.synced();
-            }
-            Delta::Bookmark { resource_version } => {
-                self.progress.bookmark();
-                self.written = Some(resource_version);
-            }
+    fn change(
+        &mut self,
+        change: Change,
+        object: Object,
+        received: Instant,
+        write: &mut IndexerWrite<'_>,
+    ) {
+        let listing = self.listing.is_some();
+        if listing {
+            self.progress.listed();
+        } else {
+            self.progress.change(change);
+        }
+        let resource_version: Box<str> = object.resource_version().into();
+        match change {
+            Change::Added | Change::Modified => self.put(object, received, write),
+            Change::Deleted => self.delete(object, received, write),
+        }
+        if !listing {
+            write.set_resource_version(&resource_version);
         }
     }
 
-    fn put(&mut self, object: Object, received: Instant) {
-        let write = match self.listing {
-            Some(consistent) => Write::Listed { consistent },
+    fn put(&mut self, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
+        let why = match self.listing {
+            Some(Listing { consistent, .. }) => Write::Listed { consistent },
             None => Write::Watched,
         };
         let cause = Cause { reason: self.reason(), received };
-        match self.indexer.put(object.clone(), write) {
+        match write.put(object.clone(), why) {
             Put::Added => self.to_tell.push(added(object, cause)),
             Put::Updated { old } => {
                 self.to_tell.push(Notification::Updated { old, new: object, cause, coalesced: 0 });
@@ -144,9 +160,9 @@ impl Informer {
         }
     }
 
-    fn delete(&mut self, object: Object, received: Instant) {
+    fn delete(&mut self, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
         let cause = Cause { reason: self.reason(), received };
-        if let Removed::Gone { last } = self.indexer.delete(&object) {
+        if let Removed::Gone { last } = write.delete(&object) {
             // Another one was deleted than the one that is known: its end was missed.
             let known = last.uid() == object.uid();
             let final_state = if known { FinalState::Known } else { FinalState::Unknown };
@@ -157,28 +173,25 @@ impl Informer {
 
     /// Until the first list is complete, everything was there before.
     fn reason(&self) -> Reason {
-        match (self.progress.has_synced(), self.listing) {
+        match (self.progress.has_synced(), &self.listing) {
             (false, _) => Reason::Initial,
             (true, Some(_)) => Reason::Relist,
             (true, None) => Reason::Watch,
         }
     }
 
-    /// The list is complete: what it did not show is gone.
-    fn sweep(&mut self) {
+    /// The list is complete: what it did not show is gone. That is told in steps too: it may be the whole store.
+    fn sweep(&mut self, mut mark: ListMark) {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
-        let mut after: Option<ObjectKey> = None;
         loop {
-            let keys = self.indexer.not_listed(after.as_ref(), SWEEP_KEYS);
-            for key in &keys {
-                if let Removed::Gone { last } = self.indexer.remove(key) {
-                    self.to_tell.push(deleted(last, FinalState::Unknown, cause));
-                }
-            }
-            after = keys.into_iter().last();
-            // What is gone is told in steps too: it may be the whole store.
+            let mut write = self.indexer.write();
+            let gone = write.sweep(&mut mark, |_| true, BATCH_DELTAS);
+            write.publish();
+            let is_last = gone.len() < BATCH_DELTAS;
+            let gone = gone.into_iter();
+            self.to_tell.extend(gone.map(|last| deleted(last, FinalState::Unknown, cause)));
             self.tell();
-            if after.is_none() {
+            if is_last {
                 return;
             }
         }

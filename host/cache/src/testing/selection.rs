@@ -31,11 +31,11 @@ impl Selection {
     pub(super) fn matches(&self, object: &Object) -> bool {
         let key = object.key();
         let field = |path: &str| match path {
-            "metadata.name" => Some(key.name.to_string()),
-            "metadata.namespace" => Some(key.namespace.to_string()),
+            "metadata.name" => Some(key.name().to_owned()),
+            "metadata.namespace" => Some(key.namespace().to_owned()),
             _ => None,
         };
-        self.namespace.as_deref().is_none_or(|namespace| namespace == &*key.namespace)
+        self.namespace.as_deref().is_none_or(|namespace| namespace == key.namespace())
             && self.labels.matches(|label| object.label(label))
             && self.fields.matches(field)
     }

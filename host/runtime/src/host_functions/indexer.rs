@@ -110,8 +110,7 @@ impl GuestState {
     }
 
     fn object(&self, gvr: &str, key: &GuestKey) -> Read<Option<Object>> {
-        let key =
-            ObjectKey { namespace: key.namespace.as_str().into(), name: key.name.as_str().into() };
+        let key = ObjectKey::new(&*key.namespace, &*key.name);
         self.reads()?.get(gvr, &key)
     }
 
@@ -154,7 +153,7 @@ fn page(answer: Answer<Object>) -> Page {
 }
 
 fn guest_key(key: &ObjectKey) -> GuestKey {
-    GuestKey { namespace: key.namespace.to_string(), name: key.name.to_string() }
+    GuestKey { namespace: key.namespace().to_owned(), name: key.name().to_owned() }
 }
 
 impl From<FieldsError> for ReadError {

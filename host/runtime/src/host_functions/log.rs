@@ -57,8 +57,8 @@ impl GuestState {
                     level,
                     plugin,
                     resource = &*current.resource,
-                    namespace = &*key.namespace,
-                    name = &*key.name,
+                    namespace = key.namespace(),
+                    name = key.name(),
                     resource_version = current.object.resource_version(),
                     fields,
                     "{message}"

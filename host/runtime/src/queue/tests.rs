@@ -153,7 +153,7 @@ fn events_of_lost_subscriptions_are_dropped() {
 type Known = BTreeMap<String, (String, u64)>;
 
 fn tell(known: &mut Known, event: &Event) {
-    let name = event.object.key().name.to_string();
+    let name = event.object.key().name().to_owned();
     let version = event.object.resource_version().parse().expect("the test's versions are numbers");
     let uid = event.object.uid().to_owned();
     let told = known.get(&name);

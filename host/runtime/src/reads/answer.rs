@@ -63,7 +63,7 @@ pub(crate) struct KeyOf(pub(crate) Object);
 
 impl Item for KeyOf {
     fn bytes(&self) -> usize {
-        self.0.key().namespace.len() + self.0.key().name.len()
+        self.0.key().namespace().len() + self.0.key().name().len()
     }
 
     fn cursor(&self) -> String {

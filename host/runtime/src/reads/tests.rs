@@ -84,7 +84,7 @@ impl Bench {
         let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
             reads.list("v1/pods", None, &everything, bounds, cursor)
         };
-        self.check(bounds, read, |object| object.key().name.to_string(), expect);
+        self.check(bounds, read, |object| object.key().name().to_owned(), expect);
     }
 
     #[track_caller]

@@ -81,7 +81,7 @@ fn metadata_is_read() {
 fn the_last_of_two_metadata_counts() {
     let json = r#"{"metadata":{"name":"a","labels":{"x":"y"}},"metadata":{"name":"b"}}"#;
     let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
-    assert_eq!((&*object.key().name, object.label("x")), ("b", None));
+    assert_eq!((object.key().name(), object.label("x")), ("b", None));
 }
 
 #[test]
@@ -202,7 +202,7 @@ proptest! {
         let decoded = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
         let value: Value = serde_json::from_slice(&decoded.json()).expect("the result is JSON");
         prop_assert_eq!(&value, &expected(object.clone()));
-        prop_assert_eq!(&*decoded.key().name, object["metadata"]["name"].as_str().expect("made above"));
+        prop_assert_eq!(decoded.key().name(), object["metadata"]["name"].as_str().expect("made above"));
         let labels: Map<_, _> = decoded.labels().map(|(k, v)| (k.to_owned(), json!(v))).collect();
         prop_assert_eq!(&Value::Object(labels), &object["metadata"]["labels"]);
         let again = Object::decode(&decoded.json(), None).expect("it decodes again");

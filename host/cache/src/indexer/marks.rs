@@ -1,0 +1,80 @@
+//! Which objects the lists in progress have shown, one bit each, and the numbers that make that possible.
+//!
+//! Answers to client-go's comparison of a whole list with the whole store (`Replace` in
+//! `tools/cache/the_real_fifo.go`), without either in memory. What a list shows and is stored already costs one bit.
+
+use crate::object::ObjectKey;
+use std::sync::{Arc, Weak};
+
+/// A list in progress. Dropping it forgets what the list has shown: an interrupted list removes nothing.
+#[derive(Debug)]
+pub(crate) struct ListMark {
+    alive: Arc<()>,
+    /// How far the sweep has come.
+    pub(super) swept: Option<ObjectKey>,
+}
+
+/// The numbers of the stored objects: small, and used again after a removal.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    free: Vec<u32>,
+    next: u32,
+}
+
+impl Slots {
+    pub(super) fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.next =
+                self.next.checked_add(1).expect("four billion objects do not fit in memory");
+            self.next - 1
+        })
+    }
+
+    pub(super) fn give_back(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+}
+
+/// The lists in progress: one a part of the scope, so few.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    lists: Vec<List>,
+}
+
+#[derive(Debug)]
+struct List {
+    mark: Weak<()>,
+    /// One bit a slot: it was written, or shown unchanged, since the list began. A slot that is used
+    /// again was written.
+    touched: Vec<u64>,
+}
+
+impl Lists {
+    pub(super) fn begin(&mut self) -> ListMark {
+        self.lists.retain(|list| list.mark.strong_count() > 0);
+        let alive = Arc::new(());
+        self.lists.push(List { mark: Arc::downgrade(&alive), touched: Vec::new() });
+        ListMark { alive, swept: None }
+    }
+
+    pub(super) fn touch(&mut self, slot: u32) {
+        let (word, bit) = place(slot);
+        for list in &mut self.lists {
+            if list.touched.len() <= word {
+                list.touched.resize(word + 1, 0);
+            }
+            list.touched[word] |= bit;
+        }
+    }
+
+    pub(super) fn touched(&self, mark: &ListMark, slot: u32) -> bool {
+        let (word, bit) = place(slot);
+        let its = |list: &&List| std::ptr::eq(list.mark.as_ptr(), Arc::as_ptr(&mark.alive));
+        let list = self.lists.iter().find(its).expect("a list is kept for as long as its mark");
+        list.touched.get(word).is_some_and(|word| word & bit != 0)
+    }
+}
+
+fn place(slot: u32) -> (usize, u64) {
+    (slot as usize / 64, 1 << (slot % 64))
+}

@@ -1,0 +1,98 @@
+//! One state of the store, for several reads that are to agree.
+
+use super::state::State;
+use super::{IndexerError, Page};
+use crate::object::{Object, ObjectKey};
+use informant_apimachinery::LabelSelector;
+use std::sync::Arc;
+
+/// One state of an [`Indexer`](crate::Indexer): every read of it sees the same, whatever is written meanwhile.
+///
+/// Cheap to make and to clone. It keeps the objects that it holds in memory, so do not keep it for long. Methods
+/// are those of the indexer, where they are described.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    state: Arc<State>,
+}
+
+impl Snapshot {
+    pub(super) fn new(state: Arc<State>) -> Self {
+        Self { state }
+    }
+
+    /// Whether both are the same state: nothing was written between them.
+    pub fn same_state(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
+    }
+
+    /// As [`Indexer::get`](crate::Indexer::get).
+    pub fn get(&self, key: &ObjectKey) -> Option<&Object> {
+        self.state.get(key)
+    }
+
+    /// All objects of one namespace or of all, by key, without pages.
+    pub fn objects<'a>(
+        &'a self,
+        namespace: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a Object> + use<'a> {
+        self.state.range(namespace, None)
+    }
+
+    /// As [`Indexer::list`](crate::Indexer::list).
+    pub fn list(
+        &self,
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<Object>, IndexerError> {
+        self.state.list(namespace, selector, limit, cursor)
+    }
+
+    /// As [`Indexer::count`](crate::Indexer::count).
+    pub fn count(&self, namespace: Option<&str>) -> usize {
+        self.state.count(namespace)
+    }
+
+    /// As [`Indexer::bytes`](crate::Indexer::bytes).
+    pub fn bytes(&self) -> usize {
+        self.state.bytes
+    }
+
+    /// As [`Indexer::resource_version`](crate::Indexer::resource_version).
+    pub fn resource_version(&self) -> Option<&str> {
+        self.state.resource_version.as_deref()
+    }
+
+    /// As [`Indexer::by_index`](crate::Indexer::by_index).
+    pub fn by_index(
+        &self,
+        index: &str,
+        value: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<Object>, IndexerError> {
+        self.state.by_index(index, value, limit, cursor)
+    }
+
+    /// As [`Indexer::index_keys`](crate::Indexer::index_keys).
+    pub fn index_keys(
+        &self,
+        index: &str,
+        value: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<ObjectKey>, IndexerError> {
+        self.state.index_keys(index, value, limit, cursor)
+    }
+
+    /// As [`Indexer::index_values`](crate::Indexer::index_values).
+    pub fn index_values(
+        &self,
+        index: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<String>, IndexerError> {
+        self.state.index_values(index, limit, cursor)
+    }
+}

@@ -1,0 +1,186 @@
+//! One state of the store with its indexes, which never changes: what readers see.
+//!
+//! Answers to what client-go's `threadSafeMap` holds behind its lock. Cloning counts a few references; the writer changes its
+//! own clone and publishes it.
+
+use super::index::Index;
+use super::tree::{Keyed, Tree};
+use super::{IndexerError, NAMESPACE_INDEX, Page, read_cursor, write_cursor};
+use crate::object::{Object, ObjectKey};
+use informant_apimachinery::LabelSelector;
+use std::ops::Bound;
+use std::sync::Arc;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// By namespace, then name: a namespace is a range.
+    pub(super) objects: Tree<Stored>,
+    /// Objects in each namespace; none has zero.
+    pub(super) namespaces: Tree<Namespace>,
+    /// By name.
+    pub(super) indexes: Vec<Index>,
+    pub(super) resource_version: Option<Arc<str>>,
+    /// The sum over `objects`.
+    pub(super) bytes: usize,
+    pub(super) index_panics: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) object: Object,
+    /// The object's number, its own as long as its key is there.
+    pub(super) slot: u32,
+}
+
+impl Keyed for Stored {
+    type Key = ObjectKey;
+    fn key(&self) -> &ObjectKey {
+        self.object.key()
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Namespace {
+    pub(super) name: Arc<str>,
+    pub(super) count: usize,
+}
+
+impl Keyed for Namespace {
+    type Key = Arc<str>;
+    fn key(&self) -> &Arc<str> {
+        &self.name
+    }
+}
+
+/// What a value of an index names.
+enum Filed<'a> {
+    Namespace(&'a str),
+    Index(&'a Index),
+}
+
+impl State {
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
+        self.objects.get(key).map(|stored| &stored.object)
+    }
+
+    pub(super) fn list(
+        &self,
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<Object>, IndexerError> {
+        let after = cursor.map(read_cursor).transpose()?;
+        let everything = selector.is_everything();
+        let found = self
+            .range(namespace, after.as_ref())
+            .filter(|object| everything || selector.matches(|key| object.label(key)));
+        Ok(page(found.cloned(), limit, |object| write_cursor(object.key())))
+    }
+
+    /// Objects by key, of one namespace or of all, after a key.
+    pub(super) fn range<'a>(
+        &'a self,
+        namespace: Option<&'a str>,
+        after: Option<&ObjectKey>,
+    ) -> impl Iterator<Item = &'a Object> {
+        // No name is empty: the bound comes before every object of the namespace.
+        let first = namespace.map(|namespace| ObjectKey::new(namespace, ""));
+        let from = match (after, &first) {
+            (Some(after), Some(first)) if after < first => Bound::Excluded(first),
+            (Some(after), _) => Bound::Excluded(after),
+            (None, Some(first)) => Bound::Excluded(first),
+            (None, None) => Bound::Unbounded,
+        };
+        self.objects
+            .from(from)
+            .map(|stored| &stored.object)
+            .take_while(move |object| namespace.is_none_or(|n| n == object.key().namespace()))
+    }
+
+    pub(super) fn count(&self, namespace: Option<&str>) -> usize {
+        match namespace {
+            None => self.objects.len(),
+            Some(name) => self.namespaces.get(&name.into()).map_or(0, |namespace| namespace.count),
+        }
+    }
+
+    pub(super) fn by_index(
+        &self,
+        index: &str,
+        value: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<Object>, IndexerError> {
+        let after = cursor.map(read_cursor).transpose()?;
+        let cursor = |object: &Object| write_cursor(object.key());
+        Ok(match self.filed(index, value)? {
+            Filed::Namespace(name) => {
+                page(self.range(Some(name), after.as_ref()).cloned(), limit, cursor)
+            }
+            Filed::Index(index) => {
+                let found = index.keys(value, after.as_ref()).filter_map(|key| self.get(key));
+                page(found.cloned(), limit, cursor)
+            }
+        })
+    }
+
+    pub(super) fn index_keys(
+        &self,
+        index: &str,
+        value: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<ObjectKey>, IndexerError> {
+        let after = cursor.map(read_cursor).transpose()?;
+        Ok(match self.filed(index, value)? {
+            Filed::Namespace(name) => {
+                let keys = self.range(Some(name), after.as_ref()).map(|object| object.key());
+                page(keys.cloned(), limit, write_cursor)
+            }
+            Filed::Index(index) => {
+                page(index.keys(value, after.as_ref()).cloned(), limit, write_cursor)
+            }
+        })
+    }
+
+    pub(super) fn index_values(
+        &self,
+        index: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<String>, IndexerError> {
+        Ok(match self.filed(index, "")? {
+            Filed::Namespace(_) => {
+                let after = cursor.map(Arc::from);
+                let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+                let names = self.namespaces.from(from).map(|namespace| namespace.name.to_string());
+                page(names, limit, String::clone)
+            }
+            Filed::Index(index) => {
+                page(index.values(cursor).map(|value| value.to_string()), limit, String::clone)
+            }
+        })
+    }
+
+    pub(super) fn index(&self, name: &str) -> Result<usize, usize> {
+        self.indexes.binary_search_by(|index| (*index.name).cmp(name))
+    }
+
+    fn filed<'a>(&'a self, index: &str, value: &'a str) -> Result<Filed<'a>, IndexerError> {
+        if index == NAMESPACE_INDEX {
+            return Ok(Filed::Namespace(value));
+        }
+        let found = self.index(index).ok().map(|at| &self.indexes[at]).filter(|index| index.ready);
+        let unknown = || IndexerError::UnknownIndex(index.to_owned());
+        found.map(Filed::Index).ok_or_else(unknown)
+    }
+}
+
+fn page<T>(found: impl Iterator<Item = T>, limit: usize, cursor: impl Fn(&T) -> String) -> Page<T> {
+    let limit = if limit == 0 { usize::MAX } else { limit };
+    let mut found = found.peekable();
+    let items: Vec<T> = found.by_ref().take(limit).collect();
+    let next = items.last().filter(|_| found.peek().is_some()).map(cursor);
+    Page { items, next }
+}
