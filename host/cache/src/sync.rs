@@ -81,3 +81,28 @@ pub(crate) mod schedule {
         turn.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static TURNS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn a_scheduler_gets_its_turn_at_every_step() {
+        let (mutex, published) = (Mutex::<()>::default(), Published::<u32>::default());
+        schedule::with(
+            || TURNS.set(TURNS.get() + 1),
+            || {
+                let _guard = mutex.lock();
+                published.replace(Arc::new(1));
+                assert_eq!((**published.read(), *published.snapshot()), (1, 1));
+            },
+        );
+        drop(mutex.lock());
+        assert_eq!(TURNS.get(), 5);
+    }
+}
