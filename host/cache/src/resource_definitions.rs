@@ -184,7 +184,7 @@ impl Followed {
 
 impl Shared {
     fn tell(&self, definition: &Object) {
-        if let Some(sender) = self.names.lock().get(&*definition.key().name) {
+        if let Some(sender) = self.names.lock().get(definition.key().name()) {
             sender.send_replace(());
         }
     }
