@@ -49,8 +49,6 @@ pub struct Store {
     random: fastrand::Rng,
     /// That of the newest change; every change takes the next one.
     resource_version: u64,
-    /// Everything up to here was forgotten by [`Self::compact`]; tables made later begin here.
-    compacted: u64,
     catalogue: Arc<Catalogue>,
     tables: HashMap<GroupResource, Table>,
     /// How many epochs began. Never goes back.
@@ -100,7 +98,6 @@ impl Store {
         let mut store = Self {
             random: fastrand::Rng::with_seed(seed),
             resource_version: 0,
-            compacted: 0,
             catalogue: Arc::default(),
             tables: HashMap::new(),
             epochs: 0,
@@ -126,9 +123,8 @@ impl Store {
 
     /// Forgets all past changes: lists and watches from before now are answered with 410.
     pub fn compact(&mut self) {
-        self.compacted = self.resource_version;
         for table in self.tables.values_mut() {
-            table.log.forget(self.compacted);
+            table.log.forget(self.resource_version);
         }
     }
 

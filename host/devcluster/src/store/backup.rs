@@ -34,9 +34,8 @@ impl Store {
         // Watches of resources that are not served any more must find out as well.
         self.touched.extend(before.into_keys());
         self.resource_version = backup.resource_version;
-        self.compacted = backup.resource_version;
         for (key, objects) in &backup.tables {
-            let (epoch, log) = (self.new_epoch(), Log::starting_at(self.compacted));
+            let (epoch, log) = (self.new_epoch(), Log::starting_at(backup.resource_version));
             let table = Table { epoch, gone: false, objects: objects.clone(), log };
             self.tables.insert(key.clone(), table);
         }

@@ -104,7 +104,9 @@ impl Store {
         }
         for key in keys {
             if self.tables.get(&key).is_none_or(|table| table.gone) {
-                let log = Log::starting_at(self.compacted);
+                // Its past is another resource's: a watch from before must list anew, as at a real server,
+                // whose watch cache of a new definition begins with a list.
+                let log = Log::starting_at(self.resource_version);
                 let epoch = self.new_epoch();
                 self.tables.insert(key, Table { epoch, log, ..Table::default() });
             }

@@ -366,3 +366,33 @@ fn every_past_state_is_listed_as_it_was_until_it_is_forgotten() {
         assert_eq!(listed(&store, ListAt::Exact(last - 1), 0), Err(410));
     }
 }
+
+fn definition() -> Value {
+    json!({
+        "metadata": {"name": "widgets.example.dev"},
+        "spec": {
+            "group": "example.dev",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }],
+        },
+    })
+}
+
+#[test]
+fn a_watch_from_before_a_resource_was_defined_anew_is_told_to_list() {
+    let mut store = store();
+    let definitions = "apiextensions.k8s.io/v1/customresourcedefinitions";
+    create(&mut store, definitions, definition()).expect("it is valid");
+    create(&mut store, "example.dev/v1/widgets", json!({"metadata": {"name": "a"}}))
+        .expect("it is valid");
+    let seen = store.resource_version();
+    delete(&mut store, definitions, "widgets.example.dev").expect("it is there");
+    create(&mut store, definitions, definition()).expect("it is valid again");
+    let widgets = GroupResource { group: "example.dev".into(), resource: "widgets".into() };
+    let later = store.changes(&widgets, store.epoch(&widgets), seen, 10);
+    assert!(matches!(later, Changes::Forgotten(_)), "{later:?}");
+}
