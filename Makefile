@@ -18,6 +18,8 @@ help:
 	@echo "make test-guests  target/test-guests/*.wasm, plugins that misbehave on purpose"
 	@echo "make e2e          the same behaviour against a real Kubernetes API server (needs Go)"
 	@echo "make image        the container image"
+	@echo "make sim          the informers in a seeded simulation: SEED=n replays one, SEEDS=m runs m from there"
+	@echo "make soak         new seeds for MINUTES=m"
 	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"
 	@echo "make fuzz         all decoders of bytes from outside, each for SECONDS=10"
 	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
@@ -25,6 +27,7 @@ help:
 
 include plugins/plugins.mk
 include host/e2e/e2e.mk
+include host/simulation/simulation.mk
 include host/fuzz/fuzz.mk
 
 # Says what is missing, and the line that brings it, before anything is compiled.

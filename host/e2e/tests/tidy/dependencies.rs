@@ -19,6 +19,15 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "informant-apimachinery",
         ],
     ),
+    (
+        "informant-simulation",
+        &[
+            "informant-cache",
+            "informant-devcluster",
+            "informant-apiserver",
+            "informant-apimachinery",
+        ],
+    ),
     ("informant-fuzz", &[]),
     ("informant-plugin", &[]),
     ("informant-e2e", &["informant-cache", "informant-devcluster", "informant-apimachinery"]),
@@ -33,7 +42,7 @@ const FOR_PLUGINS: &[&str] = &["informant-plugin"];
 /// A dependency, or a family of them, and the crates it stays behind.
 const HEAVY: &[(&str, &[&str])] = &[
     ("wasmtime", &["informant-runtime"]),
-    ("kube", &["informant-cache", "informant", "informant-e2e"]),
+    ("kube", &["informant-cache", "informant-simulation", "informant", "informant-e2e"]),
     ("anyhow", &["informant", "informant-e2e"]),
 ];
 

@@ -12,6 +12,7 @@ const HEAVY: &[(&str, &[&str])] = &[
             "host/cache/src/apiserver.rs",
             "host/cache/src/apiserver/",
             "host/cache/examples/",
+            "host/simulation/",
             "host/informant/",
             "host/e2e/",
         ],

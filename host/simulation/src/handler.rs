@@ -1,0 +1,323 @@
+//! An event handler that keeps what it was told and checks each notification against that, against the store
+//! that it can read, and against everything that the server ever had.
+
+use crate::faults::{Fault, Faults};
+use crate::history::same_version;
+use crate::journal::Journal;
+use crate::server::Server;
+use informant_apimachinery::GroupVersionResource;
+use informant_cache::{
+    Cause, FinalState, Indexer, Notification, Object, Reason, ResourceEventHandler,
+};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a handler does out of itself, from within a notification.
+pub(crate) type Mischief = dyn Fn(u64) + Send + Sync;
+
+/// One handler of one informer.
+pub(crate) struct Told {
+    pub(crate) number: u64,
+    gvr: GroupVersionResource,
+    indexer: Indexer,
+    server: Server,
+    journal: Journal,
+    faults: Faults,
+    /// How often it panics after it has taken note.
+    panics: f64,
+    /// How often it does something to the informer.
+    mischief: (f64, Option<Arc<Mischief>>),
+    /// It is told what is there already.
+    replay: bool,
+    /// Called in the informer's task, so that the store is at the very notification.
+    inline: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    known: BTreeMap<String, Object>,
+    /// The last states of those that were deleted.
+    gone: BTreeMap<String, Object>,
+    /// Told of as there, and not found in the store at that moment: a deletion must be on its way.
+    doomed: BTreeSet<String>,
+    synced: u32,
+    removed: bool,
+    random: fastrand::Rng,
+}
+
+/// How a handler is.
+pub(crate) struct Manner {
+    pub(crate) panics: f64,
+    pub(crate) mischief: f64,
+    pub(crate) replay: bool,
+    pub(crate) inline: bool,
+}
+
+/// What every handler of a run shares.
+#[derive(Clone)]
+pub(crate) struct Around {
+    pub(crate) server: Server,
+    pub(crate) journal: Journal,
+    pub(crate) faults: Faults,
+}
+
+impl Told {
+    pub(crate) fn new(
+        number: u64,
+        gvr: GroupVersionResource,
+        indexer: Indexer,
+        around: &Around,
+        manner: &Manner,
+        mischief: Option<Arc<Mischief>>,
+        random: fastrand::Rng,
+    ) -> Self {
+        let Around { server, journal, faults } = around.clone();
+        let state = State {
+            known: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            doomed: BTreeSet::new(),
+            synced: 0,
+            removed: false,
+            random,
+        };
+        Self {
+            number,
+            gvr,
+            indexer,
+            server,
+            journal,
+            faults,
+            panics: manner.panics,
+            mischief: (manner.mischief, mischief),
+            replay: manner.replay,
+            inline: manner.inline,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// From now on it must not be called.
+    pub(crate) fn removed(&self) {
+        self.state.lock().removed = true;
+    }
+
+    fn check(&self, holds: bool, invariant: &str, found: impl FnOnce() -> String) {
+        self.journal.check(holds, invariant, || {
+            format!("handler {} of {}: {}", self.number, self.gvr, found())
+        });
+    }
+
+    fn note(&self, what: &str, object: &Object, cause: Cause) {
+        let (number, reason) = (self.number, cause.reason);
+        let (key, version) = (object.key(), object.resource_version());
+        self.journal.note(format_args!(
+            "handler {number}: {what} {} {key}@{version} ({reason:?})",
+            self.gvr
+        ));
+        self.check(!self.state.lock().removed, "no call begins after a removal", || {
+            key.to_string()
+        });
+    }
+
+    /// The object is one that the server showed, and no older than what was known.
+    fn check_real(&self, earlier: Option<&Object>, object: &Object) {
+        let (known, back) = self.server.with_history(&self.gvr, |history| {
+            let back = earlier.is_some_and(|earlier| history.goes_back(earlier, object));
+            (history.knows(object), back)
+        });
+        self.check(known, "handlers are told only what the server had", || {
+            format!("{} {:?}", text(object), object.json())
+        });
+        self.check(!back, "no object goes back to an older state", || {
+            format!("{} after {}", text(object), earlier.map_or(String::new(), text))
+        });
+    }
+
+    /// What the store shows is at least as new as what is told.
+    fn check_store(&self, state: &mut State, told: &Object) {
+        let key = told.key().to_string();
+        state.doomed.remove(&key);
+        match self.indexer.get(told.key()) {
+            Some(stored) => {
+                let back =
+                    self.server.with_history(&self.gvr, |history| history.goes_back(told, &stored));
+                self.check(!back, "reads are at least as new as the notification", || {
+                    format!("{} is told and {} is read", text(told), text(&stored))
+                });
+            }
+            None => {
+                state.doomed.insert(key);
+            }
+        }
+    }
+
+    fn after(&self) {
+        let mut state = self.state.lock();
+        let (rate, mischief) = &self.mischief;
+        let does = state.random.f64() < *rate;
+        let panics = state.random.f64() < self.panics;
+        drop(state);
+        if does && let Some(mischief) = mischief {
+            mischief(self.number);
+        }
+        if panics {
+            self.faults.meet(Fault::HandlerPanics);
+            std::panic::panic_any(crate::Planned);
+        }
+    }
+
+    pub(crate) fn is_removed(&self) -> bool {
+        self.state.lock().removed
+    }
+
+    /// As an event handler is called.
+    pub(crate) fn pulled(&self, notification: &Notification) {
+        match notification {
+            Notification::Added { object, cause, .. } => self.on_add(object, *cause),
+            Notification::Updated { old, new, cause, .. } => self.on_update(old, new, *cause),
+            Notification::Deleted { last, final_state, cause, .. } => {
+                self.on_delete(last, *final_state, *cause);
+            }
+            Notification::Synced => self.on_synced(),
+        }
+    }
+
+    /// Objects that it knows, and those that it knew.
+    pub(crate) fn heard_of(&self) -> usize {
+        let state = self.state.lock();
+        state.known.len() + state.gone.len()
+    }
+
+    /// Objects in the store that it reads.
+    pub(crate) fn stored(&self) -> usize {
+        self.indexer.count(None)
+    }
+
+    pub(crate) fn has_synced(&self) -> bool {
+        self.state.lock().synced > 0
+    }
+
+    /// Whether it does not know exactly what is there.
+    pub(crate) fn is_behind(&self) -> bool {
+        let state = self.state.lock();
+        self.replay
+            && !state.removed
+            && self.server.with_history(&self.gvr, |history| {
+                history.present_count() != state.known.len()
+                    || history.present().any(|(key, version)| {
+                        state.known.get(key).map(Object::json).as_ref() != Some(version.json())
+                    })
+            })
+    }
+
+    /// Called when everything that was on its way has arrived, without any time in between.
+    pub(crate) fn check_quiet(&self) {
+        let state = self.state.lock();
+        if state.removed || !self.inline {
+            return;
+        }
+        self.check(
+            state.doomed.is_empty(),
+            "the store is written before handlers are told",
+            || format!("{:?} were told of and are not in the store", state.doomed),
+        );
+    }
+
+    /// At rest: it was told exactly what is there.
+    pub(crate) fn check_at_rest(&self) {
+        let state = self.state.lock();
+        if state.removed {
+            return;
+        }
+        self.check(state.synced == 1, "handlers sync once", || format!("{} times", state.synced));
+        if !self.replay {
+            return;
+        }
+        self.server.with_history(&self.gvr, |history| {
+            for (key, version) in history.present() {
+                let known = state.known.get(key).map(Object::json);
+                self.check(
+                    known.as_ref() == Some(version.json()),
+                    "the last word is the truth",
+                    || {
+                        let known = state.known.get(key).map_or("nothing".to_owned(), text);
+                        format!("{key}: knows {known}, there is {:?}", version.json())
+                    },
+                );
+            }
+            let gone = state.known.keys().find(|key| !history.is_present(key));
+            self.check(gone.is_none(), "the last word is the truth", || {
+                format!("{gone:?} is gone and was not told so")
+            });
+        });
+    }
+}
+
+/// For people.
+fn text(object: &Object) -> String {
+    format!("{}@{} uid {}", object.key(), object.resource_version(), object.uid())
+}
+
+impl ResourceEventHandler for Told {
+    fn on_add(&self, object: &Object, cause: Cause) {
+        self.note("added", object, cause);
+        let mut state = self.state.lock();
+        self.check_real(state.gone.remove(&object.key().to_string()).as_ref(), object);
+        let before = state.known.insert(object.key().to_string(), object.clone());
+        self.check(before.is_none(), "only unknown objects are added", || text(object));
+        self.check_store(&mut state, object);
+        drop(state);
+        self.after();
+    }
+
+    fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
+        self.note("updated", new, cause);
+        let mut state = self.state.lock();
+        let known = state.known.insert(new.key().to_string(), new.clone());
+        self.check_real(known.as_ref(), new);
+        if self.replay || known.is_some() {
+            let right = known.as_ref().is_some_and(|known| same_version(known, old));
+            self.check(right, "an update's old state is the one told before", || {
+                let known = known.as_ref().map_or("nothing".to_owned(), text);
+                format!("{} instead of {known}", text(old))
+            });
+        }
+        self.check(old.uid() == new.uid(), "another UID is another object", || text(new));
+        let same = old.resource_version() == new.resource_version() && old.json() == new.json();
+        let resync = cause.reason == Reason::Resync;
+        self.check(same == resync, "nothing unchanged is told, but by a resync", || text(new));
+        self.check_store(&mut state, new);
+        drop(state);
+        self.after();
+    }
+
+    fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause) {
+        self.note("deleted", last, cause);
+        let mut state = self.state.lock();
+        let key = last.key().to_string();
+        state.doomed.remove(&key);
+        let known = state.known.remove(&key);
+        if self.replay || known.is_some() {
+            let right = known.as_ref().is_some_and(|known| known.uid() == last.uid());
+            self.check(right, "only what is known is deleted", || text(last));
+        }
+        if final_state == FinalState::Unknown
+            && let Some(known) = &known
+        {
+            self.check(
+                same_version(known, last),
+                "an unknown end shows the last known state",
+                || text(last),
+            );
+        }
+        self.check_real(known.as_ref(), last);
+        state.gone.insert(key, last.clone());
+        drop(state);
+        self.after();
+    }
+
+    fn on_synced(&self) {
+        self.journal.note(format_args!("handler {}: synced", self.number));
+        self.state.lock().synced += 1;
+    }
+}

@@ -1,0 +1,165 @@
+//! Every state that any object ever had on the server: what a cache may show and what it must show at rest.
+//!
+//! Times are counts of changes, so that after a rewind, when resourceVersions are handed out again, earlier and
+//! later can still be told apart.
+
+use bytes::Bytes;
+use informant_apiserver::{ApiObject, Change};
+use informant_cache::Object;
+use std::collections::{BTreeMap, HashMap};
+
+/// One state of one object.
+#[derive(Clone, Debug)]
+pub(crate) struct Version {
+    uid: String,
+    resource_version: String,
+    /// As a cache shows it.
+    json: Bytes,
+    /// As the server shows it.
+    raw: Bytes,
+    /// From this moment.
+    from: u64,
+    /// To this one; [`NOW`] while it is the present state. After a rewind the hull of several spans.
+    until: u64,
+}
+
+/// Not over.
+const NOW: u64 = u64::MAX;
+
+impl Version {
+    fn is(&self, object: &Object) -> bool {
+        self.uid == object.uid()
+            && self.resource_version == object.resource_version()
+            && self.json == object.json()
+    }
+
+    /// As the server shows it.
+    pub(crate) fn raw(&self) -> &Bytes {
+        &self.raw
+    }
+
+    /// As a cache shows it.
+    pub(crate) fn json(&self) -> &Bytes {
+        &self.json
+    }
+}
+
+/// Of one resource, by `namespace/name`.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    clock: u64,
+    versions: HashMap<String, Vec<Version>>,
+    /// The present states: indices into `versions`.
+    live: BTreeMap<String, usize>,
+}
+
+fn key(object: &ApiObject) -> String {
+    match object.namespace() {
+        "" => object.name().to_owned(),
+        namespace => format!("{namespace}/{}", object.name()),
+    }
+}
+
+impl History {
+    /// Writes down a change.
+    pub(crate) fn change(&mut self, change: &Change) {
+        self.clock += 1;
+        match change {
+            Change::Added(new) | Change::Modified { new, .. } => self.live(new),
+            Change::Deleted { last, .. } => {
+                self.end(&key(last));
+                let version = self.version(last, self.clock);
+                self.versions.entry(key(last)).or_default().push(version);
+            }
+        }
+    }
+
+    /// The server was set back, and this is what there is now.
+    pub(crate) fn restored<'a>(&mut self, objects: impl Iterator<Item = &'a ApiObject>) {
+        self.clock += 1;
+        for key in self.live.keys().cloned().collect::<Vec<_>>() {
+            self.end(&key);
+        }
+        for object in objects {
+            let (key, version) = (key(object), self.version(object, NOW));
+            let versions = self.versions.entry(key.clone()).or_default();
+            let same = |one: &Version| one.uid == version.uid && one.raw == version.raw;
+            let at = versions.iter().position(same).unwrap_or_else(|| {
+                versions.push(version);
+                versions.len() - 1
+            });
+            versions[at].until = NOW;
+            self.live.insert(key, at);
+        }
+    }
+
+    fn live(&mut self, object: &ApiObject) {
+        let (key, version) = (key(object), self.version(object, NOW));
+        self.end(&key);
+        let versions = self.versions.entry(key.clone()).or_default();
+        versions.push(version);
+        self.live.insert(key, versions.len() - 1);
+    }
+
+    fn end(&mut self, key: &str) {
+        if let Some(at) = self.live.remove(key)
+            && let Some(versions) = self.versions.get_mut(key)
+        {
+            versions[at].until = self.clock;
+        }
+    }
+
+    fn version(&self, object: &ApiObject, until: u64) -> Version {
+        let shown = Object::decode(object.json(), None).expect("the server's objects are objects");
+        Version {
+            uid: shown.uid().to_owned(),
+            resource_version: shown.resource_version().to_owned(),
+            json: shown.json(),
+            raw: object.json().clone(),
+            from: self.clock,
+            until,
+        }
+    }
+
+    /// Whether the server ever showed exactly this.
+    pub(crate) fn knows(&self, object: &Object) -> bool {
+        self.find(object).next().is_some()
+    }
+
+    fn find<'a>(&'a self, object: &'a Object) -> impl Iterator<Item = &'a Version> {
+        let versions = self.versions.get(&object.key().to_string());
+        versions.into_iter().flatten().filter(move |version| version.is(object))
+    }
+
+    /// Whether `later` was over before `earlier` began: a cache that went from one to the other went back.
+    pub(crate) fn goes_back(&self, earlier: &Object, later: &Object) -> bool {
+        let began = self.find(earlier).map(|version| version.from).min();
+        let over = self.find(later).map(|version| version.until).max();
+        match (began, over) {
+            (Some(began), Some(over)) => over <= began && !same_version(earlier, later),
+            _ => false,
+        }
+    }
+
+    /// The present states, by key.
+    pub(crate) fn present(&self) -> impl Iterator<Item = (&str, &Version)> {
+        self.live.iter().map(|(key, at)| (key.as_str(), &self.versions[key][*at]))
+    }
+
+    /// How many there are.
+    pub(crate) fn present_count(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Whether an object is there now.
+    pub(crate) fn is_present(&self, key: &str) -> bool {
+        self.live.contains_key(key)
+    }
+}
+
+/// Whether both are the same state of the same object.
+pub(crate) fn same_version(one: &Object, other: &Object) -> bool {
+    one.uid() == other.uid()
+        && one.resource_version() == other.resource_version()
+        && one.json() == other.json()
+}

@@ -1,0 +1,110 @@
+//! Many seeds, on as many threads as there are cores: one runtime each, nothing shared but the counts.
+
+use crate::faults::{Fault, FaultCounts};
+use crate::run::{Options, Outcome, run};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// After so many seeds.
+    Seeds(u64),
+    /// After so long.
+    Time(Duration),
+}
+
+/// What came of many runs.
+#[derive(Clone, Debug, Default)]
+pub struct Many {
+    /// Runs that were made.
+    pub runs: u64,
+    /// What went wrong in them, by intent.
+    pub faults: FaultCounts,
+    /// The runs that broke an invariant, by seed; unless told to go on, no more are begun after the first.
+    pub broken: Vec<Outcome>,
+    /// How long they took.
+    pub took: Duration,
+}
+
+/// Runs the seeds from `first` on; `progress` is called after every 500 with how many were run.
+pub fn run_many(
+    first: u64,
+    until: Until,
+    go_on: bool,
+    progress: impl Fn(u64, Duration) + Sync,
+) -> Many {
+    let began = Instant::now();
+    let (next, done, broken) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let worker = || {
+        let mut part = Many::default();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let over = match until {
+                Until::Seeds(seeds) => number >= seeds,
+                Until::Time(time) => began.elapsed() >= time,
+            };
+            if over || broken.load(Ordering::Relaxed) {
+                return part;
+            }
+            let outcome = run(Options { seed: first.wrapping_add(number), print: false });
+            part.runs += 1;
+            part.faults.add(&outcome.faults);
+            let runs = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if runs.is_multiple_of(500) {
+                progress(runs, began.elapsed());
+            }
+            if outcome.violation.is_some() {
+                broken.store(!go_on, Ordering::Relaxed);
+                part.broken.push(outcome);
+            }
+        }
+    };
+    let mut all = Many::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        for worker in workers {
+            let part = worker.join().expect("runs catch their panics");
+            all.runs += part.runs;
+            all.faults.add(&part.faults);
+            all.broken.extend(part.broken);
+        }
+    });
+    all.broken.sort_by_key(|outcome| outcome.seed);
+    all.took = began.elapsed();
+    all
+}
+
+/// A broken run as people want to read it: the seed, the invariant, the last steps, the command.
+pub fn describe(outcome: &Outcome) -> String {
+    let Some(violation) = &outcome.violation else {
+        return format!("seed {} passes", outcome.seed);
+    };
+    let mut text = String::new();
+    for line in &violation.tail {
+        let _ = writeln!(text, "{line}");
+    }
+    let _ = writeln!(text, "seed {} broke an invariant: {}", outcome.seed, violation.invariant);
+    let _ = writeln!(text, "found: {}", violation.found);
+    let _ = write!(text, "replay it with: make sim SEED={}", outcome.seed);
+    text
+}
+
+impl Many {
+    /// Speed and the mix of faults.
+    pub fn report(&self) -> String {
+        let seconds = self.took.as_secs_f64().max(0.001);
+        let per_second = self.runs as f64 / seconds;
+        let mut text = format!(
+            "{} seeds in {seconds:.1} s: {per_second:.1} a second, {:.0} a minute\n",
+            self.runs,
+            per_second * 60.0
+        );
+        for fault in Fault::ALL {
+            let _ = writeln!(text, "{:>10}  {}", self.faults.of(*fault), fault.as_str());
+        }
+        text
+    }
+}

@@ -1,0 +1,314 @@
+//! One run: everything in it follows from its seed.
+
+use crate::clients::Clients;
+use crate::faults::{Fault, FaultCounts, Faults};
+use crate::handler::Around;
+use crate::journal::{Journal, Violation};
+use crate::server::{Server, Temper, Wire};
+use crate::writes;
+use informant_apimachinery::GroupVersionResource;
+use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// After the last fault everything is right within this time: two requests to a connection that is dead without saying so
+/// (the longest watch is 615 s) and the longest backoff (60 s) between them.
+const AT_REST_AFTER: Duration = Duration::from_secs(1300);
+/// Users of informers at once.
+const TENANTS_MAX: usize = 5;
+
+/// What is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Everything follows from it.
+    pub seed: u64,
+    /// The trace goes to the standard output while it comes to be.
+    pub print: bool,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Of the run.
+    pub seed: u64,
+    /// Of its trace: equal for equal runs.
+    pub hash: u64,
+    /// What went wrong in it, by intent.
+    pub faults: FaultCounts,
+    /// The first invariant that did not hold.
+    pub violation: Option<Violation>,
+}
+
+/// Runs one seed.
+pub fn run(options: Options) -> Outcome {
+    let Options { seed, .. } = options;
+    catch_unwind(AssertUnwindSafe(|| run_inside(options))).unwrap_or_else(|panic| {
+        let found = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        let violation = Violation {
+            invariant: "nothing panics but what is told to".to_owned(),
+            found: found.unwrap_or_else(|| "a panic without a text".to_owned()),
+            tail: Vec::new(),
+        };
+        let faults = FaultCounts::default();
+        Outcome { seed, hash: 0, faults, violation: Some(violation) }
+    })
+}
+
+fn run_inside(options: Options) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime can be made");
+    runtime.block_on(simulate(options))
+}
+
+async fn simulate(options: Options) -> Outcome {
+    let Options { seed, print } = options;
+    let journal = Journal::new(print);
+    let faults = Faults::new(journal.clone());
+    let mut run = Run::new(seed, journal.clone(), faults.clone());
+    let steps = run.random.usize(40..160);
+    for _ in 0..steps {
+        run.step().await;
+        if journal.is_broken() {
+            break;
+        }
+    }
+    if !journal.is_broken() {
+        run.rest().await;
+    }
+    if !journal.is_broken() {
+        run.end().await;
+    }
+    let (hash, violation) = (journal.hash(), journal.violation());
+    Outcome { seed, hash, faults: faults.counts(), violation }
+}
+
+struct Run {
+    random: fastrand::Rng,
+    journal: Journal,
+    faults: Faults,
+    server: Server,
+    clients: Clients,
+    resources: Vec<GroupVersionResource>,
+    /// Different names that objects have.
+    names: usize,
+}
+
+impl Run {
+    fn new(seed: u64, journal: Journal, faults: Faults) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let resources = writes::resources();
+        let mut temper = temper(&mut random);
+        // Few enough that writes meet the same object again; now and then more than a step of a replay.
+        let crowded = random.u32(..32) == 0;
+        let (names, filled) = if crowded { (120, 330) } else { (6, 8) };
+        if crowded {
+            temper.page_max *= 20;
+        }
+        journal.step(format_args!("seed {seed}, {temper:?}"));
+        let server =
+            Server::new(random.fork(), temper, &resources, journal.clone(), faults.clone());
+        writes::define_widgets(&server, random.u32(..4) > 0);
+        let configmaps = &resources[0];
+        server.write(|state| writes::fill(state, &mut random, configmaps, filled));
+        let client = kube::Client::new(Wire::new(server.clone()), "default");
+        let options = FactoryOptions {
+            concurrent_lists_max: random.usize(1..4),
+            linger: Duration::from_secs(random.u64(0..30)),
+            seed: random.u64(..),
+            ..Default::default()
+        };
+        let factory = SharedInformerFactory::new(Arc::new(ApiServer::new(client)), options);
+        let around =
+            Around { server: server.clone(), journal: journal.clone(), faults: faults.clone() };
+        let clients = Clients::new(factory, around, random.fork());
+        Self { random, journal, faults, server, clients, resources, names }
+    }
+
+    async fn step(&mut self) {
+        match self.random.u32(..100) {
+            0..=39 => self.write(),
+            40..=64 => self.wait().await,
+            65..=74 => {
+                self.journal.step(format_args!("replicate"));
+                self.server.replicate(self.random.bool());
+            }
+            75..=84 => self.disturb(),
+            _ => self.use_clients(),
+        }
+        // Everybody does what can be done without time going by.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        self.clients.check_quiet();
+    }
+
+    fn write(&mut self) {
+        let gvr = &self.resources[self.random.usize(..self.resources.len())];
+        for _ in 0..self.random.usize(1..4) {
+            // Replacing a pod takes most numbers: its mark, its end, the new one.
+            let allowed = self.server.state().may_write(4);
+            if !allowed {
+                self.journal.step(format_args!("no write, so that a rewind can be noticed"));
+                return;
+            }
+            let (random, names) = (&mut self.random, self.names);
+            let what = self.server.write(|state| writes::random(state, random, gvr, names));
+            self.journal.step(format_args!("{what}"));
+        }
+    }
+
+    async fn wait(&mut self) {
+        let millis = match self.random.u32(..10) {
+            0..=3 => self.random.u64(1..50),
+            4..=6 => self.random.u64(50..2_000),
+            7..=8 => self.random.u64(2_000..30_000),
+            _ => self.random.u64(30_000..400_000),
+        };
+        self.journal.step(format_args!("wait {millis} ms"));
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+    }
+
+    /// The server's side goes wrong.
+    fn disturb(&mut self) {
+        let seconds = |random: &mut fastrand::Rng| Duration::from_secs(random.u64(1..120));
+        match self.random.u32(..20) {
+            0..=3 => {
+                self.journal.step(format_args!("cut all connections"));
+                self.server.cut_all();
+            }
+            4..=6 => {
+                self.journal.step(format_args!("compact"));
+                self.server.compact();
+            }
+            7..=9 => {
+                self.journal.step(format_args!("back up"));
+                self.server.back_up();
+            }
+            10..=11 => {
+                self.journal.step(format_args!("rewind"));
+                self.server.rewind();
+            }
+            12..=13 => {
+                let down = seconds(&mut self.random);
+                self.journal.step(format_args!("restart, down for {down:?}"));
+                self.server.restart(down);
+            }
+            14..=15 => {
+                let gvr = &self.resources[self.random.usize(..self.resources.len())];
+                let time = seconds(&mut self.random);
+                let fault = if self.random.bool() { Fault::Forbidden } else { Fault::Unauthorized };
+                self.journal.step(format_args!("{} for {gvr}, for {time:?}", fault.as_str()));
+                self.server.close(gvr, fault, time);
+            }
+            16 => {
+                let time = seconds(&mut self.random) * 10;
+                self.journal.step(format_args!("refuse watch-lists for {time:?}"));
+                self.server.refuse_watch_lists(time);
+            }
+            _ => {
+                let served = self.server.state().serves(&self.resources[2]);
+                // Its end takes a number for every widget.
+                if self.server.state().may_write(100) {
+                    let verb = if served { "take away" } else { "define" };
+                    self.journal.step(format_args!("{verb} widgets"));
+                    writes::define_widgets(&self.server, !served);
+                }
+            }
+        }
+    }
+
+    fn use_clients(&mut self) {
+        let count = self.clients.len();
+        let choice = self.random.u32(..12);
+        if count == 0 || (choice <= 1 && count < TENANTS_MAX) {
+            let gvr = &self.resources[self.random.usize(..self.resources.len())];
+            self.journal.step(format_args!("a new user of {gvr}"));
+            self.clients.lease(gvr);
+            return;
+        }
+        let tenant = self.random.usize(..count);
+        match choice {
+            0..=2 => {
+                self.journal.step(format_args!("user {tenant} goes"));
+                self.clients.leave(tenant);
+            }
+            3..=4 => {
+                self.journal.step(format_args!("user {tenant} adds a handler"));
+                self.clients.add_handler(tenant);
+            }
+            5..=6 => {
+                self.journal.step(format_args!("user {tenant} removes a handler"));
+                self.clients.remove_handler(tenant);
+            }
+            7..=8 => {
+                self.journal.step(format_args!("user {tenant} adds or removes an index"));
+                self.clients.toggle_index(tenant);
+            }
+            _ => {
+                self.journal.step(format_args!("user {tenant} reads"));
+                self.clients.read(tenant);
+            }
+        }
+    }
+
+    /// Nothing goes wrong any more: soon all is right.
+    async fn rest(&mut self) {
+        self.journal.step(format_args!("rest"));
+        if self.clients.len() == 0 {
+            self.clients.lease(&self.resources[0]);
+        }
+        self.server.heal();
+        let began = tokio::time::Instant::now();
+        loop {
+            let defined = self.server.state().serves(&self.resources[2]);
+            if !defined && self.server.state().may_write(3) {
+                writes::define_widgets(&self.server, true);
+            }
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            self.clients.check_quiet();
+            let undefined = || (!defined).then(|| "widgets are not served yet".to_owned());
+            let restless = self.clients.restless().or_else(undefined);
+            match restless {
+                None => break,
+                Some(found) if began.elapsed() > AT_REST_AFTER => {
+                    self.journal.broken("all is right some time after the last fault", found);
+                    return;
+                }
+                Some(_) if self.journal.is_broken() => return,
+                Some(_) => {}
+            }
+        }
+        self.journal.step(format_args!("at rest"));
+        self.clients.check_at_rest();
+    }
+
+    /// Everything is shut down, and nothing is left.
+    async fn end(self) {
+        self.journal.step(format_args!("shutdown"));
+        self.clients.shutdown().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let left = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        self.journal.check(left == 0, "no task is left after a shutdown", || left.to_string());
+        let _ = self.faults;
+    }
+}
+
+fn temper(random: &mut fastrand::Rng) -> Temper {
+    let one_of = |random: &mut fastrand::Rng, rates: [f64; 4]| rates[random.usize(..4)];
+    Temper {
+        request_fault: one_of(random, [0.0, 0.05, 0.15, 0.35]),
+        line_fault: one_of(random, [0.0, 0.02, 0.06, 0.2]),
+        prompt: random.bool(),
+        page_max: if random.bool() { random.usize(1..8) } else { 0 },
+        bookmarks: if random.u32(..4) == 0 {
+            Duration::from_secs(100_000)
+        } else {
+            Duration::from_secs(random.u64(5..70))
+        },
+    }
+}

@@ -1,0 +1,268 @@
+//! The model API server: the embedded cluster's store as etcd, replicas of it that are behind, and what is
+//! wrong with them at the moment.
+
+mod bodies;
+mod replica;
+mod state;
+mod wire;
+
+pub(crate) use wire::Wire;
+
+use crate::faults::{Fault, Faults};
+use crate::history::History;
+use crate::journal::Journal;
+use crate::signal::Signal;
+use informant_apimachinery::GroupVersionResource;
+use informant_devcluster::store::{Backup, GroupResource, Store};
+use parking_lot::{Mutex, MutexGuard};
+use state::timestamp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Replicas of the API server.
+const REPLICAS: usize = 3;
+/// More requests than this for one collection in ten seconds are a client that does not wait.
+const REQUESTS_IN_TEN_SECONDS_MAX: usize = 60;
+/// After this long every client has noticed a rewind or never will.
+const REWIND_NOTICED_AFTER: Duration = Duration::from_secs(1200);
+
+/// How often things go wrong by themselves, and how the server answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Temper {
+    /// Of a request.
+    pub(crate) request_fault: f64,
+    /// Of a line of a watch, or a chunk of a list.
+    pub(crate) line_fault: f64,
+    /// Replicas follow each write at once.
+    pub(crate) prompt: bool,
+    /// The largest page, whatever the client asks for; 0 for as asked.
+    pub(crate) page_max: usize,
+    /// Between bookmarks; longer than a run for none.
+    pub(crate) bookmarks: Duration,
+}
+
+/// One API server of several replicas. Cheap to clone; a clone is the same.
+#[derive(Clone)]
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Wakes watches: something changed.
+    changed: Signal,
+    /// Breaks all connections.
+    cut: Signal,
+    journal: Journal,
+    faults: Faults,
+}
+
+pub(crate) struct State {
+    store: Store,
+    began: Instant,
+    pub(crate) temper: Temper,
+    random: fastrand::Rng,
+    tracked: Vec<Tracked>,
+    /// How far each replica shows the store.
+    visible: [u64; REPLICAS],
+    /// With the resourceVersions at which they were made.
+    backups: Vec<(u64, Backup)>,
+    rewinds: u64,
+    rewound: Instant,
+    /// The newest resourceVersion of which bytes reached a client since it last listed, by what it asked for.
+    told: BTreeMap<String, u64>,
+    /// Those that were told of a future that a rewind took back, and how far.
+    ahead: BTreeMap<String, u64>,
+    /// Until when nobody listens.
+    down_until: Instant,
+    /// 403 or 401 until then.
+    closed: BTreeMap<GroupVersionResource, (Fault, Instant)>,
+    no_watch_lists_until: Instant,
+    requests: BTreeMap<String, Vec<Instant>>,
+}
+
+struct Tracked {
+    gvr: GroupVersionResource,
+    key: GroupResource,
+    seen: u64,
+    history: History,
+}
+
+impl Server {
+    pub(crate) fn new(
+        mut random: fastrand::Rng,
+        temper: Temper,
+        resources: &[GroupVersionResource],
+        journal: Journal,
+        faults: Faults,
+    ) -> Self {
+        let now = Instant::now();
+        let store = Store::new(random.u64(..), timestamp(Duration::ZERO));
+        let visible = [store.resource_version(); REPLICAS];
+        let tracked = resources.iter().map(|gvr| Tracked {
+            gvr: gvr.clone(),
+            key: GroupResource::of(gvr),
+            seen: 0,
+            history: History::default(),
+        });
+        let state = State {
+            store,
+            began: now,
+            temper,
+            random,
+            tracked: tracked.collect(),
+            visible,
+            backups: Vec::new(),
+            rewinds: 0,
+            rewound: now,
+            told: BTreeMap::new(),
+            ahead: BTreeMap::new(),
+            down_until: now,
+            closed: BTreeMap::new(),
+            no_watch_lists_until: now,
+            requests: BTreeMap::new(),
+        };
+        let shared = Shared {
+            state: Mutex::new(state),
+            changed: Signal::default(),
+            cut: Signal::default(),
+            journal,
+            faults,
+        };
+        let server = Self { shared: Arc::new(shared) };
+        server.write(|_| ());
+        server
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock()
+    }
+
+    fn wake(&self) {
+        self.shared.changed.send();
+    }
+
+    /// Changes the store, writes down what changed, and wakes the watches.
+    pub(crate) fn write<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state();
+        let outcome = write(&mut state);
+        state.track();
+        if state.temper.prompt {
+            state.visible = [state.store.resource_version(); REPLICAS];
+        }
+        drop(state);
+        self.wake();
+        outcome
+    }
+
+    /// One replica gets on, by all or by a part of what it lacks.
+    pub(crate) fn replicate(&self, all: bool) {
+        let mut state = self.state();
+        let replica = state.random.usize(..REPLICAS);
+        let (from, to) = (state.visible[replica], state.store.resource_version());
+        if from < to {
+            state.visible[replica] = if all { to } else { state.random.u64(from..=to) };
+            let at = state.visible[replica];
+            self.shared.journal.note(format_args!("replica {replica} is at {at} of {to}"));
+        }
+        drop(state);
+        self.wake();
+    }
+
+    /// Every replica gets to the newest state: one that serves a new resource has begun with a list of it.
+    pub(crate) fn catch_up(&self) {
+        let mut state = self.state();
+        state.visible = [state.store.resource_version(); REPLICAS];
+        drop(state);
+        self.wake();
+    }
+
+    /// Forgets the past; a replica that still needed it starts anew.
+    pub(crate) fn compact(&self) {
+        self.shared.faults.meet(Fault::Compaction);
+        let mut state = self.state();
+        state.store.compact();
+        drop(state);
+        self.catch_up();
+    }
+
+    pub(crate) fn back_up(&self) {
+        let mut state = self.state();
+        let backup = (state.store.resource_version(), state.store.backup());
+        state.backups.push(backup);
+        if state.backups.len() > 2 {
+            state.backups.remove(0);
+        }
+    }
+
+    /// Sets the store back to a backup, if there is one that is behind.
+    pub(crate) fn rewind(&self) {
+        let mut state = self.state();
+        let now = state.store.resource_version();
+        let behind = state.backups.iter().rposition(|(version, _)| *version < now);
+        let Some(behind) = behind else { return };
+        let (to, backup) = state.backups.remove(behind);
+        // What comes after it never happened.
+        state.backups.truncate(behind);
+        state.store.restore(&backup);
+        state.rewinds += 1;
+        state.rewound = Instant::now();
+        state.visible = [to; REPLICAS];
+        let told = std::mem::take(&mut state.told);
+        state.ahead.extend(told.into_iter().filter(|(_, told)| *told > to));
+        state.track_restored();
+        drop(state);
+        self.shared.faults.meet(Fault::Rewind);
+        self.shared.journal.note(format_args!("the store is set back from {now} to {to}"));
+        self.cut_all();
+        self.wake();
+    }
+
+    /// Breaks all connections.
+    pub(crate) fn cut_all(&self) {
+        self.shared.cut.send();
+    }
+
+    pub(crate) fn restart(&self, down: Duration) {
+        self.shared.faults.meet(Fault::Restart);
+        self.state().down_until = Instant::now() + down;
+        self.cut_all();
+    }
+
+    /// Answers requests for a resource with 403 or 401 for a while.
+    pub(crate) fn close(&self, gvr: &GroupVersionResource, fault: Fault, time: Duration) {
+        self.state().closed.insert(gvr.clone(), (fault, Instant::now() + time));
+        self.cut_all();
+    }
+
+    pub(crate) fn refuse_watch_lists(&self, time: Duration) {
+        self.state().no_watch_lists_until = Instant::now() + time;
+    }
+
+    /// Ends everything that is wrong; the replicas get to the newest state and stay there.
+    pub(crate) fn heal(&self) {
+        let now = Instant::now();
+        let mut state = self.state();
+        state.temper.request_fault = 0.0;
+        state.temper.line_fault = 0.0;
+        state.temper.prompt = true;
+        state.down_until = now;
+        state.closed.clear();
+        state.no_watch_lists_until = now;
+        drop(state);
+        self.catch_up();
+    }
+
+    /// A look at the history of a resource.
+    pub(crate) fn with_history<T>(
+        &self,
+        gvr: &GroupVersionResource,
+        look: impl FnOnce(&History) -> T,
+    ) -> T {
+        let state = self.state();
+        let tracked = state.tracked.iter().find(|tracked| tracked.gvr == *gvr);
+        look(&tracked.expect("only tracked resources are asked for").history)
+    }
+}
