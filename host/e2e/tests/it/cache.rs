@@ -7,8 +7,10 @@ mod bench;
 mod replay;
 
 mod custom_resources;
+mod leader_election;
 mod relist;
 mod restarts;
+mod rewind;
 mod same_bytes;
 mod scopes;
 mod withdrawn_permission;
