@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::list_watch::ListTweaks;
+use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
 use http_body_util::StreamBody;
 use parking_lot::Mutex;
@@ -13,6 +14,8 @@ struct Canned {
     code: u16,
     header: Option<(&'static str, &'static str)>,
     chunks: Vec<Bytes>,
+    /// What some paths are answered instead.
+    paths: Vec<(&'static str, u16, &'static str)>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -30,9 +33,16 @@ impl tower::Service<Request<Body>> for Canned {
         let accept = header(ACCEPT).unwrap_or_default();
         let encoding = header(ACCEPT_ENCODING).unwrap_or_default();
         self.asked.lock().push(format!("{} {accept} {encoding}", request.uri()));
-        let frames = self.chunks.clone().into_iter().map(|chunk| Ok(http_body::Frame::data(chunk)));
+        let path = request.uri().path();
+        let other = self.paths.iter().find(|(other, ..)| *other == path);
+        let code = other.map_or(self.code, |(_, code, _)| *code);
+        let chunks = other.map(|(.., body)| vec![Bytes::from_static(body.as_bytes())]);
+        let frames = chunks
+            .unwrap_or_else(|| self.chunks.clone())
+            .into_iter()
+            .map(|chunk| Ok(http_body::Frame::data(chunk)));
         let body = BodyExt::boxed(StreamBody::new(stream::iter(frames)));
-        let mut response = Response::builder().status(self.code);
+        let mut response = Response::builder().status(code);
         if let Some((name, value)) = self.header {
             response = response.header(name, value);
         }
@@ -42,7 +52,7 @@ impl tower::Service<Request<Body>> for Canned {
 
 fn canned(code: u16, chunks: &[&str]) -> Canned {
     let chunks = chunks.iter().map(|chunk| Bytes::copy_from_slice(chunk.as_bytes())).collect();
-    Canned { code, header: None, chunks, asked: Arc::default() }
+    Canned { code, header: None, chunks, paths: Vec::new(), asked: Arc::default() }
 }
 
 fn pods(canned: &Canned) -> Arc<dyn ListerWatcher> {
@@ -220,7 +230,7 @@ async fn a_body_that_breaks_off_is_transient() {
     let half = canned(200, &[r#"{"type":"ADDED","obj"#]);
     let expect = "failed: Transient { message: \"watch broke off within an event\" }";
     assert_eq!(watch(&half, WatchOptions::default()).await, [expect]);
-    check_refusal(200, r#"{"items":["#, "Transient { message: \"list cannot be read").await;
+    check_refusal(200, r#"{"items":["#, "Unreadable { message: \"list cannot be read").await;
 }
 
 #[tokio::test]
@@ -238,11 +248,132 @@ async fn refusals_are_sorted() {
     assert_eq!(retry_after, Some(Duration::from_secs(7)));
 }
 
+fn gzip(text: &str) -> Bytes {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut encoder, text.as_bytes()).expect("it is written to memory");
+    encoder.finish().expect("it is written to memory").into()
+}
+
 #[tokio::test]
-async fn an_answer_that_is_compressed_all_the_same_is_refused() {
-    let mut gzip = canned(200, &["..."]);
-    gzip.header = Some(("Content-Encoding", "gzip"));
-    let found = watch(&gzip, WatchOptions::default()).await;
-    assert_eq!(found.len(), 1);
-    assert!(found[0].starts_with("refused: answer is encoded as"), "{found:?}");
+async fn an_answer_that_is_gzip_all_the_same_is_read_member_by_member() {
+    let mut watched = canned(200, &[]);
+    watched.header = Some(("Content-Encoding", "gzip"));
+    let line = |name: &str| {
+        gzip(&format!("{{\"type\":\"ADDED\",\"object\":{}}}\n", POD.replace("\"a\"", name)))
+    };
+    watched.chunks = vec![line("\"a\""), line("\"b\"")];
+    let found = watch(&watched, WatchOptions::default()).await;
+    assert_eq!(found, ["Added n/a@5", "Added n/b@5"]);
+    let cut = watched.chunks[1].slice(..20);
+    watched.chunks[1] = cut;
+    let found = watch(&watched, WatchOptions::default()).await;
+    let broken = "failed: Transient { message: \"gzip broke off within a member\" }";
+    assert_eq!(found, ["Added n/a@5", broken]);
+    let mut listed = canned(200, &[]);
+    listed.header = Some(("Content-Encoding", "gzip"));
+    let body = format!(
+        r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"7"}},"items":[{POD}]}}"#
+    );
+    listed.chunks = vec![gzip(&body)];
+    let found = list(&listed, ListOptions::default()).await.expect("a list");
+    assert_eq!(found, ["n/a@5", "end 7 None"]);
+}
+
+#[tokio::test]
+async fn an_answer_in_another_encoding_or_type_says_so() {
+    for (name, value, expect) in [
+        (
+            "Content-Encoding",
+            "br",
+            "refused: answer cannot be read: it is encoded as \"br\" although",
+        ),
+        (
+            "Content-Type",
+            "text/html",
+            "refused: answer cannot be read: it is text/html: <html>login",
+        ),
+    ] {
+        let mut other = canned(200, &["<html>login</html>"]);
+        other.header = Some((name, value));
+        let found = watch(&other, WatchOptions::default()).await;
+        assert!(found.len() == 1 && found[0].starts_with(expect), "{found:?}");
+        list(&other, ListOptions::default()).await.expect_err("it is no list");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_watch_ends_it_with_the_reason() {
+    let table =
+        r#"{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{}}}"#;
+    check_watch(
+        &[table],
+        &["failed: Unreadable { message: \"it is a Table, which has no objects\" }"],
+    )
+    .await;
+    let status = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"Forbidden","code":403}"#;
+    let forbidden = "failed: Forbidden { message: \"no\" }";
+    check_watch(&[status], &[forbidden]).await;
+    check_watch(&[&format!(r#"{{"type":"ADDED","object":{status}}}"#)], &[forbidden]).await;
+    let page = "failed: Unreadable { message: \"it is a page: <html>\" }";
+    check_watch(&["<html>", "</html>"], &[page]).await;
+    let error = r#"{"type":"ERROR","object":"what"}"#;
+    let found = "failed: Unreadable { message: \"error event without a Status: ";
+    let canned = canned(200, &[error, "\n"]);
+    let shown = watch(&canned, WatchOptions::default()).await;
+    assert!(shown.len() == 1 && shown[0].starts_with(found), "{shown:?}");
+}
+
+#[tokio::test]
+async fn a_status_in_place_of_a_list_is_no_empty_list() {
+    let status = String::from_utf8(
+        Status::forbidden(&"v1/pods".parse().expect("a resource"), "", "no").to_json(),
+    );
+    check_refusal(200, &status.expect("UTF-8"), "Unreadable").await;
+}
+
+#[tokio::test]
+async fn metadata_alone_are_asked_for_as_a_form_of_their_own() {
+    let canned = canned(200, &[]);
+    let _ = pods(&canned).list(ListOptions { metadata_only: true, ..Default::default() }).await;
+    let _ = pods(&canned).watch(WatchOptions { metadata_only: true, ..Default::default() }).await;
+    let asked = canned.asked.lock();
+    let form = |kind: &str| {
+        format!(" application/json;as={kind};g=meta.k8s.io;v=v1,application/json identity")
+    };
+    assert!(asked[0].ends_with(&form("PartialObjectMetadataList")), "{asked:?}");
+    assert!(asked[1].ends_with(&form("PartialObjectMetadata")), "{asked:?}");
+}
+
+/// What discovery says of `example.com/v1/widgets`, where some paths are answered and all others are 404.
+async fn check_served(paths: &[(&'static str, u16, &'static str)], expect: &str) {
+    let mut canned = canned(404, &["404 page not found"]);
+    canned.paths = paths.to_vec();
+    let client = Client::new(canned, "default");
+    let widgets = "example.com/v1/widgets".parse().expect("a resource");
+    let served = ApiServer::new(client).lister_watcher(&widgets, &Part::all()).is_served().await;
+    let shown = format!("{served:?}");
+    assert!(shown.starts_with(expect), "{shown} does not start with {expect}, for {paths:?}");
+}
+
+#[tokio::test]
+async fn only_discovery_itself_says_that_a_resource_is_gone() {
+    const GROUP: &str = "/apis/example.com/v1";
+    let with =
+        r#"{"kind":"APIResourceList","resources":[{"name":"widgets"},{"name":"widgets/status"}]}"#;
+    let without = r#"{"kind":"APIResourceList","resources":[{"name":"gadgets"}]}"#;
+    let groups =
+        r#"{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"version":"v1"}]}]}"#;
+    let listed = r#"{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"version":"v1"}]}]}"#;
+    let other_version = r#"{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"version":"v2"}]}]}"#;
+    check_served(&[(GROUP, 200, with)], "Ok(true)").await;
+    check_served(&[(GROUP, 200, without)], "Ok(false)").await;
+    check_served(&[("/apis", 200, groups)], "Ok(false)").await;
+    check_served(&[("/apis", 200, other_version)], "Ok(false)").await;
+    // Nobody knows: an aggregated API server that is down, a proxy, a page, another document.
+    check_served(&[], "Err(NotFound").await;
+    check_served(&[("/apis", 200, listed)], "Err(Transient").await;
+    check_served(&[(GROUP, 503, ""), ("/apis", 200, groups)], "Err(Transient").await;
+    check_served(&[("/apis", 200, "<html>")], "Err(Unreadable").await;
+    check_served(&[(GROUP, 200, "{}"), ("/apis", 200, groups)], "Err(Unreadable").await;
+    check_served(&[("/apis", 403, "")], "Err(Forbidden").await;
 }

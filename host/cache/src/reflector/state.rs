@@ -12,9 +12,12 @@
 //!    where a lagging replica answers. (client-go asks for "not older than"; lists in pages are read from etcd either way,
 //!    and consistent ones from the watch cache since 1.31.)
 //! 2. After a connection broke, or a watch ended before its time, the next watch begins just before the newest change that
-//!    was seen and must repeat it (`history.rs`). If another change comes first, the past is another: list. If nothing comes,
-//!    410, or nothing is known that could be repeated: list. Restored servers answer 410 or another change;
-//!    a mere cut costs one repeated event.
+//!    was seen and must repeat it (`history.rs`). If another change comes first, the past is another: list. If
+//!    nothing comes: list. If the server does not remember that change (410), or nothing is known that could be repeated, it
+//!    depends (`doubt.rs`): after an outage, without which no etcd is restored, list; after a mere cut, which load balancers make
+//!    of every idle connection, watch from where everything was seen. So a cut costs one repeated event or
+//!    one refused request and never a list, however quiet the resource is. Should an etcd be restored within a second
+//!    all the same, rule 3 and the silence of bookmarks (none comes that is older than what was asked for) find it.
 //! 3. A list whose resourceVersion is lower than the one that was reached proves it as well, and so does a resourceVersion
 //!    that is still refused as too large after some tries.
 //! 4. What was proven is announced once: `ListWatchError::Rewound` to the watch-error hook, and a new epoch.
@@ -25,6 +28,7 @@
 //! **What is absent** is not forgotten on a mere 404: discovery must answer, and must not know the resource (`absence.rs`).
 
 mod absence;
+mod doubt;
 mod history;
 mod paged_list;
 mod repair;
@@ -35,6 +39,7 @@ use super::backoff::Backoff;
 use super::relist_cause::RelistCause;
 use crate::list_watch::{ListOptions, ListTweaks, ListWatchError, WatchOptions};
 use crate::object::{DecodeError, Object, compare_resource_versions};
+use doubt::Doubt;
 use history::History;
 use repair::Repair;
 use std::cmp::Ordering;
@@ -164,8 +169,8 @@ pub(super) struct Machine {
     /// The newest resourceVersion up to which everything was seen; none before the first list.
     resource_version: Option<Box<str>>,
     history: History,
-    /// The stream before broke: the server must show that its past is the known one.
-    doubtful: bool,
+    /// What happened since the last stream; if anything did, the server must show that its past is the known one.
+    doubt: Doubt,
     /// How often the server was found to have been set back.
     epoch: u64,
     /// When the last list was complete; none while nothing is known of the resource.
@@ -190,7 +195,7 @@ impl Machine {
             tweaks,
             resource_version: None,
             history: History::Empty,
-            doubtful: false,
+            doubt: Doubt::None,
             epoch: 0,
             listed: None,
             too_large: 0,
@@ -268,7 +273,7 @@ impl Machine {
             self.rewound(message);
         }
         self.resource_version = Some(resource_version.into());
-        self.doubtful = false;
+        self.doubt = Doubt::None;
         self.listed = Some(now);
         self.missing_since = None;
         self.expired_pages = 0;
@@ -292,14 +297,14 @@ impl Machine {
     }
 
     /// The stream ended before it was complete.
-    fn incomplete(&mut self, what: &str) {
-        self.doubtful = true;
+    fn incomplete(&mut self, what: &str, now: Instant) {
+        self.doubt.cut(now);
         self.failure = Some(ListWatchError::Incomplete { message: what.to_owned() });
     }
 
     /// Nothing came for too long.
     fn silent(&mut self, what: &str) {
-        self.doubtful = true;
+        self.doubt.outage();
         self.failure = Some(ListWatchError::Silent { message: what.to_owned() });
     }
 

@@ -664,7 +664,7 @@ async fn every_failure_is_reported_with_what_is_done_about_it() {
     back_off().await;
     let expect = [
         "v1/pods connection reset: watching again",
-        "v1/pods resource version is too old: too old resource version: 1 (3): listing again",
+        "v1/pods resource version is too old: too old resource version: 2 (3): listing again",
     ];
     assert_eq!(*reports.lock(), expect);
 }

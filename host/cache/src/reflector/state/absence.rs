@@ -19,7 +19,7 @@ const LONG_MISSING_WAIT_MAX: Duration = Duration::from_secs(30);
 impl Machine {
     /// 404 or its like. What was never listed can only be waited for.
     pub(super) fn not_found(mut self, now: Instant) -> (Self, Action) {
-        self.doubtful = true;
+        self.doubt.outage();
         if self.listed.is_none() {
             return self.wait_for_resource(now);
         }
@@ -65,7 +65,7 @@ impl Machine {
         at_least: Option<Duration>,
         now: Instant,
     ) -> (Self, Action) {
-        self.doubtful = true;
+        self.doubt.cut(now);
         let asked = at_least.unwrap_or_default().min(RETRY_AFTER_MAX);
         let wait = self.backoff.failed(now, None).min(self.wait_max(now)).max(asked);
         self.state = State::BackingOff { next };

@@ -65,7 +65,7 @@ impl Machine {
                 (self, end)
             }
             Input::Ended => {
-                self.incomplete("list ended before it was complete");
+                self.incomplete("list ended before it was complete", now);
                 self.wait(Next::List(RelistCause::Interrupted), None, now)
             }
             Input::Deadline => {

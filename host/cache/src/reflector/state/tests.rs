@@ -433,13 +433,59 @@ fn the_same_number_of_the_same_object_with_another_content_is_asked_for_everythi
 }
 
 #[test]
+fn a_cut_of_a_quiet_resource_never_leads_to_a_list() {
+    // The bookmarks have come far, and the newest change is forgotten.
+    let mut bench = Bench::watching().after(100).step(bookmark("5000"), "enqueue");
+    for cut in [Input::Failed(&transient()), Input::Ended, Input::Failed(&patience(1))] {
+        for opened in [false, true] {
+            let (machine, action) = bench.machine.step(cut.clone(), bench.now);
+            (bench.machine, bench.action) = (machine, action);
+            if let Action::Wait(wait) = bench.action {
+                bench.now += wait;
+                let again = if matches!(cut, Input::Failed(ListWatchError::TooManyRequests { .. }))
+                {
+                    "watch from \"5000\""
+                } else {
+                    "watch from \"7\""
+                };
+                bench = bench.step(Input::Elapsed, again);
+            }
+            if short(&bench.action) == "watch from \"7\"" {
+                if opened {
+                    bench = bench.step(Input::Opened, "read");
+                }
+                bench = bench.fail(&expired(), "watch from \"5000\"").check_failure("");
+            }
+            bench = bench.step(Input::Opened, "read").after(240);
+        }
+    }
+}
+
+#[test]
+fn after_an_outage_what_the_server_does_not_remember_is_listed() {
+    let cut = || Bench::watching().step(bookmark("5000"), "enqueue").fail(&transient(), "wait");
+    let again = |bench: Bench| bench.step(Input::Elapsed, "watch from \"7\"");
+    let silent = Bench::watching().step(bookmark("5000"), "enqueue").after(150);
+    let outages = [
+        again(again(cut()).fail(&transient(), "wait")),
+        again(cut().after(7)),
+        again(silent.step(Input::Deadline, "wait")),
+    ];
+    for bench in outages {
+        let bench = bench.fail(&expired(), "wait").check_failure("Expired");
+        bench.step(Input::Elapsed, "watch-list from \"\"");
+    }
+}
+
+#[test]
 fn nothing_can_be_repeated_where_there_is_nothing() {
     let empty = || Bench::new().step(Input::Opened, "begin start").step(all_shown("10"), "end 10");
-    let bench =
-        empty().after(9).step(Input::Ended, "wait").step(Input::Elapsed, "watch-list from \"\"");
-    bench.step(Input::Opened, "begin unconfirmed");
-    empty().after(10).step(Input::Ended, "watch-list from \"\"");
+    let list = "watch-list from \"\"";
+    empty().after(9).step(Input::Ended, "watch from \"10\"");
     empty().after(600).step(Input::Ended, "watch from \"10\"");
+    let bench = empty().after(2).fail(&transient(), "wait").after(7).step(Input::Elapsed, "wait");
+    bench.step(Input::Elapsed, list).step(Input::Opened, "begin unconfirmed");
+    empty().after(20).fail(&transient(), "wait").after(7).step(Input::Elapsed, list);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The machine while changes are watched.
 
+use super::doubt::Doubt;
 use super::history::{History, Repeated, Witness};
 use super::{
     ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, Input, Machine, Next, RELIST_SOON, RelistCause,
@@ -24,13 +25,16 @@ pub(in crate::reflector) struct Watch {
     events: bool,
     /// The change that must come first.
     expected: Option<Witness>,
+    /// If it cannot, everything is listed: the server was away.
+    after_outage: bool,
 }
 
 impl Watch {
     /// The rest of a watch-list.
     pub(super) fn after_list(since: Instant, timeout: Duration, now: Instant) -> Self {
         let ends = since + timeout;
-        Self { opened: true, since, ends, heard: now, events: true, expected: None }
+        let (opened, events, expected, after_outage) = (true, true, None, false);
+        Self { opened, since, ends, heard: now, events, expected, after_outage }
     }
 
     pub(super) fn deadline(&self, bookmarks: bool) -> Instant {
@@ -63,12 +67,14 @@ impl Watch {
 impl Machine {
     /// Watches from where everything was seen; after a broken stream from just before the newest change.
     pub(super) fn watch(mut self, now: Instant) -> (Self, Action) {
+        let doubt = self.doubt.at(now);
+        let after_outage = doubt == Doubt::Outage;
         let expected = match &self.history {
-            _ if !self.doubtful => None,
+            _ if doubt == Doubt::None => None,
             // Nothing can be repeated where nothing is, and to list nothing is cheap.
-            History::Empty => return self.list_empty(now),
+            History::Empty if after_outage => return self.list_empty(now),
             History::Newest(newest) => Some(newest.clone()),
-            History::Opaque => None,
+            History::Empty | History::Opaque => None,
         };
         let before = expected.as_ref().and_then(Witness::just_before);
         let expected = expected.filter(|_| before.is_some());
@@ -81,6 +87,7 @@ impl Machine {
             heard: now,
             events,
             expected,
+            after_outage,
         });
         let options = WatchOptions {
             resource_version: before.or(self.resource_version.clone()).unwrap_or_default(),
@@ -163,7 +170,7 @@ impl Machine {
             }
             Input::Ended => self.watch_ended(&watch, now),
             Input::Deadline => self.watch_is_late(&watch, now),
-            Input::Failed(error) => self.watch_failed(watch.opened, error, now),
+            Input::Failed(error) => self.watch_failed(&watch, error, now),
         }
     }
 
@@ -178,13 +185,13 @@ impl Machine {
     ) -> (Self, Action) {
         match repeated {
             Repeated::Same => {
-                self.doubtful = false;
+                self.doubt = Doubt::None;
                 // It is no progress: a server that ends every watch after it must not be asked at once again.
                 self.state = Watch { expected: None, ..watch }.heard(now);
                 (self, Action::Read)
             }
             Repeated::Changed => {
-                self.incomplete("watch repeats the newest change with another content");
+                self.incomplete("watch repeats the newest change with another content", now);
                 self.wait(Next::List(RelistCause::Unconfirmed), None, now)
             }
             Repeated::Other => {
@@ -200,12 +207,12 @@ impl Machine {
 
     fn watch_ended(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
         if watch.is_before_its_time(now) {
-            self.doubtful = true;
+            self.doubt.cut(now);
         }
         if watch.events || now.duration_since(watch.since) >= VERY_SHORT_WATCH {
             return self.watch(now);
         }
-        self.incomplete("watch ended as soon as it had begun");
+        self.incomplete("watch ended as soon as it had begun", now);
         self.wait(Next::Watch, None, now)
     }
 
@@ -229,12 +236,18 @@ impl Machine {
 
     fn watch_failed(
         mut self,
-        opened: bool,
+        watch: &Watch,
         error: &ListWatchError,
         now: Instant,
     ) -> (Self, Action) {
         self.failure = Some(error.clone());
         match error {
+            // The newest change is too old to be repeated, which is no reason to doubt a server that was never away.
+            ListWatchError::Expired { .. } if watch.expected.is_some() && !watch.after_outage => {
+                self.failure = None;
+                self.doubt = Doubt::None;
+                self.watch(now)
+            }
             ListWatchError::Expired { .. } => {
                 // An answer, not an outage: only lists in quick succession are slowed down.
                 if self.listed.is_none_or(|listed| now.duration_since(listed) >= RELIST_SOON) {
@@ -250,9 +263,10 @@ impl Machine {
                 self.wait(Next::List(RelistCause::TooLargeResourceVersion), None, now)
             }
             ListWatchError::TooManyRequests { retry_after, .. } => {
+                self.still_alive(now);
                 self.wait(Next::Watch, *retry_after, now)
             }
-            ListWatchError::Internal { .. } if opened => {
+            ListWatchError::Internal { .. } if watch.opened => {
                 self.wait(Next::List(RelistCause::ServerError), None, now)
             }
             // What is known stays known: the resourceVersion is still good when access comes back, or
@@ -270,9 +284,20 @@ impl Machine {
             | ListWatchError::Silent { .. }
             | ListWatchError::Rewound { .. }
             | ListWatchError::Transient { .. } => {
-                self.doubtful = true;
+                if watch.opened {
+                    self.doubt.cut(now);
+                } else {
+                    self.doubt.outage();
+                }
                 self.wait(Next::Watch, None, now)
             }
+        }
+    }
+
+    /// A refusal is a sign of life, where it was in doubt.
+    fn still_alive(&mut self, now: Instant) {
+        if self.doubt != Doubt::None {
+            self.doubt.cut(now);
         }
     }
 

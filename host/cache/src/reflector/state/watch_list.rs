@@ -142,7 +142,7 @@ impl Machine {
                 (self, Action::Read)
             }
             Input::Ended => {
-                self.incomplete("watch-list ended before it was complete");
+                self.incomplete("watch-list ended before it was complete", now);
                 self.watch_lists.failed(now);
                 self.paged_list(cause, now)
             }

@@ -1,0 +1,123 @@
+//! One line of a watch's body.
+//!
+//! What is no event but says why the watch cannot be (a `Status`, a `Table`, a proxy's page) ends it with an error; an event that
+//! cannot be read is reported, and the next ones are read.
+
+use super::lines::Line;
+use super::list_body::PIECE_BYTES_MAX;
+use crate::list_watch::{Change, ListWatchError, WatchEvent};
+use crate::object::{DecodeError, Object, bookmark};
+use informant_apimachinery::Status;
+use informant_apimachinery::watch::WatchEventType;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub(super) fn watch_event(line: &Line, received: Instant) -> Result<WatchEvent, ListWatchError> {
+    let event = match line {
+        Line::TooLong => Err(DecodeError::TooLong { limit: PIECE_BYTES_MAX }),
+        Line::Complete(line) => match usual_frame(line) {
+            // What looks like the usual frame can still be another one that needs the careful reading.
+            Some((event_type, object)) => match decode_event(event_type, object, received) {
+                Ok(Ok(event)) => Ok(event),
+                Ok(Err(_)) | Err(_) => decode_any_frame(line, received)?,
+            },
+            None => decode_any_frame(line, received)?,
+        },
+    };
+    Ok(event.unwrap_or_else(|error| WatchEvent::Malformed(Arc::new(error))))
+}
+
+/// Type and object of `{"type":"ADDED","object":...}`, written as Kubernetes writes it: no first pass over
+/// the object is needed to find its end.
+fn usual_frame(line: &[u8]) -> Option<(WatchEventType, &[u8])> {
+    let rest = line.strip_prefix(b"{\"type\":\"")?;
+    let quote = memchr::memchr(b'"', &rest[..rest.len().min(16)])?;
+    let event_type = WatchEventType::from_wire(std::str::from_utf8(&rest[..quote]).ok()?)?;
+    let rest = rest[quote..].strip_prefix(b"\",\"object\":")?;
+    Some((event_type, rest.strip_suffix(b"\r").unwrap_or(rest).strip_suffix(b"}")?))
+}
+
+/// Reads a frame whatever the order of its keys.
+pub(super) fn decode_any_frame(
+    line: &[u8],
+    received: Instant,
+) -> Result<Result<WatchEvent, DecodeError>, ListWatchError> {
+    #[derive(Deserialize)]
+    struct Frame<'a> {
+        #[serde(borrow, rename = "type")]
+        event_type: Cow<'a, str>,
+        #[serde(borrow)]
+        object: &'a RawValue,
+    }
+    match serde_json::from_slice::<Frame<'_>>(line) {
+        Err(error) => not_an_event(line).map_or(Ok(Err(error.into())), Err),
+        Ok(frame) => match WatchEventType::from_wire(&frame.event_type) {
+            Some(event_type) => decode_event(event_type, frame.object.get().as_bytes(), received),
+            None => Ok(Err(DecodeError::UnknownEventType(frame.event_type.into_owned()))),
+        },
+    }
+}
+
+/// The outer error ends the watch; the inner one is an event that cannot be read.
+fn decode_event(
+    event_type: WatchEventType,
+    object: &[u8],
+    received: Instant,
+) -> Result<Result<WatchEvent, DecodeError>, ListWatchError> {
+    let change = match event_type {
+        WatchEventType::Added => Change::Added,
+        WatchEventType::Modified => Change::Modified,
+        WatchEventType::Deleted => Change::Deleted,
+        WatchEventType::Bookmark => {
+            return Ok(bookmark(object).map(|(resource_version, initial_events_end)| {
+                WatchEvent::Bookmark { resource_version, initial_events_end }
+            }));
+        }
+        WatchEventType::Error => {
+            let text = std::str::from_utf8(object).map_err(serde::de::Error::custom);
+            return match text.and_then(serde_json::from_str::<Status>) {
+                Ok(status) => Err(ListWatchError::from_status(&status, None)),
+                // The server gives the watch up, whatever the reason is.
+                Err(error) => Err(unreadable(format!("error event without a Status: {error}"))),
+            };
+        }
+    };
+    match Object::decode(object, None) {
+        Ok(object) => Ok(Ok(WatchEvent::Changed(change, object, received))),
+        Err(error) => not_an_event(object).map_or(Ok(Err(error)), Err),
+    }
+}
+
+/// Why there cannot be an object here, nor in the next events. An object whose metadata are broken is none of these.
+fn not_an_event(json: &[u8]) -> Option<ListWatchError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct TypeOnly<'a> {
+        #[serde(borrow)]
+        api_version: Cow<'a, str>,
+        #[serde(borrow)]
+        kind: Cow<'a, str>,
+    }
+    if json.trim_ascii_start().starts_with(b"<") {
+        let text = String::from_utf8_lossy(&json[..json.len().min(200)]);
+        return Some(unreadable(format!("it is a page: {}", text.trim())));
+    }
+    let found: TypeOnly<'_> = serde_json::from_slice(json).ok()?;
+    match (&*found.kind, &*found.api_version) {
+        ("Status", "v1") => {
+            let status: Status = serde_json::from_slice(json).ok()?;
+            Some(ListWatchError::from_status(&status, None))
+        }
+        ("Table", group) if group.starts_with("meta.k8s.io/") => {
+            Some(unreadable("it is a Table, which has no objects".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn unreadable(message: String) -> ListWatchError {
+    ListWatchError::Unreadable { message }
+}
