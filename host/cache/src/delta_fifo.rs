@@ -1,14 +1,19 @@
-//! The hand-off from the reflector to the informer: bounded and in order.
+//! The hand-off from the reflectors of one informer to its task: bounded and in order.
 //!
 //! Behaves like client-go's `RealFIFO` (`tools/cache/the_real_fifo.go`, what its informers have used since 0.33)
 //! under the familiar name: one delta each, in the order of arrival, nothing compressed. A list is its
-//! begin, its objects and its end, so that never two whole sets are held. What it does not have is
-//! knowledge of the store: the informer compares.
+//! begin, its objects and its end, so that never two whole sets are held; its end answers to `ReplacedAll`. Each delta says
+//! which part of the informer's scope it belongs to: the order holds within a part and between them.
+//!
+//! What it does not have is knowledge of the store, so it makes no tombstones: the informer compares. Nor has it `Sync` deltas: a
+//! resync concerns one handler and goes from the store to that handler's queue (`shared_processor.rs`), which leaves
+//! out what has something newer waiting, as `Resync` there does.
 
 use crate::list_watch::Change;
 use crate::object::Object;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Notify;
 
@@ -44,7 +49,28 @@ impl Delta {
 const DELTAS_WAITING_MAX: usize = 1000;
 const BYTES_WAITING_MAX: usize = 16 << 20;
 
-/// One reflector pushes, one informer pops.
+/// The number of a part of an informer's scope; none is ever used again.
+pub(crate) type PartId = u64;
+
+/// Where one part's reflector pushes.
+#[derive(Clone, Debug)]
+pub(crate) struct DeltaSink {
+    fifo: Arc<DeltaFifo>,
+    part: PartId,
+}
+
+impl DeltaSink {
+    pub(crate) fn new(fifo: Arc<DeltaFifo>, part: PartId) -> Self {
+        Self { fifo, part }
+    }
+
+    /// As [`DeltaFifo::push`], for this part.
+    pub(crate) async fn push(&self, delta: Delta) {
+        self.fifo.push(self.part, delta).await;
+    }
+}
+
+/// The reflectors push, one informer pops.
 #[derive(Debug, Default)]
 pub(crate) struct DeltaFifo {
     waiting: Mutex<Waiting>,
@@ -54,7 +80,7 @@ pub(crate) struct DeltaFifo {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    deltas: VecDeque<Delta>,
+    deltas: VecDeque<(PartId, Delta)>,
     /// The sum over `deltas`.
     bytes: usize,
 }
@@ -67,8 +93,8 @@ impl Waiting {
 
 impl DeltaFifo {
     /// Appends; waits while the queue is full. Nothing is appended if the future is dropped before.
-    pub(crate) async fn push(&self, delta: Delta) {
-        let mut delta = Some(delta);
+    pub(crate) async fn push(&self, part: PartId, delta: Delta) {
+        let mut delta = Some((part, delta));
         loop {
             if self.try_push(&mut delta) {
                 self.pushed.notify_one();
@@ -79,7 +105,7 @@ impl DeltaFifo {
     }
 
     /// Takes everything that is waiting; waits for the first.
-    pub(crate) async fn pop_all(&self) -> VecDeque<Delta> {
+    pub(crate) async fn pop_all(&self) -> VecDeque<(PartId, Delta)> {
         loop {
             let deltas = self.try_pop_all();
             if !deltas.is_empty() {
@@ -90,7 +116,7 @@ impl DeltaFifo {
     }
 
     /// Takes everything that is waiting, perhaps nothing.
-    pub(crate) fn try_pop_all(&self) -> VecDeque<Delta> {
+    pub(crate) fn try_pop_all(&self) -> VecDeque<(PartId, Delta)> {
         let waiting = std::mem::take(&mut *self.waiting.lock());
         if !waiting.deltas.is_empty() {
             self.popped.notify_one();
@@ -98,14 +124,18 @@ impl DeltaFifo {
         waiting.deltas
     }
 
-    fn try_push(&self, delta: &mut Option<Delta>) -> bool {
+    fn try_push(&self, delta: &mut Option<(PartId, Delta)>) -> bool {
         let mut waiting = self.waiting.lock();
         if waiting.is_full() {
             return false;
         }
-        let delta = delta.take().expect("pushed once");
+        let (part, delta) = delta.take().expect("pushed once");
         waiting.bytes += delta.bytes();
-        waiting.deltas.push_back(delta);
+        waiting.deltas.push_back((part, delta));
+        if !waiting.is_full() {
+            // Another part's reflector may wait for room too.
+            self.popped.notify_one();
+        }
         true
     }
 }
@@ -119,8 +149,8 @@ mod tests {
         Delta::Bookmark { resource_version: number.to_string().into() }
     }
 
-    fn numbers(deltas: VecDeque<Delta>) -> Vec<usize> {
-        let number = |delta| match delta {
+    fn numbers(deltas: VecDeque<(PartId, Delta)>) -> Vec<usize> {
+        let number = |(_, delta)| match delta {
             Delta::Bookmark { resource_version } => resource_version.parse().expect("a number"),
             other => panic!("not a bookmark: {other:?}"),
         };
@@ -131,7 +161,7 @@ mod tests {
     fn deltas_come_out_in_order_and_all_at_once() {
         let fifo = DeltaFifo::default();
         for number in 0..3 {
-            fifo.push(bookmark(number)).now_or_never().expect("there is room");
+            fifo.push(0, bookmark(number)).now_or_never().expect("there is room");
         }
         assert_eq!(numbers(fifo.pop_all().now_or_never().expect("not empty")), [0, 1, 2]);
         assert!(fifo.pop_all().now_or_never().is_none(), "an empty queue waits");
@@ -141,12 +171,31 @@ mod tests {
     fn a_full_queue_makes_the_reflector_wait() {
         let fifo = DeltaFifo::default();
         for number in 0..DELTAS_WAITING_MAX {
-            fifo.push(bookmark(number)).now_or_never().expect("there is room");
+            fifo.push(0, bookmark(number)).now_or_never().expect("there is room");
         }
-        let mut push = Box::pin(fifo.push(bookmark(DELTAS_WAITING_MAX)));
+        let mut push = Box::pin(fifo.push(0, bookmark(DELTAS_WAITING_MAX)));
         assert!(push.as_mut().now_or_never().is_none(), "the queue is full");
         assert_eq!(numbers(fifo.try_pop_all()).len(), DELTAS_WAITING_MAX);
         push.now_or_never().expect("there is room again");
         assert_eq!(numbers(fifo.try_pop_all()), [DELTAS_WAITING_MAX]);
+    }
+
+    #[test]
+    fn every_reflector_that_waits_for_room_gets_its_turn() {
+        let fifo = DeltaFifo::default();
+        for number in 0..DELTAS_WAITING_MAX {
+            fifo.push(0, bookmark(number)).now_or_never().expect("there is room");
+        }
+        let mut pushes: Vec<_> =
+            (1..4).map(|part| Box::pin(fifo.push(part, bookmark(0)))).collect();
+        for push in &mut pushes {
+            assert!(push.as_mut().now_or_never().is_none(), "the queue is full");
+        }
+        fifo.try_pop_all();
+        for push in &mut pushes {
+            push.as_mut().now_or_never().expect("there is room again");
+        }
+        let parts: Vec<_> = fifo.try_pop_all().into_iter().map(|(part, _)| part).collect();
+        assert_eq!(parts, [1, 2, 3]);
     }
 }

@@ -6,10 +6,12 @@ mod lease;
 pub use lease::InformerLease;
 
 use crate::informer_state::InformerState;
-use crate::list_watch::{ListTweaks, ListerWatcherSource, Part};
+use crate::list_watch::{ListTweaks, ListerWatcherSource};
 use crate::reflector::WatchErrorHandler;
 use crate::resource_definitions::ResourceDefinitions;
-use crate::shared_informer::{InformerOptions, SharedIndexInformer};
+use crate::scope::{Scope, ScopeError};
+use crate::shared_informer::{AskedScope, InformerOptions, SharedIndexInformer};
+use crate::view::View;
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -24,6 +26,9 @@ use tokio_util::sync::CancellationToken;
 /// API server is not asked for everything by everybody in the same moment.
 pub(crate) const CONCURRENT_LISTS_MAX: usize = 8;
 
+/// Long enough for a plugin's reload or a user's next look, short enough that memory comes back.
+pub(crate) const LINGER: Duration = Duration::from_secs(60);
+
 /// What all informers of a factory share.
 #[derive(Clone)]
 pub struct FactoryOptions {
@@ -33,8 +38,15 @@ pub struct FactoryOptions {
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
     /// How lists and watches are made.
     pub tweaks: ListTweaks,
-    /// How long an informer whose last lease is gone still runs: a plugin that is replaced, or a reader that
-    /// comes back, finds its cache warm.
+    /// What is covered at most: whoever asks for a resource without a scope gets this, and nobody more. Everything by default.
+    /// client-go's `WithNamespace` and `WithTweakListOptions`.
+    pub scope: Scope,
+    /// The period in which every object is told again to handlers that choose none; none by default: never.
+    pub resync_period: Option<Duration>,
+    /// The same for single resources: client-go's `WithCustomResyncConfig`. A period of zero: never.
+    pub resync_periods: BTreeMap<GroupVersionResource, Duration>,
+    /// How long an informer whose last lease is gone still runs, and how long a scope that nobody asks for any more is still covered:
+    /// a plugin that is replaced, or a reader that comes back, finds its cache warm.
     pub linger: Duration,
     /// Makes backoff and timeouts repeatable; random by default.
     pub seed: u64,
@@ -46,7 +58,10 @@ impl Default for FactoryOptions {
             concurrent_lists_max: CONCURRENT_LISTS_MAX,
             watch_error_handler: None,
             tweaks: ListTweaks::default(),
-            linger: Duration::from_secs(60),
+            scope: Scope::all(),
+            resync_period: None,
+            resync_periods: BTreeMap::new(),
+            linger: LINGER,
             seed: fastrand::u64(..),
         }
     }
@@ -71,6 +86,8 @@ fn describe((resource, state): &(GroupVersionResource, InformerState)) -> String
 pub struct SharedInformerFactory {
     source: Arc<dyn ListerWatcherSource>,
     options: InformerOptions,
+    resync_periods: BTreeMap<GroupVersionResource, Duration>,
+    scope: Arc<Scope>,
     linger: Duration,
     shutdown: CancellationToken,
     running: Arc<Mutex<Running>>,
@@ -92,7 +109,7 @@ struct Entry {
     informer: SharedIndexInformer,
     stop: CancellationToken,
     /// It was asked for without a lease and runs to the end.
-    pinned: bool,
+    pinned: Option<AskedScope>,
     leases: usize,
     /// Since when nobody needs it.
     idle_since: Option<Instant>,
@@ -101,7 +118,7 @@ struct Entry {
 impl SharedInformerFactory {
     /// Lists and watches through `source`.
     pub fn new(source: Arc<dyn ListerWatcherSource>, options: FactoryOptions) -> Self {
-        let linger = options.linger;
+        let FactoryOptions { scope, resync_period, resync_periods, linger, .. } = options;
         let lists = Arc::new(Semaphore::new(options.concurrent_lists_max.max(1)));
         let definitions = ResourceDefinitions::new(source.clone(), lists.clone(), options.seed);
         let options = InformerOptions {
@@ -109,34 +126,62 @@ impl SharedInformerFactory {
             definitions: Some(definitions),
             watch_error_handler: options.watch_error_handler,
             tweaks: options.tweaks,
+            resync_period,
+            scope_linger: linger,
             seed: options.seed,
         };
         let (informers, tasks) = (BTreeMap::new(), JoinSet::new());
         let running = Running { informers, tasks, started: false, made: 0 };
         let running = Arc::new(Mutex::new(running));
-        let shutdown = CancellationToken::new();
-        Self { source, options, linger, shutdown, running, idle: Arc::default() }
+        let (shutdown, idle, scope) = (CancellationToken::new(), Arc::default(), Arc::new(scope));
+        Self { source, options, resync_periods, scope, linger, shutdown, running, idle }
     }
 
-    /// The resource's informer, made on first demand; the resource need not exist. It runs from the next
-    /// [`SharedInformerFactory::start`] until `shutdown`.
+    /// The resource's informer, made on first demand; the resource need not exist. It covers the factory's scope and runs from the
+    /// next [`SharedInformerFactory::start`] until `shutdown`.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> SharedIndexInformer {
         let mut running = self.running.lock();
         let entry = self.entry(&mut running, resource);
-        entry.pinned = true;
+        if entry.pinned.is_none() {
+            entry.pinned = Some(entry.informer.ask(self.scope.clone()));
+        }
         entry.informer.clone()
+    }
+
+    /// As [`SharedInformerFactory::for_resource`], for a type of k8s-openapi. For another type, such as one that kube's
+    /// `CustomResource` derives, `for_resource` takes the resource's name.
+    pub fn informer_for<K: k8s_openapi::Resource>(&self) -> SharedIndexInformer {
+        self.for_resource(&GroupVersionResource::new(K::GROUP, K::VERSION, K::URL_PATH_SEGMENT))
     }
 
     /// As [`SharedInformerFactory::for_resource`], for as long as the lease is kept. When the last one is gone and nobody
     /// asked without a lease, the informer lingers, then stops and frees its memory; the next to ask gets a
     /// new one.
     pub fn lease(&self, resource: &GroupVersionResource) -> InformerLease {
+        self.lease_scoped(resource, self.scope.clone())
+    }
+
+    /// A view of the resource, for as long as it is kept: the informer covers the scope beside whatever others ask for, and the view
+    /// shows just the scope. A namespace that joins is listed while the others go on; a scope that nobody asks for
+    /// any more is given up after the linger. Selectors reach the API server while all who ask for the resource ask by the same
+    /// ones; else each view is filtered on the host.
+    pub fn view(&self, resource: &GroupVersionResource, scope: Scope) -> Result<View, ScopeError> {
+        if !self.scope.covers(&scope) {
+            let (asked, allowed) = (scope.to_string(), self.scope.to_string());
+            return Err(ScopeError::BeyondFactory { asked, allowed });
+        }
+        let scope = Arc::new(scope);
+        Ok(View::new(self.lease_scoped(resource, scope.clone()), scope))
+    }
+
+    fn lease_scoped(&self, resource: &GroupVersionResource, scope: Arc<Scope>) -> InformerLease {
         let mut running = self.running.lock();
         let entry = self.entry(&mut running, resource);
         entry.leases += 1;
         entry.idle_since = None;
+        let asked = entry.informer.ask(scope);
         let (running, idle) = (Arc::downgrade(&self.running), self.idle.clone());
-        InformerLease::new(entry.informer.clone(), running, idle)
+        InformerLease::new(entry.informer.clone(), asked, running, idle)
     }
 
     fn entry<'a>(
@@ -148,12 +193,14 @@ impl SharedInformerFactory {
         informers.entry(resource.clone()).or_insert_with(|| {
             *made += 1;
             let seed = self.options.seed.wrapping_add(*made);
-            let options = InformerOptions { seed, ..self.options.clone() };
-            let lister_watcher = self.source.lister_watcher(resource, &Part::all());
+            let custom = self.resync_periods.get(resource).copied();
+            let resync_period = custom.or(self.options.resync_period).filter(|p| !p.is_zero());
+            let options = InformerOptions { seed, resync_period, ..self.options.clone() };
+            let (resource, source) = (resource.clone(), self.source.clone());
             Entry {
-                informer: SharedIndexInformer::new(resource.clone(), lister_watcher, options),
+                informer: SharedIndexInformer::with_source(resource, source, options),
                 stop: self.shutdown.child_token(),
-                pinned: false,
+                pinned: None,
                 leases: 0,
                 idle_since: None,
             }
@@ -194,22 +241,34 @@ impl SharedInformerFactory {
         running.informers.values().map(|entry| entry.informer.clone()).collect()
     }
 
-    /// Waits until all informers have synced, or says which have not.
+    /// Waits until all informers have synced, or says which have not: those that were never started or have stopped are among them.
     pub async fn wait_for_cache_sync(&self, deadline: Duration) -> Result<(), NotSynced> {
         let informers = self.informers();
         let all = async {
             for informer in &informers {
-                let mut states = informer.subscribe();
-                while !informer.has_synced() && states.changed().await.is_ok() {}
+                informer.synced().await;
             }
         };
-        if tokio::time::timeout(deadline, all).await.is_ok() {
-            return Ok(());
-        }
+        // Whether the time is up or all have come to an end, what counts is who has synced.
+        tokio::time::timeout(deadline, all).await.unwrap_or(());
         let missing = informers.iter().filter(|informer| !informer.has_synced());
         let missing: Vec<_> =
             missing.map(|informer| (informer.resource().clone(), informer.state())).collect();
         if missing.is_empty() { Ok(()) } else { Err(NotSynced { missing }) }
+    }
+
+    /// Stops one informer, whoever needs it, and waits until its tasks have ended; the others go on. Its leases and views are told nothing
+    /// more. The next to ask for the resource gets a new one. Answers whether there was one.
+    pub async fn stop(&self, resource: &GroupVersionResource) -> bool {
+        let entry = self.running.lock().informers.remove(resource);
+        let Some(entry) = entry else { return false };
+        entry.stop.cancel();
+        if entry.informer.mark_started() {
+            entry.informer.never_run();
+        } else {
+            entry.informer.stopped().await;
+        }
+        true
     }
 
     /// Stops all informers and waits until their tasks have ended.
@@ -217,6 +276,10 @@ impl SharedInformerFactory {
         let mut tasks = {
             let mut running = self.running.lock();
             self.shutdown.cancel();
+            let informers = running.informers.values().map(|entry| &entry.informer);
+            for informer in informers.filter(|informer| informer.mark_started()) {
+                informer.never_run();
+            }
             std::mem::take(&mut running.tasks)
         };
         while let Some(ended) = tasks.join_next().await {
@@ -226,3 +289,6 @@ impl SharedInformerFactory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,15 @@
 //! How an informer is doing, for waiters, metrics and people.
 
-use crate::list_watch::{Change, ListWatchError};
-use crate::reflector::RelistCause;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-use tokio::sync::watch;
+mod progress;
 
-/// What an informer is doing. It leaves every state but `Stopped` by itself.
+pub(crate) use progress::{PartProgress, Progress};
+
+use crate::list_watch::ListWatchError;
+use crate::reflector::RelistCause;
+use std::time::Duration;
+
+/// What an informer is doing. It leaves every state but `Stopped` by itself. Where its scope has several parts (namespaces), it is the
+/// state of the part that is worst off, and the message says which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InformerState {
     /// Not started.
@@ -71,6 +74,32 @@ impl InformerState {
         !matches!(self, Self::Created | Self::Syncing { .. })
     }
 
+    /// How badly off: what is not known yet, then what the API server refuses, then what may be old.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Stopped { .. } => 7,
+            Self::Syncing { message: Some(_) } => 6,
+            Self::Created => 5,
+            Self::Syncing { message: None } => 4,
+            Self::Forbidden { .. } => 3,
+            Self::Waiting { .. } => 2,
+            Self::Stale { .. } => 1,
+            Self::Synced => 0,
+        }
+    }
+
+    /// The same, with the place in its message.
+    fn of(self, place: &str) -> Self {
+        let at = |message: String| format!("{place}: {message}");
+        match self {
+            Self::Syncing { message } => Self::Syncing { message: message.map(at) },
+            Self::Stale { message } => Self::Stale { message: at(message) },
+            Self::Waiting { message } => Self::Waiting { message: at(message) },
+            Self::Forbidden { message } => Self::Forbidden { message: at(message) },
+            Self::Created | Self::Synced | Self::Stopped { .. } => self,
+        }
+    }
+
     /// The state after a failure; for one that says nothing about the resource, that of a synced informer.
     pub(crate) fn after(error: &ListWatchError) -> Self {
         let message = error.to_string();
@@ -125,166 +154,23 @@ pub struct InformerStats {
     pub bytes: usize,
 }
 
-/// Where the informer's two tasks write down how it goes.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    state: watch::Sender<InformerState>,
-    created: Instant,
-    /// Milliseconds after `created`, plus one; 0 is never.
-    heard: AtomicU64,
-    changes: [AtomicU64; 3],
-    bookmarks: AtomicU64,
-    listed: AtomicU64,
-    errors: AtomicU64,
-    malformed: AtomicU64,
-    handler_panics: AtomicU64,
-    relists: [AtomicU64; RelistCause::ALL.len()],
-    epoch: AtomicU64,
-    /// 1 once the first list is in the store; never 0 again.
-    synced: AtomicU64,
-}
-
-impl Progress {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self {
-            state: watch::Sender::new(InformerState::Created),
-            created: now,
-            heard: AtomicU64::new(0),
-            changes: Default::default(),
-            bookmarks: AtomicU64::new(0),
-            listed: AtomicU64::new(0),
-            errors: AtomicU64::new(0),
-            malformed: AtomicU64::new(0),
-            handler_panics: AtomicU64::new(0),
-            relists: Default::default(),
-            epoch: AtomicU64::new(0),
-            synced: AtomicU64::new(0),
-        }
-    }
-
-    pub(crate) fn state(&self) -> InformerState {
-        self.state.borrow().clone()
-    }
-
-    pub(crate) fn subscribe(&self) -> watch::Receiver<InformerState> {
-        self.state.subscribe()
-    }
-
-    pub(crate) fn has_synced(&self) -> bool {
-        self.synced.load(Ordering::Acquire) == 1
-    }
-
-    pub(crate) fn started(&self) {
-        self.set(InformerState::Syncing { message: None });
-    }
-
-    /// The first list is in the store, or a later one.
-    pub(crate) fn synced(&self) {
-        self.synced.store(1, Ordering::Release);
-        self.set(InformerState::Synced);
-    }
-
-    /// A watch was accepted.
-    pub(crate) fn watching(&self) {
-        if self.has_synced() {
-            self.set(InformerState::Synced);
-        }
-    }
-
-    pub(crate) fn failed(&self, state: InformerState) {
-        self.errors.fetch_add(1, Ordering::Relaxed);
-        self.set(match state {
-            InformerState::Stale { message } if !self.has_synced() => {
-                InformerState::Syncing { message: Some(message) }
-            }
-            state => state,
-        });
-    }
-
-    pub(crate) fn stopped(&self, message: Option<String>) {
-        self.set(InformerState::Stopped { message });
-    }
-
-    fn set(&self, state: InformerState) {
-        self.state.send_if_modified(|current| {
-            let stopped = matches!(current, InformerState::Stopped { .. });
-            let changes = *current != state && !stopped;
-            if changes {
-                *current = state;
-            }
-            changes
-        });
-    }
-
-    pub(crate) fn heard(&self, now: Instant) {
-        let millis = now.saturating_duration_since(self.created).as_millis() as u64;
-        self.heard.store(millis + 1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn change(&self, change: Change) {
-        self.changes[change as usize].fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn bookmark(&self) {
-        self.bookmarks.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn listed(&self) {
-        self.listed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn malformed(&self) {
-        self.malformed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn handler_panicked(&self) {
-        self.handler_panics.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn rewound(&self) {
-        self.epoch.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn relist(&self, cause: RelistCause) {
-        self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn stats(&self, objects: usize, bytes: usize, now: Instant) -> InformerStats {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let heard = load(&self.heard).checked_sub(1).map(Duration::from_millis);
-        let age = |heard| now.saturating_duration_since(self.created + heard);
-        let relists = RelistCause::ALL.into_iter().map(|c| (c, load(&self.relists[c as usize])));
-        InformerStats {
-            added: load(&self.changes[Change::Added as usize]),
-            modified: load(&self.changes[Change::Modified as usize]),
-            deleted: load(&self.changes[Change::Deleted as usize]),
-            bookmarks: load(&self.bookmarks),
-            listed: load(&self.listed),
-            errors: load(&self.errors),
-            malformed: load(&self.malformed),
-            handler_panics: load(&self.handler_panics),
-            relists: relists.collect(),
-            epoch: load(&self.epoch),
-            last_event_age: heard.map(age),
-            objects,
-            bytes,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::list_watch::Part;
+    use crate::scope::Scope;
+    use std::sync::Arc;
+    use std::time::Instant;
 
     /// The state after `error`, before or after the first list, and whether that is settled.
     #[track_caller]
     fn check(error: ListWatchError, synced: bool, expect: (&str, bool)) {
-        let progress = Progress::new(Instant::now());
-        progress.started();
+        let progress = Arc::new(Progress::new(Instant::now()));
+        let part = PartProgress::started(&progress, Part::all());
         if synced {
-            progress.synced();
+            part.synced();
         }
-        progress.failed(InformerState::after(&error));
+        part.failed(InformerState::after(&error));
         let state = progress.state();
         assert_eq!((state.as_str(), state.is_settled()), expect, "{error:?}");
         assert_eq!(state.message(), Some(error.to_string().as_str()));
@@ -307,5 +193,34 @@ mod tests {
     #[test]
     fn synced_informer_goes_stale() {
         check(ListWatchError::transient("connection refused"), true, ("stale", true));
+    }
+
+    #[test]
+    fn the_part_that_is_worst_off_speaks_for_all_and_says_where() {
+        let progress = Arc::new(Progress::new(Instant::now()));
+        let part = |name: &str| PartProgress::started(&progress, Part::namespace(name));
+        let (a, b) = (part("a"), part("b"));
+        a.synced();
+        assert_eq!(progress.state(), InformerState::Syncing { message: None });
+        let forbidden = ListWatchError::Forbidden { message: "no".to_owned() };
+        b.failed(InformerState::after(&forbidden));
+        let message = "namespace b: not allowed: no".to_owned();
+        assert_eq!(progress.state(), InformerState::Forbidden { message });
+        a.failed(InformerState::after(&ListWatchError::transient("reset")));
+        assert_eq!(progress.state().as_str(), "forbidden", "worse than stale");
+        b.stopped();
+        assert_eq!(progress.state().message(), Some("namespace a: reset"));
+    }
+
+    #[test]
+    fn a_scope_is_covered_by_the_parts_that_have_synced() {
+        let progress = Arc::new(Progress::new(Instant::now()));
+        let a = PartProgress::started(&progress, Part::namespace("a"));
+        let _b = PartProgress::started(&progress, Part::namespace("b"));
+        a.synced();
+        assert!(progress.covers(&Scope::namespace("a")));
+        assert!(!progress.covers(&Scope::namespaces(["a", "b"])));
+        a.stopped();
+        assert!(!progress.covers(&Scope::namespace("a")));
     }
 }

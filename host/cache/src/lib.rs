@@ -5,6 +5,7 @@
 
 mod apiserver;
 mod delta_fifo;
+mod demand;
 mod indexer;
 mod informer_factory;
 mod informer_state;
@@ -15,13 +16,17 @@ mod lister;
 mod merge;
 mod notifications;
 mod object;
+#[cfg(test)]
+mod recorder;
 mod reflector;
 mod resource_definitions;
 mod resource_event_handler;
+mod scope;
 mod shared_informer;
 mod shared_processor;
 mod sync;
 pub mod testing;
+mod view;
 pub mod workqueue;
 
 pub use apiserver::{ApiServer, LeaseLock};
@@ -44,6 +49,10 @@ pub use object::{
 };
 pub use reflector::{RelistCause, WatchErrorHandler, WatchFailure};
 pub use resource_definitions::ResourceDefinitions;
-pub use resource_event_handler::{Cause, FinalState, Reason, ResourceEventHandler};
+pub use resource_event_handler::{
+    Cause, FilteringResourceEventHandler, FinalState, Reason, ResourceEventHandler,
+};
+pub use scope::{Namespaces, Scope, ScopeError};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};
 pub use shared_processor::Registration;
+pub use view::View;

@@ -7,7 +7,7 @@
 mod queue;
 
 use crate::object::Object;
-use crate::resource_event_handler::{Cause, FinalState};
+use crate::resource_event_handler::{Cause, FinalState, Reason};
 use crate::shared_processor::{Inbox, Registration};
 use parking_lot::Mutex;
 use queue::NotificationQueue;
@@ -109,6 +109,15 @@ impl Notification {
             | Self::Updated { cause, .. }
             | Self::Deleted { cause, .. } => Some(*cause),
             Self::Synced => None,
+        }
+    }
+
+    pub(crate) fn set_reason(&mut self, reason: Reason) {
+        match self {
+            Self::Added { cause, .. }
+            | Self::Updated { cause, .. }
+            | Self::Deleted { cause, .. } => cause.reason = reason,
+            Self::Synced => {}
         }
     }
 

@@ -10,8 +10,8 @@ mod state;
 
 pub use relist_cause::RelistCause;
 
-use crate::delta_fifo::{Delta, DeltaFifo};
-use crate::informer_state::{InformerState, Progress};
+use crate::delta_fifo::{Delta, DeltaSink};
+use crate::informer_state::{InformerState, PartProgress};
 use crate::list_watch::{ListEvent, ListTweaks, ListWatchError, ListerWatcher, WatchEvent};
 use crate::resource_definitions::DefinitionSignal;
 use arrived::{Arrived, Stream, within};
@@ -41,8 +41,8 @@ pub type WatchErrorHandler = dyn Fn(&WatchFailure<'_>) + Send + Sync;
 pub(crate) struct Reflector {
     pub(crate) resource: GroupVersionResource,
     pub(crate) lister_watcher: Arc<dyn ListerWatcher>,
-    pub(crate) fifo: Arc<DeltaFifo>,
-    pub(crate) progress: Arc<Progress>,
+    pub(crate) fifo: DeltaSink,
+    pub(crate) progress: PartProgress,
     /// Lists of the whole process that may run at once; who waited longest is next.
     pub(crate) lists: Arc<Semaphore>,
     pub(crate) watch_error_handler: Option<Arc<WatchErrorHandler>>,

@@ -7,8 +7,8 @@
 //! the definitions may not be listed, or their watch has not begun or is broken, the reflectors' own pauses are short (5 s,
 //! after five minutes 30 s); else they are those of the backoff, as a second net.
 
-use crate::delta_fifo::{Delta, DeltaFifo};
-use crate::informer_state::{InformerState, Progress};
+use crate::delta_fifo::{Delta, DeltaFifo, DeltaSink};
+use crate::informer_state::{InformerState, PartProgress, Progress};
 use crate::list_watch::{ListTweaks, ListerWatcherSource, Part};
 use crate::object::Object;
 use crate::reflector::Reflector;
@@ -137,37 +137,38 @@ struct Followed {
     reflector: Reflector,
     fifo: Arc<DeltaFifo>,
     progress: Arc<Progress>,
+    part: PartProgress,
 }
 
 impl Followed {
     fn new(shared: &Shared, resource: GroupVersionResource, number: u64) -> Self {
         let fifo = Arc::new(DeltaFifo::default());
         let progress = Arc::new(Progress::new(Instant::now().into_std()));
-        progress.started();
+        let part = PartProgress::started(&progress, Part::all());
         let reflector = Reflector {
             lister_watcher: shared.source.lister_watcher(&resource, &Part::all()),
             resource,
-            fifo: fifo.clone(),
-            progress: progress.clone(),
+            fifo: DeltaSink::new(fifo.clone(), 0),
+            progress: part.clone(),
             lists: shared.lists.clone(),
             watch_error_handler: None,
             definition: None,
             tweaks: ListTweaks::default().metadata_only(true),
             seed: shared.seed.wrapping_add(number),
         };
-        Self { reflector, fifo, progress }
+        Self { reflector, fifo, progress, part }
     }
 
     async fn run(self, shared: &Shared) {
-        let Self { reflector, fifo, progress } = self;
+        let Self { reflector, fifo, part, .. } = self;
         let tell = async {
             loop {
-                for delta in fifo.pop_all().await {
+                for (_, delta) in fifo.pop_all().await {
                     match delta {
                         Delta::Listed(object, _) | Delta::Changed(_, object, _) => {
                             shared.tell(&object);
                         }
-                        Delta::End { .. } => progress.synced(),
+                        Delta::End { .. } => part.synced(),
                         Delta::Begin { .. } | Delta::Gone | Delta::Bookmark { .. } => {}
                     }
                 }

@@ -1,5 +1,9 @@
 //! Who is told of changes, and why now. Answers to client-go's `ResourceEventHandler`.
 
+mod filtering;
+
+pub use filtering::FilteringResourceEventHandler;
+
 use crate::object::Object;
 use std::time::Instant;
 
@@ -33,6 +37,9 @@ pub enum FinalState {
     /// The deletion itself was missed and a relist found the object gone: the state is the last one
     /// cached. client-go's `DeletedFinalStateUnknown`.
     Unknown,
+    /// The object lives on, outside of what was asked for: an update moved it out of a view's scope or of a handler's filter. The state
+    /// is the last one inside.
+    LeftScope,
 }
 
 /// Told of every change of one resource, each object's in order, after the indexer was written.

@@ -4,24 +4,26 @@
 //! `controller.go`). The store decides what a delta means. It differs on purpose: nothing unchanged is told, another UID
 //! under the same key is a deletion and an addition, and a handler's queue is bounded.
 
+mod informer_task;
+mod parts;
 mod process_deltas;
 
-use crate::delta_fifo::DeltaFifo;
+use crate::demand::Demand;
 use crate::indexer::Indexer;
 use crate::informer_state::{InformerState, InformerStats, Progress};
-use crate::list_watch::{ListTweaks, ListerWatcher};
+use crate::list_watch::{ListTweaks, ListerWatcher, ListerWatcherSource, Part};
 use crate::notifications::{HandlerOptions, Notifications};
-use crate::reflector::{Reflector, WatchErrorHandler};
+use crate::reflector::WatchErrorHandler;
 use crate::resource_definitions::ResourceDefinitions;
 use crate::resource_event_handler::ResourceEventHandler;
-use crate::shared_processor::{Beginning, Inbox, Registration, SharedProcessor};
+use crate::scope::Scope;
+use crate::shared_processor::{Beginning, Inbox, Registration};
 use informant_apimachinery::GroupVersionResource;
-use process_deltas::Informer;
+use informer_task::InformerTask;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
 
 /// What an informer needs beside its resource.
 #[derive(Clone)]
@@ -34,6 +36,10 @@ pub struct InformerOptions {
     pub definitions: Option<ResourceDefinitions>,
     /// How lists and watches are made.
     pub tweaks: ListTweaks,
+    /// The period in which every object is told again to handlers that choose none; none: never.
+    pub resync_period: Option<Duration>,
+    /// How long a scope that nobody asks for any more is still covered: who comes back finds it warm.
+    pub scope_linger: Duration,
     /// Makes backoff and timeouts repeatable; random by default.
     pub seed: u64,
 }
@@ -45,6 +51,8 @@ impl Default for InformerOptions {
             watch_error_handler: None,
             definitions: None,
             tweaks: ListTweaks::default(),
+            resync_period: None,
+            scope_linger: crate::informer_factory::LINGER,
             seed: fastrand::u64(..),
         }
     }
@@ -58,12 +66,35 @@ pub struct SharedIndexInformer {
 
 struct Shared {
     resource: GroupVersionResource,
-    lister_watcher: Arc<dyn ListerWatcher>,
+    source: Arc<dyn ListerWatcherSource>,
     options: InformerOptions,
     indexer: Indexer,
     inbox: Arc<Inbox>,
+    demand: Demand,
     progress: Arc<Progress>,
     started: AtomicBool,
+}
+
+/// Asks an informer for a scope until it is dropped.
+pub(crate) struct AskedScope {
+    shared: Arc<Shared>,
+    id: u64,
+}
+
+impl Drop for AskedScope {
+    fn drop(&mut self) {
+        self.shared.demand.give_back(self.id, now());
+        self.shared.inbox.wake();
+    }
+}
+
+/// One lister-watcher for everything.
+struct OneListerWatcher(Arc<dyn ListerWatcher>);
+
+impl ListerWatcherSource for OneListerWatcher {
+    fn lister_watcher(&self, _: &GroupVersionResource, _: &Part) -> Arc<dyn ListerWatcher> {
+        self.0.clone()
+    }
 }
 
 impl std::fmt::Debug for SharedIndexInformer {
@@ -73,22 +104,43 @@ impl std::fmt::Debug for SharedIndexInformer {
 }
 
 impl SharedIndexInformer {
-    /// An informer that does nothing until [`SharedIndexInformer::run`]; a factory does that by itself.
+    /// An informer of what `lister_watcher` lists and watches. It does nothing until [`SharedIndexInformer::run`]; a
+    /// factory does that by itself.
     pub fn new(
         resource: GroupVersionResource,
         lister_watcher: Arc<dyn ListerWatcher>,
         options: InformerOptions,
     ) -> Self {
+        let source = Arc::new(OneListerWatcher(lister_watcher));
+        let informer = Self::with_source(resource, source, options);
+        informer.shared.demand.add(Arc::new(Scope::all()));
+        informer
+    }
+
+    /// An informer that covers whatever it is asked for: see [`SharedIndexInformer::ask`].
+    pub(crate) fn with_source(
+        resource: GroupVersionResource,
+        source: Arc<dyn ListerWatcherSource>,
+        options: InformerOptions,
+    ) -> Self {
         let shared = Shared {
             resource,
-            lister_watcher,
+            source,
             options,
             indexer: Indexer::default(),
             inbox: Arc::default(),
+            demand: Demand::default(),
             progress: Arc::new(Progress::new(now())),
             started: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// Asks for a scope, as long as the answer is kept and for a while after.
+    pub(crate) fn ask(&self, scope: Arc<Scope>) -> AskedScope {
+        let id = self.shared.demand.add(scope);
+        self.shared.inbox.wake();
+        AskedScope { shared: self.shared.clone(), id }
     }
 
     /// The resource.
@@ -98,10 +150,11 @@ impl SharedIndexInformer {
 
     /// Adds a handler, before or after the start, from anywhere, a handler included. It is told of every object that
     /// is there (`Reason::Initial`), then of every change: no gap, no duplicate. It has a bounded queue and a task of its own, which the
-    /// informer joins when it stops; however slow it is, it holds nobody else up. A stopped informer tells nobody anything.
+    /// informer joins when it stops; however slow it is, it holds nobody else up. It is told everything again in the informer's
+    /// resync period, if that has one. A stopped informer tells nobody anything: such a registration is removed at once.
     #[must_use = "dropping the registration removes the handler"]
     pub fn add_event_handler(&self, handler: Arc<dyn ResourceEventHandler>) -> Registration {
-        self.add_event_handler_with_options(handler, HandlerOptions::default())
+        self.add_event_handler_with_options(handler, self.default_handler_options())
     }
 
     /// As [`SharedIndexInformer::add_event_handler`], and every object is told again (`Reason::Resync`) each
@@ -124,22 +177,23 @@ impl SharedIndexInformer {
         handler: Arc<dyn ResourceEventHandler>,
         options: HandlerOptions,
     ) -> Registration {
-        self.shared.inbox.add(handler, Beginning { options, replaces: None })
+        self.add_handler_in(None, handler, options)
     }
 
     /// The same as a queue to pull from, for who wants to await between two notifications.
     pub fn notifications(&self, options: HandlerOptions) -> Notifications {
-        self.shared.inbox.add_notifications(Beginning { options, replaces: None })
+        self.notifications_in(None, options)
     }
 
-    /// Adds a handler that is called in the informer's own task: no queue and no other task. It must not block and should only note or enqueue: everybody waits for it.
+    /// Adds a handler that is called in the informer's own task: no queue and no other task. It must not block and should
+    /// only note or enqueue: everybody waits for it.
     #[must_use = "dropping the registration removes the handler"]
     pub fn add_inline_handler(
         &self,
         handler: Arc<dyn ResourceEventHandler>,
         options: HandlerOptions,
     ) -> Registration {
-        self.shared.inbox.add_inline(handler, Beginning { options, replaces: None })
+        self.add_inline_handler_in(None, handler, options, None)
     }
 
     /// Puts an inline handler in another's place, with no notification lost between the two: up to one moment `old`
@@ -152,8 +206,39 @@ impl SharedIndexInformer {
         old: Registration,
         handler: Arc<dyn ResourceEventHandler>,
     ) -> Registration {
-        let options = HandlerOptions::default();
-        self.shared.inbox.add_inline(handler, Beginning { options, replaces: Some(old) })
+        self.add_inline_handler_in(None, handler, HandlerOptions::default(), Some(old))
+    }
+
+    pub(crate) fn default_handler_options(&self) -> HandlerOptions {
+        let resync_period = self.shared.options.resync_period;
+        HandlerOptions { resync_period, ..HandlerOptions::default() }
+    }
+
+    pub(crate) fn add_handler_in(
+        &self,
+        scope: Option<Arc<Scope>>,
+        handler: Arc<dyn ResourceEventHandler>,
+        options: HandlerOptions,
+    ) -> Registration {
+        self.shared.inbox.add(handler, Beginning { options, scope, replaces: None })
+    }
+
+    pub(crate) fn notifications_in(
+        &self,
+        scope: Option<Arc<Scope>>,
+        options: HandlerOptions,
+    ) -> Notifications {
+        self.shared.inbox.add_notifications(Beginning { options, scope, replaces: None })
+    }
+
+    pub(crate) fn add_inline_handler_in(
+        &self,
+        scope: Option<Arc<Scope>>,
+        handler: Arc<dyn ResourceEventHandler>,
+        options: HandlerOptions,
+        replaces: Option<Registration>,
+    ) -> Registration {
+        self.shared.inbox.add_inline(handler, Beginning { options, scope, replaces })
     }
 
     /// Reads the cache.
@@ -161,9 +246,43 @@ impl SharedIndexInformer {
         self.shared.indexer.clone()
     }
 
-    /// Whether the first list is in the cache. Never false again.
+    /// Whether the first list is in the cache, of each part where there are several. Never false again, even if the scope widens: a
+    /// [`View`](crate::View) says so of its own scope.
     pub fn has_synced(&self) -> bool {
         self.shared.progress.has_synced()
+    }
+
+    /// Waits until the informer has synced. False if it stopped before.
+    pub async fn synced(&self) -> bool {
+        self.wait(|| self.has_synced()).await
+    }
+
+    /// Whether the informer has stopped, for good.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.state(), InformerState::Stopped { .. })
+    }
+
+    /// Waits until the informer has stopped: all its tasks have ended.
+    pub async fn stopped(&self) {
+        self.wait(|| false).await;
+    }
+
+    /// Whether the parts that have synced cover the scope.
+    pub(crate) fn covers(&self, scope: &Scope) -> bool {
+        self.shared.progress.covers(scope)
+    }
+
+    /// Waits until the condition, which the informer's progress changes, holds; false if it stopped before.
+    pub(crate) async fn wait(&self, holds: impl Fn() -> bool) -> bool {
+        let mut coverage = self.shared.progress.coverage();
+        loop {
+            if holds() {
+                return true;
+            }
+            if self.is_stopped() || coverage.changed().await.is_err() {
+                return holds();
+            }
+        }
     }
 
     /// The resourceVersion up to which the cache is complete; none before the first list is.
@@ -197,6 +316,17 @@ impl SharedIndexInformer {
         }
     }
 
+    /// Whether both are handles to the same informer.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Ends an informer that was never started, so that nobody waits for it.
+    pub(crate) fn never_run(&self) {
+        self.shared.inbox.close();
+        self.shared.progress.stopped(None);
+    }
+
     /// Whether it is the caller who starts it.
     pub(crate) fn mark_started(&self) -> bool {
         !self.shared.started.swap(true, Ordering::AcqRel)
@@ -206,52 +336,18 @@ impl SharedIndexInformer {
     pub(crate) async fn run_started(&self, shutdown: impl Future<Output = ()>) {
         let shared = &self.shared;
         shared.progress.started();
-        let fifo = Arc::new(DeltaFifo::default());
-        let mut reflector = JoinSet::new();
-        reflector.spawn(self.reflector(fifo.clone()).run());
-        let mut informer = Informer {
-            indexer: shared.indexer.clone(),
-            progress: shared.progress.clone(),
-            processor: SharedProcessor::new(shared.inbox.clone(), shared.progress.clone()),
-            listing: None,
-            to_tell: Vec::new(),
-        };
+        let mut task = InformerTask::new(shared.clone());
         let failure = tokio::select! {
-            // In this order: a stop is not put off by work, nor a failure.
+            // In this order: a stop is not put off by work.
             biased;
             () = shutdown => None,
-            ended = reflector.join_next() => Some(match ended {
-                Some(Err(error)) => format!("reflector failed: {error}"),
-                Some(Ok(())) | None => "reflector ended".to_owned(),
-            }),
-            () = informer.run(&fifo, &shared.inbox) => None,
+            failure = task.run() => Some(failure),
         };
-        // The source stops first, those who are told strictly after it.
-        reflector.shutdown().await;
-        informer.processor.stop().await;
+        task.stop().await;
         if let Some(message) = &failure {
             tracing::error!(resource = %shared.resource, message, "informer stopped");
         }
         shared.progress.stopped(failure);
-    }
-
-    fn reflector(&self, fifo: Arc<DeltaFifo>) -> Reflector {
-        let shared = &self.shared;
-        Reflector {
-            resource: shared.resource.clone(),
-            lister_watcher: shared.lister_watcher.clone(),
-            fifo,
-            progress: shared.progress.clone(),
-            lists: shared.options.lists.clone(),
-            watch_error_handler: shared.options.watch_error_handler.clone(),
-            definition: shared
-                .options
-                .definitions
-                .as_ref()
-                .and_then(|d| d.signal(&shared.resource)),
-            tweaks: shared.options.tweaks.clone(),
-            seed: shared.options.seed,
-        }
     }
 }
 

@@ -15,8 +15,9 @@ pub use listener::Registration;
 use crate::indexer::Indexer;
 use crate::informer_state::Progress;
 use crate::notifications::Notification;
-use crate::object::ObjectKey;
-use crate::resource_event_handler::{Cause, Reason};
+use crate::object::{Object, ObjectKey};
+use crate::resource_event_handler::{Cause, FinalState, Reason};
+use crate::scope::Scope;
 use listener::{Listener, Place};
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,8 +40,20 @@ struct Active {
     /// The walk waits until its handler has taken what it was told.
     parked: bool,
     resync_due: Option<Instant>,
+    /// What it asks for was listed whole once.
+    covered: bool,
     /// It was told that it has heard of everything.
     told_synced: bool,
+}
+
+/// What was written and is to be told.
+#[derive(Clone, Debug)]
+pub(crate) struct ToTell {
+    pub(crate) notification: Notification,
+    /// The state in which handlers know a deleted object, where the notification has a later one.
+    pub(crate) known_as: Option<Object>,
+    /// A list showed it.
+    pub(crate) listing: bool,
 }
 
 impl Active {
@@ -50,6 +63,7 @@ impl Active {
             walk: listener.replay.then_some(Walk::Replay { after: None }),
             parked: false,
             resync_due: listener.resync_period.map(|period| now + period),
+            covered: false,
             told_synced: false,
             place,
         }
@@ -67,6 +81,25 @@ impl Active {
         }
         let key = notification.object().map(|object| object.key());
         after.as_ref().is_some_and(|after| key.is_some_and(|key| key <= after))
+    }
+
+    /// Tells what of a change is this handler's: an update that moves an object into its scope is an addition, one that moves it out a
+    /// deletion with the state before. What the first list of its scope shows was there before the handler.
+    fn tell(&self, to_tell: &ToTell, progress: &Progress, now: Instant) {
+        let listener = self.listener();
+        let restricted = match &listener.scope {
+            None => None,
+            Some(scope) => match restrict(scope, to_tell) {
+                None => return,
+                restricted => restricted,
+            },
+        };
+        if to_tell.listing && !self.covered {
+            let mut initial = restricted.unwrap_or_else(|| to_tell.notification.clone());
+            initial.set_reason(Reason::Initial);
+            return listener.tell(&initial, progress, now);
+        }
+        listener.tell(restricted.as_ref().unwrap_or(&to_tell.notification), progress, now);
     }
 
     /// Begins the resync that is due. One that comes round while a walk is under way, or while the last one still waits to be told,
@@ -95,7 +128,9 @@ impl Active {
         let objects = indexer.chunk(after.as_ref(), WALK_STEP_OBJECTS);
         let after = objects.last().map(|object| object.key().clone());
         let goes_on = objects.len() == WALK_STEP_OBJECTS;
-        for object in objects {
+        let scope = self.listener().scope.clone();
+        let belongs = |object: &Object| scope.as_ref().is_none_or(|scope| scope.contains(object));
+        for object in objects.into_iter().filter(belongs) {
             let cause = |reason| Cause { reason, received: now };
             let notification = if replay {
                 Notification::Added { object, cause: cause(Reason::Initial), coalesced: 0 }
@@ -144,20 +179,25 @@ impl SharedProcessor {
     }
 
     /// Tells every handler, in the order in which they were added.
-    pub(crate) fn distribute(&self, notification: &Notification, now: Instant) {
-        for active in self.active.iter().filter(|active| active.concerns(notification)) {
-            active.listener().tell(notification, &self.progress, now);
+    pub(crate) fn distribute(&self, to_tell: &ToTell, now: Instant) {
+        let concerned = self.active.iter().filter(|active| active.concerns(&to_tell.notification));
+        for active in concerned {
+            active.tell(to_tell, &self.progress, now);
         }
     }
 
     /// One step of every walk, and the resyncs that are due. Answers whether any walk can go on at once.
     pub(crate) fn walk(&mut self, indexer: &Indexer, now: Instant) -> bool {
-        let informer_synced = self.progress.has_synced();
         for active in &mut self.active {
+            active.covered = active.covered
+                || match &active.listener().scope {
+                    None => self.progress.has_synced(),
+                    Some(scope) => self.progress.covers(scope),
+                };
             active.begin_resync(now);
             active.step(indexer, &self.progress, now);
             let replaying = matches!(active.walk, Some(Walk::Replay { .. }));
-            if informer_synced && !replaying && !active.told_synced {
+            if active.covered && !replaying && !active.told_synced {
                 active.told_synced = true;
                 active.listener().tell(&Notification::Synced, &self.progress, now);
             }
@@ -187,8 +227,38 @@ impl Drop for SharedProcessor {
     }
 }
 
+/// What of a change concerns a scope, if anything does.
+fn restrict(scope: &Scope, to_tell: &ToTell) -> Option<Notification> {
+    let notification = &to_tell.notification;
+    match notification {
+        Notification::Added { object, .. } => scope.contains(object).then(|| notification.clone()),
+        Notification::Deleted { last, .. } => {
+            let known_as = to_tell.known_as.as_ref().unwrap_or(last);
+            scope.contains(known_as).then(|| notification.clone())
+        }
+        Notification::Updated { old, new, cause, coalesced } => {
+            let (cause, coalesced) = (*cause, *coalesced);
+            match (scope.contains(old), scope.contains(new)) {
+                (true, true) => Some(notification.clone()),
+                (false, true) => {
+                    Some(Notification::Added { object: new.clone(), cause, coalesced })
+                }
+                (true, false) => {
+                    let (last, final_state) = (old.clone(), FinalState::LeftScope);
+                    Some(Notification::Deleted { last, final_state, cause, coalesced })
+                }
+                (false, false) => None,
+            }
+        }
+        Notification::Synced => Some(Notification::Synced),
+    }
+}
+
 fn note_ended(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "event handler's task failed");
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -239,6 +239,11 @@ impl FakeControllerSource {
         self.inner.source.lock().requests.clone()
     }
 
+    /// What is there, by key.
+    pub fn objects(&self) -> Vec<Object> {
+        self.inner.source.lock().objects.values().cloned().collect()
+    }
+
     /// What is there, by key: `name@resourceVersion`.
     pub fn truth(&self) -> Vec<String> {
         let source = self.inner.source.lock();

@@ -137,6 +137,7 @@ impl ResourceEventHandler for SubscriptionHandler {
         let gone = match final_state {
             FinalState::Known => Gone::Deleted,
             FinalState::Unknown => Gone::Unknown,
+            FinalState::LeftScope => Gone::LeftView,
         };
         self.enqueue(Change::Deleted, last, None, Some(gone), cause);
     }

@@ -1,7 +1,7 @@
 //! Who needs an informer, and its end when nobody does.
 
 use super::{Entry, Running};
-use crate::shared_informer::SharedIndexInformer;
+use crate::shared_informer::{AskedScope, SharedIndexInformer};
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 /// Keeps an informer running. Give it back by dropping it.
 pub struct InformerLease {
     informer: SharedIndexInformer,
+    _asked: AskedScope,
     /// Not owned: leases do not keep the factory's tasks alive.
     running: Weak<Mutex<Running>>,
     idle: Arc<Notify>,
@@ -20,10 +21,11 @@ pub struct InformerLease {
 impl InformerLease {
     pub(super) fn new(
         informer: SharedIndexInformer,
+        asked: AskedScope,
         running: Weak<Mutex<Running>>,
         idle: Arc<Notify>,
     ) -> Self {
-        Self { informer, running, idle }
+        Self { informer, _asked: asked, running, idle }
     }
 
     /// The informer. A clone of it does not keep it running.
@@ -37,7 +39,8 @@ impl Drop for InformerLease {
         let Some(running) = self.running.upgrade() else { return };
         let mut running = running.lock();
         let entry = running.informers.get_mut(self.informer.resource());
-        let Some(entry) = entry else { return };
+        // Another informer of the same resource, made since this one was stopped, is not this lease's.
+        let Some(entry) = entry.filter(|entry| entry.informer.is(&self.informer)) else { return };
         entry.leases = entry.leases.saturating_sub(1);
         if entry.leases == 0 {
             entry.idle_since = Some(Instant::now());
@@ -49,7 +52,9 @@ impl Drop for InformerLease {
 impl Entry {
     /// When it is to be stopped, if it is.
     fn due(&self, linger: Duration) -> Option<Instant> {
-        self.idle_since.filter(|_| !self.pinned && self.leases == 0).map(|since| since + linger)
+        self.idle_since
+            .filter(|_| self.pinned.is_none() && self.leases == 0)
+            .map(|since| since + linger)
     }
 }
 
@@ -66,6 +71,8 @@ pub(super) async fn stop_idle(running: Weak<Mutex<Running>>, idle: Arc<Notify>, 
             }
         };
         tokio::select! {
+            // In this order: either way all are looked at.
+            biased;
             () = due => {}
             () = idle.notified() => {}
         }

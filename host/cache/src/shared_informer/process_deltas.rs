@@ -1,16 +1,18 @@
-//! The informer's task: writes what the reflector queued to the indexer, then tells the handlers.
+//! The informer's task: writes what the reflectors queued to the indexer, then tells the handlers.
 //!
 //! Answers to client-go's `processDeltas` and `processDeltasInBatch` (`tools/cache/controller.go`). The store decides what a delta
 //! means. A batch is written before any of it is told, so a handler may find the indexer ahead by up to one batch, never behind.
 
-use crate::delta_fifo::{Delta, DeltaFifo};
-use crate::indexer::{Indexer, IndexerWrite, ListMark, Put, Removed, Write};
+use super::parts::{Listing, PartState, Parts};
+use crate::delta_fifo::{Delta, PartId};
+use crate::indexer::{Indexer, IndexerWrite, Put, Removed, Write};
 use crate::informer_state::Progress;
 use crate::list_watch::Change;
 use crate::notifications::Notification;
-use crate::object::Object;
+use crate::object::{Object, compare_resource_versions};
 use crate::resource_event_handler::{Cause, FinalState, Reason};
-use crate::shared_processor::{Inbox, SharedProcessor};
+use crate::shared_processor::{SharedProcessor, ToTell};
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,179 +20,238 @@ use std::time::Instant;
 /// Deltas written before they are told: with objects of 5 KiB some megabyte that waits to be told, and one look at the handlers.
 const BATCH_DELTAS: usize = 256;
 
-/// The informer's task.
-pub(super) struct Informer {
+/// The store's one writer.
+pub(super) struct Deltas {
     pub(super) indexer: Indexer,
     pub(super) progress: Arc<Progress>,
-    pub(super) processor: SharedProcessor,
-    /// The list in progress.
-    pub(super) listing: Option<Listing>,
-    /// What was written and not yet told.
-    pub(super) to_tell: Vec<Notification>,
+    pub(super) parts: Parts,
+    /// What is written and not yet told.
+    to_tell: Vec<ToTell>,
 }
 
-/// A list that is coming in.
-pub(super) struct Listing {
-    /// It is a consistent read.
-    consistent: bool,
-    /// What it has shown.
-    mark: ListMark,
-}
-
-impl Informer {
-    pub(super) async fn run(&mut self, fifo: &DeltaFifo, inbox: &Inbox) {
-        let mut deltas = VecDeque::new();
-        loop {
-            let now = super::now();
-            self.processor.admit(now);
-            let walking = self.processor.walk(&self.indexer, now);
-            if walking || !deltas.is_empty() {
-                tokio::task::yield_now().await;
-            } else {
-                tokio::select! {
-                    // In this order: nothing here is starved, for each is looked at again after every batch.
-                    biased;
-                    () = inbox.woken() => continue,
-                    () = sleep_until(self.processor.resync_due()) => continue,
-                    popped = fifo.pop_all() => deltas = popped,
-                }
-            }
-            if deltas.is_empty() {
-                deltas = fifo.try_pop_all();
-            }
-            self.process(&mut deltas);
-        }
+impl Deltas {
+    pub(super) fn new(indexer: Indexer, progress: Arc<Progress>) -> Self {
+        let parts = Parts::new(progress.clone());
+        Self { indexer, progress, parts, to_tell: Vec::new() }
     }
 
-    /// Writes the next batch and shows it to readers, then tells it. The end of a list ends a batch: it tells by itself.
-    fn process(&mut self, deltas: &mut VecDeque<Delta>) {
+    /// Writes the next batch, shows it to readers, then tells it. The end of a list ends the batch; answers whether there was one.
+    pub(super) fn process(
+        &mut self,
+        deltas: &mut VecDeque<(PartId, Delta)>,
+        processor: &SharedProcessor,
+    ) -> bool {
         let indexer = self.indexer.clone();
         let mut write = indexer.write();
+        let mut ended = None;
         let batch = deltas.len().min(BATCH_DELTAS);
-        for delta in deltas.drain(..batch) {
-            match delta {
-                Delta::End { resource_version, whole } => {
-                    write.publish();
-                    self.tell();
-                    let listing = self.listing.take().filter(|_| whole);
-                    if let Some(listing) = listing {
-                        self.sweep(listing.mark);
-                    }
-                    write = indexer.write();
-                    write.set_resource_version(&resource_version);
-                    write.publish();
-                    self.progress.synced();
-                    write = indexer.write();
-                }
-                Delta::Gone => {
-                    self.listing = None;
-                    let nothing = write.begin_list();
-                    write.publish();
-                    self.tell();
-                    self.sweep(nothing);
-                    write = indexer.write();
-                }
-                Delta::Begin { consistent } => {
-                    // An interrupted list's mark goes, and with it what it has shown.
-                    self.listing = Some(Listing { consistent, mark: write.begin_list() });
-                }
-                Delta::Listed(object, received) => {
-                    self.progress.listed();
-                    self.put(object, received, &mut write);
-                }
-                Delta::Changed(change, object, received) => {
-                    self.change(change, object, received, &mut write);
-                }
-                Delta::Bookmark { resource_version } => {
-                    self.progress.bookmark();
-                    write.set_resource_version(&resource_version);
+        for _ in 0..batch {
+            let Some((id, delta)) = deltas.pop_front() else { break };
+            if matches!(delta, Delta::End { .. } | Delta::Gone) {
+                ended = Some((id, delta));
+                break;
+            }
+            self.apply(id, delta, &mut write);
+        }
+        self.publish(write);
+        self.tell(processor);
+        match ended {
+            Some((id, Delta::End { resource_version, whole })) => {
+                self.end(id, &resource_version, whole, processor)
+            }
+            Some((id, _)) => self.gone(id, processor),
+            None => false,
+        }
+    }
+
+    /// Removes what no part shows any more, and says so to those who ask for it all the same.
+    pub(super) fn leave(&mut self, processor: &SharedProcessor) {
+        let cause = Cause { reason: Reason::Relist, received: super::now() };
+        let indexer = self.indexer.clone();
+        let mut after = None;
+        loop {
+            let chunk = indexer.chunk(after.as_ref(), BATCH_DELTAS);
+            after = chunk.last().map(|object| object.key().clone());
+            let mut write = indexer.write();
+            for object in chunk.iter().filter(|object| !self.parts.contain(object)) {
+                if let Removed::Gone { last } = write.remove(object.key()) {
+                    self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, false));
                 }
             }
+            write.publish();
+            self.tell(processor);
+            if after.is_none() {
+                return;
+            }
+        }
+    }
+
+    fn publish(&mut self, mut write: IndexerWrite<'_>) {
+        if let Some(resource_version) = self.parts.resource_version() {
+            write.set_resource_version(resource_version);
         }
         write.publish();
-        self.tell();
+        self.parts.forget_deletions();
     }
 
-    fn tell(&mut self) {
+    fn tell(&mut self, processor: &SharedProcessor) {
         let now = super::now();
-        for notification in self.to_tell.drain(..) {
-            self.processor.distribute(&notification, now);
+        for to_tell in self.to_tell.drain(..) {
+            processor.distribute(&to_tell, now);
         }
     }
 
-    fn change(
-        &mut self,
-        change: Change,
-        object: Object,
-        received: Instant,
-        write: &mut IndexerWrite<'_>,
-    ) {
-        let listing = self.listing.is_some();
-        if listing {
-            self.progress.listed();
-        } else {
-            self.progress.change(change);
-        }
-        let resource_version: Box<str> = object.resource_version().into();
-        match change {
-            Change::Added | Change::Modified => self.put(object, received, write),
-            Change::Deleted => self.delete(object, received, write),
-        }
-        if !listing {
-            write.set_resource_version(&resource_version);
+    /// Deltas of a part that was stopped meanwhile are dropped.
+    fn apply(&mut self, id: PartId, delta: Delta, write: &mut IndexerWrite<'_>) {
+        let Some(part) = self.parts.get_mut(id) else { return };
+        match delta {
+            Delta::Begin { consistent } => {
+                self.parts.begin(id, consistent, write.begin_list());
+            }
+            Delta::Listed(object, received) => {
+                self.progress.listed();
+                self.put(id, object, received, write);
+            }
+            Delta::Changed(change, object, received) => {
+                let listing = part.listing.is_some();
+                if listing {
+                    self.progress.listed();
+                } else {
+                    self.progress.change(change);
+                    part.resource_version = Some(object.resource_version().into());
+                }
+                match change {
+                    Change::Added | Change::Modified => self.put(id, object, received, write),
+                    Change::Deleted => self.delete(id, object, received, write),
+                }
+            }
+            Delta::Bookmark { resource_version } => {
+                part.resource_version = Some(resource_version);
+                self.progress.bookmark();
+            }
+            Delta::End { .. } | Delta::Gone => unreachable!("ends a batch"),
         }
     }
 
-    fn put(&mut self, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
-        let why = match self.listing {
+    fn put(&mut self, id: PartId, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
+        if self.parts.was_deleted(&object) {
+            return;
+        }
+        let Some(part) = self.parts.get_mut(id) else { return };
+        let (listing, cause) = (part.listing.is_some(), cause(part, received));
+        let why = match part.listing {
             Some(Listing { consistent, .. }) => Write::Listed { consistent },
             None => Write::Watched,
         };
-        let cause = Cause { reason: self.reason(), received };
+        let mut tell = |notification| {
+            self.to_tell.push(ToTell { notification, known_as: None, listing });
+        };
         match write.put(object.clone(), why) {
-            Put::Added => self.to_tell.push(added(object, cause)),
+            Put::Added => tell(Notification::Added { object, cause, coalesced: 0 }),
             Put::Updated { old } => {
-                self.to_tell.push(Notification::Updated { old, new: object, cause, coalesced: 0 });
+                self.parts.note_put(id, &old, &object);
+                tell(Notification::Updated { old, new: object, cause, coalesced: 0 });
             }
             Put::Replaced { old } => {
-                self.to_tell.push(deleted(old, FinalState::Unknown, cause));
-                self.to_tell.push(added(object, cause));
+                let final_state = FinalState::Unknown;
+                tell(Notification::Deleted { last: old, final_state, cause, coalesced: 0 });
+                tell(Notification::Added { object, cause, coalesced: 0 });
             }
             Put::Unchanged | Put::Stale => {}
         }
     }
 
-    fn delete(&mut self, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
-        let cause = Cause { reason: self.reason(), received };
+    fn delete(
+        &mut self,
+        id: PartId,
+        object: Object,
+        received: Instant,
+        write: &mut IndexerWrite<'_>,
+    ) {
+        let Some(part) = self.parts.get_mut(id) else { return };
+        let (listing, cause, selects) =
+            (part.listing.is_some(), cause(part, received), part.selects());
+        if selects {
+            // It may have left the selectors, which another part knows already.
+            let stored = write.get(object.key());
+            let same = |s: &&Object| s.resource_version() == object.resource_version();
+            if stored.filter(same).is_some_and(|stored| !part.contains(stored)) {
+                return;
+            }
+        } else {
+            self.parts.note_deleted(object.key(), object.resource_version());
+        }
         if let Removed::Gone { last } = write.delete(&object) {
             // Another one was deleted than the one that is known: its end was missed.
             let known = last.uid() == object.uid();
-            let final_state = if known { FinalState::Known } else { FinalState::Unknown };
-            let last = if known { object } else { last };
-            self.to_tell.push(deleted(last, final_state, cause));
+            let (told, known_as) = if known { (object, Some(last)) } else { (last, None) };
+            let final_state =
+                if known && !selects { FinalState::Known } else { FinalState::Unknown };
+            self.to_tell.push(deleted(told, known_as, final_state, cause, listing));
         }
     }
 
-    /// Until the first list is complete, everything was there before.
-    fn reason(&self) -> Reason {
-        match (self.progress.has_synced(), &self.listing) {
-            (false, _) => Reason::Initial,
-            (true, Some(_)) => Reason::Relist,
-            (true, None) => Reason::Watch,
+    /// The list of a part is complete: what of the part it did not show is gone, unless something in it could not be read.
+    fn end(
+        &mut self,
+        id: PartId,
+        resource_version: &str,
+        whole: bool,
+        processor: &SharedProcessor,
+    ) -> bool {
+        let Some(listing) = self.parts.get_mut(id).and_then(|part| part.listing.take()) else {
+            return false;
+        };
+        if whole {
+            self.sweep(id, listing, Some(resource_version), processor);
         }
+        self.parts.list_is_complete(id, resource_version);
+        let indexer = self.indexer.clone();
+        self.publish(indexer.write());
+        self.parts.say_synced(id);
+        true
     }
 
-    /// The list is complete: what it did not show is gone. That is told in steps too: it may be the whole store.
-    fn sweep(&mut self, mut mark: ListMark) {
+    /// The resource is not served any more: everything of the part is gone.
+    fn gone(&mut self, id: PartId, processor: &SharedProcessor) -> bool {
+        let mark = self.indexer.write().begin_list();
+        let Some(part) = self.parts.get_mut(id) else { return false };
+        (part.listing, part.resource_version) = (None, None);
+        let nothing = Listing { consistent: true, mark };
+        self.sweep(id, nothing, None, processor);
+        false
+    }
+
+    /// Removes what of a part a list did not show, in steps: it may be the whole store.
+    fn sweep(
+        &mut self,
+        id: PartId,
+        mut listing: Listing,
+        resource_version: Option<&str>,
+        processor: &SharedProcessor,
+    ) {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
+        let indexer = self.indexer.clone();
         loop {
-            let mut write = self.indexer.write();
-            let gone = write.sweep(&mut mark, |_| true, BATCH_DELTAS);
+            let Some(part) = self.parts.get_mut(id) else { return };
+            // Where another part may be ahead of this list it may know of more.
+            let newer = |object: &Object| {
+                let of_list = resource_version.unwrap_or_default();
+                let order = compare_resource_versions(object.resource_version(), of_list);
+                !listing.consistent && order == Some(Ordering::Greater)
+            };
+            let of_part = |object: &Object| part.contains(object) && !newer(object);
+            let mut write = indexer.write();
+            let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
             write.publish();
             let is_last = gone.len() < BATCH_DELTAS;
-            let gone = gone.into_iter();
-            self.to_tell.extend(gone.map(|last| deleted(last, FinalState::Unknown, cause)));
-            self.tell();
+            for last in gone {
+                if let Some(resource_version) = resource_version {
+                    self.parts.note_deleted(last.key(), resource_version);
+                }
+                self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, true));
+            }
+            self.tell(processor);
             if is_last {
                 return;
             }
@@ -198,17 +259,18 @@ impl Informer {
     }
 }
 
-fn added(object: Object, cause: Cause) -> Notification {
-    Notification::Added { object, cause, coalesced: 0 }
+fn cause(part: &PartState, received: Instant) -> Cause {
+    let reason = if part.listing.is_some() { Reason::Relist } else { Reason::Watch };
+    Cause { reason, received }
 }
 
-fn deleted(last: Object, final_state: FinalState, cause: Cause) -> Notification {
-    Notification::Deleted { last, final_state, cause, coalesced: 0 }
-}
-
-async fn sleep_until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due.into()).await,
-        None => std::future::pending().await,
-    }
+fn deleted(
+    last: Object,
+    known_as: Option<Object>,
+    final_state: FinalState,
+    cause: Cause,
+    listing: bool,
+) -> ToTell {
+    let notification = Notification::Deleted { last, final_state, cause, coalesced: 0 };
+    ToTell { notification, known_as, listing }
 }

@@ -3,6 +3,7 @@
 use super::listener::{Listener, Place, Registration, Told};
 use crate::notifications::{HandlerOptions, HandlerQueue, Notifications};
 use crate::resource_event_handler::ResourceEventHandler;
+use crate::scope::Scope;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -32,6 +33,8 @@ pub(super) struct Arrival {
 #[derive(Debug, Default)]
 pub(crate) struct Beginning {
     pub(crate) options: HandlerOptions,
+    /// What it asks for; none: whatever the informer has.
+    pub(crate) scope: Option<Arc<Scope>>,
     /// The handler whose place it takes; for inline handlers alone.
     pub(crate) replaces: Option<Registration>,
 }
@@ -73,7 +76,7 @@ impl Inbox {
     }
 
     /// Takes nobody in any more.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let arrivals = {
             let mut waiting = self.waiting.lock();
             waiting.closed = true;
@@ -105,10 +108,9 @@ impl Inbox {
     }
 
     fn admit(self: &Arc<Self>, told: Told, beginning: Beginning) -> Registration {
-        let Beginning { options, replaces } = beginning;
-        let listener = Arc::new(Listener::new(told, &options, replaces.is_some()));
+        let listener = Arc::new(Listener::new(told, &beginning));
         let registration = Registration::new(listener.clone(), Arc::downgrade(self));
-        let arrival = Arrival { place: Place::new(listener), replaces };
+        let arrival = Arrival { place: Place::new(listener), replaces: beginning.replaces };
         let refused = {
             let mut waiting = self.waiting.lock();
             if waiting.closed {

@@ -1,10 +1,11 @@
 //! One handler: how it is told, and its place in its informer.
 
-use super::inbox::Inbox;
+use super::inbox::{Beginning, Inbox};
 use crate::informer_state::Progress;
 use crate::latch::Latch;
-use crate::notifications::{HandlerOptions, HandlerQueue, Notification, QueueStats};
+use crate::notifications::{HandlerQueue, Notification, QueueStats};
 use crate::resource_event_handler::ResourceEventHandler;
+use crate::scope::Scope;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -40,6 +41,8 @@ impl std::fmt::Debug for Told {
 #[derive(Debug)]
 pub(super) struct Listener {
     told: Told,
+    /// What it asks for; none: whatever the informer has.
+    pub(super) scope: Option<Arc<Scope>>,
     pub(super) resync_period: Option<Duration>,
     /// It continues another handler's story: deletions concern it even before its replay came by.
     pub(super) succeeds: bool,
@@ -52,11 +55,13 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn new(told: Told, options: &HandlerOptions, succeeds: bool) -> Self {
+    pub(super) fn new(told: Told, beginning: &Beginning) -> Self {
+        let Beginning { options, scope, replaces } = beginning;
         Self {
             told,
+            scope: scope.clone(),
             resync_period: options.resync_period.map(|period| period.max(RESYNC_PERIOD_MIN)),
-            succeeds,
+            succeeds: replaces.is_some(),
             replay: options.replay,
             removed: AtomicBool::new(false),
             synced: Latch::default(),

@@ -1,0 +1,268 @@
+//! Where an informer's tasks write down how it goes.
+
+use super::{InformerState, InformerStats};
+use crate::list_watch::{Change, Part};
+use crate::reflector::RelistCause;
+use crate::scope::Scope;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// How one informer goes, over all its parts.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    state: watch::Sender<InformerState>,
+    parts: Mutex<BTreeMap<Part, PartState>>,
+    /// Rises whenever a part has synced: who waits for a scope looks again.
+    coverage: watch::Sender<u64>,
+    created: Instant,
+    /// Milliseconds after `created`, plus one; 0 is never.
+    heard: AtomicU64,
+    changes: [AtomicU64; 3],
+    bookmarks: AtomicU64,
+    listed: AtomicU64,
+    errors: AtomicU64,
+    malformed: AtomicU64,
+    handler_panics: AtomicU64,
+    relists: [AtomicU64; RelistCause::ALL.len()],
+    epoch: AtomicU64,
+    /// 1 once the first list is in the store; never 0 again.
+    synced: AtomicU64,
+}
+
+impl Progress {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            state: watch::Sender::new(InformerState::Created),
+            parts: Mutex::default(),
+            coverage: watch::Sender::new(0),
+            created: now,
+            heard: AtomicU64::new(0),
+            changes: Default::default(),
+            bookmarks: AtomicU64::new(0),
+            listed: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            malformed: AtomicU64::new(0),
+            handler_panics: AtomicU64::new(0),
+            relists: Default::default(),
+            epoch: AtomicU64::new(0),
+            synced: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn state(&self) -> InformerState {
+        self.state.borrow().clone()
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<InformerState> {
+        self.state.subscribe()
+    }
+
+    pub(crate) fn has_synced(&self) -> bool {
+        self.synced.load(Ordering::Acquire) == 1
+    }
+
+    pub(crate) fn started(&self) {
+        self.set(InformerState::Syncing { message: None });
+    }
+
+    /// Everything that was asked for when this is called is in the store.
+    pub(crate) fn synced(&self) {
+        self.synced.store(1, Ordering::Release);
+        self.coverage.send_modify(|count| *count += 1);
+    }
+
+    /// Whether the parts that have synced cover the scope.
+    pub(crate) fn covers(&self, scope: &Scope) -> bool {
+        let parts = self.parts.lock();
+        scope.is_covered_by(parts.iter().filter(|(_, state)| state.synced).map(|(part, _)| part))
+    }
+
+    /// Changes whenever [`Progress::covers`] or [`Progress::has_synced`] may say yes where it said no, and at the end.
+    pub(crate) fn coverage(&self) -> watch::Receiver<u64> {
+        self.coverage.subscribe()
+    }
+
+    fn change_part(&self, part: &Part, change: impl FnOnce(&mut PartState)) {
+        let mut parts = self.parts.lock();
+        if let Some(state) = parts.get_mut(part) {
+            change(state);
+        }
+        self.sum_up(&parts);
+    }
+
+    /// The part that is worst off speaks for all.
+    fn sum_up(&self, parts: &BTreeMap<Part, PartState>) {
+        // The first of those that are equally badly off.
+        let worst = parts.iter().rev().max_by_key(|(_, state)| state.state.rank());
+        if let Some((part, state)) = worst {
+            let state = state.state.clone();
+            self.set(if part.is_all() { state } else { state.of(&part.to_string()) });
+        }
+    }
+
+    pub(crate) fn stopped(&self, message: Option<String>) {
+        self.set(InformerState::Stopped { message });
+        self.coverage.send_modify(|count| *count += 1);
+    }
+
+    fn set(&self, state: InformerState) {
+        self.state.send_if_modified(|current| {
+            let stopped = matches!(current, InformerState::Stopped { .. });
+            let changes = *current != state && !stopped;
+            if changes {
+                *current = state;
+            }
+            changes
+        });
+    }
+
+    fn heard(&self, now: Instant) {
+        let millis = now.saturating_duration_since(self.created).as_millis() as u64;
+        self.heard.store(millis + 1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn change(&self, change: Change) {
+        self.changes[change as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn bookmark(&self) {
+        self.bookmarks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn listed(&self) {
+        self.listed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn malformed(&self) {
+        self.malformed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn handler_panicked(&self) {
+        self.handler_panics.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often the API server was found to have been set back.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    fn relist(&self, cause: RelistCause) {
+        self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stats(&self, objects: usize, bytes: usize, now: Instant) -> InformerStats {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let heard = load(&self.heard).checked_sub(1).map(Duration::from_millis);
+        let age = |heard| now.saturating_duration_since(self.created + heard);
+        let relists = RelistCause::ALL.into_iter().map(|c| (c, load(&self.relists[c as usize])));
+        InformerStats {
+            added: load(&self.changes[Change::Added as usize]),
+            modified: load(&self.changes[Change::Modified as usize]),
+            deleted: load(&self.changes[Change::Deleted as usize]),
+            bookmarks: load(&self.bookmarks),
+            listed: load(&self.listed),
+            errors: load(&self.errors),
+            malformed: load(&self.malformed),
+            handler_panics: load(&self.handler_panics),
+            relists: relists.collect(),
+            epoch: self.epoch(),
+            last_event_age: heard.map(age),
+            objects,
+            bytes,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct PartState {
+    state: InformerState,
+    /// Its first list is in the store.
+    synced: bool,
+}
+
+/// How one part goes, for its reflector and the informer's task.
+#[derive(Clone, Debug)]
+pub(crate) struct PartProgress {
+    progress: Arc<Progress>,
+    part: Part,
+}
+
+impl PartProgress {
+    /// A part that is being listed for the first time.
+    pub(crate) fn started(progress: &Arc<Progress>, part: Part) -> Self {
+        let state = InformerState::Syncing { message: None };
+        let mut parts = progress.parts.lock();
+        parts.insert(part.clone(), PartState { state, synced: false });
+        progress.sum_up(&parts);
+        drop(parts);
+        Self { progress: progress.clone(), part }
+    }
+
+    /// What it is.
+    pub(crate) fn part(&self) -> &Part {
+        &self.part
+    }
+
+    /// It is not listed or watched any more.
+    pub(crate) fn stopped(&self) {
+        let mut parts = self.progress.parts.lock();
+        parts.remove(&self.part);
+        self.progress.sum_up(&parts);
+    }
+
+    /// Its first list is in the store, or a later one.
+    pub(crate) fn synced(&self) {
+        self.progress.change_part(&self.part, |part| {
+            part.synced = true;
+            part.state = InformerState::Synced;
+        });
+        self.progress.coverage.send_modify(|count| *count += 1);
+    }
+
+    /// A watch was accepted.
+    pub(crate) fn watching(&self) {
+        self.progress.change_part(&self.part, |part| {
+            if part.synced {
+                part.state = InformerState::Synced;
+            }
+        });
+    }
+
+    pub(crate) fn failed(&self, state: InformerState) {
+        self.progress.errors.fetch_add(1, Ordering::Relaxed);
+        self.progress.change_part(&self.part, |part| {
+            part.state = match state {
+                InformerState::Stale { message } if !part.synced => {
+                    InformerState::Syncing { message: Some(message) }
+                }
+                state => state,
+            };
+        });
+    }
+
+    pub(crate) fn heard(&self, now: Instant) {
+        self.progress.heard(now);
+    }
+
+    pub(crate) fn malformed(&self) {
+        self.progress.malformed();
+    }
+
+    pub(crate) fn relist(&self, cause: RelistCause) {
+        self.progress.relist(cause);
+    }
+
+    /// The API server was set back.
+    pub(crate) fn rewound(&self) {
+        self.progress.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// As [`Progress::epoch`].
+    pub(crate) fn epoch(&self) -> u64 {
+        self.progress.epoch()
+    }
+}

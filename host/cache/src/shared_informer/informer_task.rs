@@ -1,0 +1,149 @@
+//! The informer's task: looks at what is asked for, at new handlers, and at what the reflectors queued, in turn.
+//!
+//! Answers to client-go's `Run` of a shared informer with its controller's `processLoop`. It owns the reflectors' tasks and, by the
+//! processor, the handlers': when it has ended, so have they.
+
+use super::Shared;
+use super::parts::Step;
+use super::process_deltas::Deltas;
+use crate::delta_fifo::{DeltaFifo, DeltaSink, PartId};
+use crate::informer_state::PartProgress;
+use crate::reflector::Reflector;
+use crate::shared_processor::SharedProcessor;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::task::{AbortHandle, JoinError, JoinSet};
+
+/// One informer at work.
+pub(super) struct InformerTask {
+    shared: Arc<Shared>,
+    fifo: Arc<DeltaFifo>,
+    deltas: Deltas,
+    processor: SharedProcessor,
+    reflectors: JoinSet<()>,
+    running: BTreeMap<PartId, AbortHandle>,
+}
+
+impl InformerTask {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let processor = SharedProcessor::new(shared.inbox.clone(), shared.progress.clone());
+        let deltas = Deltas::new(shared.indexer.clone(), shared.progress.clone());
+        let (fifo, reflectors, running) = (Arc::default(), JoinSet::new(), BTreeMap::new());
+        Self { shared, fifo, deltas, processor, reflectors, running }
+    }
+
+    /// Runs until a reflector fails, and answers how.
+    pub(super) async fn run(&mut self) -> String {
+        let (inbox, fifo) = (self.shared.inbox.clone(), self.fifo.clone());
+        let mut popped = VecDeque::new();
+        loop {
+            let now = super::now();
+            self.look_at_demand(now);
+            self.processor.admit(now);
+            let walking = self.processor.walk(&self.shared.indexer, now);
+            if walking || !popped.is_empty() {
+                tokio::task::yield_now().await;
+            } else {
+                tokio::select! {
+                    // In this order: nothing here is starved, for each is looked at again after every batch.
+                    biased;
+                    () = inbox.woken() => continue,
+                    () = sleep_until(self.due()) => continue,
+                    Some(ended) = self.reflectors.join_next() => match failure(ended) {
+                        Some(failure) => return failure,
+                        None => continue,
+                    },
+                    deltas = fifo.pop_all() => popped = deltas,
+                }
+            }
+            if popped.is_empty() {
+                popped = fifo.try_pop_all();
+            }
+            if self.deltas.process(&mut popped, &self.processor) {
+                let steps = self.deltas.parts.settle();
+                self.carry_out(steps);
+            }
+        }
+    }
+
+    /// Ends the source first, then those who are told.
+    pub(super) async fn stop(&mut self) {
+        self.reflectors.shutdown().await;
+        self.processor.stop().await;
+    }
+
+    fn due(&self) -> Option<Instant> {
+        let dues = [self.processor.resync_due(), self.shared.demand.due()];
+        dues.into_iter().flatten().min()
+    }
+
+    /// Goes for what is asked for now. Where nobody asks for anything, what is there goes on: who owns the informer stops it.
+    fn look_at_demand(&mut self, now: Instant) {
+        let linger = self.shared.options.scope_linger;
+        if let Some(Some(scope)) = self.shared.demand.changed(now, linger) {
+            let steps = self.deltas.parts.want(&scope.parts());
+            self.carry_out(steps);
+        }
+    }
+
+    fn carry_out(&mut self, steps: Vec<Step>) {
+        let mut left = false;
+        for step in steps {
+            match step {
+                Step::Start(id, progress) => {
+                    let reflector = self.reflector(id, progress);
+                    self.running.insert(id, self.reflectors.spawn(reflector.run()));
+                }
+                Step::Stop(id, progress) => {
+                    progress.stopped();
+                    if let Some(reflector) = self.running.remove(&id) {
+                        reflector.abort();
+                    }
+                    left = true;
+                }
+            }
+        }
+        if left {
+            self.deltas.leave(&self.processor);
+        }
+    }
+
+    fn reflector(&self, id: PartId, progress: PartProgress) -> Reflector {
+        let Shared { resource, source, options, .. } = &*self.shared;
+        Reflector {
+            resource: resource.clone(),
+            lister_watcher: source.lister_watcher(resource, progress.part()),
+            fifo: DeltaSink::new(self.fifo.clone(), id),
+            progress,
+            lists: options.lists.clone(),
+            watch_error_handler: options.watch_error_handler.clone(),
+            definition: options.definitions.as_ref().and_then(|d| d.signal(resource)),
+            tweaks: options.tweaks.clone(),
+            seed: options.seed.wrapping_add(id),
+        }
+    }
+}
+
+impl Drop for InformerTask {
+    /// Of no effect where it ended as it should: then it has said so.
+    fn drop(&mut self) {
+        self.shared.progress.stopped(Some("its task was aborted".to_owned()));
+    }
+}
+
+/// How a reflector's task failed; none where it was stopped.
+fn failure(ended: Result<(), JoinError>) -> Option<String> {
+    match ended {
+        Ok(()) => Some("reflector ended".to_owned()),
+        Err(error) if error.is_cancelled() => None,
+        Err(error) => Some(format!("reflector failed: {error}")),
+    }
+}
+
+async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,340 @@
+//! The parts of an informer's scope: which are listed and watched, which of them have synced, and what several that overlap
+//! may tell of one object. A cupboard: it decides, the informer's task carries out.
+//!
+//! client-go has one reflector for one informer and no change of scope. Here a change starts the new parts first; the ones that are not
+//! wanted any more go on until all new ones have synced, so that nothing known is forgotten on the way. While parts overlap, the
+//! one that is behind must not bring back what the other saw deleted: the deletions are remembered until all have passed them.
+
+use crate::delta_fifo::PartId;
+use crate::indexer::ListMark;
+use crate::informer_state::{PartProgress, Progress};
+use crate::list_watch::Part;
+use crate::object::{Object, ObjectKey, compare_resource_versions};
+use crate::scope::Scope;
+use informant_apimachinery::{FieldSelector, LabelSelector};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Deletions remembered while parts overlap: more than happen in the seconds that a list takes. Beyond it the first is forgotten,
+/// and an object may come back for a moment, until the part that is behind sees its deletion.
+const DELETIONS_MAX: usize = 10_000;
+
+/// A list in progress.
+#[derive(Debug)]
+pub(super) struct Listing {
+    /// It is right even where the store has something newer: the API server was set back. Not so where another part may just be
+    /// ahead of it.
+    pub(super) consistent: bool,
+    pub(super) mark: ListMark,
+}
+
+/// One part, listed and watched by one reflector.
+#[derive(Debug)]
+pub(super) struct PartState {
+    pub(super) progress: PartProgress,
+    selection: Scope,
+    wanted: bool,
+    /// Its first list is complete.
+    pub(super) synced: bool,
+    pub(super) listing: Option<Listing>,
+    /// Everything up to here has been written.
+    pub(super) resource_version: Option<Box<str>>,
+    /// The API server's epoch as of its last list.
+    epoch: u64,
+}
+
+impl PartState {
+    fn new(progress: PartProgress) -> Self {
+        let selection = selection(progress.part());
+        let (wanted, synced, epoch) = (true, false, progress.epoch());
+        let (listing, resource_version) = (None, None);
+        Self { progress, selection, wanted, synced, listing, resource_version, epoch }
+    }
+
+    fn part(&self) -> &Part {
+        self.progress.part()
+    }
+
+    /// The objects that its lists and watches show. The API server decides; this is the same decision, taken on the host.
+    pub(super) fn contains(&self, object: &Object) -> bool {
+        self.selection.contains(object)
+    }
+
+    /// Whether a deletion may as well be an object's leaving the selectors: the API server reports both alike.
+    pub(super) fn selects(&self) -> bool {
+        !self.part().label_selector.is_empty() || !self.part().field_selector.is_empty()
+    }
+}
+
+/// A part's texts come from a scope, so they can be read; one that cannot be is not selected by.
+fn selection(part: &Part) -> Scope {
+    let scope = part.namespace.clone().map_or_else(Scope::all, Scope::namespace);
+    let labels: LabelSelector = part.label_selector.parse().unwrap_or_default();
+    let fields: FieldSelector = part.field_selector.parse().unwrap_or_default();
+    let scope = scope.with_labels(labels);
+    scope.clone().with_fields(fields).unwrap_or(scope)
+}
+
+/// What the informer's task has to do.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// List and watch this part.
+    Start(PartId, PartProgress),
+    /// Stop listing and watching it; what no part covers any more leaves the store.
+    Stop(PartId, PartProgress),
+}
+
+/// All parts of one informer.
+#[derive(Debug)]
+pub(super) struct Parts {
+    progress: Arc<Progress>,
+    parts: BTreeMap<PartId, PartState>,
+    last: PartId,
+    /// What was deleted while parts overlapped, up to which resourceVersion of which epoch.
+    deletions: BTreeMap<ObjectKey, Box<str>>,
+    epoch: u64,
+}
+
+impl Parts {
+    pub(super) fn new(progress: Arc<Progress>) -> Self {
+        let (parts, deletions, epoch) = (BTreeMap::new(), BTreeMap::new(), progress.epoch());
+        Self { progress, parts, last: 0, deletions, epoch }
+    }
+
+    pub(super) fn get_mut(&mut self, id: PartId) -> Option<&mut PartState> {
+        self.parts.get_mut(&id)
+    }
+
+    /// These parts are wanted from now on: the steps towards them.
+    pub(super) fn want(&mut self, wanted: &BTreeSet<Part>) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for state in self.parts.values_mut() {
+            state.wanted = wanted.contains(state.part());
+        }
+        for part in wanted {
+            if self.parts.values().all(|state| state.part() != part) {
+                self.last += 1;
+                let progress = PartProgress::started(&self.progress, part.clone());
+                self.parts.insert(self.last, PartState::new(progress.clone()));
+                steps.push(Step::Start(self.last, progress));
+            }
+        }
+        steps.extend(self.settle());
+        steps
+    }
+
+    /// Lets go of what is not wanted, once everything that is has synced.
+    pub(super) fn settle(&mut self) -> Vec<Step> {
+        if !self.are_synced() {
+            return Vec::new();
+        }
+        let unwanted = |(id, state): (&PartId, &PartState)| (!state.wanted).then_some(*id);
+        let unwanted: Vec<_> = self.parts.iter().filter_map(unwanted).collect();
+        let stop = |id| self.parts.remove(&id).map(|state| Step::Stop(id, state.progress));
+        unwanted.into_iter().filter_map(stop).collect()
+    }
+
+    /// A list of this part begins; what an interrupted one has shown is forgotten.
+    pub(super) fn begin(&mut self, id: PartId, consistent: bool, mark: ListMark) {
+        let overlap = self.overlap();
+        if let Some(state) = self.parts.get_mut(&id) {
+            let set_back = state.epoch != state.progress.epoch();
+            let consistent = consistent && (!overlap || set_back);
+            state.listing = Some(Listing { consistent, mark });
+        }
+    }
+
+    /// A list put an object over one of a higher resourceVersion: the API server was set back, which is said once.
+    pub(super) fn note_put(&mut self, id: PartId, old: &Object, new: &Object) {
+        let Some(state) = self.parts.get(&id).filter(|state| state.listing.is_some()) else {
+            return;
+        };
+        let order = compare_resource_versions(new.resource_version(), old.resource_version());
+        if order == Some(Ordering::Less) && state.epoch == state.progress.epoch() {
+            state.progress.rewound();
+        }
+    }
+
+    /// A list of this part is complete, up to here.
+    pub(super) fn list_is_complete(&mut self, id: PartId, resource_version: &str) {
+        if let Some(state) = self.parts.get_mut(&id) {
+            state.synced = true;
+            state.resource_version = Some(resource_version.into());
+            state.epoch = state.progress.epoch();
+        }
+    }
+
+    /// Says so to those who wait, once it has been published.
+    pub(super) fn say_synced(&self, id: PartId) {
+        // In this order: who waits for a change of the state finds the informer synced.
+        if self.are_synced() {
+            self.progress.synced();
+        }
+        if let Some(state) = self.parts.get(&id) {
+            state.progress.synced();
+        }
+    }
+
+    /// Whether everything that is wanted has synced.
+    pub(super) fn are_synced(&self) -> bool {
+        self.parts.values().all(|state| state.synced || !state.wanted)
+    }
+
+    /// Whether any part shows such an object.
+    pub(super) fn contain(&self, object: &Object) -> bool {
+        self.parts.values().any(|state| state.contains(object))
+    }
+
+    /// The resourceVersion up to which everything that is wanted has been written: that of the part which is furthest behind.
+    pub(super) fn resource_version(&self) -> Option<&str> {
+        if !self.are_synced() {
+            return None;
+        }
+        let mut wanted = self.parts.values().filter(|state| state.wanted);
+        let first = wanted.next()?.resource_version.as_deref()?;
+        wanted.try_fold(first, |least, state| {
+            let other = state.resource_version.as_deref()?;
+            let less = compare_resource_versions(other, least) == Some(Ordering::Less);
+            Some(if less { other } else { least })
+        })
+    }
+
+    /// Whether an object may come from more than one part: not all parts are of one change, or one is wider than another.
+    pub(super) fn overlap(&self) -> bool {
+        let namespaces: BTreeSet<_> =
+            self.parts.values().map(|state| state.part().namespace.as_deref()).collect();
+        namespaces.len() < self.parts.len() || (self.parts.len() > 1 && namespaces.contains(&None))
+    }
+
+    /// An object was deleted as of this resourceVersion.
+    pub(super) fn note_deleted(&mut self, key: &ObjectKey, resource_version: &str) {
+        if !self.overlap() {
+            return;
+        }
+        if self.deletions.len() >= DELETIONS_MAX {
+            self.deletions.pop_first();
+        }
+        self.deletions.insert(key.clone(), resource_version.into());
+    }
+
+    /// Whether an object that a part shows was deleted since, as another part saw.
+    pub(super) fn was_deleted(&mut self, object: &Object) -> bool {
+        if self.epoch != self.progress.epoch() {
+            // Numbers of another epoch say nothing about those of this one.
+            self.epoch = self.progress.epoch();
+            self.deletions.clear();
+        }
+        let Some(deleted) = self.deletions.get(object.key()) else { return false };
+        match compare_resource_versions(object.resource_version(), deleted) {
+            Some(Ordering::Less | Ordering::Equal) => true,
+            Some(Ordering::Greater) | None => {
+                self.deletions.remove(object.key());
+                false
+            }
+        }
+    }
+
+    /// Forgets the deletions that every part has passed.
+    pub(super) fn forget_deletions(&mut self) {
+        let Self { parts, deletions, .. } = self;
+        deletions.retain(|_, deleted| {
+            parts.values().any(|state| match &state.resource_version {
+                Some(passed) if state.listing.is_none() => {
+                    compare_resource_versions(passed, deleted) == Some(Ordering::Less)
+                }
+                Some(_) | None => true,
+            })
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(namespaces: &[&str]) -> BTreeSet<Part> {
+        let part = |name: &&str| if name.is_empty() { Part::all() } else { Part::namespace(*name) };
+        namespaces.iter().map(part).collect()
+    }
+
+    fn shown(steps: &[Step]) -> Vec<String> {
+        let shown = |step: &Step| match step {
+            Step::Start(id, progress) => format!("start {id} {}", progress.part()),
+            Step::Stop(id, progress) => format!("stop {id} {}", progress.part()),
+        };
+        steps.iter().map(shown).collect()
+    }
+
+    fn sync(parts: &mut Parts, id: PartId, resource_version: &str) -> Vec<String> {
+        parts.list_is_complete(id, resource_version);
+        parts.say_synced(id);
+        shown(&parts.settle())
+    }
+
+    fn object(version: u32) -> Object {
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"a","name":"x","resourceVersion":"{version}"}}}}"#
+        );
+        Object::decode(json.as_bytes(), None).expect("it decodes")
+    }
+
+    #[test]
+    fn what_is_narrower_goes_on_until_the_wider_has_synced() {
+        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
+        let steps = parts.want(&wanted(&["a", "b"]));
+        assert_eq!(shown(&steps), ["start 1 namespace a", "start 2 namespace b"]);
+        assert!(sync(&mut parts, 1, "5").is_empty() && sync(&mut parts, 2, "7").is_empty());
+        assert_eq!(parts.resource_version(), Some("5"), "the one that is furthest behind");
+        assert_eq!(shown(&parts.want(&wanted(&[""]))), ["start 3 all namespaces"]);
+        assert!(parts.overlap() && !parts.are_synced());
+        assert_eq!(sync(&mut parts, 3, "9"), ["stop 1 namespace a", "stop 2 namespace b"]);
+        assert!(!parts.overlap());
+    }
+
+    #[test]
+    fn a_narrower_scope_stops_what_it_does_not_want_at_once() {
+        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
+        parts.want(&wanted(&["a", "b"]));
+        sync(&mut parts, 1, "5");
+        sync(&mut parts, 2, "5");
+        assert_eq!(shown(&parts.want(&wanted(&["a"]))), ["stop 2 namespace b"]);
+        assert!(parts.contain(&object(1)));
+    }
+
+    #[test]
+    fn a_part_that_is_wanted_again_in_time_never_stopped() {
+        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
+        parts.want(&wanted(&["a"]));
+        sync(&mut parts, 1, "5");
+        assert_eq!(shown(&parts.want(&wanted(&[""]))), ["start 2 all namespaces"]);
+        assert_eq!(shown(&parts.want(&wanted(&["a"]))), ["stop 2 all namespaces"]);
+    }
+
+    #[test]
+    fn a_part_that_is_behind_does_not_bring_back_what_another_saw_deleted() {
+        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
+        parts.want(&wanted(&["a"]));
+        sync(&mut parts, 1, "5");
+        parts.note_deleted(object(5).key(), "5");
+        assert!(!parts.was_deleted(&object(4)), "one part alone is never behind itself");
+        parts.want(&wanted(&[""]));
+        parts.note_deleted(object(9).key(), "9");
+        assert!(parts.was_deleted(&object(8)));
+        sync(&mut parts, 2, "8");
+        parts.forget_deletions();
+        assert!(parts.was_deleted(&object(8)), "the part has not passed it");
+        parts.get_mut(2).expect("it is there").resource_version = Some("9".into());
+        parts.forget_deletions();
+        assert!(parts.deletions.is_empty());
+    }
+
+    #[test]
+    fn an_object_that_was_made_again_is_no_deleted_one() {
+        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
+        parts.want(&wanted(&["a", ""]));
+        parts.note_deleted(object(9).key(), "9");
+        assert!(!parts.was_deleted(&object(10)));
+        assert!(parts.deletions.is_empty());
+    }
+}

@@ -1,0 +1,347 @@
+//! Handlers that are slow, come and go, or fail, in paused time where nothing has to block a thread.
+
+use super::*;
+use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
+use crate::notifications::{HandlerOptions, HighWaterMark, Notifications};
+use crate::recorder::{Recorder, at};
+use crate::resource_event_handler::{FilteringResourceEventHandler, ResourceEventHandler};
+use crate::shared_informer::SharedIndexInformer;
+use crate::testing::FakeControllerSource;
+use parking_lot::Mutex;
+use std::time::Duration;
+
+struct Bench {
+    source: FakeControllerSource,
+    factory: SharedInformerFactory,
+    informer: SharedIndexInformer,
+}
+
+impl Bench {
+    /// An informer of so many objects, `p0000` and on, that has synced.
+    async fn start(objects: usize) -> Self {
+        let source = FakeControllerSource::default();
+        for number in 0..objects {
+            source.add(&pod(number));
+        }
+        let options = FactoryOptions { seed: 1, ..Default::default() };
+        let factory = SharedInformerFactory::new(Arc::new(source.clone()), options);
+        let informer = factory.for_resource(&"v1/pods".parse().expect("a resource"));
+        factory.start();
+        assert!(informer.synced().await);
+        Self { source, factory, informer }
+    }
+}
+
+fn pod(number: usize) -> String {
+    format!(r#"{{"metadata":{{"name":"p{number:04}"}}}}"#)
+}
+
+fn object(name: usize, version: u32) -> Object {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p{name:04}","uid":"u","resourceVersion":"{version}"}}}}"#
+    );
+    Object::decode(json.as_bytes(), None).expect("it decodes")
+}
+
+async fn settle() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+fn shown(notification: &Notification) -> String {
+    match notification {
+        Notification::Added { object, cause, .. } => {
+            format!("add {} {:?}", at(object), cause.reason)
+        }
+        Notification::Updated { new, cause, .. } => {
+            format!("update {} {:?}", at(new), cause.reason)
+        }
+        Notification::Deleted { last, .. } => format!("delete {}", at(last)),
+        Notification::Synced => "synced".to_owned(),
+    }
+}
+
+/// Everything that waits.
+fn drain(notifications: &mut Notifications) -> Vec<String> {
+    std::iter::from_fn(|| notifications.try_next()).map(|told| shown(&told)).collect()
+}
+
+#[test]
+fn a_handler_that_sleeps_through_a_million_changes_holds_a_bounded_queue() {
+    const OBJECTS: usize = 100;
+    let progress = Arc::new(Progress::new(Instant::now()));
+    let inbox: Arc<Inbox> = Arc::default();
+    let mut processor = SharedProcessor::new(inbox.clone(), progress);
+    let mut sleeper = inbox.add_notifications(Beginning::default());
+    let now = Instant::now();
+    processor.admit(now);
+    processor.walk(&Indexer::default(), now);
+    let versions: Vec<Vec<Object>> =
+        (0..OBJECTS).map(|name| (1..4).map(|version| object(name, version)).collect()).collect();
+    for change in 0..1_000_000usize {
+        let of_object = &versions[change % OBJECTS];
+        let (old, new) = (of_object[change % 3].clone(), of_object[(change + 1) % 3].clone());
+        let cause = Cause { reason: Reason::Watch, received: now };
+        let notification = Notification::Updated { old, new, cause, coalesced: 0 };
+        processor.distribute(&ToTell { notification, known_as: None, listing: false }, now);
+    }
+    let stats = sleeper.registration().queue_stats();
+    let mark = HighWaterMark::default();
+    assert_eq!(stats.depth, mark.notifications, "each object has something to merge into");
+    assert!(stats.bytes <= mark.bytes + OBJECTS * 2 * versions[0][0].size());
+    assert_eq!(stats.coalesced, (1_000_000 - mark.notifications) as u64);
+    let newest = std::iter::from_fn(|| sleeper.try_next()).last().expect("something waits");
+    assert!(newest.coalesced() > 9_000, "the last of each object stands for the rest");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_handler_holds_nobody_up() {
+    let bench = Bench::start(1).await;
+    let mut slow = bench.informer.notifications(HandlerOptions::default());
+    let fast = Recorder::default();
+    let _registration = bench.informer.add_event_handler(Arc::new(fast.clone()));
+    for _ in 0..3 {
+        bench.source.modify(&pod(0));
+    }
+    settle().await;
+    assert_eq!(fast.take().len(), 5, "initial, synced, three updates");
+    assert_eq!(bench.informer.last_sync_resource_version().as_deref(), Some("4"));
+    let stats = slow.registration().queue_stats();
+    assert_eq!((stats.depth, stats.coalesced), (5, 0));
+    assert_eq!(stats.oldest_age, Some(Duration::from_millis(1)));
+    assert_eq!(drain(&mut slow).len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn has_synced_waits_for_the_last_initial_call() {
+    let bench = Bench::start(2).await;
+    let mut late = bench.informer.notifications(HandlerOptions::default());
+    settle().await;
+    for _ in 0..2 {
+        assert!(!late.registration().has_synced());
+        late.next().await.expect("an initial object");
+    }
+    assert!(!late.registration().has_synced(), "the second may still be worked on");
+    assert!(matches!(late.next().await, Some(Notification::Synced)));
+    assert!(late.registration().has_synced());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_replay_of_a_slow_handler_is_a_cursor_and_no_copy_of_the_store() {
+    let bench = Bench::start(5000).await;
+    let mut slow = bench.informer.notifications(HandlerOptions::default());
+    settle().await;
+    assert!(slow.registration().queue_stats().depth <= 1024 + WALK_STEP_OBJECTS);
+    // Before and after the cursor.
+    bench.source.modify(&pod(0));
+    bench.source.modify(&pod(4999));
+    bench.source.delete(&pod(4998));
+    settle().await;
+    let mut told = Vec::new();
+    while !slow.registration().has_synced() {
+        told.push(shown(&slow.next().await.expect("it goes on")));
+    }
+    let added = told.iter().filter(|line| line.starts_with("add ")).count();
+    assert_eq!(added, 4999, "each that lives is added once");
+    assert!(told.contains(&"update p0000@5001 Watch".to_owned()));
+    assert!(told.contains(&"add p4999@5002 Initial".to_owned()), "as it was when its turn came");
+    assert!(!told.iter().any(|line| line.contains("p4998")), "it was never told of");
+}
+
+#[tokio::test(start_paused = true)]
+async fn resyncs_of_a_slow_handler_do_not_pile_up() {
+    let bench = Bench::start(3).await;
+    let resync_period = Some(Duration::from_secs(2));
+    let options = HandlerOptions { resync_period, ..HandlerOptions::default() };
+    let mut slow = bench.informer.notifications(options);
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    // Everything of the first resync has something waiting already: its addition.
+    assert_eq!(slow.registration().queue_stats().depth, 4);
+    assert_eq!(drain(&mut slow).len(), 4);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let resync = ["p0000@1", "p0001@2", "p0002@3"].map(|at| format!("update {at} Resync"));
+    assert_eq!(drain(&mut slow), resync, "thirty periods, one resync");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resync_period_is_at_least_a_second() {
+    let bench = Bench::start(1).await;
+    let recorder = Recorder::default();
+    let (handler, period) = (Arc::new(recorder.clone()), Duration::from_millis(1));
+    let _registration = bench.informer.add_event_handler_with_resync_period(handler, period);
+    tokio::time::sleep(Duration::from_millis(5500)).await;
+    assert_eq!(recorder.take().iter().filter(|line| line.ends_with("Resync")).count(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn removing_drops_what_waits_and_leaves_the_others_alone() {
+    let bench = Bench::start(2).await;
+    let mut removed = bench.informer.notifications(HandlerOptions::default());
+    let mut other = bench.informer.notifications(HandlerOptions::default());
+    settle().await;
+    removed.registration().remove();
+    removed.registration().remove();
+    assert!(removed.next().await.is_none() && removed.registration().is_removed());
+    assert_eq!(removed.registration().queue_stats().depth, 0);
+    assert!(!removed.registration().synced().await, "it never heard of everything");
+    assert_eq!(drain(&mut other), ["add p0000@1 Initial", "add p0001@2 Initial", "synced"]);
+}
+
+/// Says that it was called, then waits until it may go on.
+struct Blocking {
+    called: std::sync::mpsc::Sender<()>,
+    go_on: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+impl ResourceEventHandler for Blocking {
+    fn on_add(&self, _: &Object, _: Cause) {
+        self.called.send(()).expect("the test listens");
+        let waited = self.go_on.lock().recv_timeout(Duration::from_secs(60));
+        waited.expect("the test lets it go on");
+    }
+
+    fn on_update(&self, _: &Object, _: &Object, _: Cause) {}
+
+    fn on_delete(&self, _: &Object, _: FinalState, _: Cause) {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn remove_and_wait_waits_for_the_call_that_is_being_made() {
+    let bench = Bench::start(2).await;
+    let (called, was_called) = std::sync::mpsc::channel();
+    let (let_go_on, go_on) = std::sync::mpsc::channel();
+    let handler = Arc::new(Blocking { called, go_on: Mutex::new(go_on) });
+    let registration = Arc::new(bench.informer.add_event_handler(handler.clone()));
+    tokio::task::block_in_place(|| was_called.recv()).expect("it is called");
+    registration.remove();
+    let waiting = registration.clone();
+    let waiting = tokio::spawn(async move { waiting.remove_and_wait().await });
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!waiting.is_finished(), "the call goes on");
+    let_go_on.send(()).expect("it waits");
+    waiting.await.expect("no panic");
+    assert!(was_called.try_recv().is_err(), "the second object was never told");
+    assert!(!registration.has_synced());
+    drop(registration);
+    assert_eq!(Arc::strong_count(&handler), 1, "nobody holds the handler any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_removed_and_waited_for_before_the_informer_ever_ran() {
+    let source = FakeControllerSource::default();
+    let factory = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
+    let informer = factory.for_resource(&"v1/pods".parse().expect("a resource"));
+    informer.add_event_handler(Arc::new(Recorder::default())).remove_and_wait().await;
+    let mut forgotten = informer.notifications(HandlerOptions::default());
+    factory.shutdown().await;
+    assert!(forgotten.next().await.is_none(), "it will never run");
+    assert!(!informer.synced().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_informer_tells_nobody_anything() {
+    let bench = Bench::start(1).await;
+    let mut before = bench.informer.notifications(HandlerOptions::default());
+    bench.factory.shutdown().await;
+    assert!(bench.informer.is_stopped());
+    assert!(before.next().await.is_none());
+    let recorder = Recorder::default();
+    let after = bench.informer.add_event_handler(Arc::new(recorder.clone()));
+    assert!(after.is_removed() && !after.synced().await);
+    after.remove_and_wait().await;
+    assert!(bench.informer.notifications(HandlerOptions::default()).next().await.is_none());
+    assert_eq!(recorder.take(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_a_factory_ends_its_handlers_too() {
+    let bench = Bench::start(1).await;
+    let recorder = Recorder::default();
+    let registration = bench.informer.add_event_handler(Arc::new(recorder.clone()));
+    let mut notifications = bench.informer.notifications(HandlerOptions::default());
+    settle().await;
+    let Bench { factory, informer, .. } = bench;
+    drop(factory);
+    assert_eq!(drain(&mut notifications).len(), 2, "dropping aborts; nothing ran since");
+    assert!(notifications.next().await.is_none());
+    assert!(registration.is_removed() && informer.is_stopped());
+    registration.remove_and_wait().await;
+    drop(registration);
+    settle().await;
+    assert_eq!(Arc::strong_count(&recorder.told), 1, "nobody holds the handler any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_filter_that_flips_adds_and_deletes() {
+    let bench = Bench::start(1).await;
+    let recorder = Recorder::default();
+    let even = |object: &Object| {
+        object.resource_version().parse::<u64>().is_ok_and(|version| version % 2 == 0)
+    };
+    let handler = FilteringResourceEventHandler::new(even, recorder.clone());
+    let _registration = bench.informer.add_event_handler(Arc::new(handler));
+    for _ in 0..2 {
+        bench.source.modify(&pod(0));
+    }
+    bench.source.bookmark();
+    bench.source.add(&pod(1));
+    bench.source.modify(&pod(0));
+    bench.source.modify(&pod(1));
+    bench.source.delete(&pod(0));
+    settle().await;
+    assert_eq!(
+        recorder.take(),
+        [
+            "synced",
+            "add p0000@2 Watch",
+            "delete p0000@2 LeftScope Watch",
+            "add p0001@4 Watch",
+            "update p0001@6 from 4 Watch",
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_workers_that_come_and_go_while_the_informer_stops_deadlock_nothing() {
+    let bench = Bench::start(50).await;
+    let mut workers = JoinSet::new();
+    for seed in 0..100 {
+        let informer = bench.informer.clone();
+        workers.spawn(async move {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut held = Vec::new();
+            while !informer.is_stopped() {
+                match random.u8(0..4) {
+                    0 => held.push(informer.add_event_handler(Arc::new(Recorder::default()))),
+                    1 => drop(held.pop()),
+                    2 => {
+                        if let Some(registration) = held.pop() {
+                            registration.remove_and_wait().await;
+                        }
+                    }
+                    _ => tokio::task::yield_now().await,
+                }
+                held.truncate(5);
+            }
+            for registration in held {
+                registration.synced().await;
+                registration.remove_and_wait().await;
+            }
+        });
+    }
+    for number in 0..10_000 {
+        let name = pod(fastrand::usize(0..100));
+        match number % 5 {
+            0 | 1 => bench.source.add(&name),
+            2 | 3 => bench.source.modify(&name),
+            _ => bench.source.delete(&name),
+        };
+        if number % 100 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    bench.factory.shutdown().await;
+    let all = async { while workers.join_next().await.transpose().expect("no panic").is_some() {} };
+    tokio::time::timeout(Duration::from_secs(60), all).await.expect("every worker ends");
+}

@@ -1,0 +1,280 @@
+//! A part of what an informer covers, for who asked for just that: reads, handlers and `has_synced` see exactly its scope.
+//!
+//! client-go has one informer for each resource, namespace and selector, or one for everything that everybody filters by hand. Here
+//! one store serves all who ask for a resource; it covers the union of their scopes, and each sees its own.
+
+use crate::indexer::{Indexer, IndexerError, Page, Snapshot};
+use crate::informer_factory::InformerLease;
+use crate::informer_state::InformerState;
+use crate::notifications::{HandlerOptions, Notifications};
+use crate::object::{Object, ObjectKey};
+use crate::resource_event_handler::ResourceEventHandler;
+use crate::scope::{Namespaces, Scope};
+use crate::shared_processor::Registration;
+use informant_apimachinery::{GroupVersionResource, LabelSelector};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Objects looked at in one step of a read that filters.
+const READ_STEP: usize = 256;
+
+/// One resource in one scope. Cheap to clone; its informer covers the scope as long as a clone is kept, and lingers after.
+#[derive(Clone)]
+pub struct View {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    lease: InformerLease,
+    scope: Arc<Scope>,
+    /// Its scope was listed whole once.
+    synced: AtomicBool,
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "View({}, {})", self.resource(), self.scope())
+    }
+}
+
+impl View {
+    /// `lease` asks for `scope`.
+    pub(crate) fn new(lease: InformerLease, scope: Arc<Scope>) -> Self {
+        Self { inner: Arc::new(Inner { lease, scope, synced: AtomicBool::new(false) }) }
+    }
+
+    /// The resource.
+    pub fn resource(&self) -> &GroupVersionResource {
+        self.inner.lease.informer().resource()
+    }
+
+    /// What it shows.
+    pub fn scope(&self) -> &Scope {
+        &self.inner.scope
+    }
+
+    /// What the informer is doing, for all who ask for the resource.
+    pub fn state(&self) -> InformerState {
+        self.inner.lease.informer().state()
+    }
+
+    /// Whether the first list of its scope is in the cache. Never false again.
+    pub fn has_synced(&self) -> bool {
+        let inner = &self.inner;
+        let synced =
+            inner.synced.load(Ordering::Acquire) || inner.lease.informer().covers(&inner.scope);
+        if synced {
+            inner.synced.store(true, Ordering::Release);
+        }
+        synced
+    }
+
+    /// Waits until the view has synced. False if its informer stopped before.
+    pub async fn synced(&self) -> bool {
+        self.inner.lease.informer().wait(|| self.has_synced()).await
+    }
+
+    /// As [`SharedIndexInformer::add_event_handler`](crate::SharedIndexInformer::add_event_handler), for what is in the
+    /// scope. An update that moves an object in is told as an addition; one that moves it out as a deletion with the state
+    /// before and [`FinalState::LeftScope`](crate::FinalState::LeftScope). Where the API server evaluates the selectors it
+    /// reports an object that leaves like one that is deleted, and the final state is `Unknown`.
+    #[must_use = "dropping the registration removes the handler"]
+    pub fn add_event_handler(&self, handler: Arc<dyn ResourceEventHandler>) -> Registration {
+        let options = self.inner.lease.informer().default_handler_options();
+        self.add_event_handler_with_options(handler, options)
+    }
+
+    /// As [`View::add_event_handler`], with a choice of replay, resync and queue.
+    #[must_use = "dropping the registration removes the handler"]
+    pub fn add_event_handler_with_options(
+        &self,
+        handler: Arc<dyn ResourceEventHandler>,
+        options: HandlerOptions,
+    ) -> Registration {
+        let scope = Some(self.inner.scope.clone());
+        self.inner.lease.informer().add_handler_in(scope, handler, options)
+    }
+
+    /// As [`SharedIndexInformer::add_inline_handler`](crate::SharedIndexInformer::add_inline_handler), for what is in the
+    /// scope.
+    #[must_use = "dropping the registration removes the handler"]
+    pub fn add_inline_handler(
+        &self,
+        handler: Arc<dyn ResourceEventHandler>,
+        options: HandlerOptions,
+    ) -> Registration {
+        let scope = Some(self.inner.scope.clone());
+        self.inner.lease.informer().add_inline_handler_in(scope, handler, options, None)
+    }
+
+    /// As [`SharedIndexInformer::notifications`](crate::SharedIndexInformer::notifications), for what is in the scope.
+    pub fn notifications(&self, options: HandlerOptions) -> Notifications {
+        let scope = Some(self.inner.scope.clone());
+        self.inner.lease.informer().notifications_in(scope, options)
+    }
+
+    /// The object, if it is there and in the scope.
+    pub fn get(&self, key: &ObjectKey) -> Option<Object> {
+        self.indexer().get(key).filter(|object| self.scope().contains(object))
+    }
+
+    /// As [`Indexer::list`], of what is in the scope. A namespace outside of it is empty.
+    pub fn list(
+        &self,
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<Object>, IndexerError> {
+        let snapshot = self.indexer().snapshot();
+        let mut found = Found::new(limit);
+        for namespace in self.namespaces(namespace) {
+            self.read(cursor, &mut found, |cursor| {
+                snapshot.list(namespace, selector, READ_STEP, cursor)
+            })?;
+        }
+        Ok(found.page())
+    }
+
+    /// How many objects there are in the scope, in one namespace or in all.
+    pub fn count(&self, namespace: Option<&str>) -> usize {
+        let snapshot = self.indexer().snapshot();
+        let scope = self.scope();
+        let all = |namespace: Option<&str>| {
+            if scope.selects_everything() {
+                return snapshot.count(namespace);
+            }
+            snapshot.objects(namespace).filter(|object| scope.contains(object)).count()
+        };
+        self.namespaces(namespace).into_iter().map(all).sum()
+    }
+
+    /// As [`Indexer::by_index`], of what is in the scope.
+    pub fn by_index(
+        &self,
+        index: &str,
+        value: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<Object>, IndexerError> {
+        let snapshot = self.indexer().snapshot();
+        let mut found = Found::new(limit);
+        self.read(cursor, &mut found, |cursor| snapshot.by_index(index, value, READ_STEP, cursor))?;
+        Ok(found.page())
+    }
+
+    /// As [`View::by_index`], keys only.
+    pub fn index_keys(
+        &self,
+        index: &str,
+        value: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<ObjectKey>, IndexerError> {
+        let Page { items, next } = self.by_index(index, value, limit, cursor)?;
+        let items = items.iter().map(|object| object.key().clone()).collect();
+        Ok(Page { items, next })
+    }
+
+    /// As [`Indexer::index_values`]: those under which anything in the scope is filed. Each value costs a read of its objects
+    /// up to the first in the scope.
+    pub fn index_values(
+        &self,
+        index: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Page<String>, IndexerError> {
+        let snapshot = self.indexer().snapshot();
+        let enough = if limit == 0 { usize::MAX } else { limit };
+        let (mut items, mut cursor) = (Vec::new(), cursor.map(str::to_owned));
+        loop {
+            let page = snapshot.index_values(index, READ_STEP, cursor.as_deref())?;
+            for value in page.items {
+                if !self.files_any(&snapshot, index, &value)? {
+                    continue;
+                }
+                if items.len() == enough {
+                    let next = items.last().cloned();
+                    return Ok(Page { items, next });
+                }
+                items.push(value);
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(Page { items, next: None });
+            }
+        }
+    }
+
+    fn files_any(
+        &self,
+        snapshot: &Snapshot,
+        index: &str,
+        value: &str,
+    ) -> Result<bool, IndexerError> {
+        let mut found = Found::new(1);
+        self.read(None, &mut found, |cursor| snapshot.by_index(index, value, READ_STEP, cursor))?;
+        Ok(!found.items.is_empty())
+    }
+
+    fn indexer(&self) -> Indexer {
+        self.inner.lease.informer().indexer()
+    }
+
+    /// The ranges of the store that can have anything of the scope, in the order of keys.
+    fn namespaces<'a>(&'a self, namespace: Option<&'a str>) -> Vec<Option<&'a str>> {
+        match (namespace, self.scope().covered_namespaces()) {
+            (Some(namespace), _) if !self.scope().covers_namespace(namespace) => Vec::new(),
+            (Some(_), _) | (None, Namespaces::All) => vec![namespace],
+            (None, Namespaces::Set(set)) => set.iter().map(|name| Some(&**name)).collect(),
+        }
+    }
+
+    /// Goes through pages until enough is found or nothing is left.
+    fn read(
+        &self,
+        cursor: Option<&str>,
+        found: &mut Found,
+        page: impl Fn(Option<&str>) -> Result<Page<Object>, IndexerError>,
+    ) -> Result<(), IndexerError> {
+        let mut cursor = cursor.map(str::to_owned);
+        while !found.is_enough() {
+            let Page { items, next } = page(cursor.as_deref())?;
+            found.items.extend(items.into_iter().filter(|object| self.scope().contains(object)));
+            cursor = next;
+            if cursor.is_none() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a read has found so far.
+struct Found {
+    items: Vec<Object>,
+    limit: usize,
+}
+
+impl Found {
+    /// `limit` 0 is all.
+    fn new(limit: usize) -> Self {
+        Self { items: Vec::new(), limit: if limit == 0 { usize::MAX } else { limit } }
+    }
+
+    /// One more than the limit is: then there is a next page.
+    fn is_enough(&self) -> bool {
+        self.items.len() > self.limit
+    }
+
+    fn page(mut self) -> Page<Object> {
+        let more = self.is_enough();
+        self.items.truncate(self.limit);
+        let last = self.items.last().filter(|_| more);
+        let next = last.map(|object| Indexer::cursor_after(object.key()));
+        Page { items: self.items, next }
+    }
+}
+
+#[cfg(test)]
+mod tests;
