@@ -26,7 +26,8 @@ pub enum InformerState {
         /// What happened last.
         message: String,
     },
-    /// The API server says that it does not serve the resource: tried again with growing pauses.
+    /// The API server says that it does not serve the resource: tried again as soon as its definition changes, and now and
+    /// then. If the resource was there before, its objects are gone once discovery has confirmed it.
     Waiting {
         /// What happened last.
         message: String,

@@ -278,3 +278,51 @@ async fn a_broken_watch_asks_for_one_known_event_and_nothing_more() {
     let lists = requests.iter().filter(|request| matches!(request, Request::List(_))).count();
     assert_eq!((lists, requests.len()), (0, 6));
 }
+
+/// Every failure of a stream or a request is reported, once, as what it is.
+#[tokio::test(start_paused = true)]
+async fn every_failure_is_reported_once_as_what_it_is() {
+    let text = String::new;
+    let errors = [
+        ListWatchError::Expired { message: text() },
+        ListWatchError::TooLargeResourceVersion { message: text() },
+        ListWatchError::Forbidden { message: text() },
+        ListWatchError::Unauthorized { message: text() },
+        ListWatchError::NotFound { message: text() },
+        ListWatchError::TooManyRequests { message: text(), retry_after: None },
+        ListWatchError::BadRequest { message: text() },
+        ListWatchError::Internal { message: text() },
+        ListWatchError::Unreadable { message: text() },
+        ListWatchError::transient(""),
+    ];
+    for error in errors {
+        let bench = Bench::start(two_pods).await;
+        let kind = format!("{error:?}");
+        let kind = kind.split(' ').next().unwrap_or_default();
+        // In the middle of the stream, then when it is opened again.
+        bench.source.refuse_next(error.clone());
+        bench.source.end_watches(Some(error));
+        seconds(30).await;
+        bench.check_failures(&[kind, kind]);
+        bench.check_truth();
+        assert_eq!(bench.informer.state(), InformerState::Synced);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_list_that_falls_back_to_pages_is_reported() {
+    for (watch_lists, failures) in [
+        (WatchLists::Refused, ["BadRequest"]),
+        (WatchLists::WithoutBookmark, ["Silent"]),
+        (WatchLists::FalseBookmark, ["Silent"]),
+        (WatchLists::EndedEarly, ["Incomplete"]),
+    ] {
+        let bench = Bench::start(|source| {
+            two_pods(source);
+            source.set_watch_lists(watch_lists);
+        })
+        .await;
+        bench.check_failures(&failures);
+        bench.check_truth();
+    }
+}

@@ -5,6 +5,7 @@ use super::*;
 struct Bench {
     machine: Machine,
     action: Action,
+    started: Instant,
     now: Instant,
 }
 
@@ -16,7 +17,7 @@ impl Bench {
     fn with(tweaks: ListTweaks) -> Self {
         let now = Instant::now();
         let (machine, action) = Machine::start(tweaks, 1, now);
-        Self { machine, action, now }
+        Self { machine, action, started: now, now }
     }
 
     fn after(mut self, seconds: u64) -> Self {
@@ -142,6 +143,15 @@ fn internal() -> ListWatchError {
 /// A change of the one object that there is.
 fn event(resource_version: &str) -> Input<'static> {
     event_of(resource_version, "x", "")
+}
+
+/// The same change each time, made once.
+fn event_once() -> Input<'static> {
+    static EVENT: std::sync::OnceLock<Object> = std::sync::OnceLock::new();
+    Input::Event(EVENT.get_or_init(|| match event("3") {
+        Input::Event(object) => object.clone(),
+        other => panic!("{other:?}"),
+    }))
 }
 
 fn event_of(resource_version: &str, uid: &str, label: &str) -> Input<'static> {
@@ -274,6 +284,20 @@ fn a_watch_list_that_never_ends_has_a_deadline() {
         .step(Input::Deadline, "wait")
         .check_failure("Silent")
         .step(Input::Elapsed, "watch-list from \"\"");
+}
+
+#[test]
+fn a_watch_list_that_brings_a_thousand_objects_a_second_has_more_time_but_not_for_ever() {
+    let mut bench = Bench::new().step(Input::Opened, "begin start");
+    for _ in 0..600 {
+        bench = bench.after(1);
+        for _ in 0..1000 {
+            (bench.machine, bench.action) = bench.machine.step(event_once(), bench.now);
+        }
+        let deadline = bench.machine.deadline().expect("there is one");
+        assert!(deadline > bench.now || bench.now.duration_since(bench.started).as_secs() == 600);
+    }
+    bench.step(Input::Deadline, "list").check_failure("Silent");
 }
 
 /// However a watch-list fails each time: after three times pages are asked for, after half an hour it is tried again.

@@ -9,8 +9,12 @@ use crate::list_watch::{ListWatchError, WatchOptions};
 use std::time::{Duration, Instant};
 
 /// The initial events of 165,000 pods took 30 s at the 99th percentile (KEP-3157): beyond twice that, paged
-/// lists are tried.
+/// lists are tried,
 const WATCH_LIST_MAX: Duration = Duration::from_secs(60);
+/// except that each object buys this much more time: a thousand in a second are worth waiting for,
+const WATCH_LIST_MORE: Duration = Duration::from_millis(1);
+/// up to here, for a busy stream can look like one.
+const WATCH_LIST_LONGEST: Duration = Duration::from_secs(600);
 /// Initial events flow; a pause this long means that the end bookmark never comes.
 const WATCH_LIST_SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Streams without an end bookmark before a server, or what is before it, is taken for one that cannot do it.
@@ -60,6 +64,7 @@ pub(in crate::reflector) struct WatchListing {
     timeout: Duration,
     since: Instant,
     heard: Instant,
+    objects: u32,
     /// Nothing was unreadable so far.
     whole: bool,
 }
@@ -67,7 +72,8 @@ pub(in crate::reflector) struct WatchListing {
 impl WatchListing {
     pub(super) fn deadline(&self) -> Instant {
         if self.opened {
-            (self.heard + WATCH_LIST_SILENCE_MAX).min(self.since + WATCH_LIST_MAX)
+            let time = WATCH_LIST_MAX + WATCH_LIST_MORE * self.objects;
+            (self.heard + WATCH_LIST_SILENCE_MAX).min(self.since + time.min(WATCH_LIST_LONGEST))
         } else {
             self.since + ANSWER_MAX
         }
@@ -94,8 +100,15 @@ impl Machine {
             metadata_only: self.tweaks.asks_for_metadata_only(),
             parameters: self.tweaks.parameters(),
         };
-        let listing =
-            WatchListing { opened: false, cause, timeout, since: now, heard: now, whole: true };
+        let listing = WatchListing {
+            opened: false,
+            cause,
+            timeout,
+            since: now,
+            heard: now,
+            objects: 0,
+            whole: true,
+        };
         self.state = State::WatchListing(listing);
         (self, Action::Open(Request::Watch(options)))
     }
@@ -116,7 +129,8 @@ impl Machine {
             }
             Input::Event(object) => {
                 self.history.note(object);
-                self.state = listing.heard(now);
+                let objects = listing.objects.saturating_add(1);
+                self.state = WatchListing { objects, ..listing }.heard(now);
                 (self, Action::Enqueue)
             }
             Input::Bookmark { resource_version, initial_events_end: true } => {
