@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod fuzz;
 mod index;
-mod json_pointer;
+pub(crate) mod json_pointer;
 mod judge;
 mod marks;
 mod snapshot;
@@ -200,5 +200,9 @@ fn read_cursor(cursor: &str) -> Result<ObjectKey, IndexerError> {
     }
 }
 
+#[cfg(test)]
+mod model_tests;
+#[cfg(test)]
+mod shuttle_tests;
 #[cfg(test)]
 mod tests;

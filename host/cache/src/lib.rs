@@ -14,6 +14,7 @@ pub mod leader_election;
 mod list_watch;
 mod lister;
 mod merge;
+mod mutation_cache;
 mod notifications;
 mod object;
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod shared_informer;
 mod shared_processor;
 mod sync;
 pub mod testing;
+mod transform;
 mod view;
 pub mod workqueue;
 
@@ -41,8 +43,9 @@ pub use list_watch::{
     ListerWatcher, ListerWatcherSource, Part, QueryParameters, WatchEvent, WatchOptions,
     WatchStream,
 };
-pub use lister::{Lister, ListerError};
+pub use lister::{Lister, ListerError, NamespaceLister};
 pub use merge::{Merge, MergeKind, merge};
+pub use mutation_cache::{MUTATION_TTL, MUTATIONS_MAX, MutationCache};
 pub use notifications::{HandlerOptions, HighWaterMark, Notification, Notifications, QueueStats};
 pub use object::{
     DecodeError, Object, ObjectKey, OwnerReference, TypeMeta, compare_resource_versions,
@@ -55,4 +58,5 @@ pub use resource_event_handler::{
 pub use scope::{Namespaces, Scope, ScopeError};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};
 pub use shared_processor::Registration;
+pub use transform::{Transform, TransformError};
 pub use view::View;

@@ -27,7 +27,19 @@ pub enum ListerError {
     },
 }
 
-/// Reads one resource's cache as `K`, for example k8s-openapi's `Pod`.
+/// Reads one resource's cache as `K`: k8s-openapi's `Pod`, kube's `DynamicObject`, or any type of one's own that
+/// has the fields one needs, which decodes the faster the fewer it has.
+///
+/// ```
+/// # use informant_cache::{Indexer, Lister, ListerError};
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # fn example(indexer: Indexer) -> Result<(), ListerError> {
+/// let pods = Lister::<Pod>::new(indexer);
+/// let web = pods.namespace("default").get("web-0")?;
+/// let of_app = pods.list(&"app=web".parse().expect("a selector"))?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Lister<K> {
     indexer: Indexer,
@@ -46,13 +58,24 @@ impl<K: DeserializeOwned> Lister<K> {
         Self { indexer, kind: PhantomData }
     }
 
-    /// The object, if it is there.
+    /// The object, or `None` where the cache does not have it, be it not synced yet (client-go answers a
+    /// NotFound error in both cases).
     pub fn get(&self, key: &ObjectKey) -> Result<Option<K>, ListerError> {
         self.indexer.get(key).as_ref().map(decode).transpose()
     }
 
+    /// All objects that the selector matches, by key, of one state of the cache.
+    pub fn list(&self, selector: &LabelSelector) -> Result<Vec<K>, ListerError> {
+        Ok(self.page(None, selector, 0, None)?.items)
+    }
+
+    /// The same of one namespace. The empty one holds what has no namespace; client-go's stands for all.
+    pub fn namespace(&self, namespace: impl Into<String>) -> NamespaceLister<K> {
+        NamespaceLister { lister: self.clone(), namespace: namespace.into() }
+    }
+
     /// As [`Indexer::list`].
-    pub fn list(
+    pub fn page(
         &self,
         namespace: Option<&str>,
         selector: &LabelSelector,
@@ -71,6 +94,31 @@ impl<K: DeserializeOwned> Lister<K> {
         cursor: Option<&str>,
     ) -> Result<Page<K>, ListerError> {
         typed(self.indexer.by_index(index, value, limit, cursor)?)
+    }
+}
+
+/// A [`Lister`] of one namespace.
+#[derive(Debug)]
+pub struct NamespaceLister<K> {
+    lister: Lister<K>,
+    namespace: String,
+}
+
+impl<K> Clone for NamespaceLister<K> {
+    fn clone(&self) -> Self {
+        Self { lister: self.lister.clone(), namespace: self.namespace.clone() }
+    }
+}
+
+impl<K: DeserializeOwned> NamespaceLister<K> {
+    /// As [`Lister::get`], by name.
+    pub fn get(&self, name: &str) -> Result<Option<K>, ListerError> {
+        self.lister.get(&ObjectKey::new(&self.namespace, name))
+    }
+
+    /// As [`Lister::list`].
+    pub fn list(&self, selector: &LabelSelector) -> Result<Vec<K>, ListerError> {
+        Ok(self.lister.page(Some(&self.namespace), selector, 0, None)?.items)
     }
 }
 
@@ -97,7 +145,7 @@ mod tests {
         let indexer = Indexer::default();
         for (name, node) in [("a", "n1"), ("b", "n2"), ("c", "n1")] {
             let json = format!(
-                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"d","name":"{name}"}},"spec":{{"containers":[],"nodeName":"{node}"}}}}"#
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"d","name":"{name}","labels":{{"app":"{name}"}}}},"spec":{{"containers":[],"nodeName":"{node}"}}}}"#
             );
             let pod = Object::decode(json.as_bytes(), None).expect("it decodes");
             indexer.write().put(pod, Write::Watched);
@@ -119,7 +167,40 @@ mod tests {
         assert_eq!(pod.spec.and_then(|spec| spec.node_name).as_deref(), Some("n1"));
         assert!(lister.get(&ObjectKey::new("d", "x")).expect("no failure").is_none());
         let everything = LabelSelector::default();
-        check(lister.list(Some("d"), &everything, 2, None).expect("a page"), &["a", "b"], true);
+        check(lister.page(Some("d"), &everything, 2, None).expect("a page"), &["a", "b"], true);
+    }
+
+    #[test]
+    fn a_namespace_is_read_by_name_and_selector() {
+        let pods = Lister::<Pod>::new(cache());
+        assert!(pods.namespace("d").get("b").expect("a pod").is_some());
+        assert!(pods.namespace("other").get("b").expect("no failure").is_none());
+        let count = |selector: &str| {
+            let selector = selector.parse().expect("a selector");
+            let of = |namespace| pods.namespace(namespace).list(&selector).expect("pods").len();
+            [pods.list(&selector).expect("pods").len(), of("d"), of("other"), of("")]
+        };
+        assert_eq!(count(""), [3, 3, 0, 0]);
+        assert_eq!(count("app=a"), [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn any_type_that_can_be_decoded_can_be_listed() {
+        #[derive(serde::Deserialize)]
+        struct OnNode {
+            spec: Spec,
+        }
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Spec {
+            node_name: String,
+        }
+        let nodes = Lister::<OnNode>::new(cache()).list(&LabelSelector::default());
+        let nodes: Vec<_> = nodes.expect("pods").into_iter().map(|p| p.spec.node_name).collect();
+        assert_eq!(nodes, ["n1", "n2", "n1"]);
+        let dynamic = Lister::<kube::core::DynamicObject>::new(cache()).namespace("d").get("a");
+        let dynamic = dynamic.expect("no failure").expect("it is there");
+        assert_eq!(dynamic.data["spec"]["nodeName"], "n1");
     }
 
     #[test]

@@ -120,6 +120,22 @@ impl Object {
         self.inner.json.clone()
     }
 
+    /// The same object with other bytes: what was read from the server's stays as it was read.
+    pub(crate) fn with_json(&self, json: Bytes) -> Self {
+        let Inner { key, uid, resource_version, generation, labels, owners, json: _ } =
+            &*self.inner;
+        let inner = Inner {
+            key: key.clone(),
+            uid: uid.clone(),
+            resource_version: resource_version.clone(),
+            generation: *generation,
+            labels: labels.clone(),
+            owners: owners.clone(),
+            json,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
     /// Whether both are the same handle, not merely the same version.
     pub fn same_handle(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)

@@ -56,6 +56,7 @@ pub(super) struct Index {
     pub(super) name: Arc<str>,
     /// Whether the objects that were there when it was added are all filed.
     pub(super) ready: bool,
+    pub(super) function: IndexFunc,
     filed: Tree<Filed>,
 }
 
@@ -91,8 +92,8 @@ impl Keyed for Filed {
 }
 
 impl Index {
-    pub(super) fn new(name: &str) -> Self {
-        Self { name: name.into(), ready: false, filed: Tree::default() }
+    pub(super) fn new(name: &str, function: IndexFunc) -> Self {
+        Self { name: name.into(), ready: false, function, filed: Tree::default() }
     }
 
     pub(super) fn keys<'a>(
@@ -145,14 +146,13 @@ impl Index {
 pub(super) struct Filing {
     /// Tells it from an earlier one of the same name.
     pub(super) id: u64,
-    pub(super) function: IndexFunc,
     /// By slot: the values under which the slot's object is filed, in order. None: not yet asked for.
     values: Vec<Option<Box<[Arc<str>]>>>,
 }
 
 impl Filing {
-    pub(super) fn new(id: u64, function: IndexFunc) -> Self {
-        Self { id, function, values: Vec::new() }
+    pub(super) fn new(id: u64) -> Self {
+        Self { id, values: Vec::new() }
     }
 
     /// Whether an object's values are known.

@@ -13,7 +13,7 @@ pub struct JsonPointer {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Step {
+pub(crate) enum Step {
     Every,
     Member(Box<str>),
 }
@@ -47,6 +47,10 @@ impl FromStr for JsonPointer {
 }
 
 impl JsonPointer {
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
     /// The text of each string, number and boolean there, once each; nothing where the bytes are not JSON.
     pub fn values(&self, json: &[u8]) -> Vec<String> {
         let mut values = Vec::new();
@@ -77,7 +81,7 @@ impl Seek<'_> {
 }
 
 /// RFC 6901: digits without a leading zero.
-fn position(step: &str) -> Option<usize> {
+pub(crate) fn position(step: &str) -> Option<usize> {
     let plain = step == "0" || !step.starts_with('0');
     let digits = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
     if plain && digits { step.parse().ok() } else { None }

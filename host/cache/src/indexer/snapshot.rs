@@ -75,6 +75,11 @@ impl Snapshot {
         self.state.by_index(index, value, limit, cursor)
     }
 
+    /// Whether the index would file an object under `value`, which need not be in the store.
+    pub(crate) fn is_filed_under(&self, index: &str, value: &str, object: &Object) -> bool {
+        self.state.is_filed_under(index, value, object)
+    }
+
     /// As [`Indexer::index_keys`](crate::Indexer::index_keys).
     pub fn index_keys(
         &self,

@@ -163,6 +163,18 @@ impl State {
         })
     }
 
+    /// Whether the index would file an object under `value`, which need not be in the store.
+    pub(super) fn is_filed_under(&self, index: &str, value: &str, object: &Object) -> bool {
+        match self.filed(index, value) {
+            Ok(Filed::Namespace(name)) => object.key().namespace() == name,
+            Ok(Filed::Index(index)) => {
+                let values = index.function.values(object).unwrap_or_default();
+                values.iter().any(|one| one == value)
+            }
+            Err(_) => false,
+        }
+    }
+
     pub(super) fn index(&self, name: &str) -> Result<usize, usize> {
         self.indexes.binary_search_by(|index| (*index.name).cmp(name))
     }

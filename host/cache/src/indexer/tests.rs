@@ -396,3 +396,37 @@ fn a_function_that_answers_differently_each_time_leaves_nothing_behind() {
     indexer.write().remove(&ObjectKey::new("", "a"));
     assert_eq!(indexer.index_values("words", 0, None).expect("there").items, Vec::<String>::new());
 }
+
+/// client-go's `TestMultiIndexKeys` (`tools/cache/index_test.go`).
+#[test]
+fn several_values_lead_to_the_same_objects_and_leave_with_them() {
+    let indexer = Indexer::default();
+    indexer.add_index("words", by_words()).expect("it is new");
+    for (name, words) in [("one", "ernie,bert"), ("tre", "ernie,elmo"), ("two", "bert,oscar")] {
+        put(&indexer, filed(name, 1, words));
+    }
+    check_index(&indexer, "ernie", &["one", "tre"]);
+    check_index(&indexer, "bert", &["one", "two"]);
+    check_index(&indexer, "elmo", &["tre"]);
+    check_index(&indexer, "unknown", &[]);
+    indexer.write().remove(&ObjectKey::new("", "tre"));
+    check_index(&indexer, "elmo", &[]);
+    check_index(&indexer, "ernie", &["one"]);
+    put(&indexer, filed("two", 2, "oscar"));
+    check_index(&indexer, "bert", &["one"]);
+    check_index(&indexer, "oscar", &["two"]);
+}
+
+/// client-go's `TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex` (`thread_safe_store_test.go`).
+#[test]
+fn a_value_stays_while_one_key_has_it() {
+    let indexer = Indexer::default();
+    indexer.add_index("words", by_words()).expect("it is new");
+    put(&indexer, filed("a", 1, "x"));
+    put(&indexer, filed("b", 1, "x"));
+    let values = || indexer.index_values("words", 0, None).expect("it is there").items;
+    indexer.write().remove(&ObjectKey::new("", "a"));
+    assert_eq!(values(), ["x"]);
+    indexer.write().remove(&ObjectKey::new("", "b"));
+    assert_eq!(values(), Vec::<String>::new());
+}

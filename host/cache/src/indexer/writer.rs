@@ -151,8 +151,8 @@ impl<'a> IndexerWrite<'a> {
             Err(at) if name != NAMESPACE_INDEX => {
                 writer.last_index += 1;
                 writer.changed = true;
-                writer.state.indexes.insert(at, Index::new(name));
-                writer.filings.insert(at, Filing::new(writer.last_index, func));
+                writer.state.indexes.insert(at, Index::new(name, func));
+                writer.filings.insert(at, Filing::new(writer.last_index));
                 Ok(writer.last_index)
             }
             Ok(_) | Err(_) => Err(IndexerError::IndexExists(name.to_owned())),
@@ -258,7 +258,7 @@ impl Writer {
 
     fn file(&mut self, slot: u32, object: &Object) {
         for (filing, index) in self.filings.iter_mut().zip(&mut self.state.indexes) {
-            let values = filing.function.values(object);
+            let values = index.function.values(object);
             self.state.index_panics += u64::from(values.is_none());
             filing.set(index, slot, object.key(), values.unwrap_or_default());
         }

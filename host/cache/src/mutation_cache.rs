@@ -1,0 +1,250 @@
+//! Reads that see one's own writes before the informer does. Answers to client-go's `MutationCache` (`tools/cache/mutation_cache.go`).
+//!
+//! What a controller has written is laid over the cache until the informer has come as far. client-go's asks to be told of the
+//! informer's events, so that it can tell an object that is not there yet from one that is gone; here the
+//! resourceVersion that every state of the store carries says that. It writes nothing to the store.
+
+use crate::indexer::{Indexer, IndexerError, Snapshot};
+use crate::object::{Object, ObjectKey, compare_resource_versions};
+use informant_apimachinery::LabelSelector;
+use parking_lot::Mutex;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Own writes that are kept: those of one busy controller between two looks of its informer. client-go keeps 100.
+pub const MUTATIONS_MAX: usize = 1000;
+/// How long an own write is shown at most, as client-go's callers set it: an informer that is so far behind is not
+/// going to confirm it.
+pub const MUTATION_TTL: Duration = Duration::from_mins(5);
+
+/// An [`Indexer`] as seen by somebody who also writes to the cluster.
+///
+/// Call [`MutationCache::mutated`] with what the API server answered to a create, update or patch, and
+/// [`MutationCache::deleted`] after a delete. Each is shown until the informer's cache has come to its resourceVersion, then
+/// the cache alone counts. Beyond `mutations_max` the oldest is forgotten: reads may then be as old as
+/// the cache. ResourceVersions that are not numbers cannot be compared: then the cache counts.
+#[derive(Debug)]
+pub struct MutationCache {
+    indexer: Indexer,
+    ttl: Duration,
+    mutations_max: usize,
+    mutations: Mutex<Mutations>,
+}
+
+#[derive(Debug, Default)]
+struct Mutations {
+    by_key: BTreeMap<ObjectKey, Mutation>,
+    /// The keys of `by_key`, by the order in which they were written.
+    by_age: BTreeMap<u64, ObjectKey>,
+    last: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Mutation {
+    object: Object,
+    /// A tombstone: `object` is what was deleted.
+    deleted: bool,
+    expires: Instant,
+    /// Its place in `by_age`.
+    age: u64,
+}
+
+/// What is to be read for a key.
+enum Seen {
+    /// What the store has.
+    Store,
+    /// The own write.
+    Own(Object),
+    /// Nothing: it was deleted.
+    Nothing,
+}
+
+impl MutationCache {
+    /// With [`MUTATION_TTL`] and [`MUTATIONS_MAX`].
+    pub fn new(indexer: Indexer) -> Self {
+        Self::with_bounds(indexer, MUTATION_TTL, MUTATIONS_MAX)
+    }
+
+    /// `mutations_max` is at least one.
+    pub fn with_bounds(indexer: Indexer, ttl: Duration, mutations_max: usize) -> Self {
+        let mutations_max = mutations_max.max(1);
+        Self { indexer, ttl, mutations_max, mutations: Mutex::default() }
+    }
+
+    /// Notes what the API server answered to an own write. An older answer never hides a newer one.
+    pub fn mutated(&self, object: Object, now: Instant) {
+        self.note(object, false, now);
+    }
+
+    /// Notes an own deletion of `object`: its last known version, or the one that the API server answered. What has a later
+    /// resourceVersion is shown: the object lives on, for it has finalizers or time to end.
+    pub fn deleted(&self, object: Object, now: Instant) {
+        self.note(object, true, now);
+    }
+
+    /// How many own writes are kept; those that the informer has confirmed go with the next write or read of their key.
+    pub fn len(&self) -> usize {
+        self.mutations.lock().by_key.len()
+    }
+
+    /// Whether no own write is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The object as the informer or the last own write has it, whichever is newer.
+    pub fn get(&self, key: &ObjectKey, now: Instant) -> Option<Object> {
+        // The own writes first: what they have been confirmed by is then in the snapshot.
+        let mut mutations = self.mutations.lock();
+        let snapshot = self.indexer.snapshot();
+        match mutations.see(key, &snapshot, now) {
+            Seen::Store => snapshot.get(key).cloned(),
+            Seen::Own(object) => Some(object),
+            Seen::Nothing => None,
+        }
+    }
+
+    /// Objects of one namespace or of all that the selector matches, by key.
+    pub fn list(
+        &self,
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+        now: Instant,
+    ) -> Vec<Object> {
+        let mut mutations = self.mutations.lock();
+        let snapshot = self.indexer.snapshot();
+        let found = snapshot.objects(namespace);
+        let found = found.filter(|object| selector.matches(|key| object.label(key))).cloned();
+        let found = found.collect();
+        mutations.lay_over(found, &snapshot, now, |object| {
+            namespace.is_none_or(|namespace| namespace == object.key().namespace())
+                && selector.matches(|key| object.label(key))
+        })
+    }
+
+    /// Objects that the index files under `value`, by key; own writes are asked by its function.
+    pub fn by_index(
+        &self,
+        index: &str,
+        value: &str,
+        now: Instant,
+    ) -> Result<Vec<Object>, IndexerError> {
+        let mut mutations = self.mutations.lock();
+        let snapshot = self.indexer.snapshot();
+        let found = snapshot.by_index(index, value, 0, None)?.items;
+        Ok(mutations.lay_over(found, &snapshot, now, |object| {
+            snapshot.is_filed_under(index, value, object)
+        }))
+    }
+
+    fn note(&self, object: Object, deleted: bool, now: Instant) {
+        let mut mutations = self.mutations.lock();
+        mutations.expire(now);
+        let before = mutations.by_key.get(object.key()).map(|mutation| &mutation.object);
+        let order = |before: &Object| {
+            compare_resource_versions(object.resource_version(), before.resource_version())
+        };
+        let object = match before {
+            Some(before) if order(before) == Some(Ordering::Less) => {
+                if !deleted || before.uid() != object.uid() {
+                    return;
+                }
+                // Its last version is the one that was written, whatever its deleter knew.
+                before.clone()
+            }
+            _ => object,
+        };
+        mutations.forget(object.key());
+        if mutations.by_key.len() >= self.mutations_max
+            && let Some((_, oldest)) = mutations.by_age.pop_first()
+        {
+            mutations.by_key.remove(&oldest);
+        }
+        mutations.last += 1;
+        let age = mutations.last;
+        mutations.by_age.insert(age, object.key().clone());
+        let mutation = Mutation { deleted, expires: now + self.ttl, age, object };
+        mutations.by_key.insert(mutation.object.key().clone(), mutation);
+    }
+}
+
+impl Mutations {
+    fn forget(&mut self, key: &ObjectKey) {
+        if let Some(mutation) = self.by_key.remove(key) {
+            self.by_age.remove(&mutation.age);
+        }
+    }
+
+    /// All have the same time to live, so the oldest go first.
+    fn expire(&mut self, now: Instant) {
+        while let Some((_, key)) = self.by_age.first_key_value()
+            && self.by_key.get(key).is_none_or(|mutation| mutation.expires <= now)
+        {
+            let key = key.clone();
+            self.forget(&key);
+        }
+    }
+
+    /// What counts for a key; an own write that no longer does is forgotten.
+    fn see(&mut self, key: &ObjectKey, snapshot: &Snapshot, now: Instant) -> Seen {
+        self.expire(now);
+        let Some(mutation) = self.by_key.get(key) else { return Seen::Store };
+        if !mutation.counts(snapshot) {
+            self.forget(key);
+            return Seen::Store;
+        }
+        if mutation.deleted { Seen::Nothing } else { Seen::Own(mutation.object.clone()) }
+    }
+
+    /// What was found in the store, with the own writes that `wanted` takes laid over it.
+    fn lay_over(
+        &mut self,
+        found: Vec<Object>,
+        snapshot: &Snapshot,
+        now: Instant,
+        wanted: impl Fn(&Object) -> bool,
+    ) -> Vec<Object> {
+        let keys: Vec<_> = self.by_key.keys().cloned().collect();
+        let mut own = BTreeMap::new();
+        for key in keys {
+            match self.see(&key, snapshot, now) {
+                Seen::Store => {}
+                Seen::Own(object) => drop(own.insert(key, Some(object))),
+                Seen::Nothing => drop(own.insert(key, None)),
+            }
+        }
+        if own.is_empty() {
+            return found;
+        }
+        let found = found.into_iter().filter(|object| !own.contains_key(object.key()));
+        let mut all: Vec<Object> = found.collect();
+        all.extend(own.values().flatten().filter(|object| wanted(object)).cloned());
+        all.sort_by(|left, right| left.key().cmp(right.key()));
+        all
+    }
+}
+
+impl Mutation {
+    /// Whether the informer has not come as far as this write.
+    fn counts(&self, snapshot: &Snapshot) -> bool {
+        let written = self.object.resource_version();
+        match snapshot.get(self.object.key()) {
+            Some(stored) => {
+                let order = compare_resource_versions(stored.resource_version(), written);
+                let same = stored.uid() == self.object.uid();
+                // What a deletion was made of may be just what is stored.
+                order == Some(Ordering::Less)
+                    || (self.deleted && same && order == Some(Ordering::Equal))
+            }
+            None if self.deleted => false,
+            // Not there yet, or gone again.
+            None => snapshot.resource_version().is_none_or(|seen| {
+                compare_resource_versions(seen, written) == Some(Ordering::Less)
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! What changes objects before they are cached. Answers to client-go's `TransformFunc` (`tools/cache/delta_fifo.go`).
+//!
+//! client-go's may run twice on one object, and one that blanks the resourceVersion loses updates. Here it runs once, when
+//! the object arrives, and changes the bytes only: key, UID, resourceVersion, generation, labels and owners are kept
+//! beside them as the server sent them, so that selectors go on saying what the server's would.
+
+mod remove;
+
+use crate::indexer::JsonPointer;
+use crate::object::{Object, ObjectKey};
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Function = dyn Fn(&Object) -> Result<Option<Vec<u8>>, BoxError> + Send + Sync;
+
+/// Changes the bytes of each object that arrives, before it is stored and told: index functions, handlers and readers see
+/// only the result. Deleted objects pass through it too.
+///
+/// It must depend on nothing but the object, or the same object would count as changed in every list.
+#[derive(Clone)]
+pub struct Transform {
+    function: Arc<Function>,
+}
+
+/// One object was not transformed. It is cached as it came: nothing is lost for want of a smaller form.
+#[derive(Debug, thiserror::Error)]
+pub enum TransformError {
+    /// The function's own.
+    #[error("object {key} could not be transformed and is kept as it came: {error}")]
+    Failed {
+        /// The object.
+        key: ObjectKey,
+        /// What the function said.
+        error: BoxError,
+    },
+    /// The function panicked.
+    #[error("object {key} made its transform panic and is kept as it came")]
+    Panicked {
+        /// The object.
+        key: ObjectKey,
+    },
+    /// What the function answered is no JSON object.
+    #[error(
+        "object {key} was transformed into what is no JSON object and is kept as it came: {error}"
+    )]
+    NotAnObject {
+        /// The object.
+        key: ObjectKey,
+        /// Where it goes wrong.
+        error: serde_json::Error,
+    },
+}
+
+impl Transform {
+    /// Any function of the object: the JSON to cache in place of [`Object::json`], or none to leave it.
+    pub fn new(
+        function: impl Fn(&Object) -> Result<Option<Vec<u8>>, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { function: Arc::new(function) }
+    }
+
+    /// Leaves out what the pointers name. No tree is built; what is not there is not missed. An element that leaves an
+    /// array moves those after it.
+    pub fn without(fields: Vec<JsonPointer>) -> Self {
+        Self::new(move |object| Ok(remove::remove(&object.json(), &fields)?))
+    }
+
+    /// The transformed object; where that failed, the object itself and why.
+    pub fn apply(&self, object: Object) -> (Object, Option<TransformError>) {
+        let key = || object.key().clone();
+        let error = match catch_unwind(AssertUnwindSafe(|| (self.function)(&object))) {
+            Ok(Ok(None)) => return (object, None),
+            Ok(Ok(Some(json))) => match check_object(&json) {
+                Ok(()) => return (object.with_json(Bytes::from(json.into_boxed_slice())), None),
+                Err(error) => TransformError::NotAnObject { key: key(), error },
+            },
+            Ok(Err(error)) => TransformError::Failed { key: key(), error },
+            Err(_panic) => TransformError::Panicked { key: key() },
+        };
+        (object, Some(error))
+    }
+}
+
+impl fmt::Debug for Transform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Transform")
+    }
+}
+
+fn check_object(json: &[u8]) -> Result<(), serde_json::Error> {
+    struct Entries;
+    impl<'de> serde::de::Visitor<'de> for Entries {
+        type Value = Entries;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSON object")
+        }
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+            use serde::de::IgnoredAny;
+            while map.next_entry::<Cow<'de, str>, IgnoredAny>()?.is_some() {}
+            Ok(self)
+        }
+    }
+    // What is skipped is not checked by serde_json, yet readers expect text.
+    let text = std::str::from_utf8(json).map_err(serde::de::Error::custom)?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    serde::Deserializer::deserialize_map(&mut deserializer, Entries)?;
+    deserializer.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"d","name":"a","uid":"u","resourceVersion":"7","labels":{"app":"x"},"annotations":{"big":"..."}},"spec":{"nodeName":"n1","containers":[{"name":"c","env":[{"name":"A"},{"name":"B"}]},{"name":"s","env":[]}]}}"#;
+
+    fn pod() -> Object {
+        Object::decode(POD.as_bytes(), None).expect("it decodes")
+    }
+
+    fn without(pointers: &[&str]) -> Transform {
+        Transform::without(pointers.iter().map(|p| p.parse().expect("a pointer")).collect())
+    }
+
+    #[track_caller]
+    fn check(transform: &Transform, expect: &str) {
+        let (object, error) = transform.apply(pod());
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(object.json(), expect.as_bytes());
+        check_metadata(&object);
+    }
+
+    #[track_caller]
+    fn check_metadata(object: &Object) {
+        assert_eq!(object.key(), &ObjectKey::new("d", "a"));
+        assert_eq!((object.uid(), object.resource_version()), ("u", "7"));
+        assert_eq!(object.label("app"), Some("x"));
+    }
+
+    #[track_caller]
+    fn check_failure(transform: &Transform, expect: &str) {
+        let (object, error) = transform.apply(pod());
+        assert_eq!(object.json(), POD.as_bytes(), "nothing is lost");
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.starts_with(expect), "{error}");
+    }
+
+    #[test]
+    fn fields_are_left_out_by_their_pointers() {
+        let expect = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"d","name":"a","uid":"u","resourceVersion":"7","labels":{"app":"x"}},"spec":{"containers":[{"name":"c"},{"name":"s"}]}}"#;
+        let fields = ["/metadata/annotations", "/spec/nodeName", "/spec/containers/*/env", "/x/y"];
+        check(&without(&fields), expect);
+        check(&without(&["/x", "/spec/containers/9", "/kind/x"]), POD);
+        let expect = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"d","name":"a","uid":"u","resourceVersion":"7","labels":{"app":"x"},"annotations":{}},"spec":{"containers":[{"name":"s","env":[]}]}}"#;
+        check(
+            &without(&["/metadata/annotations/*", "/spec/nodeName", "/spec/containers/0"]),
+            expect,
+        );
+    }
+
+    #[test]
+    fn a_transform_cannot_lose_key_uid_version_or_labels() {
+        check(&Transform::new(|_| Ok(Some(b"{}".to_vec()))), "{}");
+        check(&without(&["/*"]), "{}");
+        check(&Transform::new(|_| Ok(None)), POD);
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_transformed_is_kept_as_it_came() {
+        check_failure(
+            &Transform::new(|_| Err("no".into())),
+            "object d/a could not be transformed and is kept as it came: no",
+        );
+        check_failure(
+            &Transform::new(|_| panic!("on purpose")),
+            "object d/a made its transform panic",
+        );
+        for nonsense in ["", "[]", "{", "{}x", "{\"a\":1,}", "\"text\""] {
+            check_failure(
+                &Transform::new(|_| Ok(Some(nonsense.as_bytes().to_vec()))),
+                "object d/a was transformed into what is no JSON object",
+            );
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Copies JSON without what some pointers name. What lies on no pointer's way is copied as it stands.
+
+use crate::indexer::JsonPointer;
+use crate::indexer::json_pointer::{Step, position};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// None where nothing is there to be left out.
+pub(super) fn remove(
+    json: &[u8],
+    pointers: &[JsonPointer],
+) -> Result<Option<Vec<u8>>, serde_json::Error> {
+    let ways = pointers.iter().map(JsonPointer::steps).collect();
+    let mut out = Vec::with_capacity(json.len());
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    Copy { ways, out: &mut out }.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok((out.len() < json.len()).then_some(out))
+}
+
+/// Copies one object or array; `ways` go on in it.
+struct Copy<'a> {
+    ways: Vec<&'a [Step]>,
+    out: &'a mut Vec<u8>,
+}
+
+/// What becomes of a member.
+enum Member<'a> {
+    Left,
+    Whole,
+    Entered(Vec<&'a [Step]>),
+}
+
+impl<'a> Copy<'a> {
+    fn member(&self, takes: impl Fn(&Step) -> bool) -> Member<'a> {
+        let taken = self.ways.iter().filter_map(|way| way.split_first());
+        let inner: Vec<_> = taken.filter(|(step, _)| takes(step)).map(|(_, rest)| rest).collect();
+        match inner {
+            inner if inner.iter().any(|rest| rest.is_empty()) => Member::Left,
+            inner if inner.is_empty() => Member::Whole,
+            inner => Member::Entered(inner),
+        }
+    }
+
+    /// Writes a member that stays, after a comma where it is not the first.
+    fn write<E: Error>(
+        &mut self,
+        member: Member<'_>,
+        (first, name): (&mut bool, &str),
+        value: &RawValue,
+    ) -> Result<(), E> {
+        let ways = match member {
+            Member::Left => return Ok(()),
+            Member::Whole => Vec::new(),
+            Member::Entered(ways) => ways,
+        };
+        if !std::mem::take(first) {
+            self.out.push(b',');
+        }
+        self.out.extend_from_slice(name.as_bytes());
+        if ways.is_empty() || !value.get().starts_with(['{', '[']) {
+            self.out.extend_from_slice(value.get().as_bytes());
+            return Ok(());
+        }
+        let mut inner = serde_json::Deserializer::from_str(value.get());
+        Copy { ways, out: &mut *self.out }.deserialize(&mut inner).map_err(E::custom)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Copy<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Copy<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object or array")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let mut first = true;
+        self.out.push(b'{');
+        while let Some((name, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
+            let text: Cow<'_, str> = serde_json::from_str(name.get()).map_err(A::Error::custom)?;
+            let member = self.member(|step| match step {
+                Step::Every => true,
+                Step::Member(name) => **name == *text,
+            });
+            self.write(member, (&mut first, &format!("{}:", name.get())), value)?;
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        let mut first = true;
+        self.out.push(b'[');
+        let mut at = 0;
+        while let Some(value) = seq.next_element::<&'de RawValue>()? {
+            let member = self.member(|step| match step {
+                Step::Every => true,
+                Step::Member(name) => position(name) == Some(at),
+            });
+            self.write(member, (&mut first, ""), value)?;
+            at += 1;
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+}
