@@ -7,16 +7,17 @@
 #   make fuzz SEED=7                   the same random choices again
 #   make fuzz-merge                    the same, then adds to each corpus what reached new places
 
-FUZZ_CRATES := apimachinery cache apiserver devcluster runtime
 FUZZ_ENVIRONMENT := FUZZ_SECONDS=$(or $(SECONDS),10) FUZZ_DIRECTORY=$(CURDIR)/target/fuzz \
 	$(if $(SEED),FUZZ_SEED=$(SEED)) RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/host/fuzz/rustc-with-coverage
 
 .PHONY: fuzz fuzz-merge
 
-# One target after the other: coverage is counted for the whole process.
+# The whole workspace, so that what was downloaded is compiled with the same features as for `make test`: no
+# dependency is compiled again. Left out is what stands on the crates under test and has no targets, and so does not
+# link the engine. One target after the other: coverage is counted for the whole process.
 fuzz: prerequisites
-	$(FUZZ_ENVIRONMENT) cargo test $(addprefix -p informant-,$(FUZZ_CRATES)) --lib fuzz::$(TARGET) \
-		-- --test-threads=1 --nocapture
+	$(FUZZ_ENVIRONMENT) cargo test --workspace --exclude informant-e2e --exclude informant-simulation \
+		--lib --no-fail-fast -- fuzz::$(TARGET) --test-threads=1 --nocapture
 
 fuzz-merge: FUZZ_ENVIRONMENT += FUZZ_MERGE=1
 fuzz-merge: fuzz

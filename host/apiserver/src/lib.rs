@@ -7,6 +7,8 @@
 
 mod catalogue;
 mod discovery;
+#[cfg(test)]
+mod fuzz;
 mod get;
 mod list;
 mod list_options;

@@ -9,6 +9,8 @@ mod built_in;
 mod cluster;
 mod conformance;
 mod faults;
+#[cfg(test)]
+mod fuzz;
 mod kubeconfig;
 pub mod patch;
 mod protobuf;

@@ -88,10 +88,17 @@ impl Patch {
                 .map_err(|error| Status::bad_request(error.to_string()))
         };
         match self {
-            Self::Json(patch) => json_patch::patch(object, patch).map_err(|error| {
-                let cause = StatusCause { message: error.to_string(), ..StatusCause::default() };
-                Status::invalid(&gvr.group, kind, name, vec![cause])
-            }),
+            Self::Json(patch) => {
+                // Not `json_patch::patch`: undoing a patch that failed halfway, it panics where that is not possible.
+                let mut patched = object.clone();
+                json_patch::patch_unsafe(&mut patched, patch).map_err(|error| {
+                    let message = error.to_string();
+                    let cause = StatusCause { message, ..StatusCause::default() };
+                    Status::invalid(&gvr.group, kind, name, vec![cause])
+                })?;
+                *object = patched;
+                Ok(())
+            }
             Self::Merge(patch) => {
                 json_patch::merge(object, patch);
                 Ok(())
@@ -159,5 +166,12 @@ mod tests {
         check("application/json-patch+json", json!([{"op": "frob"}]), Err(400));
         let missing = json!([{"op": "remove", "path": "/data/z"}]);
         check("application/json-patch+json", missing, Err(422));
+    }
+
+    #[test]
+    fn a_json_patch_that_fails_halfway_is_refused_whole() {
+        let copied = json!({"op": "copy", "from": "/data", "path": "/x"});
+        let moved = json!({"op": "move", "from": "/x", "path": "//"});
+        check("application/json-patch+json", json!([copied, moved]), Err(422));
     }
 }

@@ -34,6 +34,7 @@ pub struct Target {
     directory: PathBuf,
     name: &'static str,
     words: &'static [&'static str],
+    made: Vec<Vec<u8>>,
 }
 
 /// How much is tried.
@@ -52,12 +53,23 @@ impl Target {
     /// The target whose corpus is `fuzz/<name>.txt` in the crate at `manifest_directory`
     /// (`env!("CARGO_MANIFEST_DIR")`).
     pub fn new(manifest_directory: &str, name: &'static str) -> Self {
-        Self { directory: PathBuf::from(manifest_directory).join("fuzz"), name, words: &[] }
+        Self {
+            directory: PathBuf::from(manifest_directory).join("fuzz"),
+            name,
+            words: &[],
+            made: Vec::new(),
+        }
     }
 
     /// Words of the format, which no chain of changed bytes would come upon.
     pub fn words(mut self, words: &'static [&'static str]) -> Self {
         self.words = words;
+        self
+    }
+
+    /// Inputs beside those of the corpus, for formats that are made rather than written.
+    pub fn inputs(mut self, inputs: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        self.made.extend(inputs);
         self
     }
 

@@ -68,7 +68,8 @@ impl<'a> Session<'a> {
         let text = std::fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
         let left_behind = self.running.left_behind();
-        for input in left_behind.into_iter().chain(corpus::parse(&text)).chain(self.kept()) {
+        let inputs = left_behind.into_iter().chain(corpus::parse(&text));
+        for input in inputs.chain(self.target.made.clone()).chain(self.kept()) {
             self.try_input(&input)?;
             self.inputs.push(input);
         }
@@ -147,7 +148,7 @@ impl<'a> Session<'a> {
         }
         let path = self.target.corpus_path();
         let mut text = std::fs::read_to_string(&path).expect("it was read before");
-        let own = corpus::parse(&text);
+        let own = [corpus::parse(&text), self.target.made.clone()].concat();
         self.coverage = Coverage::new();
         for input in &own {
             let _ = self.try_input(input);

@@ -10,16 +10,15 @@ use std::fmt;
 
 /// The bytes of the value at `pointer`, or none if nothing is there or the JSON is broken before it.
 ///
-/// An empty pointer is the whole document. Of a key that comes twice the first one counts.
+/// An empty pointer is the whole document. Of a key that comes twice the last one counts, as everywhere.
 pub(crate) fn find<'a>(json: &'a [u8], pointer: &str) -> Option<&'a RawValue> {
     if pointer.is_empty() {
         return serde_json::from_slice(json).ok();
     }
-    let mut steps = pointer.strip_prefix('/')?.split('/').map(unescape).collect::<Vec<_>>();
-    steps.reverse();
+    let steps = pointer.strip_prefix('/')?.split('/').map(unescape).collect::<Vec<_>>();
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     // What follows the value that was found is not read, so the document may not be at its end.
-    Seek { steps }.deserialize(&mut deserializer).ok().flatten()
+    Seek { steps: &steps }.deserialize(&mut deserializer).ok().flatten()
 }
 
 /// Whether the value at `pointer` differs between two states of an object.
@@ -33,9 +32,9 @@ fn unescape(step: &str) -> Cow<'_, str> {
     if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
 }
 
-/// Descends one step for each of `steps`, the last one first.
+/// Descends one step for each of `steps`.
 struct Seek<'p> {
-    steps: Vec<Cow<'p, str>>,
+    steps: &'p [Cow<'p, str>],
 }
 
 impl<'de> DeserializeSeed<'de> for Seek<'_> {
@@ -56,28 +55,29 @@ impl<'de> Visitor<'de> for Seek<'_> {
         f.write_str("JSON")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
-        let Some(step) = self.steps.pop() else { return Err(A::Error::custom("no step left")) };
-        let mut rest = Some(self.steps);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let Some((step, steps)) = self.steps.split_first() else {
+            return Err(A::Error::custom("no step left"));
+        };
         let mut found = None;
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            match rest.take_if(|_| key == step) {
-                Some(steps) => found = map.next_value_seed(Seek { steps })?,
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+            if key == *step {
+                found = map.next_value_seed(Seek { steps })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
         }
         Ok(found)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let index = self.steps.pop().and_then(|step| array_index(&step));
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let Some((step, steps)) = self.steps.split_first() else {
+            return Err(A::Error::custom("no step left"));
+        };
+        let index = array_index(step);
         let mut found = None;
-        let mut position = 0;
-        loop {
+        for position in 0.. {
             if Some(position) == index {
-                let steps = std::mem::take(&mut self.steps);
                 match seq.next_element_seed(Seek { steps })? {
                     Some(value) => found = value,
                     None => break,
@@ -85,7 +85,6 @@ impl<'de> Visitor<'de> for Seek<'_> {
             } else if seq.next_element::<IgnoredAny>()?.is_none() {
                 break;
             }
-            position += 1;
         }
         Ok(found)
     }
@@ -127,7 +126,8 @@ mod tests {
     use super::*;
 
     const POD: &str = r#"{"metadata":{"name":"web","labels":{"a/b":"1","c~d":"2"}},
-        "spec":{"containers":[{"image":"x"},{"image":"y"}],"n":null},"metadata":{"name":"late"}}"#;
+        "spec":{"containers":[{"image":"x"},{"image":"y"}],"n":null},
+        "metadata":{"name":"late","labels":{"a/b":"1","c~d":"2"}}}"#;
 
     #[track_caller]
     fn check(pointer: &str, expect: Option<&str>) {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn pointers_find_members_and_elements() {
-        check("/metadata/name", Some("\"web\""));
+        check("/metadata/name", Some("\"late\""));
         check("/metadata/labels/a~1b", Some("\"1\""));
         check("/metadata/labels/c~0d", Some("\"2\""));
         check("/spec/containers/1/image", Some("\"y\""));

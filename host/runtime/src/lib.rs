@@ -46,6 +46,9 @@ mod plugin_host;
 mod plugins;
 mod prepare;
 
+#[cfg(test)]
+mod fuzz;
+
 pub use call_error::{CallError, Retry};
 pub use contract::{CONTRACT_VERSION, CheckedComponent, ContractError, check};
 pub use counters::{BUCKETS, Counters, Histogram};

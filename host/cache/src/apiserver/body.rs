@@ -71,7 +71,7 @@ fn damaged(error: &std::io::Error) -> ListWatchError {
 }
 
 /// Decodes members of gzip, one after the other.
-struct Gunzip {
+pub(super) struct Gunzip {
     decoder: MultiGzDecoder<Vec<u8>>,
     compressed: Bytes,
     /// Something was fed at all.
@@ -79,19 +79,19 @@ struct Gunzip {
 }
 
 impl Gunzip {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { decoder: MultiGzDecoder::new(Vec::new()), compressed: Bytes::new(), begun: false }
     }
 
     /// Call [`Gunzip::next`] until it answers `None` first.
-    fn feed(&mut self, compressed: Bytes) {
+    pub(super) fn feed(&mut self, compressed: Bytes) {
         debug_assert!(self.compressed.is_empty(), "what was fed before was decoded");
         self.begun |= !compressed.is_empty();
         self.compressed = compressed;
     }
 
     /// The next decoded bytes; `None` where more must be fed.
-    fn next(&mut self) -> std::io::Result<Option<Bytes>> {
+    pub(super) fn next(&mut self) -> std::io::Result<Option<Bytes>> {
         while !self.compressed.is_empty() {
             let slice = &self.compressed[..self.compressed.len().min(SLICE_BYTES)];
             let taken = self.decoder.write(slice)?;
@@ -109,7 +109,7 @@ impl Gunzip {
     }
 
     /// Whether a member was begun and not ended: its check sum is missing.
-    fn is_within_member(&mut self) -> bool {
+    pub(super) fn is_within_member(&mut self) -> bool {
         self.begun && self.decoder.try_finish().is_err()
     }
 }

@@ -1,5 +1,6 @@
 //! Fuzz targets: bodies of lists and watches, in whatever pieces they come.
 
+use super::body::Gunzip;
 use super::lines::{Line, Lines};
 use super::list_body::{Item, ListBody, ListMeta};
 use super::watch_event::{decode_any_frame, watch_event};
@@ -7,9 +8,13 @@ use crate::list_watch::{ListWatchError, WatchEvent};
 use crate::object::fuzz::has_repeated_keys;
 use crate::object::{Object, TypeMeta};
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use informant_apimachinery::Status;
 use informant_fuzz::Target;
 use serde_json::Value;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -120,9 +125,9 @@ fn watch_frames() {
 }
 
 /// Items in some order: those of an unnamed type come last. Then the metadata.
-type Read = Result<(Vec<String>, String, String), String>;
+type Outcome = Result<(Vec<String>, String, String), String>;
 
-fn read(pieces: &[&[u8]]) -> Read {
+fn read(pieces: &[&[u8]]) -> Outcome {
     let mut list = ListBody::new();
     let mut items = Vec::new();
     for piece in pieces {
@@ -201,6 +206,48 @@ fn list_bodies() {
             (Ok(found), Some(expected)) => assert_eq!(found, expected),
             (Err(_), None) => {}
             (found, expected) => panic!("{found:?}, expected {expected:?}"),
+        }
+    });
+}
+
+fn member(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(plain).expect("it is written to memory");
+    encoder.finish().expect("it is written to memory")
+}
+
+#[test]
+fn gzip_members() {
+    let line = b"{\"type\":\"ADDED\",\"object\":{}}\n";
+    let one = [b"1", &member(line)[..]].concat();
+    let several = [b"2", &member(line)[..], &member(b""), &member(b"abc")].concat();
+    target("gzip_members").inputs([one, several]).run(|input| {
+        let (pieces, body) = pieces(input);
+        let mut gzip = Gunzip::new();
+        let mut found = Vec::new();
+        let mut outcome = Ok(());
+        for piece in pieces {
+            gzip.feed(Bytes::copy_from_slice(piece));
+            outcome = loop {
+                match gzip.next() {
+                    Ok(Some(plain)) => found.extend_from_slice(&plain),
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
+            };
+            if outcome.is_err() {
+                break;
+            }
+        }
+        let ended = outcome.is_ok() && !gzip.is_within_member();
+        let mut expected = Vec::new();
+        let whole = MultiGzDecoder::new(body).read_to_end(&mut expected);
+        if body.is_empty() {
+            return assert!(ended && found.is_empty(), "an empty body has no member");
+        }
+        assert_eq!(ended, whole.is_ok(), "{outcome:?}, expected {whole:?}");
+        if ended {
+            assert_eq!(found, expected);
         }
     });
 }

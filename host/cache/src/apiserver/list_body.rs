@@ -24,6 +24,9 @@ pub(super) enum ListBodyError {
     Structure(&'static str),
     #[error("list's answer is a Table, which has no objects")]
     Table,
+    /// Something else that came with a success, for example a `Status`.
+    #[error("list's answer has no items, it is {kind}{message}")]
+    NoItems { kind: String, message: String },
 }
 
 /// One item or its failure.
@@ -69,6 +72,8 @@ pub(super) struct ListBody {
     has_items: bool,
     kind: Option<String>,
     api_version: Option<String>,
+    /// What a `Status` says.
+    message: Option<String>,
     meta: ListMeta,
     type_meta: Option<TypeMeta>,
     /// Items that came before the list said what they are (keys in alphabetical order, as for custom
@@ -88,6 +93,7 @@ impl ListBody {
             has_items: false,
             kind: None,
             api_version: None,
+            message: None,
             meta: ListMeta::default(),
             type_meta: None,
             untyped: Vec::new(),
@@ -124,12 +130,18 @@ impl ListBody {
         }
         let says_list = self.kind.as_ref().is_some_and(|kind| kind.ends_with("List"));
         if !self.has_items && !says_list {
-            return Err(ListBodyError::Structure("it is an object without items"));
+            return Err(self.no_items());
         }
         for item in std::mem::take(&mut self.untyped) {
             items.push(Object::decode(&item, self.type_meta.as_ref()).map_err(Arc::new));
         }
         Ok(self.meta)
+    }
+
+    fn no_items(self) -> ListBodyError {
+        let kind = self.kind.map_or("of no kind".to_owned(), |kind| format!("a {kind:.63}"));
+        let message = self.message.map_or(String::new(), |message| format!(": {message:.200}"));
+        ListBodyError::NoItems { kind, message }
     }
 
     /// A byte between pieces; answers how many bytes it used up.
@@ -257,6 +269,8 @@ impl ListBody {
         match &*self.key {
             "kind" => self.kind = serde_json::from_slice(piece)?,
             "apiVersion" => self.api_version = serde_json::from_slice(piece)?,
+            // Other kinds may have something else of that name.
+            "message" if piece.starts_with(b"\"") => self.message = serde_json::from_slice(piece)?,
             "metadata" => {
                 self.meta = serde_json::from_slice::<Option<ListMeta>>(piece)?.unwrap_or_default();
             }

@@ -4,6 +4,7 @@
 mod allowed;
 mod code;
 mod dependencies;
+mod facts;
 mod guests;
 mod names;
 mod repository;
@@ -44,6 +45,12 @@ fn no_grab_bags() {
 #[test]
 fn no_unowned_leftovers() {
     check(names::leftovers(&Repository::read().texts));
+}
+
+#[test]
+fn every_fact_of_client_go_has_its_test() {
+    let repository = Repository::read();
+    check(facts::missing_tests(&repository.texts, &repository.sources));
 }
 
 #[test]

@@ -107,15 +107,23 @@ fn what_is_not_a_list_is_an_error() {
 
 #[test]
 fn an_answer_without_items_is_no_empty_list() {
-    check_error("{}", "list cannot be read: it is an object without items");
+    check_error("{}", "list's answer has no items, it is of no kind");
     check_error(
-        r#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#,
-        "list cannot be read: it is an object without items",
+        r#"{"kind":"Status","apiVersion":"v1","status":"Success","message":"hello"}"#,
+        "list's answer has no items, it is a Status: hello",
     );
     let pod = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}"#;
-    check_error(pod, "list cannot be read: it is an object without items");
+    check_error(pod, "list's answer has no items, it is a Pod");
     let twice = r#"{"items":[],"items":[{"metadata":{"name":"a"}}]}"#;
     check_error(twice, "list cannot be read: its items stand twice");
+}
+
+#[test]
+fn a_table_of_another_group_is_a_list_like_any() {
+    let version = "furniture.example.com/v1";
+    let body = format!(r#"{{"kind":"Table","apiVersion":"{version}","metadata":{{}},"items":[]}}"#);
+    check(&body, &[], "", "");
+    check_error(&body.replace(version, "meta.k8s.io/v1beta1"), "list's answer is a Table");
 }
 
 #[test]

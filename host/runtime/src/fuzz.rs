@@ -1,0 +1,102 @@
+//! Fuzz targets: plugin files, descriptors and texts, which come from whoever wrote the plugin.
+
+use crate::contract::check;
+use crate::descriptor::Descriptor;
+use crate::json_pointer::find;
+use crate::one_line::one_line;
+use informant_fuzz::Target;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+fn target(name: &'static str) -> Target {
+    Target::new(env!("CARGO_MANIFEST_DIR"), name)
+}
+
+#[test]
+fn descriptor() {
+    let words = &[
+        "\"version\":\"1\"",
+        "\"subscriptions\":[]",
+        "{\"resource\":\"v1/pods\"}",
+        "\"name\":\"x\"",
+        "\"namespaces\":[\"default\"]",
+        "\"labelSelector\":\"a=b\"",
+        "\"fieldSelector\":\"metadata.name=x\"",
+        "\"types\":[\"added\"]",
+        "\"replay\":\"never\"",
+        "\"delivery\":\"lazy\"",
+        "\"withOld\":true",
+        "\"onlyIfChanged\":[\"/spec\"]",
+        "\"indexes\":[{\"resource\":\"v1/pods\",\"name\":\"n\",\"pointer\":\"/spec/nodeName\"}]",
+        "\"reads\":[{\"resource\":\"v1/nodes\"}]",
+        "\"filter\":\"\"",
+    ];
+    target("descriptor").words(words).run(|input| match Descriptor::parse(input) {
+        Ok(descriptor) => {
+            let names: BTreeSet<&str> =
+                descriptor.subscriptions.iter().map(|one| one.name.as_str()).collect();
+            assert_eq!(names.len(), descriptor.subscriptions.len(), "names tell them apart");
+            assert!(names.iter().all(|name| !name.is_empty() && !name.contains('\n')));
+            let resources = descriptor.resources();
+            assert!(descriptor.indexes.iter().all(|index| resources.contains(&index.resource)));
+            assert!(serde_json::from_slice::<Value>(input).is_ok());
+        }
+        Err(error) => {
+            let error = error.to_string();
+            assert!(!error.contains(['\n', '\x1b']) && error.len() < 2048, "{error:?}");
+        }
+    });
+}
+
+#[test]
+fn plugin_file() {
+    let texts = [
+        "(module)",
+        "(module (func (export \"f\")) (memory 1) (data (i32.const 0) \"abc\"))",
+        "(module (func (export \"informant:plugin/handler@0.1.0#handle\")))",
+        "(module (func (export \"informant:plugin/lifecycle@0.1.0#stop\")))",
+        "(module (import \"wasi_snapshot_preview1\" \"fd_write\" (func (param i32 i32 i32 i32) (result i32))))",
+        "(component (import \"wasi:cli/environment@0.2.6\" (instance)) (instance $i)
+            (export \"informant:plugin/lifecycle@0.1.0\" (instance $i))
+            (export \"informant:plugin/handler@0.1.0\" (instance $i)))",
+        "(component (core module (func (export \"f\"))) (core instance (instantiate 0))
+            (func (canon lift (core func 0 \"f\"))) (export \"g\" (func 0)))",
+    ];
+    let made = texts.map(|text| wat::parse_str(text).expect("the test's text is well formed"));
+    let words = &["\0asm\u{1}\0\0\0", "component-type", "informant:plugin/handler@0.1.0", "cm32p2"];
+    target("plugin_file").words(words).inputs(made).run(|input| match check(input) {
+        Ok(component) => assert!(check(&component.bytes).is_ok(), "what was made is accepted"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    });
+}
+
+#[test]
+fn json_pointer_of_a_field() {
+    let words = &["/spec/nodeName", "/0", "/01", "/-", "~0", "~1", "\"a\":", "{\"a\":1}", "\n"];
+    target("json_pointer_of_a_field").words(words).run(|input| {
+        let Some(end) = input.iter().position(|byte| *byte == b'\n') else { return };
+        let (pointer, json) = (&input[..end], &input[end + 1..]);
+        let Ok(pointer) = std::str::from_utf8(pointer) else { return };
+        let found = find(json, pointer).map(|raw| raw.get().to_owned());
+        let Ok(tree) = serde_json::from_slice::<Value>(json) else { return };
+        let value = found.as_deref().map(serde_json::from_str::<Value>);
+        let value = value.transpose().expect("what is found is JSON");
+        assert_eq!(value.as_ref(), tree.pointer(pointer), "{found:?}");
+    });
+}
+
+#[test]
+fn text_of_a_guest() {
+    let words = &["\u{202e}", "\u{2028}", "\u{85}", "\x1b[2J", "\r\n", "\t", "\u{feff}"];
+    target("text_of_a_guest").words(words).run(|input| {
+        let Some((first, text)) = input.split_first() else { return };
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        let bytes_max = usize::from(*first);
+        let line = one_line(text, bytes_max);
+        assert!(!line.chars().any(char::is_control), "{line:?}");
+        assert!(line.len() <= bytes_max + 40, "{} bytes of at most {bytes_max}", line.len());
+        if text.bytes().all(|byte| byte.is_ascii_graphic()) && text.len() <= bytes_max {
+            assert_eq!(line, text, "what is harmless stays");
+        }
+    });
+}
