@@ -150,12 +150,6 @@ impl Run {
     fn write(&mut self) {
         let gvr = &self.resources[self.random.usize(..self.resources.len())];
         for _ in 0..self.random.usize(1..4) {
-            // Replacing a pod takes most numbers: its mark, its end, the new one.
-            let allowed = self.server.state().may_write(4);
-            if !allowed {
-                self.journal.step(format_args!("no write, so that a rewind can be noticed"));
-                return;
-            }
             let (random, names) = (&mut self.random, self.names);
             let what = self.server.write(|state| writes::random(state, random, gvr, names));
             self.journal.step(format_args!("{what}"));
@@ -212,12 +206,9 @@ impl Run {
             }
             _ => {
                 let served = self.server.state().serves(&self.resources[2]);
-                // Its end takes a number for every widget.
-                if self.server.state().may_write(100) {
-                    let verb = if served { "take away" } else { "define" };
-                    self.journal.step(format_args!("{verb} widgets"));
-                    writes::define_widgets(&self.server, !served);
-                }
+                let verb = if served { "take away" } else { "define" };
+                self.journal.step(format_args!("{verb} widgets"));
+                writes::define_widgets(&self.server, !served);
             }
         }
     }
@@ -263,16 +254,12 @@ impl Run {
             self.clients.lease(&self.resources[0]);
         }
         self.server.heal();
+        writes::define_widgets(&self.server, true);
         let began = tokio::time::Instant::now();
         loop {
-            let defined = self.server.state().serves(&self.resources[2]);
-            if !defined && self.server.state().may_write(3) {
-                writes::define_widgets(&self.server, true);
-            }
             tokio::time::sleep(Duration::from_secs(20)).await;
             self.clients.check_quiet();
-            let undefined = || (!defined).then(|| "widgets are not served yet".to_owned());
-            let restless = self.clients.restless().or_else(undefined);
+            let restless = self.clients.restless();
             match restless {
                 None => break,
                 Some(found) if began.elapsed() > AT_REST_AFTER => {

@@ -25,8 +25,6 @@ use tokio::time::Instant;
 const REPLICAS: usize = 3;
 /// More requests than this for one collection in ten seconds are a client that does not wait.
 const REQUESTS_IN_TEN_SECONDS_MAX: usize = 60;
-/// After this long every client has noticed a rewind or never will.
-const REWIND_NOTICED_AFTER: Duration = Duration::from_secs(1200);
 
 /// How often things go wrong by themselves, and how the server answers.
 #[derive(Clone, Debug)]
@@ -70,11 +68,6 @@ pub(crate) struct State {
     /// With the resourceVersions at which they were made.
     backups: Vec<(u64, Backup)>,
     rewinds: u64,
-    rewound: Instant,
-    /// The newest resourceVersion of which bytes reached a client since it last listed, by what it asked for.
-    told: BTreeMap<String, u64>,
-    /// Those that were told of a future that a rewind took back, and how far.
-    ahead: BTreeMap<String, u64>,
     /// Until when nobody listens.
     down_until: Instant,
     /// 403 or 401 until then.
@@ -116,9 +109,6 @@ impl Server {
             visible,
             backups: Vec::new(),
             rewinds: 0,
-            rewound: now,
-            told: BTreeMap::new(),
-            ahead: BTreeMap::new(),
             down_until: now,
             closed: BTreeMap::new(),
             no_watch_lists_until: now,
@@ -208,10 +198,7 @@ impl Server {
         state.backups.truncate(behind);
         state.store.restore(&backup);
         state.rewinds += 1;
-        state.rewound = Instant::now();
         state.visible = [to; REPLICAS];
-        let told = std::mem::take(&mut state.told);
-        state.ahead.extend(told.into_iter().filter(|(_, told)| *told > to));
         state.track_restored();
         drop(state);
         self.shared.faults.meet(Fault::Rewind);

@@ -24,16 +24,12 @@ pub(super) type WireBody = StreamBody<BoxStream<'static, Result<Frame<Bytes>, io
 /// From where to whom, and what chance does to it.
 pub(super) struct Way {
     pub(super) server: Server,
-    /// What the client asked for.
-    pub(super) collection: String,
     pub(super) random: fastrand::Rng,
 }
 
 /// What goes over the wire next.
 enum Piece {
     Bytes(Bytes),
-    /// From here on the client knows this resourceVersion.
-    Told(u64),
     Pause(Duration),
     /// Half-open: nothing comes any more, and nobody says so.
     Silence,
@@ -47,7 +43,6 @@ struct Flow {
     /// More of them; none for a list, which is whole.
     source: Option<Source>,
     server: Server,
-    collection: String,
     random: fastrand::Rng,
     cut: Listener,
     over: bool,
@@ -92,19 +87,18 @@ where
 }
 
 fn flow(pieces: VecDeque<Piece>, source: Option<Source>, way: Way) -> WireBody {
-    let Way { server, collection, random } = way;
+    let Way { server, random } = way;
     let cut = server.shared.cut.listen();
-    let flow = Flow { pieces, source, server, collection, random, cut, over: false };
+    let flow = Flow { pieces, source, server, random, cut, over: false };
     StreamBody::new(
         stream::unfold(flow, |mut flow| async { Some((flow.next().await?, flow)) }).boxed(),
     )
 }
 
 fn list_pieces(body: Vec<u8>, way: &mut Way) -> VecDeque<Piece> {
-    let Way { server, random, .. } = way;
+    let Way { server, random } = way;
     let rate = server.state().temper.line_fault;
     let faults = &server.shared.faults;
-    let told = resource_version(&body);
     let mut body = body;
     if random.f64() < rate {
         faults.meet(Fault::Malformed);
@@ -131,18 +125,9 @@ fn list_pieces(body: Vec<u8>, way: &mut Way) -> VecDeque<Piece> {
             faults.meet(Fault::Stall);
             pieces.push_back(Piece::Silence);
         }
-        Some(_) => pieces.push_back(Piece::End),
-        None => pieces.extend(told.map(Piece::Told).into_iter().chain([Piece::End])),
+        _ => pieces.push_back(Piece::End),
     }
     pieces
-}
-
-/// The first one in the bytes: an object's own, or a list's.
-fn resource_version(bytes: &[u8]) -> Option<u64> {
-    let name = br#""resourceVersion":""#;
-    let at = bytes.windows(name.len()).position(|window| window == name)? + name.len();
-    let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    std::str::from_utf8(&bytes[at..at + digits]).ok()?.parse().ok()
 }
 
 /// Puts an item before the others.
@@ -162,7 +147,6 @@ impl Flow {
             }
             match self.pieces.pop_front() {
                 Some(Piece::Bytes(bytes)) => return Some(Ok(Frame::data(bytes))),
-                Some(Piece::Told(version)) => self.server.state().tell(&self.collection, version),
                 Some(Piece::Pause(time)) => {
                     // A cut counts even where nothing else would come.
                     tokio::select! {
@@ -257,7 +241,6 @@ impl Flow {
         } else {
             self.pieces.push_back(Piece::Bytes(line.clone()));
         }
-        self.pieces.extend(resource_version(line).map(Piece::Told));
         true
     }
 

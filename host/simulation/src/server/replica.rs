@@ -23,13 +23,11 @@ const CHANGES_TAKEN_MAX: usize = 64;
 pub(super) struct Replica {
     server: Server,
     number: usize,
-    /// What is asked for.
-    collection: String,
 }
 
 impl Replica {
-    pub(super) fn new(server: Server, number: usize, collection: String) -> Self {
-        Self { server, number, collection }
+    pub(super) fn new(server: Server, number: usize) -> Self {
+        Self { server, number }
     }
 
     fn visible(&self, state: &State) -> u64 {
@@ -71,16 +69,11 @@ impl Replica {
     fn page(&self, mut query: ListQuery, version: u64) -> Result<ListPage, Status> {
         let mut state = self.server.state();
         query.at = ListAt::Exact(version);
-        let first = query.start_after.is_none();
         if state.temper.page_max > 0 && query.limit > 0 {
             let max = state.temper.page_max;
             query.limit = query.limit.min(state.random.usize(1..=max));
         }
-        let page = state.store.list(&query)?;
-        if first {
-            state.forget_told(&self.collection);
-        }
-        Ok(page)
+        state.store.list(&query)
     }
 
     async fn start_watch(&self, query: WatchQuery) -> Result<Watch, Status> {
@@ -91,7 +84,7 @@ impl Replica {
         };
         self.note_lag();
         let woken = self.server.shared.changed.listen();
-        let mut state = self.server.state();
+        let state = self.server.state();
         let key = GroupResource::of(&query.resource.gvr);
         let (epoch, rewinds) = (state.store.epoch(&key), state.rewinds);
         let (initial, seen) = match (from, query.start) {
@@ -104,13 +97,11 @@ impl Replica {
                     start_after: None,
                 };
                 let objects = state.store.list(&all)?.items;
-                state.forget_told(&self.collection);
                 (Some(InitialState { objects, resource_version: version }), version)
             }
-            (None, WatchStart::After(version)) => {
-                state.store.check_reached(version)?;
-                (None, version)
-            }
+            // One that is ahead of the server is accepted and hears nothing up to what it asked for
+            // (storage/cacher's `cacheWatcher.process`).
+            (None, WatchStart::After(version)) => (None, version),
             (None, _) => (None, self.visible(&state)),
         };
         drop(state);

@@ -1,6 +1,6 @@
 //! What the server's state allows and remembers: writes, the history of what is tracked, and what clients know.
 
-use super::{REQUESTS_IN_TEN_SECONDS_MAX, REWIND_NOTICED_AFTER, State};
+use super::{REQUESTS_IN_TEN_SECONDS_MAX, State};
 use informant_apimachinery::GroupVersionResource;
 use informant_apiserver::{ApiObject, ListAt, ListQuery, ResourceInfo, Selection};
 use informant_devcluster::store::{Changes, DeleteOptions, GroupResource, Target, WriteOptions};
@@ -27,17 +27,6 @@ impl State {
 
     pub(crate) fn serves(&self, gvr: &GroupVersionResource) -> bool {
         self.resource(gvr).is_some()
-    }
-
-    /// Whether a write may take up to `count` resourceVersions. A client that missed a rewind notices it only as long as
-    /// the server is behind what it knows: a server that has overtaken it cannot be told from one that was never
-    /// set back.
-    pub(crate) fn may_write(&mut self, count: u64) -> bool {
-        if self.rewound.elapsed() > REWIND_NOTICED_AFTER {
-            self.ahead.clear();
-        }
-        let after = self.store.resource_version() + count;
-        self.ahead.values().all(|told| after < *told)
     }
 
     pub(crate) fn create(
@@ -128,16 +117,5 @@ impl State {
         requests.retain(|at| now.duration_since(*at) < Duration::from_secs(10));
         requests.push(now);
         requests.len() > REQUESTS_IN_TEN_SECONDS_MAX
-    }
-
-    /// A client lists anew: it gives up what it knows, of a future that was taken back too.
-    pub(super) fn forget_told(&mut self, collection: &str) {
-        self.ahead.remove(collection);
-        self.told.remove(collection);
-    }
-
-    pub(super) fn tell(&mut self, collection: &str, resource_version: u64) {
-        let told = self.told.entry(collection.to_owned()).or_default();
-        *told = (*told).max(resource_version);
     }
 }

@@ -58,8 +58,6 @@ enum Refusal {
 
 /// What a request asks for, as far as faults depend on it.
 struct Asked {
-    /// What tells one stream of objects from another: path and selectors.
-    collection: String,
     watch: bool,
     initial: bool,
     continued: bool,
@@ -69,9 +67,7 @@ struct Asked {
 impl Asked {
     fn new(uri: &Uri) -> Self {
         let query = QueryParameters::parse(uri.query());
-        let selectors = ["labelSelector", "fieldSelector"].map(|name| query.text(name));
         Self {
-            collection: format!("{} {}", uri.path(), selectors.join(" ")),
             watch: query.flag("watch").unwrap_or(false),
             initial: query.flag("sendInitialEvents").unwrap_or(false),
             continued: !query.text("continue").is_empty(),
@@ -108,7 +104,7 @@ impl Server {
             }
             Some(Refusal::Status(status)) => status_response(&status),
             None => {
-                let replica = Replica::new(self.clone(), fate.replica, asked.collection.clone());
+                let replica = Replica::new(self.clone(), fate.replica);
                 let bookmark_interval = self.state().temper.bookmarks;
                 let options = ServeOptions { bookmark_interval, ..Default::default() };
                 serve(&replica, &route, uri.query(), headers, &options).await
@@ -116,7 +112,7 @@ impl Server {
         };
         self.note_answer(response.status(), &asked);
         let (parts, body) = response.into_parts();
-        let way = Way { server: self.clone(), collection: asked.collection, random: fate.random };
+        let way = Way { server: self.clone(), random: fate.random };
         let body = match (parts.status.is_success(), asked.watch) {
             (false, _) => bodies::whole(body),
             (true, true) => bodies::watch(body, way, asked.initial),
