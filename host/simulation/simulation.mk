@@ -1,7 +1,8 @@
 # The simulation of the informers: `make sim SEED=n` replays one seed with its trace, `make sim SEED=n SEEDS=m`
-# runs m seeds from n on, `make soak MINUTES=m` runs new seeds for m minutes.
+# runs m seeds from n on, `make soak MINUTES=m` runs new seeds for m minutes, `make mutants` shows that
+# deliberate mistakes in the core are noticed.
 
-.PHONY: sim soak
+.PHONY: sim soak mutants
 
 SEED ?= 1
 MINUTES ?= 10
@@ -14,3 +15,6 @@ sim: prerequisites
 
 soak: prerequisites
 	@$(SIMULATION) --release --bin informant-simulation -- --minutes $(MINUTES)
+
+mutants: prerequisites
+	@$(SIMULATION) --bin mutants

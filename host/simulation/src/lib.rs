@@ -18,6 +18,7 @@ mod handler;
 mod history;
 mod journal;
 mod many;
+mod mutation;
 mod run;
 mod server;
 mod signal;
@@ -26,6 +27,7 @@ mod writes;
 pub use faults::{Fault, FaultCounts};
 pub use journal::Violation;
 pub use many::{Many, Until, describe, run_many};
+pub use mutation::Mutation;
 pub use run::{Options, Outcome, run};
 
 /// What a handler that is told to panic panics with.

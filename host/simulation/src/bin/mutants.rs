@@ -1,0 +1,138 @@
+//! Puts each deliberate mistake of `mutations/` into a copy of the sources, builds the simulation from it, and sees which
+//! seed notices. Fails if one is not noticed.
+
+use clap::Parser;
+use informant_simulation::Mutation;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+use std::time::Duration;
+
+/// A mistake can also keep a run from ever ending: after this long it counts as noticed.
+const RUN_MAX: Duration = Duration::from_secs(600);
+
+/// Shows that deliberate mistakes in the core are noticed.
+#[derive(Parser)]
+struct Arguments {
+    /// Seeds that a mistake has to be noticed in.
+    #[arg(long, default_value_t = 200)]
+    seeds: u64,
+    /// The first of them.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only mutations whose names contain this.
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&format!("mutants: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root.canonicalize().map_err(|error| error.to_string())?;
+    let mutations = Mutation::read_all(&root.join("host/simulation/mutations"))?;
+    let place =
+        Place { tree: root.join("target/mutants/tree"), build: root.join("target/mutants/build") };
+    copy(&root, &place.tree).map_err(|error| format!("sources cannot be copied: {error}"))?;
+    let sound = place.simulate(arguments)?;
+    if let Some(noticed) = sound {
+        return Err(format!("without any mistake the simulation fails: {noticed}"));
+    }
+    say(&format!("{:<36} noticed", "mistake"));
+    let mut all_noticed = true;
+    for mutation in mutations.iter().filter(|one| one.name.contains(&arguments.only)) {
+        let path = place.tree.join(&mutation.file);
+        let source = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
+        let mutated = mutation.apply(&source)?;
+        std::fs::write(&path, mutated).map_err(|error| error.to_string())?;
+        let noticed = place.simulate(arguments)?;
+        std::fs::write(&path, source).map_err(|error| error.to_string())?;
+        all_noticed &= noticed.is_some();
+        let noticed = noticed.unwrap_or_else(|| "NOT AT ALL".to_owned());
+        say(&format!("{:<36} {noticed}", mutation.name));
+    }
+    Ok(all_noticed)
+}
+
+/// Where the copy is and where it is built.
+struct Place {
+    tree: PathBuf,
+    build: PathBuf,
+}
+
+impl Place {
+    /// What noticed a mistake, if something did.
+    fn simulate(&self, arguments: &Arguments) -> Result<Option<String>, String> {
+        let build = Command::new(env!("CARGO"))
+            .args([
+                "build",
+                "--quiet",
+                "-p",
+                "informant-simulation",
+                "--bin",
+                "informant-simulation",
+            ])
+            .current_dir(&self.tree)
+            .env("CARGO_TARGET_DIR", &self.build)
+            .output()
+            .map_err(|error| format!("cargo cannot be run: {error}"))?;
+        if !build.status.success() {
+            return Err(format!("it does not build:\n{}", String::from_utf8_lossy(&build.stderr)));
+        }
+        let seconds = RUN_MAX.as_secs().to_string();
+        let output = Command::new("timeout")
+            .arg(seconds)
+            .arg(self.build.join("debug/informant-simulation"))
+            .args(["--any-mix", "--seed", &arguments.seed.to_string()])
+            .args(["--seeds", &arguments.seeds.to_string()])
+            .output()
+            .map_err(|error| format!("the simulation cannot be run: {error}"))?;
+        Ok(noticed(&output))
+    }
+}
+
+fn noticed(output: &Output) -> Option<String> {
+    if output.status.success() {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find(|line| line.starts_with("seed ") && line.contains(" broke an "));
+    Some(match line {
+        Some(line) => line.replace(" broke an invariant", ""),
+        None => "the run did not end".to_owned(),
+    })
+}
+
+/// The sources as they are now; what did not change keeps its time, so that it is not built again.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == "target" || name.to_string_lossy().starts_with('.') {
+            continue;
+        }
+        let (source, copied) = (entry.path(), to.join(&name));
+        if entry.file_type()?.is_dir() {
+            copy(&source, &copied)?;
+        } else if std::fs::read(&copied).ok() != std::fs::read(&source).ok() {
+            std::fs::copy(&source, &copied)?;
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the program's output")]
+fn say(text: &str) {
+    println!("{text}");
+}
