@@ -1,15 +1,16 @@
 //! The program that uses the informers: leases taken and given back, handlers that come and go, indexes,
 //! readers.
 
+use crate::controller::Controller;
 use crate::handler::{Around, Manner, Mischief, Told};
-use crate::history::same_version;
-use informant_apimachinery::{GroupVersionResource, LabelSelector};
+use crate::reads::{INDEXES, check_indexes, check_pages, everything, index};
+use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    HandlerOptions, HighWaterMark, IndexFunc, Indexer, InformerLease, InformerState, Notifications,
-    Object, Registration, SharedIndexInformer, SharedInformerFactory,
+    HandlerOptions, HighWaterMark, InformerLease, InformerState, Notifications, Object,
+    Registration, SharedIndexInformer, SharedInformerFactory,
 };
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -22,6 +23,7 @@ pub(crate) struct Tenant {
     pub(crate) gvr: GroupVersionResource,
     lease: InformerLease,
     handlers: Arc<Mutex<Vec<Slot>>>,
+    controller: Option<Controller>,
 }
 
 struct Slot {
@@ -63,7 +65,12 @@ impl Clients {
     /// A new user of a resource.
     pub(crate) fn lease(&mut self, gvr: &GroupVersionResource) {
         let lease = self.factory.lease(gvr);
-        self.tenants.push(Tenant { gvr: gvr.clone(), lease, handlers: Arc::default() });
+        self.tenants.push(Tenant {
+            gvr: gvr.clone(),
+            lease,
+            handlers: Arc::default(),
+            controller: None,
+        });
         self.factory.start();
         self.add_handler(self.tenants.len() - 1);
     }
@@ -73,6 +80,25 @@ impl Clients {
         let tenant = self.tenants.remove(tenant);
         for slot in std::mem::take(&mut *tenant.handlers.lock()) {
             slot.remove();
+        }
+        if let Some(controller) = tenant.controller {
+            controller.abandon();
+        }
+    }
+
+    /// Starts the user's controller, or ends it.
+    pub(crate) fn toggle_controller(&mut self, tenant: usize) {
+        let tenant = &mut self.tenants[tenant];
+        match tenant.controller.take() {
+            Some(controller) => controller.abandon(),
+            None => {
+                let number = next(&self.made);
+                self.around.journal.note(format_args!("controller {number} of {}", tenant.gvr));
+                let (informer, random) = (tenant.lease.informer(), &mut self.random);
+                let controller =
+                    Controller::start(number, &tenant.gvr, informer, &self.around, random);
+                tenant.controller = Some(controller);
+            }
         }
     }
 
@@ -87,6 +113,7 @@ impl Clients {
             mischief: if self.random.u32(..4) == 0 { 0.05 } else { 0.0 },
             replay: self.random.u32(..6) > 0,
             inline: kind == Kind::Inline,
+            ..Manner::new(tenant.lease.informer())
         };
         let resync_period = (self.random.u32(..4) == 0)
             .then(|| Duration::from_millis(self.random.u64(500..60_000)));
@@ -109,7 +136,7 @@ impl Clients {
             }
             Kind::Pulled => {
                 let notifications = informer.notifications(options);
-                let pulling = pull(notifications, told.clone(), self.random.fork());
+                let pulling = pull(notifications, told.clone(), mark, self.random.fork());
                 Hold::Pulling(tokio::spawn(pulling))
             }
         };
@@ -144,7 +171,7 @@ impl Clients {
         let tenant = &self.tenants[tenant];
         let indexer = tenant.lease.informer().indexer();
         let everything = everything(&indexer);
-        let journal = &self.around.journal;
+        let journal = &self.around.journal.clone();
         self.around.server.with_history(&tenant.gvr, |history| {
             for object in &everything {
                 journal.check(history.knows(object), "reads show only what the server had", || {
@@ -153,27 +180,19 @@ impl Clients {
             }
         });
         let page = self.random.usize(1..8);
-        check_pages(self, &indexer, &everything, page);
-        check_indexes(self, &indexer, &everything);
+        check_pages(journal, &indexer, &everything, page);
+        check_indexes(journal, &indexer, &everything);
     }
 
     pub(crate) fn check_quiet(&self) {
         for tenant in &self.tenants {
             for slot in tenant.handlers.lock().iter() {
                 slot.told.check_quiet();
-                self.check_queue(slot);
+                if let Hold::Called(registration) = &slot.hold {
+                    slot.told.check_depth(registration.queue_stats().depth, slot.mark);
+                }
             }
         }
-    }
-
-    /// A queue that is over its mark holds at most two notifications for each object that lives or was told of.
-    fn check_queue(&self, slot: &Slot) {
-        let Hold::Called(registration) = &slot.hold else { return };
-        let (depth, told) = (registration.queue_stats().depth, slot.told.heard_of());
-        let bound = slot.mark + 2 * told.max(slot.told.stored());
-        self.around.journal.check(depth <= bound, "queues are bounded", || {
-            format!("{depth} wait for handler {}, bound {bound}", slot.told.number)
-        });
     }
 
     /// What keeps the clients from rest, if something does.
@@ -181,10 +200,20 @@ impl Clients {
         self.tenants.iter().find_map(|tenant| {
             let informer = tenant.lease.informer();
             let state = informer.state();
-            if state != InformerState::Synced {
-                return Some(format!("{} is {state:?}", tenant.gvr));
+            let served = self.around.server.state().serves(&tenant.gvr);
+            let right = match &state {
+                InformerState::Synced => served,
+                InformerState::Waiting { .. } => !served,
+                _ => false,
+            };
+            if !right {
+                return Some(format!("{} is {state:?}, served: {served}", tenant.gvr));
             }
             let handlers = tenant.handlers.lock();
+            if !informer.has_synced() {
+                // There was nothing to sync with.
+                return self.difference(&tenant.gvr, informer);
+            }
             let waiting = handlers.iter().find(|slot| !slot.has_synced());
             if let Some(slot) = waiting {
                 return Some(format!("handler {} has not synced", slot.told.number));
@@ -193,7 +222,8 @@ impl Clients {
             if let Some(slot) = behind {
                 return Some(format!("handler {} is behind", slot.told.number));
             }
-            self.difference(&tenant.gvr, informer)
+            let controller = tenant.controller.as_ref().and_then(Controller::difference);
+            self.difference(&tenant.gvr, informer).or(controller)
         })
     }
 
@@ -234,9 +264,11 @@ impl Clients {
             self.read(at);
             let tenant = &self.tenants[at];
             let informer = tenant.lease.informer();
-            journal.check(informer.has_synced(), "has_synced at rest", || tenant.gvr.to_string());
+            let served = self.around.server.state().serves(&tenant.gvr);
+            let synced = informer.has_synced();
+            journal.check(synced || !served, "has_synced at rest", || tenant.gvr.to_string());
             for slot in tenant.handlers.lock().iter() {
-                slot.told.check_at_rest();
+                slot.told.check_at_rest(synced);
             }
             self.check_trees(tenant);
         }
@@ -268,9 +300,13 @@ impl Clients {
     /// Ends everything; what still runs after it is a leak.
     pub(crate) async fn shutdown(self) {
         let journal = self.around.journal.clone();
+        let mut tenants = self.tenants;
+        for controller in tenants.iter_mut().filter_map(|tenant| tenant.controller.take()) {
+            controller.drain().await;
+        }
         let ended = tokio::time::timeout(Duration::from_secs(60), self.factory.shutdown()).await;
         journal.check(ended.is_ok(), "shutdown ends", || "it took a minute".to_owned());
-        for tenant in &self.tenants {
+        for tenant in &tenants {
             let state = tenant.lease.informer().state();
             let stopped = matches!(state, InformerState::Stopped { message: None });
             journal.check(stopped, "shutdown stops every informer", || format!("{state:?}"));
@@ -329,18 +365,31 @@ impl Kind {
 }
 
 /// Pulls, with pauses: short ones, and now and then one that lets its queue fill.
-async fn pull(mut notifications: Notifications, told: Arc<Told>, mut random: fastrand::Rng) {
+async fn pull(
+    mut notifications: Notifications,
+    told: Arc<Told>,
+    mark: usize,
+    mut random: fastrand::Rng,
+) {
     while let Some(notification) = notifications.next().await {
         if told.is_removed() {
             // It is being aborted, which happens only where it waits.
             return;
         }
+        told.check_depth(notifications.registration().queue_stats().depth, mark);
         told.pulled(&notification);
         let millis = if random.u32(..20) == 0 { 20_000 } else { 50 };
         if random.bool() {
             tokio::time::sleep(Duration::from_millis(random.u64(1..millis))).await;
         }
     }
+}
+
+/// Handlers and controllers are numbered as they are made.
+fn next(made: &Mutex<u64>) -> u64 {
+    let mut made = made.lock();
+    *made += 1;
+    *made
 }
 
 fn told(
@@ -351,11 +400,7 @@ fn told(
     mischief: Option<Arc<Mischief>>,
     random: &mut fastrand::Rng,
 ) -> Arc<Told> {
-    let number = {
-        let mut made = made.lock();
-        *made += 1;
-        *made
-    };
+    let number = next(made);
     let indexer = tenant.lease.informer().indexer();
     let gvr = tenant.gvr.clone();
     Arc::new(Told::new(number, gvr, indexer, around, manner, mischief, random.fork()))
@@ -374,112 +419,15 @@ fn mischief(tenant: &Tenant, around: Around, made: Arc<Mutex<u64>>) -> Arc<Misch
             around.journal.note(format_args!("handler {number} removes itself"));
             handlers.swap_remove(at).remove();
         } else if handlers.len() < HANDLERS_MAX {
-            let new = {
-                let mut made = made.lock();
-                *made += 1;
-                *made
-            };
+            let new = next(&made);
             around.journal.note(format_args!("handler {number} adds handler {new}"));
-            let manner = Manner { panics: 0.0, mischief: 0.0, replay: true, inline: true };
+            let manner = Manner::new(&informer);
             let random = fastrand::Rng::with_seed(new);
             let (gvr, indexer) = (gvr.clone(), informer.indexer());
             let told = Arc::new(Told::new(new, gvr, indexer, &around, &manner, None, random));
             let options = HandlerOptions::default();
             let hold = Hold::Called(informer.add_inline_handler(told.clone(), options));
-            handlers.push(Slot { told, hold, mark: usize::MAX / 2 });
+            handlers.push(Slot { told, hold, mark: usize::MAX });
         }
     })
-}
-
-const INDEXES: [&str; 2] = ["by-app", "by-colour"];
-
-fn index(number: usize) -> (&'static str, IndexFunc) {
-    let function = match number {
-        0 => IndexFunc::new(|object| values(0, object)),
-        _ => IndexFunc::json_pointer("/data/colour".parse().expect("a pointer")),
-    };
-    (INDEXES[number], function)
-}
-
-/// What the index of this number files an object under, found in another way.
-fn values(number: usize, object: &Object) -> Vec<String> {
-    match number {
-        0 => object.label("app").map(str::to_owned).into_iter().collect(),
-        _ => {
-            let tree: serde_json::Value =
-                serde_json::from_slice(&object.json()).unwrap_or_default();
-            tree["data"]["colour"].as_str().map(str::to_owned).into_iter().collect()
-        }
-    }
-}
-
-fn everything(indexer: &Indexer) -> Vec<Object> {
-    let page = indexer.list(None, &LabelSelector::default(), 0, None);
-    page.map(|page| page.items).unwrap_or_default()
-}
-
-fn same(one: &[Object], other: &[Object]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_version(one, other))
-}
-
-fn check_pages(clients: &Clients, indexer: &Indexer, everything: &[Object], limit: usize) {
-    let journal = &clients.around.journal;
-    let selector = LabelSelector::default();
-    let (mut paged, mut cursor) = (Vec::new(), None::<String>);
-    loop {
-        match indexer.list(None, &selector, limit, cursor.as_deref()) {
-            Ok(page) => {
-                paged.extend(page.items);
-                cursor = page.next;
-            }
-            Err(error) => journal.broken("pages can be read", error.to_string()),
-        }
-        if cursor.is_none() || journal.is_broken() {
-            break;
-        }
-    }
-    journal.check(same(&paged, everything), "pages show what a whole list shows", || {
-        format!("{} and {} objects", paged.len(), everything.len())
-    });
-    let namespaces: BTreeSet<String> = everything
-        .iter()
-        .filter_map(|object| object.key().to_string().split_once('/').map(|(n, _)| n.to_owned()))
-        .collect();
-    let counted: usize = namespaces.iter().map(|name| indexer.count(Some(name))).sum();
-    journal.check(counted == everything.len(), "namespaces count all objects", || {
-        format!("{counted} of {}", everything.len())
-    });
-    for object in everything {
-        let got = indexer.get(object.key());
-        let right = got.is_some_and(|got| same_version(&got, object));
-        journal.check(right, "get shows what a list shows", || object.key().to_string());
-    }
-}
-
-/// Each index is what would be made of the objects anew.
-fn check_indexes(clients: &Clients, indexer: &Indexer, everything: &[Object]) {
-    let journal = &clients.around.journal;
-    for (number, name) in INDEXES.iter().enumerate() {
-        let Ok(found) = indexer.index_values(name, 0, None) else { continue };
-        let mut expect: BTreeMap<String, Vec<Object>> = BTreeMap::new();
-        for object in everything {
-            for value in values(number, object) {
-                expect.entry(value).or_default().push(object.clone());
-            }
-        }
-        let right = found.items.iter().eq(expect.keys());
-        journal.check(right, "indexes have the values of what is stored", || {
-            format!("{name}: {:?} instead of {:?}", found.items, expect.keys())
-        });
-        for (value, objects) in &expect {
-            let filed = indexer.by_index(name, value, 0, None).map(|page| page.items);
-            let filed = filed.unwrap_or_default();
-            journal.check(same(&filed, objects), "indexes file what is stored", || {
-                let keys = |objects: &[Object]| {
-                    objects.iter().map(|object| object.key().to_string()).collect::<Vec<_>>()
-                };
-                format!("{name}={value}: {:?} instead of {:?}", keys(&filed), keys(objects))
-            });
-        }
-    }
 }

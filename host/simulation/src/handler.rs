@@ -2,12 +2,13 @@
 //! that it can read, and against everything that the server ever had.
 
 use crate::faults::{Fault, Faults};
-use crate::history::same_version;
+use crate::history::{History, same_version};
 use crate::journal::Journal;
 use crate::server::Server;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    Cause, FinalState, Indexer, Notification, Object, Reason, ResourceEventHandler,
+    Cause, FinalState, Indexer, InformerState, Notification, Object, Reason, ResourceEventHandler,
+    SharedIndexInformer,
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,8 @@ pub(crate) struct Told {
     mischief: (f64, Option<Arc<Mischief>>),
     /// It is told what is there already.
     replay: bool,
+    /// Where the history was when it was added, if its informer had not begun to list then.
+    began: Option<u64>,
     /// Called in the informer's task, so that the store is at the very notification.
     inline: bool,
     state: Mutex<State>,
@@ -52,6 +55,16 @@ pub(crate) struct Manner {
     pub(crate) mischief: f64,
     pub(crate) replay: bool,
     pub(crate) inline: bool,
+    /// The informer had begun to list when it was added.
+    pub(crate) late: bool,
+}
+
+impl Manner {
+    /// A handler of this informer.
+    pub(crate) fn new(informer: &SharedIndexInformer) -> Self {
+        let late = informer.state() != InformerState::Created;
+        Self { panics: 0.0, mischief: 0.0, replay: true, inline: true, late }
+    }
 }
 
 /// What every handler of a run shares.
@@ -73,6 +86,7 @@ impl Told {
         random: fastrand::Rng,
     ) -> Self {
         let Around { server, journal, faults } = around.clone();
+        let began = (!manner.late).then(|| server.with_history(&gvr, History::now));
         let state = State {
             known: BTreeMap::new(),
             gone: BTreeMap::new(),
@@ -91,6 +105,7 @@ impl Told {
             panics: manner.panics,
             mischief: (manner.mischief, mischief),
             replay: manner.replay,
+            began,
             inline: manner.inline,
             state: Mutex::new(state),
         }
@@ -182,15 +197,14 @@ impl Told {
         }
     }
 
-    /// Objects that it knows, and those that it knew.
-    pub(crate) fn heard_of(&self) -> usize {
-        let state = self.state.lock();
-        state.known.len() + state.gone.len()
-    }
-
-    /// Objects in the store that it reads.
-    pub(crate) fn stored(&self) -> usize {
-        self.indexer.count(None)
+    /// A queue that is over its mark holds at most two notifications for each object that lives or that was told of, and
+    /// one more.
+    pub(crate) fn check_depth(&self, depth: usize, mark: usize) {
+        let known = self.state.lock().known.len();
+        let bound = mark.saturating_add(2 * (known + self.indexer.count(None)) + 1);
+        self.check(depth <= bound, "queues are bounded", || {
+            format!("{depth} notifications wait, mark {mark}, bound {bound}")
+        });
     }
 
     pub(crate) fn has_synced(&self) -> bool {
@@ -223,13 +237,14 @@ impl Told {
         );
     }
 
-    /// At rest: it was told exactly what is there.
-    pub(crate) fn check_at_rest(&self) {
+    /// At rest: it was told exactly what is there, once all of it if its informer ever got that far.
+    pub(crate) fn check_at_rest(&self, synced: bool) {
         let state = self.state.lock();
         if state.removed {
             return;
         }
-        self.check(state.synced == 1, "handlers sync once", || format!("{} times", state.synced));
+        let right = state.synced == u32::from(synced);
+        self.check(right, "handlers sync once", || format!("{} times", state.synced));
         if !self.replay {
             return;
         }
@@ -301,7 +316,13 @@ impl ResourceEventHandler for Told {
             let right = known.as_ref().is_some_and(|known| known.uid() == last.uid());
             self.check(right, "only what is known is deleted", || text(last));
         }
-        if final_state == FinalState::Unknown
+        if final_state != FinalState::LeftScope {
+            let there = self.server.with_history(&self.gvr, |history| history.is_live(last));
+            self.check(!there, "only what is gone is deleted", || text(last));
+        }
+        // A queue may have merged the deletion with what came before it.
+        if self.inline
+            && final_state == FinalState::Unknown
             && let Some(known) = &known
         {
             self.check(
@@ -318,6 +339,16 @@ impl ResourceEventHandler for Told {
 
     fn on_synced(&self) {
         self.journal.note(format_args!("handler {}: synced", self.number));
-        self.state.lock().synced += 1;
+        let mut state = self.state.lock();
+        state.synced += 1;
+        let Some(began) = self.began.filter(|_| self.replay) else { return };
+        // The list came after it was added, and showed all that was there.
+        let missing = self.server.with_history(&self.gvr, |history| {
+            let mut lasting = history.lasting_since(began);
+            lasting.find(|key| !state.known.contains_key(*key)).map(str::to_owned)
+        });
+        self.check(missing.is_none(), "a handler syncs after it was told what was there", || {
+            format!("{missing:?} is missing")
+        });
     }
 }

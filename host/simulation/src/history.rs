@@ -48,6 +48,8 @@ impl Version {
 #[derive(Debug, Default)]
 pub(crate) struct History {
     clock: u64,
+    /// When the server was last set back; 0 for never.
+    restored: u64,
     versions: HashMap<String, Vec<Version>>,
     /// The present states: indices into `versions`.
     live: BTreeMap<String, usize>,
@@ -74,9 +76,22 @@ impl History {
         }
     }
 
+    /// This moment.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock
+    }
+
+    /// What is there now, and was all the time since; nothing is sure of that if the server was set back meanwhile.
+    pub(crate) fn lasting_since(&self, moment: u64) -> impl Iterator<Item = &str> {
+        let sure = self.restored < moment || self.restored == 0;
+        let present = self.present().filter(move |_| sure);
+        present.filter(move |(_, version)| version.from <= moment).map(|(key, _)| key)
+    }
+
     /// The server was set back, and this is what there is now.
     pub(crate) fn restored<'a>(&mut self, objects: impl Iterator<Item = &'a ApiObject>) {
         self.clock += 1;
+        self.restored = self.clock;
         for key in self.live.keys().cloned().collect::<Vec<_>>() {
             self.end(&key);
         }
@@ -149,6 +164,13 @@ impl History {
     /// How many there are.
     pub(crate) fn present_count(&self) -> usize {
         self.live.len()
+    }
+
+    /// Whether this object is there now and always was: nothing is sure of that once the server was set back.
+    pub(crate) fn is_live(&self, object: &Object) -> bool {
+        let key = object.key().to_string();
+        let live = self.live.get(&key).map(|at| &self.versions[&key][*at]);
+        self.restored == 0 && live.is_some_and(|live| live.uid == object.uid())
     }
 
     /// Whether an object is there now.

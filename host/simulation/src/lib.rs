@@ -8,17 +8,20 @@
 //! After each step: a handler is told of additions only of what it does not know, of updates and deletions only of what
 //! it knows, with the old state that it knows; no object goes back to an older state, but where the server was set back;
 //! nothing unchanged is told, but by a resync; what a handler reads is at least as new as what it is told; nobody is called after a removal;
-//! reads show only what the server had, and pages, gets and indexes agree with each other.
+//! reads show only what the server had, and pages, gets and indexes agree with each other; no key of a work queue is
+//! worked on twice at once; every queue keeps to its bound.
 //! At rest, a stated time after the last fault: every store equals the server byte for byte, every handler's last word on
-//! every object is the truth, every informer is synced, and after the shutdown no task is left.
+//! every object is the truth, so is what the workers of every work queue found last, every informer is synced, and after the shutdown no task is left.
 
 mod clients;
+mod controller;
 mod faults;
 mod handler;
 mod history;
 mod journal;
 mod many;
 mod mutation;
+mod reads;
 mod run;
 mod server;
 mod signal;

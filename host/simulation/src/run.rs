@@ -149,7 +149,9 @@ impl Run {
 
     fn write(&mut self) {
         let gvr = &self.resources[self.random.usize(..self.resources.len())];
-        for _ in 0..self.random.usize(1..4) {
+        // Now and then more at once than a queue takes as they are.
+        let count = if self.random.u32(..25) == 0 { 60 } else { self.random.usize(1..4) };
+        for _ in 0..count {
             let (random, names) = (&mut self.random, self.names);
             let what = self.server.write(|state| writes::random(state, random, gvr, names));
             self.journal.step(format_args!("{what}"));
@@ -236,7 +238,11 @@ impl Run {
                 self.journal.step(format_args!("user {tenant} removes a handler"));
                 self.clients.remove_handler(tenant);
             }
-            7..=8 => {
+            7 => {
+                self.journal.step(format_args!("user {tenant} starts or ends its controller"));
+                self.clients.toggle_controller(tenant);
+            }
+            8 => {
                 self.journal.step(format_args!("user {tenant} adds or removes an index"));
                 self.clients.toggle_index(tenant);
             }
@@ -254,7 +260,10 @@ impl Run {
             self.clients.lease(&self.resources[0]);
         }
         self.server.heal();
-        writes::define_widgets(&self.server, true);
+        // What is not served stays so in some runs: then its informers wait, and are empty.
+        if self.random.u32(..3) > 0 {
+            writes::define_widgets(&self.server, true);
+        }
         let began = tokio::time::Instant::now();
         loop {
             tokio::time::sleep(Duration::from_secs(20)).await;

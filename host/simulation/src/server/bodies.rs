@@ -216,8 +216,11 @@ impl Flow {
             self.random.shuffle(&mut lines[..added]);
             self.server.shared.faults.meet(Fault::Reordered);
         }
+        if initial && self.random.f64() < rate {
+            self.insert_false_end(&mut lines);
+        }
         for line in lines {
-            let is_end = contains(&line, INITIAL_EVENTS_END.as_bytes());
+            let is_end = is_end(&line);
             let failed = self.random.f64() < if is_end { rate * 2.0 } else { rate };
             let goes_on = match (failed, is_end) {
                 (false, _) => self.send_line(&line),
@@ -231,6 +234,14 @@ impl Flow {
                 return;
             }
         }
+    }
+
+    /// A bookmark within the initial events whose annotation says that they go on.
+    fn insert_false_end(&mut self, lines: &mut Vec<Bytes>) {
+        let Some(end) = lines.iter().find(|line| is_end(line)) else { return };
+        let line = with_false_end(end);
+        lines.insert(self.random.usize(..lines.len()), line);
+        self.meet(Fault::FalseEndBookmark);
     }
 
     /// As it is, in one chunk or two.
@@ -249,10 +260,7 @@ impl Flow {
             self.meet(Fault::NoEndBookmark);
         } else {
             self.meet(Fault::FalseEndBookmark);
-            let text = String::from_utf8_lossy(line);
-            let yes = format!("\"{INITIAL_EVENTS_END}\":\"true\"");
-            let no = format!("\"{INITIAL_EVENTS_END}\":\"false\"");
-            self.pieces.push_back(Piece::Bytes(text.replace(&yes, &no).into()));
+            self.pieces.push_back(Piece::Bytes(with_false_end(line)));
         }
         true
     }
@@ -329,6 +337,15 @@ impl Flow {
     }
 }
 
-fn contains(line: &[u8], text: &[u8]) -> bool {
-    line.windows(text.len()).any(|window| window == text)
+/// The bookmark that ends the initial events.
+fn is_end(line: &[u8]) -> bool {
+    let text = format!("\"{INITIAL_EVENTS_END}\":\"true\"");
+    line.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+fn with_false_end(line: &[u8]) -> Bytes {
+    let text = String::from_utf8_lossy(line);
+    let yes = format!("\"{INITIAL_EVENTS_END}\":\"true\"");
+    let no = format!("\"{INITIAL_EVENTS_END}\":\"false\"");
+    text.replace(&yes, &no).into()
 }
