@@ -23,7 +23,7 @@ help:
 	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"
 	@echo "make fuzz         all decoders of bytes from outside, each for SECONDS=10"
 	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
-	@echo "make lint         formatting, clippy, dependency policy"
+	@echo "make lint         formatting, clippy, the library's docs, dependency policy"
 
 include plugins/plugins.mk
 include host/e2e/e2e.mk
@@ -56,6 +56,7 @@ format:
 lint: prerequisites deny
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc -p informant-cache --no-deps
 
 # The plugins come first: the tests load them.
 test: prerequisites plugins test-guests

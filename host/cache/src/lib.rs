@@ -1,7 +1,102 @@
-//! Shared informers: client-go's `tools/cache` for Rust.
+//! Shared informers, listers, work queues and leader election for Kubernetes: client-go's `tools/cache`, `util/workqueue`
+//! and `tools/leaderelection` for Rust, under their names.
 //!
-//! The way of one change: [`ApiServer`] reads bytes into an [`Object`]; the reflector queues it; the
-//! [`SharedIndexInformer`] writes it to its [`Indexer`], then tells each [`ResourceEventHandler`].
+//! An *informer* keeps a copy of a resource's objects in this process and tells handlers of every change. It lists
+//! once, then watches; a lost watch goes on where it was, and where that is impossible a list finds what was missed. Programs read the copy
+//! instead of asking the API server.
+//!
+//! ```
+//! use informant_cache::testing::FakeControllerSource;
+//! use informant_cache::{
+//!     Cause, FactoryOptions, FinalState, LabelSelector, Object, ResourceEventHandler,
+//!     SharedInformerFactory,
+//! };
+//! use k8s_openapi::api::core::v1::Pod;
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! struct Printer;
+//!
+//! impl ResourceEventHandler for Printer {
+//!     fn on_add(&self, object: &Object, cause: Cause) {
+//!         println!("added {} ({:?})", object.key(), cause.reason);
+//!     }
+//!     fn on_update(&self, old: &Object, new: &Object, _: Cause) {
+//!         println!("{}: {} -> {}", new.key(), old.resource_version(), new.resource_version());
+//!     }
+//!     fn on_delete(&self, last: &Object, _: FinalState, _: Cause) {
+//!         println!("deleted {}", last.key());
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // A cluster: `ApiServer::new(kube::Client::try_default().await?)`. Here, a fake one with a pod.
+//! let source = FakeControllerSource::default();
+//! source.add(r#"{"metadata":{"namespace":"default","name":"web","labels":{"app":"web"}}}"#);
+//!
+//! let factory = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
+//! let pods = factory.informer_for::<Pod>(); // or `for_resource`, by name
+//! let _registration = pods.add_event_handler(Arc::new(Printer)); // removed when it is dropped
+//! factory.start();
+//! factory.wait_for_cache_sync(Duration::from_secs(30)).await?; // or says which did not, and why
+//!
+//! let selector: LabelSelector = "app=web".parse()?;
+//! let found = pods.indexer().list(Some("default"), &selector, 0, None)?;
+//! assert_eq!(found.items[0].key().to_string(), "default/web");
+//!
+//! factory.shutdown().await; // every task has ended
+//! # Ok(()) }
+//! ```
+//!
+//! The crate's `examples` are whole programs: an event printer, Deployments by label and any resource over HTTP, a node informer, and a
+//! controller with a work queue and leader election.
+//!
+//! # The way of one change
+//!
+//! 1. The *reflector* (a task) reads a line of the watch into an [`Object`]: a handle to the bytes and what is needed of the metadata. It queues
+//!    it as a delta, in order; the queue is bounded, and a list is its begin, its items and its end.
+//! 2. The *informer* (a task) writes the [`Indexer`], then tells the handlers: what a handler reads is at least
+//!    as new as what it was told. The store decides what a delta means: what did not change is told to nobody, and another UID under the same name is
+//!    a deletion and an addition.
+//! 3. Each *handler* has a queue and a task of its own, so that a slow one holds nobody up. Above its [`HighWaterMark`] the queue merges by
+//!    object: memory is bounded by the objects there are. [`SharedIndexInformer::notifications`] is the same queue to pull from;
+//!    [`SharedIndexInformer::add_inline_handler`] does without one.
+//! 4. A handler that has more to do than to note something adds the key to a [`workqueue::WorkQueue`], from which workers take it, never two
+//!    at once for one key ([`workqueue::Controller`]).
+//!
+//! # client-go's five constructors
+//!
+//! | client-go | here | how it differs |
+//! | --- | --- | --- |
+//! | `NewInformer(lw, type, resync, handler)`: one handler, a store without indexes | [`SharedIndexInformer::new`], then [`add_event_handler`](SharedIndexInformer::add_event_handler) | The handler is not part of the informer: more can come, and go, at any time. Instead of `Store` and `Controller` there is one handle. |
+//! | `NewIndexerInformer(.., indexers)`: the same with indexes | the same, then [`Indexer::add_index`] | Indexes are added and removed at any time, also by JSON pointer. An index function cannot panic the store. |
+//! | `NewSharedInformer(lw, type, resync)`: many handlers, no indexes | [`SharedIndexInformer::new`] | A handler may have a resync period of its own ([`HandlerOptions::resync_period`]); there is none by default. |
+//! | `NewSharedIndexInformer(.., indexers)`: many handlers and indexes | [`SharedIndexInformer::new`] | As above. It needs no type: objects are [`Object`]s, and a [`Lister`] reads them as any `K`. |
+//! | `NewSharedInformerFactory(client, resync)`: one informer for each type | [`SharedInformerFactory::new`] | Any resource, by type or by name, whether it exists yet or not. [`SharedInformerFactory::lease`] counts users: an informer that nobody needs stops, frees its memory and can come again. [`SharedInformerFactory::view`] covers namespaces and selectors that may differ from user to user, all from one store. |
+//!
+//! # client-go's types
+//!
+//! | client-go | here | how it differs |
+//! | --- | --- | --- |
+//! | `Reflector`, `ListerWatcher` | [`ListerWatcher`], [`ApiServer`] | What fails is a state that people see ([`InformerState`]) and a call of the [`WatchErrorHandler`], in mid-stream too. A watch-list that never ends is given up for a paged list. |
+//! | `DeltaFIFO`, `RealFIFO` | inside | In order and bounded. |
+//! | `Store`, `Indexer`, listers | [`Indexer`], [`Lister`] | Reads are of an immutable snapshot, wait for nobody and come in pages. |
+//! | `runtime.Object` | [`Object`] | Bytes, decoded by whom and when it is needed. |
+//! | `ResourceEventHandler` | [`ResourceEventHandler`] | Every call says why it comes ([`Reason`]): `isInInitialList` is [`Reason::Initial`]. |
+//! | `FilteringResourceEventHandler` | [`FilteringResourceEventHandler`] | What leaves the filter is deleted with [`FinalState::LeftScope`]. |
+//! | `DeletedFinalStateUnknown` | [`FinalState::Unknown`] | An argument, not another type of object. |
+//! | `sharedProcessor`, `processorListener` | [`Notifications`] | Bounded. |
+//! | `WithNamespace`, `WithTweakListOptions` | [`FactoryOptions`], [`Scope`], [`View`] | A scope belongs to who asks; an update that moves an object out of it is a deletion there. |
+//! | `WaitForCacheSync` | [`SharedInformerFactory::wait_for_cache_sync`], [`SharedIndexInformer::synced`] | The former has a deadline, and its error names what is missing and why. |
+//! | `tools/cache/testing.FakeControllerSource` | [`testing::FakeControllerSource`] | Also refuses, ends, forgets and rewinds. |
+//! | `util/workqueue` | [`workqueue`] | Two lanes, drains that lose nothing. |
+//! | `tools/leaderelection` | [`leader_election`] | Knows from the clock alone that it leads no more. |
+//!
+//! # What it asks of a program
+//!
+//! Everything runs on tokio, and stops when it is told to: every task has an owner that joins it. Time is tokio's, so tests can pause
+//! it, and what is random follows from a seed. Nothing here needs the rest of Informant, and no WebAssembly.
 
 mod apiserver;
 mod delta_fifo;
@@ -60,3 +155,6 @@ pub use shared_informer::{InformerOptions, SharedIndexInformer};
 pub use shared_processor::Registration;
 pub use transform::{Transform, TransformError};
 pub use view::View;
+
+// Parts of this crate's interface that are the wire's.
+pub use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};

@@ -9,6 +9,7 @@ mod burst;
 
 mod api;
 mod cache;
+mod cache_examples;
 mod compare;
 mod examples;
 mod host;
