@@ -81,7 +81,9 @@
 //! | --- | --- | --- |
 //! | `Reflector`, `ListerWatcher` | [`ListerWatcher`], [`ApiServer`] | What fails is a state that people see ([`InformerState`]) and a call of the [`WatchErrorHandler`], in mid-stream too. A watch-list that never ends is given up for a paged list. |
 //! | `DeltaFIFO`, `RealFIFO` | inside | In order and bounded. |
-//! | `Store`, `Indexer`, listers | [`Indexer`], [`Lister`] | Reads are of an immutable snapshot, wait for nobody and come in pages. |
+//! | `Store`, `Indexer`, listers | [`Indexer`], [`Lister`], [`NamespaceLister`] | Reads are of an immutable snapshot, wait for nobody and come in pages. |
+//! | `MutationCache` | [`MutationCache`] | One's own writes, deletions too, are read at once. |
+//! | `TransformFunc` | [`Transform`] | Runs once for each version, and cannot lose resourceVersion or UID. |
 //! | `runtime.Object` | [`Object`] | Bytes, decoded by whom and when it is needed. |
 //! | `ResourceEventHandler` | [`ResourceEventHandler`] | Every call says why it comes ([`Reason`]): `isInInitialList` is [`Reason::Initial`]. |
 //! | `FilteringResourceEventHandler` | [`FilteringResourceEventHandler`] | What leaves the filter is deleted with [`FinalState::LeftScope`]. |

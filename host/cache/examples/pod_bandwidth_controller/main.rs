@@ -20,7 +20,7 @@ use informant_cache::workqueue::{
 };
 use informant_cache::{
     ApiServer, Cause, FactoryOptions, FinalState, Indexer, LabelSelector, Lister, Object,
-    ObjectKey, ResourceEventHandler, SharedInformerFactory,
+    ResourceEventHandler, SharedInformerFactory,
 };
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::BTreeMap;
