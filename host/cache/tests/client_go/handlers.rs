@@ -8,6 +8,7 @@ use informant_cache::{
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::task::JoinSet;
 
 /// Notes whether its informer said that it has synced while the first list was being told.
 struct Early {
@@ -200,4 +201,57 @@ async fn a_handler_that_lags_costs_no_more_than_its_objects() {
     assert_eq!(told.first().map(String::as_str), Some("add busy@1 Initial"));
     let last = told.last().expect("something was told");
     assert!(last.starts_with("update busy@30001"), "the last word is the truth: {last}");
+}
+
+/// Does nothing with what it is told.
+struct Silent;
+
+impl ResourceEventHandler for Silent {
+    fn on_add(&self, _: &Object, _: Cause) {}
+
+    fn on_update(&self, _: &Object, _: &Object, _: Cause) {}
+
+    fn on_delete(&self, _: &Object, _: FinalState, _: Cause) {}
+}
+
+/// TestSharedInformerHandlerAbuse: handlers come and go while everything changes, and the informer stops first.
+#[tokio::test(start_paused = true)]
+async fn handlers_that_come_and_go_while_the_informer_stops_hang_nobody() {
+    let bench = Bench::synced(|_| {}).await;
+    let mut users = JoinSet::new();
+    for user in 0..100 {
+        let informer = bench.informer.clone();
+        users.spawn(async move {
+            let mut random = fastrand::Rng::with_seed(user);
+            let mut registration = None;
+            for _ in 0..100 {
+                registration = match registration {
+                    None => Some(informer.add_event_handler(Arc::new(Silent))),
+                    Some(_) => None,
+                };
+                tokio::time::sleep(Duration::from_millis(random.u64(1..20))).await;
+            }
+        });
+    }
+    for number in 0..5_000_u32 {
+        let name = pod(&format!("p{}", number * 7 % 100));
+        match number % 7 {
+            0..3 => bench.source.add(&name),
+            3..6 => bench.source.modify(&name),
+            _ => bench.source.delete(&name),
+        };
+        if number % 20 == 0 {
+            settle().await;
+        }
+    }
+    bench.factory.shutdown().await;
+    let all =
+        async { while users.join_next().await.transpose().expect("no user panics").is_some() {} };
+    tokio::time::timeout(Duration::from_secs(60), all).await.expect("nobody hangs");
+    let late = Recorder::default();
+    let registration = bench.informer.add_event_handler(Arc::new(late.clone()));
+    bench.source.add(&pod("late"));
+    settle().await;
+    assert!(!late.take().iter().any(|line| line.contains("late@")), "it has stopped");
+    registration.remove();
 }
