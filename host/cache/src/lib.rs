@@ -101,6 +101,7 @@
 //! it, and what is random follows from a seed. Nothing here needs the rest of Informant, and no WebAssembly.
 
 mod apiserver;
+mod cache_sync;
 mod delta_fifo;
 mod demand;
 mod indexer;
@@ -129,6 +130,7 @@ mod view;
 pub mod workqueue;
 
 pub use apiserver::{ApiServer, LeaseLock};
+pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
 pub use indexer::{
     IndexFunc, Indexer, IndexerError, JsonPointer, NAMESPACE_INDEX, Page, ParseJsonPointerError,
     Snapshot,

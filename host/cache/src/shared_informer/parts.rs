@@ -129,6 +129,10 @@ impl Parts {
         if !self.are_synced() {
             return Vec::new();
         }
+        if !self.progress.has_synced() {
+            // What was missing is not wanted any more, or nothing ever was.
+            self.progress.synced();
+        }
         let unwanted = |(id, state): (&PartId, &PartState)| (!state.wanted).then_some(*id);
         let unwanted: Vec<_> = self.parts.iter().filter_map(unwanted).collect();
         let stop = |id| self.parts.remove(&id).map(|state| Step::Stop(id, state.progress));
@@ -309,6 +313,16 @@ mod tests {
         sync(&mut parts, 1, "5");
         assert_eq!(shown(&parts.want(&wanted(&[""]))), ["start 2 all namespaces"]);
         assert_eq!(shown(&parts.want(&wanted(&["a"]))), ["stop 2 all namespaces"]);
+    }
+
+    #[test]
+    fn an_informer_has_synced_once_what_is_missing_is_not_wanted_any_more() {
+        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
+        parts.want(&wanted(&["a", "b"]));
+        sync(&mut parts, 1, "5");
+        assert!(!parts.progress.has_synced());
+        assert_eq!(shown(&parts.want(&wanted(&["a"]))), ["stop 2 namespace b"]);
+        assert!(parts.progress.has_synced());
     }
 
     #[test]

@@ -27,12 +27,14 @@ pub(super) struct Deltas {
     pub(super) parts: Parts,
     /// What is written and not yet told.
     to_tell: Vec<ToTell>,
+    /// Panics of index functions that were reported.
+    index_panics: u64,
 }
 
 impl Deltas {
     pub(super) fn new(indexer: Indexer, progress: Arc<Progress>) -> Self {
         let parts = Parts::new(progress.clone());
-        Self { indexer, progress, parts, to_tell: Vec::new() }
+        Self { indexer, progress, parts, to_tell: Vec::new(), index_panics: 0 }
     }
 
     /// Writes the next batch, shows it to readers, then tells it. The end of a list ends the batch; answers whether there was one.
@@ -92,6 +94,14 @@ impl Deltas {
         }
         write.publish();
         self.parts.forget_deletions();
+        let panics = self.indexer.index_panics();
+        if panics > self.index_panics {
+            tracing::error!(
+                panics,
+                "an index function panicked; it files nothing for such an object"
+            );
+            self.index_panics = panics;
+        }
     }
 
     fn tell(&mut self, processor: &SharedProcessor) {

@@ -327,6 +327,51 @@ async fn a_wide_list_that_is_refused_leaves_the_narrower_ones_working() {
     all.check(&["add a/x@1 Initial", "update a/x@2 from 1 Watch", "synced"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_scope_of_no_namespaces_is_empty_and_synced() {
+    let bench = Bench::start(|source| _ = source.add(&pod("a", "x", "web"))).await;
+    let nothing = bench.watch(Scope::namespaces([""; 0])).await;
+    assert!(nothing.view.has_synced() && bench.factory.informers()[0].has_synced());
+    nothing.check(&["synced"]);
+    assert!(bench.parts().is_empty() && bench.stored().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_widening_list_that_is_behind_takes_nothing_back() {
+    for seed in 0..100 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let bench = Bench::start(|_| {}).await;
+        for name in 0..5 {
+            bench.source.add(&pod("a", &format!("p{name}"), "web"));
+        }
+        let a = bench.watch(Scope::namespace("a")).await;
+        let all = bench.factory.view(&pods(), Scope::all()).expect("within everything");
+        for _ in 0..40 {
+            let pod = pod("a", &format!("p{}", random.u8(0..5)), "web");
+            match random.u8(0..3) {
+                0 => _ = bench.source.add(&pod),
+                1 => _ = bench.source.modify(&pod),
+                _ => _ = bench.source.delete(&pod),
+            }
+            tokio::task::yield_now().await;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(all.has_synced());
+        let told = a.recorder.take();
+        let versions = |line: &String| line.split(['@', ' ']).nth(2)?.parse::<u64>().ok();
+        let told_versions: Vec<_> = told.iter().filter_map(versions).collect();
+        believed(&told);
+        let mut newest = BTreeMap::new();
+        for line in told.iter().filter(|line| *line != "synced") {
+            let name = line.split([' ', '@']).nth(1).unwrap_or_default().to_owned();
+            let version = versions(line).unwrap_or_default();
+            let before = newest.insert(name, version).unwrap_or_default();
+            assert!(before <= version, "seed {seed}: {line} after {before}: {told_versions:?}");
+        }
+        check_view(&bench, &a, seed, &told);
+    }
+}
+
 /// What a handler was told, by key: additions of what is unknown, changes from what is known, ends of what is known.
 #[track_caller]
 fn believed(told: &[String]) -> BTreeMap<String, String> {
@@ -387,7 +432,7 @@ async fn views_that_come_and_go_at_random_end_with_exactly_their_part_of_the_tru
         bench.source.reset_watch();
         tokio::time::sleep(Duration::from_secs(900)).await;
         for watched in &views {
-            check_view(&bench, watched, seed);
+            check_view(&bench, watched, seed, &watched.recorder.take());
         }
         let asked: Vec<_> = views.iter().map(|watched| watched.view.scope()).collect();
         if let Some(union) = Scope::union(asked) {
@@ -399,13 +444,13 @@ async fn views_that_come_and_go_at_random_end_with_exactly_their_part_of_the_tru
 
 /// Its handler and its reads agree with what the source has of the scope.
 #[track_caller]
-fn check_view(bench: &Bench, watched: &Watched, seed: u64) {
-    let Watched { view, recorder, registration } = watched;
+fn check_view(bench: &Bench, watched: &Watched, seed: u64, told: &[String]) {
+    let Watched { view, registration, .. } = watched;
     let truth: BTreeSet<String> = bench.truth(view.scope()).into_iter().collect();
     let read = view.list(None, &everything(), 0, None).expect("a page").items;
     let read: BTreeSet<String> = read.iter().map(at).collect();
     assert_eq!(read, truth, "seed {seed}: {view:?}");
-    let told = believed(&recorder.take()).into_iter();
+    let told = believed(told).into_iter();
     let told: BTreeSet<String> = told.map(|(name, version)| format!("{name}@{version}")).collect();
     assert_eq!(told, truth, "seed {seed}: {view:?}");
     assert!(view.has_synced() && registration.has_synced());
