@@ -11,6 +11,7 @@
 
 use crate::list_watch::Change;
 use crate::object::Object;
+use crate::transform::{Transform, TransformError};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -52,20 +53,52 @@ const BYTES_WAITING_MAX: usize = 16 << 20;
 /// The number of a part of an informer's scope; none is ever used again.
 pub(crate) type PartId = u64;
 
+/// What every object that arrives goes through, once, before it is queued.
+#[derive(Clone)]
+pub(crate) struct Intake {
+    pub(crate) transform: Transform,
+    /// Told of each object that the transform failed on; it is queued as it came.
+    pub(crate) failed: Arc<dyn Fn(&TransformError) + Send + Sync>,
+}
+
+impl Intake {
+    fn take(&self, object: Object) -> Object {
+        let (object, error) = self.transform.apply(object);
+        if let Some(error) = error {
+            (self.failed)(&error);
+        }
+        object
+    }
+}
+
 /// Where one part's reflector pushes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct DeltaSink {
     fifo: Arc<DeltaFifo>,
     part: PartId,
+    intake: Option<Intake>,
 }
 
 impl DeltaSink {
     pub(crate) fn new(fifo: Arc<DeltaFifo>, part: PartId) -> Self {
-        Self { fifo, part }
+        Self { fifo, part, intake: None }
+    }
+
+    pub(crate) fn with_intake(self, intake: Option<Intake>) -> Self {
+        Self { intake, ..self }
     }
 
     /// As [`DeltaFifo::push`], for this part.
     pub(crate) async fn push(&self, delta: Delta) {
+        let delta = match (&self.intake, delta) {
+            (Some(intake), Delta::Listed(object, received)) => {
+                Delta::Listed(intake.take(object), received)
+            }
+            (Some(intake), Delta::Changed(change, object, received)) => {
+                Delta::Changed(change, intake.take(object), received)
+            }
+            (_, delta) => delta,
+        };
         self.fifo.push(self.part, delta).await;
     }
 }

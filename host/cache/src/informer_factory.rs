@@ -11,6 +11,7 @@ use crate::reflector::WatchErrorHandler;
 use crate::resource_definitions::ResourceDefinitions;
 use crate::scope::{Scope, ScopeError};
 use crate::shared_informer::{AskedScope, InformerOptions, SharedIndexInformer};
+use crate::transform::Transform;
 use crate::view::View;
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
@@ -45,6 +46,10 @@ pub struct FactoryOptions {
     pub resync_period: Option<Duration>,
     /// The same for single resources: client-go's `WithCustomResyncConfig`. A period of zero: never.
     pub resync_periods: BTreeMap<GroupVersionResource, Duration>,
+    /// Changes the objects of every resource that has no transform of its own, as [`InformerOptions::transform`] says.
+    pub transform: Option<Transform>,
+    /// The same for single resources.
+    pub transforms: BTreeMap<GroupVersionResource, Transform>,
     /// How long an informer whose last lease is gone still runs, and how long a scope that nobody asks for any more is still covered:
     /// a plugin that is replaced, or a reader that comes back, finds its cache warm.
     pub linger: Duration,
@@ -61,6 +66,8 @@ impl Default for FactoryOptions {
             scope: Scope::all(),
             resync_period: None,
             resync_periods: BTreeMap::new(),
+            transform: None,
+            transforms: BTreeMap::new(),
             linger: LINGER,
             seed: fastrand::u64(..),
         }
@@ -87,6 +94,7 @@ pub struct SharedInformerFactory {
     source: Arc<dyn ListerWatcherSource>,
     options: InformerOptions,
     resync_periods: BTreeMap<GroupVersionResource, Duration>,
+    transforms: BTreeMap<GroupVersionResource, Transform>,
     scope: Arc<Scope>,
     linger: Duration,
     shutdown: CancellationToken,
@@ -118,7 +126,8 @@ struct Entry {
 impl SharedInformerFactory {
     /// Lists and watches through `source`.
     pub fn new(source: Arc<dyn ListerWatcherSource>, options: FactoryOptions) -> Self {
-        let FactoryOptions { scope, resync_period, resync_periods, linger, .. } = options;
+        let FactoryOptions { scope, resync_period, resync_periods, transforms, linger, .. } =
+            options;
         let lists = Arc::new(Semaphore::new(options.concurrent_lists_max.max(1)));
         let definitions = ResourceDefinitions::new(source.clone(), lists.clone(), options.seed);
         let options = InformerOptions {
@@ -126,6 +135,7 @@ impl SharedInformerFactory {
             definitions: Some(definitions),
             watch_error_handler: options.watch_error_handler,
             tweaks: options.tweaks,
+            transform: options.transform,
             resync_period,
             scope_linger: linger,
             seed: options.seed,
@@ -134,7 +144,7 @@ impl SharedInformerFactory {
         let running = Running { informers, tasks, started: false, made: 0 };
         let running = Arc::new(Mutex::new(running));
         let (shutdown, idle, scope) = (CancellationToken::new(), Arc::default(), Arc::new(scope));
-        Self { source, options, resync_periods, scope, linger, shutdown, running, idle }
+        Self { source, options, resync_periods, transforms, scope, linger, shutdown, running, idle }
     }
 
     /// The resource's informer, made on first demand; the resource need not exist. It covers the factory's scope and runs from the
@@ -195,7 +205,10 @@ impl SharedInformerFactory {
             let seed = self.options.seed.wrapping_add(*made);
             let custom = self.resync_periods.get(resource).copied();
             let resync_period = custom.or(self.options.resync_period).filter(|p| !p.is_zero());
-            let options = InformerOptions { seed, resync_period, ..self.options.clone() };
+            let transform = self.transforms.get(resource).or(self.options.transform.as_ref());
+            let transform = transform.cloned();
+            let options =
+                InformerOptions { seed, resync_period, transform, ..self.options.clone() };
             let (resource, source) = (resource.clone(), self.source.clone());
             Entry {
                 informer: SharedIndexInformer::with_source(resource, source, options),

@@ -140,6 +140,8 @@ pub struct InformerStats {
     pub errors: u64,
     /// Objects and events that could not be read.
     pub malformed: u64,
+    /// Objects that the transform failed on; they are cached as they came.
+    pub transform_failures: u64,
     /// Panics of handlers.
     pub handler_panics: u64,
     /// Lists by cause, the first one included.

@@ -18,6 +18,7 @@ use crate::resource_definitions::ResourceDefinitions;
 use crate::resource_event_handler::ResourceEventHandler;
 use crate::scope::Scope;
 use crate::shared_processor::{Beginning, Inbox, Registration};
+use crate::transform::Transform;
 use informant_apimachinery::GroupVersionResource;
 use informer_task::InformerTask;
 use std::sync::Arc;
@@ -36,6 +37,9 @@ pub struct InformerOptions {
     pub definitions: Option<ResourceDefinitions>,
     /// How lists and watches are made.
     pub tweaks: ListTweaks,
+    /// Changes each object that arrives, once, before it is cached and told. An object that it fails on is cached as it
+    /// came, counted, and reported to the watch-error handler.
+    pub transform: Option<Transform>,
     /// The period in which every object is told again to handlers that choose none; none: never.
     pub resync_period: Option<Duration>,
     /// How long a scope that nobody asks for any more is still covered: who comes back finds it warm.
@@ -51,6 +55,7 @@ impl Default for InformerOptions {
             watch_error_handler: None,
             definitions: None,
             tweaks: ListTweaks::default(),
+            transform: None,
             resync_period: None,
             scope_linger: crate::informer_factory::LINGER,
             seed: fastrand::u64(..),

@@ -142,3 +142,47 @@ async fn a_forbidden_type_keeps_no_other_from_syncing() {
     assert!(states.contains(&"forbidden") || a.has_synced() != b.has_synced(), "{states:?}");
     factory.wait_for_cache_sync(Duration::from_secs(60)).await.expect("it heals");
 }
+
+#[tokio::test(start_paused = true)]
+async fn objects_are_transformed_once_and_one_that_fails_is_kept_and_reported() {
+    let source = FakeControllerSource::default();
+    for name in ["bad", "good"] {
+        source.add(&format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"big":1}}}}"#));
+    }
+    let applied = Arc::new(Mutex::new(Vec::new()));
+    let (note, reports) = (applied.clone(), Arc::new(Mutex::new(Vec::new())));
+    let transform = Transform::new(move |object| {
+        note.lock().push(object.resource_version().to_owned());
+        match object.key().name() {
+            "bad" => Err("no".into()),
+            _ => Ok(Some(br#"{"small":1}"#.to_vec())),
+        }
+    });
+    let noted = reports.clone();
+    let report =
+        move |failure: &crate::WatchFailure<'_>| noted.lock().push(failure.error.to_string());
+    let untouched = Transform::new(|_| Ok(None));
+    let options = FactoryOptions {
+        transform: Some(transform),
+        transforms: [(resource("v1/nodes"), untouched)].into(),
+        watch_error_handler: Some(Arc::new(report)),
+        ..Default::default()
+    };
+    let factory = factory(&source, options);
+    let (pods, nodes) =
+        (factory.informer_for::<Pod>(), factory.for_resource(&resource("v1/nodes")));
+    factory.start();
+    factory.wait_for_cache_sync(Duration::from_secs(1)).await.expect("both sync");
+    source.modify(r#"{"metadata":{"name":"good"}}"#);
+    settle().await;
+    let small = |informer: &SharedIndexInformer, name| {
+        let object = informer.indexer().get(&crate::ObjectKey::new("", name));
+        object.is_some_and(|object| object.json() == br#"{"small":1}"#.as_slice())
+    };
+    assert_eq!(
+        [small(&pods, "good"), small(&pods, "bad"), small(&nodes, "good")],
+        [true, false, false]
+    );
+    assert_eq!(*applied.lock(), ["1", "2", "3"], "once for each object that arrived");
+    assert_eq!((pods.stats().transform_failures, reports.lock().len()), (1, 1));
+}

@@ -26,6 +26,7 @@ pub(crate) struct Progress {
     listed: AtomicU64,
     errors: AtomicU64,
     malformed: AtomicU64,
+    transform_failures: AtomicU64,
     handler_panics: AtomicU64,
     relists: [AtomicU64; RelistCause::ALL.len()],
     epoch: AtomicU64,
@@ -46,6 +47,7 @@ impl Progress {
             listed: AtomicU64::new(0),
             errors: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
+            transform_failures: AtomicU64::new(0),
             handler_panics: AtomicU64::new(0),
             relists: Default::default(),
             epoch: AtomicU64::new(0),
@@ -141,6 +143,11 @@ impl Progress {
         self.malformed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Answers whether it is the first time.
+    pub(crate) fn transform_failed(&self) -> bool {
+        self.transform_failures.fetch_add(1, Ordering::Relaxed) == 0
+    }
+
     pub(crate) fn handler_panicked(&self) {
         self.handler_panics.fetch_add(1, Ordering::Relaxed);
     }
@@ -167,6 +174,7 @@ impl Progress {
             listed: load(&self.listed),
             errors: load(&self.errors),
             malformed: load(&self.malformed),
+            transform_failures: load(&self.transform_failures),
             handler_panics: load(&self.handler_panics),
             relists: relists.collect(),
             epoch: self.epoch(),

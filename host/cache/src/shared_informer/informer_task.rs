@@ -6,10 +6,12 @@
 use super::Shared;
 use super::parts::Step;
 use super::process_deltas::Deltas;
-use crate::delta_fifo::{DeltaFifo, DeltaSink, PartId};
+use crate::delta_fifo::{DeltaFifo, DeltaSink, Intake, PartId};
 use crate::informer_state::PartProgress;
-use crate::reflector::Reflector;
+use crate::list_watch::ListWatchError;
+use crate::reflector::{Reflector, WatchFailure};
 use crate::shared_processor::SharedProcessor;
+use crate::transform::TransformError;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
@@ -114,7 +116,7 @@ impl InformerTask {
         Reflector {
             resource: resource.clone(),
             lister_watcher: source.lister_watcher(resource, progress.part()),
-            fifo: DeltaSink::new(self.fifo.clone(), id),
+            fifo: DeltaSink::new(self.fifo.clone(), id).with_intake(self.intake()),
             progress,
             lists: options.lists.clone(),
             watch_error_handler: options.watch_error_handler.clone(),
@@ -122,6 +124,28 @@ impl InformerTask {
             tweaks: options.tweaks.clone(),
             seed: options.seed.wrapping_add(id),
         }
+    }
+}
+
+impl InformerTask {
+    /// The transform, with everybody who hears of its failures.
+    fn intake(&self) -> Option<Intake> {
+        let transform = self.shared.options.transform.clone()?;
+        let progress = self.shared.progress.clone();
+        let resource = self.shared.resource.clone();
+        let handler = self.shared.options.watch_error_handler.clone();
+        let failed = move |error: &TransformError| {
+            let first = progress.transform_failed();
+            let message = error.to_string();
+            if first {
+                tracing::warn!(%resource, message, "transform failed; further failures are only counted");
+            }
+            if let Some(handler) = &handler {
+                let (error, next) = (ListWatchError::Unreadable { message }, "going on".to_owned());
+                handler(&WatchFailure { resource: &resource, error: &error, next });
+            }
+        };
+        Some(Intake { transform, failed: Arc::new(failed) })
     }
 }
 
