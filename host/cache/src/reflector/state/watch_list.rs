@@ -160,19 +160,21 @@ impl Machine {
                 self.watch_lists.failed(now);
                 self.paged_list(cause, now)
             }
-            // A server that does not answer at all says little about watch-lists.
-            Input::Deadline if !listing.opened => {
-                self.silent("watch-list was not answered in time");
-                self.watch_lists.failed(now);
-                self.wait(Next::List(cause), None, now)
-            }
-            Input::Deadline => {
-                self.silent("watch-list did not say in time that it was complete");
-                self.watch_lists = WatchLists::unusable(now);
-                self.paged_list(cause, now)
-            }
+            Input::Deadline => self.watch_list_is_late(&listing, now),
             Input::Failed(error) => self.watch_list_refused(listing, error, now),
         }
+    }
+
+    fn watch_list_is_late(mut self, listing: &WatchListing, now: Instant) -> (Self, Action) {
+        if listing.opened {
+            self.silent("watch-list did not say in time that it was complete");
+            self.watch_lists = WatchLists::unusable(now);
+            return self.paged_list(listing.cause, now);
+        }
+        // A server that does not answer at all says little about watch-lists.
+        self.silent("watch-list was not answered in time");
+        self.watch_lists.failed(now);
+        self.wait(Next::List(listing.cause), None, now)
     }
 
     fn watch_list_refused(
