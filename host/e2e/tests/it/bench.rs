@@ -59,7 +59,8 @@ pub fn fact_with_own_cluster(run: impl AsyncFnOnce(&mut TestCluster, &str)) {
     });
 }
 
-fn runtime() -> Runtime {
+/// What a fact runs on.
+pub fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

@@ -6,7 +6,7 @@
 mod bench;
 mod replay;
 
-mod custom_resources;
+pub mod custom_resources;
 mod leader_election;
 mod relist;
 mod restarts;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informant_apimachinery::GroupVersionResource;
+use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{
-    ApiServer, FactoryOptions, HandlerOptions, ListerWatcher, ListerWatcherSource, Object,
-    ObjectKey, Part, Registration, SharedIndexInformer, SharedInformerFactory,
+    ApiServer, FactoryOptions, HandlerOptions, InformerState, InformerStats, Object, ObjectKey,
+    Registration, Scope, SharedIndexInformer, SharedInformerFactory, View,
 };
 use serde_json::Value;
 
@@ -68,21 +68,20 @@ impl CacheBench {
         ApiServer::new(api::client(kubeconfig).await.expect("a client"))
     }
 
-    /// A factory whose informers see the fact's namespace.
+    /// A factory whose informers cover the fact's namespace.
     pub async fn factory(&self, user: User, options: FactoryOptions) -> SharedInformerFactory {
-        let api_server = self.api_server(user).await;
-        self.factory_for(api_server, Part::namespace(self.namespace.as_str()), options)
+        let scope = self.scope();
+        self.factory_for(user, FactoryOptions { scope, ..options }).await
     }
 
-    /// A factory whose informers see what belongs to a part.
-    pub fn factory_for(
-        &self,
-        api_server: ApiServer,
-        part: Part,
-        options: FactoryOptions,
-    ) -> SharedInformerFactory {
-        let source = Narrowed { part, source: Arc::new(api_server) };
-        SharedInformerFactory::new(Arc::new(source), options)
+    /// A factory whose informers cover what the options say.
+    pub async fn factory_for(&self, user: User, options: FactoryOptions) -> SharedInformerFactory {
+        SharedInformerFactory::new(Arc::new(self.api_server(user).await), options)
+    }
+
+    /// The fact's namespace.
+    pub fn scope(&self) -> Scope {
+        Scope::namespace(self.namespace.as_str())
     }
 
     /// The collection of a resource in the fact's namespace.
@@ -91,23 +90,15 @@ impl CacheBench {
     }
 }
 
-/// Makes a part of what would be everything, but for what the cache asks for itself.
-pub struct Narrowed {
-    pub part: Part,
-    pub source: Arc<dyn ListerWatcherSource>,
+/// What is followed.
+enum Subject {
+    Informer(SharedIndexInformer),
+    View(View),
 }
 
-impl ListerWatcherSource for Narrowed {
-    fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
-        let cluster_scoped = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
-        let everything = part.is_all() && !cluster_scoped.contains(&gvr.group.as_str());
-        self.source.lister_watcher(gvr, if everything { &self.part } else { part })
-    }
-}
-
-/// An informer with handlers that remember.
+/// An informer, or a view of one, with handlers that remember.
 pub struct Followed {
-    pub informer: SharedIndexInformer,
+    subject: Subject,
     /// What the server is asked for to compare.
     pub collection: String,
     handlers: Vec<(Replay, Registration)>,
@@ -116,11 +107,23 @@ pub struct Followed {
 impl Followed {
     /// Follows it with a handler of either sort.
     pub fn new(informer: SharedIndexInformer, collection: impl Into<String>) -> Self {
-        let mut followed = Self { informer, collection: collection.into(), handlers: Vec::new() };
+        Self::with_handlers(Subject::Informer(informer), collection.into())
+    }
+
+    /// The same for what a view shows.
+    pub fn view(view: View, collection: impl Into<String>) -> Self {
+        Self::with_handlers(Subject::View(view), collection.into())
+    }
+
+    fn with_handlers(subject: Subject, collection: String) -> Self {
+        let mut followed = Self { subject, collection, handlers: Vec::new() };
         followed.add_handler();
         let replay = Replay::default();
-        let options = HandlerOptions::default();
-        let inline = followed.informer.add_inline_handler(Arc::new(replay.clone()), options);
+        let (handler, options) = (Arc::new(replay.clone()), HandlerOptions::default());
+        let inline = match &followed.subject {
+            Subject::Informer(informer) => informer.add_inline_handler(handler, options),
+            Subject::View(view) => view.add_inline_handler(handler, options),
+        };
         followed.handlers.push((replay, inline));
         followed
     }
@@ -128,8 +131,37 @@ impl Followed {
     /// One more handler with a queue and a task of its own.
     pub fn add_handler(&mut self) {
         let replay = Replay::default();
-        let registration = self.informer.add_event_handler(Arc::new(replay.clone()));
+        let handler = Arc::new(replay.clone());
+        let registration = match &self.subject {
+            Subject::Informer(informer) => informer.add_event_handler(handler),
+            Subject::View(view) => view.add_event_handler(handler),
+        };
         self.handlers.push((replay, registration));
+    }
+
+    /// What it is doing.
+    pub fn state(&self) -> InformerState {
+        match &self.subject {
+            Subject::Informer(informer) => informer.state(),
+            Subject::View(view) => view.state(),
+        }
+    }
+
+    /// What it has done; a view has no numbers of its own.
+    #[track_caller]
+    pub fn stats(&self) -> InformerStats {
+        match &self.subject {
+            Subject::Informer(informer) => informer.stats(),
+            Subject::View(view) => panic!("{view:?} has no numbers of its own"),
+        }
+    }
+
+    /// Whether its first list is complete.
+    pub fn has_synced(&self) -> bool {
+        match &self.subject {
+            Subject::Informer(informer) => informer.has_synced(),
+            Subject::View(view) => view.has_synced(),
+        }
     }
 
     /// The first handler.
@@ -144,17 +176,20 @@ impl Followed {
 
     /// Waits until the informer is in this state.
     pub async fn await_state(&self, state: &str) {
-        let reached = async || (self.informer.state().as_str() == state).then_some(());
-        let what = format!("{:?} to be {state}", self.informer);
+        let reached = async || (self.state().as_str() == state).then_some(());
+        let what = format!("{} to be {state}", self.collection);
         if let Err(error) = poll::until(&what, DEADLINE, reached).await {
-            panic!("{error}; it is {:?}", self.informer.state());
+            panic!("{error}; it is {:?}", self.state());
         }
     }
 
     /// Everything that the cache holds.
     pub fn cached(&self) -> BTreeMap<ObjectKey, Object> {
-        let everything = informant_apimachinery::LabelSelector::default();
-        let page = self.informer.indexer().list(None, &everything, 0, None);
+        let everything = LabelSelector::default();
+        let page = match &self.subject {
+            Subject::Informer(informer) => informer.indexer().list(None, &everything, 0, None),
+            Subject::View(view) => view.list(None, &everything, 0, None),
+        };
         let objects = page.expect("a read without a cursor").items.into_iter();
         objects.map(|object| (object.key().clone(), object)).collect()
     }
@@ -180,7 +215,7 @@ impl Followed {
                 differ(place, &truth, &contents_of(objects))
             });
             let differences = differences.collect::<Vec<_>>().join("\n");
-            panic!("{error}; it is {:?}\n{differences}", self.informer.state());
+            panic!("{error}; it is {:?}\n{differences}", self.state());
         }
         self.replays().for_each(Replay::check_consistent);
         truth

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, config_map};
 use crate::cache::bench::{DEADLINE, Followed, cache_fact};
 use crate::cache::replay::Change;
+use informant_e2e::api::Api;
 use informant_e2e::cluster::User;
 use informant_e2e::poll;
 
@@ -48,18 +49,18 @@ pub fn widget(resource: &GroupVersionResource, name: &str, spec: &Value) -> Valu
 }
 
 /// Defines the resource and waits until it is served.
-pub async fn define(bench: &Bench, resource: &GroupVersionResource) {
-    bench.create(DEFINITIONS, &definition(resource)).await;
-    let path = resource.path(Some(&bench.namespace));
-    let served = async || (bench.api.get(&path).await.status == 200).then_some(());
+pub async fn define(api: &Api, namespace: &str, resource: &GroupVersionResource) {
+    api.create(DEFINITIONS, &definition(resource)).await.expect(201);
+    let path = resource.path(Some(namespace));
+    let served = async || (api.get(&path).await.status == 200).then_some(());
     poll::until("the custom resource to be served", DEADLINE, served).await.unwrap();
 }
 
 /// Takes the definition away and waits until it is gone.
-pub async fn withdraw(bench: &Bench, resource: &GroupVersionResource) {
+pub async fn withdraw(api: &Api, resource: &GroupVersionResource) {
     let path = format!("{DEFINITIONS}/{}.{}", resource.resource, resource.group);
-    bench.api.delete(&path).await.expect(200);
-    let gone = async || (bench.api.get(&path).await.status == 404).then_some(());
+    api.delete(&path).await.expect(200);
+    let gone = async || (api.get(&path).await.status == 404).then_some(());
     poll::until("the definition to be gone", DEADLINE, gone).await.unwrap();
 }
 
@@ -89,14 +90,14 @@ fn custom_resource_is_followed_through_two_lives_of_its_definition() {
         factory.start();
         followed.await_state("waiting").await;
         other.await_state("synced").await;
-        assert!(!followed.informer.has_synced());
+        assert!(!followed.has_synced());
 
-        define(bench, &resource).await;
+        define(&bench.api, &bench.namespace, &resource).await;
         create(bench, &resource, &["a", "b", "c"]).await;
         followed.await_state("synced").await;
         assert_eq!(followed.await_truth(&bench.api).await.len(), 3);
 
-        withdraw(bench, &resource).await;
+        withdraw(&bench.api, &resource).await;
         followed.await_state("waiting").await;
         let emptied = async || followed.replay().objects().is_empty().then_some(());
         poll::until("the handler to hear of the deletions", DEADLINE, emptied).await.unwrap();
@@ -109,10 +110,10 @@ fn custom_resource_is_followed_through_two_lives_of_its_definition() {
         let path = cache.collection(&config_maps);
         bench.create(&path, &config_map("meanwhile", &[])).await;
         other.await_truth(&bench.api).await;
-        let errors = other.informer.stats().errors;
-        assert_eq!((other.informer.state().as_str(), errors), ("synced", 0));
+        let errors = other.stats().errors;
+        assert_eq!((other.state().as_str(), errors), ("synced", 0));
 
-        define(bench, &resource).await;
+        define(&bench.api, &bench.namespace, &resource).await;
         create(bench, &resource, &["b", "d"]).await;
         followed.await_state("synced").await;
         assert_eq!(followed.await_truth(&bench.api).await.len(), 2);

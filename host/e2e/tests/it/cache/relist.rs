@@ -86,7 +86,7 @@ fn check(objects: usize, away: Away) {
             told.sort();
             assert_eq!(told, expect);
         }
-        let lists = followed.informer.stats().relists;
+        let lists = followed.stats().relists;
         let of = |cause: RelistCause| lists.iter().find(|(c, _)| *c == cause).map(|(_, n)| *n);
         assert_eq!(of(RelistCause::Expired), Some(1), "{lists:?}");
         assert_eq!(lists.iter().map(|(_, count)| count).sum::<u64>(), 2, "{lists:?}");

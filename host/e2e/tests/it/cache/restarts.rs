@@ -95,7 +95,7 @@ fn killed_server_makes_informers_lose_nothing_and_repeat_nothing() {
         followed.await_truth(&bench.api).await;
         followed.await_state("synced").await;
 
-        let lists = followed.informer.stats().relists;
+        let lists = followed.stats().relists;
         let relisted = lists.iter().any(|(cause, n)| *cause != RelistCause::Start && *n > 0);
         let told = followed.replay().told_of_each();
         assert_eq!(told.len(), OBJECTS);

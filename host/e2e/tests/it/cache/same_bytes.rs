@@ -8,13 +8,14 @@ use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    FactoryOptions, ListEvent, ListOptions, ListStream, ListTweaks, ListWatchError, ListerWatcher,
-    ListerWatcherSource, Object, ObjectKey, Part, SharedInformerFactory, WatchOptions, WatchStream,
+    ApiServer, FactoryOptions, ListEvent, ListOptions, ListStream, ListTweaks, ListWatchError,
+    ListerWatcher, ListerWatcherSource, Object, ObjectKey, Part, SharedInformerFactory,
+    WatchOptions, WatchStream,
 };
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, config_map, deployment, labelled_pod};
-use crate::cache::bench::{CacheBench, DEADLINE, Followed, Narrowed, cache_fact};
+use crate::cache::bench::{CacheBench, DEADLINE, Followed, cache_fact};
 use crate::cache::custom_resources::{define, widget, widgets};
 use informant_e2e::api::{Api, Patch};
 use informant_e2e::cluster::User;
@@ -52,13 +53,13 @@ impl ListerWatcher for SingleReads {
 /// Gives every resource [`SingleReads`].
 struct SingleReadsOf {
     api: Api,
-    source: Narrowed,
+    source: ApiServer,
 }
 
 impl ListerWatcherSource for SingleReadsOf {
     fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
         let watches = self.source.lister_watcher(gvr, part);
-        let path = gvr.path(self.source.part.namespace.as_deref());
+        let path = gvr.path(part.namespace.as_deref());
         Arc::new(SingleReads { api: self.api.clone(), path, watches })
     }
 }
@@ -127,7 +128,7 @@ fn bytes(followed: &Followed) -> BTreeMap<ObjectKey, String> {
 fn every_way_leaves_the_same_bytes_in_the_cache() {
     cache_fact(async |bench, cache| {
         let widgets = widgets(&bench.namespace);
-        define(bench, &widgets).await;
+        define(&bench.api, &bench.namespace, &widgets).await;
         let mut resources: Vec<GroupVersionResource> =
             ["v1/pods", "apps/v1/deployments", "v1/configmaps"]
                 .map(|name| name.parse().expect("a resource"))
@@ -135,16 +136,14 @@ fn every_way_leaves_the_same_bytes_in_the_cache() {
         resources.push(widgets);
         let tweaked = |tweaks| FactoryOptions { tweaks, ..FactoryOptions::default() };
         let pages = || ListTweaks::default().watch_list(false).page_size(3);
-        let source = Narrowed {
-            part: Part::namespace(cache.namespace.as_str()),
-            source: Arc::new(cache.api_server(User::Admin).await),
-        };
+        let source = cache.api_server(User::Admin).await;
         let single = Arc::new(SingleReadsOf { api: bench.api.clone(), source });
+        let of_namespace = FactoryOptions { scope: cache.scope(), ..tweaked(pages()) };
         let factories = [
             ("changes", cache.factory(User::Admin, FactoryOptions::default()).await),
             ("watch-list", cache.factory(User::Admin, FactoryOptions::default()).await),
             ("pages", cache.factory(User::Admin, tweaked(pages())).await),
-            ("single reads", SharedInformerFactory::new(single, tweaked(pages()))),
+            ("single reads", SharedInformerFactory::new(single, of_namespace)),
         ];
         // The first sees everything happen, the others find it done.
         let mut followed = vec![follow_all(&factories[0].1, cache, &resources).await];

@@ -1,12 +1,13 @@
 //! Informers of a part of a resource: objects that move in are added, objects that move out are deleted, and what happens
 //! elsewhere is not heard of.
 
-use informant_cache::{FactoryOptions, Part};
+use informant_cache::{FactoryOptions, Scope};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, labelled_pod};
 use crate::cache::bench::{CacheBench, DEADLINE, Followed, cache_fact};
 use crate::cache::replay::Change::{self, Added, Deleted, Updated};
+use crate::cache::replay::Replay;
 use informant_e2e::api::Patch;
 use informant_e2e::cluster::User;
 
@@ -16,38 +17,81 @@ const GOES: [Change; 3] = [Added, Updated, Deleted];
 /// Made at the end, in every part: who has heard of it has heard of all before it.
 const LAST: &str = "last";
 
-/// An informer for a part of the fact's pods, the same part to compare it with, and what it told.
+/// What belongs to the part, beside the namespace.
+struct Part<'a> {
+    labels: &'a str,
+    fields: &'a str,
+}
+
+impl Part<'_> {
+    fn scope(&self, cache: &CacheBench) -> Scope {
+        let scope = cache.scope().with_labels(self.labels.parse().expect("a selector"));
+        scope.with_fields(self.fields.parse().expect("a selector")).expect("these can be evaluated")
+    }
+
+    /// The collection that the server shows under the same selectors.
+    fn collection(&self, bench: &Bench) -> String {
+        let encode = |text: &str| text.replace('=', "%3D").replace(' ', "%20");
+        let (labels, fields) = (encode(self.labels), encode(self.fields));
+        format!("{}?labelSelector={labels}&fieldSelector={fields}", bench.core("pods"))
+    }
+}
+
+/// What happened to each object, by name.
+type Story = Vec<(String, Vec<Change>)>;
+
+fn told(followed: &Followed) -> Vec<Story> {
+    let of_handler = |replay: &Replay| {
+        let told = replay.told_of_each().into_iter();
+        let told = told.map(|(key, told)| {
+            let name = key.rsplit('/').next().expect("a name").to_owned();
+            (name, told.into_iter().map(|told| told.change).collect())
+        });
+        told.filter(|(name, _)| name != LAST).collect()
+    };
+    followed.replays().map(of_handler).collect()
+}
+
+/// Follows the part twice, as the server selects it and as a view of an informer that covers the whole namespace: both are
+/// told the same.
 async fn check(
     bench: &Bench,
     cache: &CacheBench,
-    part: Part,
-    query: &str,
+    part: Part<'_>,
     happen: impl AsyncFnOnce(),
     expect: &[(&str, &[Change])],
 ) {
     let pods = "v1/pods".parse().expect("a resource");
-    let api_server = cache.api_server(User::Admin).await;
-    let factory = cache.factory_for(api_server, part, FactoryOptions::default());
-    let collection = format!("{}{query}", bench.core("pods"));
-    let followed = Followed::new(factory.for_resource(&pods), collection);
-    factory.start();
-    factory.wait_for_cache_sync(DEADLINE).await.unwrap();
+    let options = FactoryOptions { scope: part.scope(cache), ..FactoryOptions::default() };
+    let narrow = cache.factory_for(User::Admin, options).await;
+    let wide = cache.factory(User::Admin, FactoryOptions::default()).await;
+    let _all = wide.for_resource(&pods);
+    let view = wide.view(&pods, part.scope(cache)).expect("it is within the namespace");
+    let collection = part.collection(bench);
+    let ways =
+        [Followed::new(narrow.for_resource(&pods), &collection), Followed::view(view, &collection)];
+    for factory in [&narrow, &wide] {
+        factory.start();
+        factory.wait_for_cache_sync(DEADLINE).await.unwrap();
+    }
+    for way in &ways {
+        // The handlers must have begun, or what is told is where it ends.
+        way.await_truth(&bench.api).await;
+    }
     happen().await;
     let last = labelled_pod(LAST, &[("app", "web")]);
     bench.create(&bench.core("pods"), &last).await;
     patch(bench, LAST, "/status", &json!({"status": {"phase": "Running"}})).await;
-    followed.await_truth(&bench.api).await;
-    let told = followed.replay().told_of_each();
-    let of_others = told.into_iter().filter(|(key, _)| !key.ends_with(LAST));
-    let told = of_others.map(|(key, told)| {
-        let name = key.rsplit('/').next().expect("a name").to_owned();
-        (name, told.into_iter().map(|told| told.change).collect())
-    });
-    let told: Vec<(String, Vec<Change>)> = told.collect();
-    let expect: Vec<(String, Vec<Change>)> =
+    let expect: Story =
         expect.iter().map(|(name, changes)| ((*name).to_owned(), changes.to_vec())).collect();
-    assert_eq!(told, expect);
-    factory.shutdown().await;
+    for (way, name) in ways.iter().zip(["by the server", "by the view"]) {
+        way.await_truth(&bench.api).await;
+        for told in told(way) {
+            assert_eq!(told, expect, "selected {name}");
+        }
+    }
+    narrow.shutdown().await;
+    wide.shutdown().await;
 }
 
 async fn create(bench: &Bench, name: &str, labels: &[(&str, &str)]) {
@@ -88,18 +132,14 @@ fn objects_move_in_and_out_of_a_label_selector() {
             delete(bench, "comes-later").await;
             delete(bench, "stays-out").await;
         };
-        let part = Part {
-            label_selector: "app in (web),app!=x".to_owned(),
-            ..Part::namespace(bench.namespace.as_str())
-        };
-        let query = "?labelSelector=app%20in%20(web),app!%3Dx";
+        let part = Part { labels: "app in (web),app!=x", fields: "" };
         let expect: [(&str, &[Change]); 4] = [
             ("comes-later", &GOES),
             ("moves-in", &[Added, Updated]),
             ("moves-out", &[Added, Updated, Deleted]),
             ("stays-in", &[Added, Updated, Deleted, Added]),
         ];
-        check(bench, cache, part, query, happen, &expect).await;
+        check(bench, cache, part, happen, &expect).await;
     });
 }
 
@@ -116,13 +156,9 @@ fn objects_move_in_and_out_of_a_field_selector() {
             patch(bench, "runs", "/status", &phase("Succeeded")).await;
             patch(bench, "runs", "/status", &phase("Failed")).await;
         };
-        let part = Part {
-            field_selector: "status.phase=Running".to_owned(),
-            ..Part::namespace(bench.namespace.as_str())
-        };
-        let query = "?fieldSelector=status.phase%3DRunning";
+        let part = Part { labels: "", fields: "status.phase=Running" };
         let expect: [(&str, &[Change]); 1] = [("runs", &[Added, Updated, Deleted])];
-        check(bench, cache, part, query, happen, &expect).await;
+        check(bench, cache, part, happen, &expect).await;
     });
 }
 
@@ -140,13 +176,8 @@ fn both_selectors_and_the_namespace_bound_what_is_followed() {
             delete(bench, "a").await;
             create(bench, "a", &[("app", "web")]).await;
         };
-        let part = Part {
-            namespace: Some(bench.namespace.as_str().into()),
-            label_selector: "app=web".to_owned(),
-            field_selector: "metadata.name!=b".to_owned(),
-        };
-        let query = "?labelSelector=app%3Dweb&fieldSelector=metadata.name!%3Db";
+        let part = Part { labels: "app=web", fields: "metadata.name!=b" };
         let expect: [(&str, &[Change]); 1] = [("a", &[Added, Updated, Deleted, Added])];
-        check(bench, cache, part, query, happen, &expect).await;
+        check(bench, cache, part, happen, &expect).await;
     });
 }

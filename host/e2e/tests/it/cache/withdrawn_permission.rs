@@ -30,9 +30,9 @@ fn permission_taken_away_and_given_back_loses_nothing() {
             bench.create(&path, &config_map(name, &[("was", "made before")])).await;
         }
         followed.await_state("forbidden").await;
-        let message = followed.informer.state().message().map(str::to_owned).expect("a reason");
+        let message = followed.state().message().map(str::to_owned).expect("a reason");
         assert!(message.contains("User \"reader\" cannot"), "{message}");
-        assert!(!followed.informer.has_synced());
+        assert!(!followed.has_synced());
 
         permissions.grant(&bench.api, &bench.namespace, "", "configmaps").await;
         followed.await_state("synced").await;
