@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
 
-.PHONY: help demo demo-plugin build test unit lint format clean-demo prerequisites
+.PHONY: help demo demo-plugin bench-readers build test unit lint format clean-demo prerequisites
 
 help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
@@ -17,6 +17,7 @@ help:
 	@echo "make plugins      target/plugins/*.wasm, the shipped plugins"
 	@echo "make test-guests  target/test-guests/*.wasm, plugins that misbehave on purpose"
 	@echo "make e2e          the same behaviour against a real Kubernetes API server (needs Go)"
+	@echo "make bench-readers  the cache's readers, at rest and during a relist of 160,000 objects"
 	@echo "make image        the container image"
 	@echo "make sim          the informers in a seeded simulation: SEED=n replays one, SEEDS=m runs m from there"
 	@echo "make soak         new seeds for MINUTES=m"
@@ -46,6 +47,10 @@ demo: prerequisites
 # Rebuilds the demo's plugin and drops it into the running demo.
 demo-plugin: prerequisites
 	@examples/demo/plugin.sh
+
+# How long readers of the cache take at rest and while all of it is listed again. Wants a quiet machine.
+bench-readers: prerequisites
+	cargo bench -p informant-cache --bench readers
 
 build: prerequisites
 	cargo build --release -p informant

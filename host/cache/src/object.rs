@@ -7,12 +7,14 @@ mod decode;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod key;
+mod shared;
 
 pub use decode::DecodeError;
 pub(crate) use decode::bookmark;
 pub use key::ObjectKey;
 
 use bytes::Bytes;
+use shared::{Labels, Owners, shared};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -58,12 +60,31 @@ pub struct Object {
 #[derive(Debug)]
 struct Inner {
     key: ObjectKey,
-    uid: Box<str>,
-    resource_version: Box<str>,
+    version: Version,
     generation: Option<i64>,
-    labels: Box<[(Box<str>, Box<str>)]>,
-    owners: Box<[OwnerReference]>,
+    labels: Labels,
+    owners: Owners,
     json: Bytes,
+}
+
+/// The resourceVersion and the UID, in one allocation.
+#[derive(Clone, Debug)]
+struct Version {
+    text: Box<str>,
+    /// Where the UID begins.
+    uid: usize,
+}
+
+impl Version {
+    fn new(resource_version: &str, uid: &str) -> Self {
+        Self { text: [resource_version, uid].concat().into(), uid: resource_version.len() }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        shared().dropped();
+    }
 }
 
 impl Object {
@@ -85,12 +106,12 @@ impl Object {
 
     /// `metadata.uid`; empty where the server gives none.
     pub fn uid(&self) -> &str {
-        &self.inner.uid
+        &self.inner.version.text[self.inner.version.uid..]
     }
 
     /// `metadata.resourceVersion`; empty where the server gives none.
     pub fn resource_version(&self) -> &str {
-        &self.inner.resource_version
+        &self.inner.version.text[..self.inner.version.uid]
     }
 
     /// `metadata.generation`.
@@ -122,12 +143,10 @@ impl Object {
 
     /// The same object with other bytes: what was read from the server's stays as it was read.
     pub(crate) fn with_json(&self, json: Bytes) -> Self {
-        let Inner { key, uid, resource_version, generation, labels, owners, json: _ } =
-            &*self.inner;
+        let Inner { key, version, generation, labels, owners, json: _ } = &*self.inner;
         let inner = Inner {
             key: key.clone(),
-            uid: uid.clone(),
-            resource_version: resource_version.clone(),
+            version: version.clone(),
             generation: *generation,
             labels: labels.clone(),
             owners: owners.clone(),
@@ -146,13 +165,11 @@ impl Object {
         self.inner.json.len()
     }
 
-    /// What the object costs at rest, roughly: bytes, metadata and the handle.
+    /// What the object costs at rest, roughly: bytes, names and the handle. Labels and owners are not counted: it
+    /// shares them with others.
     pub fn size(&self) -> usize {
-        let inner = &self.inner;
-        let labels: usize = inner.labels.iter().map(|(k, v)| k.len() + v.len() + 32).sum();
-        let owners: usize = inner.owners.iter().map(|o| o.kind.len() + o.name.len() + 128).sum();
-        let names = inner.key.len() + inner.uid.len();
-        inner.json.len() + labels + owners + names + size_of::<Inner>()
+        let Inner { key, version, json, .. } = &*self.inner;
+        json.len() + key.len() + version.text.len() + size_of::<Inner>()
     }
 }
 

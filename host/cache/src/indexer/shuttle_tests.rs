@@ -10,7 +10,7 @@ use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use shuttle::thread;
 
 const READERS: usize = 2;
-const SCHEDULES: usize = 300;
+const SCHEDULES: usize = 100;
 /// A schedule in which all goes well takes some hundred.
 const STEPS_MAX: usize = 20_000;
 

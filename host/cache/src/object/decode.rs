@@ -5,7 +5,7 @@
 
 mod fields;
 
-use super::{Inner, Object, ObjectKey, OwnerReference, TypeMeta};
+use super::{Inner, Object, ObjectKey, OwnerReference, TypeMeta, Version, shared};
 use bytes::Bytes;
 use fields::{Labels, text};
 use informant_apimachinery::watch::INITIAL_EVENTS_END;
@@ -83,11 +83,10 @@ pub(super) fn object(json: &[u8], type_meta: Option<&TypeMeta>) -> Result<Object
     Ok(Object {
         inner: Arc::new(Inner {
             key,
-            uid: metadata.uid.into(),
-            resource_version: metadata.resource_version.into(),
+            version: Version::new(&metadata.resource_version, &metadata.uid),
             generation: metadata.generation,
-            labels: metadata.labels.into(),
-            owners: metadata.owners.into(),
+            labels: shared().labels(&metadata.labels),
+            owners: shared().owners(metadata.owners),
             json,
         }),
     })
