@@ -1,4 +1,4 @@
-//! The real program, `informant run`, as a child process: its lines, its port, its end.
+//! The real program as a child process, most often as `informant run`: its lines, its port, its end.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -97,15 +97,26 @@ impl Host {
         kubeconfig: &Path,
         arguments: &[String],
     ) -> anyhow::Result<Self> {
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["--kubeconfig".to_owned(), kubeconfig.display().to_string()]);
+        Self::spawn(program, &arguments, announced_address).await
+    }
+
+    /// The program with exactly these arguments, which must ask for JSON lines; returns when a line says, as `announced`
+    /// reads it, where it listens.
+    pub async fn spawn(
+        program: &Path,
+        arguments: &[String],
+        announced: impl Fn(&Line) -> Option<SocketAddr>,
+    ) -> anyhow::Result<Self> {
         let mut command = informant(program);
-        command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::spawn("informant", &mut command)?;
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (stdout, stderr) = child.take_output();
         collect_lines(stdout.context("no stdout")?, lines.clone());
         collect_lines(stderr.context("no stderr")?, lines.clone());
-        let address = await_address(&mut child, &lines).await?;
+        let address = await_address(&mut child, &lines, announced).await?;
         Ok(Self { child, lines, address })
     }
 
@@ -244,9 +255,13 @@ fn collect_lines(pipe: impl Read + Send + 'static, lines: Arc<Mutex<Vec<Line>>>)
     });
 }
 
-async fn await_address(child: &mut Child, lines: &Mutex<Vec<Line>>) -> anyhow::Result<SocketAddr> {
+async fn await_address(
+    child: &mut Child,
+    lines: &Mutex<Vec<Line>>,
+    announced: impl Fn(&Line) -> Option<SocketAddr>,
+) -> anyhow::Result<SocketAddr> {
     let address = poll::until("the host to print its address", START_DEADLINE, async || {
-        if let Some(address) = locked(lines).iter().find_map(announced_address) {
+        if let Some(address) = locked(lines).iter().find_map(&announced) {
             return Some(Ok(address));
         }
         child.check_running().err().map(Err)
@@ -257,8 +272,8 @@ async fn await_address(child: &mut Child, lines: &Mutex<Vec<Line>>) -> anyhow::R
     })
 }
 
-/// `"address": "127.0.0.1:4321"`, with or without `http://`.
-fn announced_address(line: &Line) -> Option<SocketAddr> {
+/// `"address": "127.0.0.1:4321"`, with or without `http://`: how the host's own server is announced.
+pub fn announced_address(line: &Line) -> Option<SocketAddr> {
     let address = line.field("address")?;
     address.trim_start_matches("http://").trim_end_matches('/').parse().ok()
 }

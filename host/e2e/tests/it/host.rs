@@ -3,6 +3,7 @@
 mod bad_input;
 mod bench;
 mod burst;
+mod embedded;
 mod http;
 mod image;
 mod lifecycle;

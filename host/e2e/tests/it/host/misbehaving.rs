@@ -49,6 +49,12 @@ fn trap_hurts_nobody() {
 }
 
 #[test]
+fn absent_resource_hurts_nobody() {
+    let waits = |plugin: &Value| plugin["subscriptions"][0]["informer"]["state"] == "waiting";
+    check_hurts_nobody("absent-resource", waits);
+}
+
+#[test]
 fn spin_hurts_nobody() {
     check_hurts_nobody("spin", |plugin| reason_has(plugin, &["deadline", "time"]));
 }
