@@ -4,11 +4,11 @@
 #   make fuzz                          every target for 10 s, guided by coverage
 #   make fuzz SECONDS=600              for longer
 #   make fuzz TARGET=object_decode     one target
-#   make fuzz SEED=7                   the same random choices again
+#   make fuzz FUZZ_SEED=7              the same random choices again
 #   make fuzz-merge                    the same, then adds to each corpus what reached new places
 
 FUZZ_ENVIRONMENT := FUZZ_SECONDS=$(or $(SECONDS),10) FUZZ_DIRECTORY=$(CURDIR)/target/fuzz \
-	$(if $(SEED),FUZZ_SEED=$(SEED)) RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/host/fuzz/rustc-with-coverage
+	$(if $(FUZZ_SEED),FUZZ_SEED=$(FUZZ_SEED)) RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/host/fuzz/rustc-with-coverage
 
 .PHONY: fuzz fuzz-merge
 
