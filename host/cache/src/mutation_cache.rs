@@ -45,7 +45,8 @@ struct Mutation {
     object: Object,
     /// A tombstone: `object` is what was deleted.
     deleted: bool,
-    expires: Instant,
+    /// None: never, for the time to live leads beyond all time.
+    expires: Option<Instant>,
     /// Its place in `by_age`.
     age: u64,
 }
@@ -164,7 +165,7 @@ impl MutationCache {
         mutations.last += 1;
         let age = mutations.last;
         mutations.by_age.insert(age, object.key().clone());
-        let mutation = Mutation { deleted, expires: now + self.ttl, age, object };
+        let mutation = Mutation { deleted, expires: now.checked_add(self.ttl), age, object };
         mutations.by_key.insert(mutation.object.key().clone(), mutation);
     }
 }
@@ -179,7 +180,7 @@ impl Mutations {
     /// All have the same time to live, so the oldest go first.
     fn expire(&mut self, now: Instant) {
         while let Some((_, key)) = self.by_age.first_key_value()
-            && self.by_key.get(key).is_none_or(|mutation| mutation.expires <= now)
+            && self.by_key.get(key).is_none_or(|mutation| mutation.has_expired(now))
         {
             let key = key.clone();
             self.forget(&key);
@@ -226,6 +227,10 @@ impl Mutations {
 }
 
 impl Mutation {
+    fn has_expired(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+
     /// Whether the informer has not come as far as this write.
     fn counts(&self, snapshot: &Snapshot) -> bool {
         let written = self.object.resource_version();

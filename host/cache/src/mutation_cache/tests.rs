@@ -190,3 +190,11 @@ fn versions_that_are_no_numbers_leave_the_cache_to_count() {
     bench.mutated(Object::decode(json.as_bytes(), None).expect("it decodes"));
     bench.check(&["a@5 x", "b@10 x"]);
 }
+
+#[test]
+fn a_time_to_live_beyond_all_time_never_ends() {
+    let mut bench = Bench::new();
+    bench.cache = MutationCache::with_bounds(bench.cache.indexer.clone(), Duration::MAX, 3);
+    bench.mutated(object("a", "ua", 12, "y"));
+    bench.check_after(Duration::from_hours(24), &["a@12 y", "b@10 x"]);
+}

@@ -2,6 +2,7 @@
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 /// A string; `null` is the empty one, as Go reads it.
@@ -40,6 +41,9 @@ pub(super) fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Cow<'de, str>,
     map.next_value_seed(Text)
 }
 
+/// So many labels are compared one by one, which is quicker than hashing them; objects rarely have more.
+const FEW_LABELS: usize = 16;
+
 /// Labels in the order of the bytes; a key that stands twice has its last value.
 #[derive(Default)]
 pub(super) struct Labels(pub(super) Vec<(Box<str>, Box<str>)>);
@@ -54,10 +58,22 @@ impl<'de> serde::Deserialize<'de> for Labels {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
                 let mut labels: Vec<(Box<str>, Box<str>)> = Vec::new();
+                // Where each key is, once there are many: the server decides how many there are.
+                let mut places: HashMap<Box<str>, usize> = HashMap::new();
                 while let Some(key) = map.next_key::<Box<str>>()? {
                     let value = text(&mut map)?.into();
-                    match labels.iter_mut().find(|(known, _)| *known == key) {
-                        Some(label) => label.1 = value,
+                    let known = if labels.len() < FEW_LABELS {
+                        labels.iter().position(|(known, _)| *known == key)
+                    } else {
+                        if places.is_empty() {
+                            let keys = labels.iter().map(|(key, _)| key.clone());
+                            places = keys.zip(0..).collect();
+                        }
+                        let place = *places.entry(key.clone()).or_insert(labels.len());
+                        (place < labels.len()).then_some(place)
+                    };
+                    match known {
+                        Some(place) => labels[place].1 = value,
                         None => labels.push((key, value)),
                     }
                 }

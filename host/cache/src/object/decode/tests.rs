@@ -220,3 +220,18 @@ proptest! {
         }
     }
 }
+
+/// Linear in their number: compared one with another, these would take minutes.
+#[test]
+fn very_many_labels_are_read_in_time_and_the_last_value_counts() {
+    let labels = (0..200_000).map(|n| format!(r#""k{}":"{n}""#, n % 150_000)).collect::<Vec<_>>();
+    let labels = labels.join(",");
+    let json = format!(
+        r#"{{"kind":"K","apiVersion":"v1","metadata":{{"name":"a","labels":{{{labels}}}}}}}"#
+    );
+    let object = Object::decode(json.as_bytes(), None).expect("it decodes");
+    let labels: Vec<_> = object.labels().collect();
+    assert_eq!(labels.len(), 150_000);
+    assert_eq!([labels[0], labels[49_999]], [("k0", "150000"), ("k49999", "199999")]);
+    assert_eq!([labels[50_000], labels[149_999]], [("k50000", "50000"), ("k149999", "149999")]);
+}
