@@ -154,7 +154,8 @@ fn apply<'a>(
         }
         Step::Show { part, name } if marks[part].is_some() => {
             let key = key_of(part, name);
-            let stored = model.objects.entry(key.clone()).or_insert((1, 0));
+            model.version += 1;
+            let stored = model.objects.entry(key.clone()).or_insert((model.version, 0));
             write.put(object(&key, *stored), Write::Listed { consistent: false });
             model.touch(&key);
         }
