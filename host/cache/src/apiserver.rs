@@ -98,6 +98,10 @@ impl ListerWatcher for Collection {
 impl Collection {
     /// The body of a successful answer in JSON.
     async fn send(&self, uri: String, accept: &str) -> Result<Chunks, ListWatchError> {
+        if !self.part.has_valid_namespace() {
+            let message = format!("{} has a name that no namespace has", self.part);
+            return Err(ListWatchError::BadRequest { message });
+        }
         let request = Request::get(uri)
             .header(ACCEPT, accept)
             .header(ACCEPT_ENCODING, "identity")

@@ -17,6 +17,7 @@ use crate::resource_definitions::DefinitionSignal;
 use arrived::{Arrived, Stream, within};
 use informant_apimachinery::GroupVersionResource;
 use state::{Action, Machine, Next, Request, State};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -83,6 +84,9 @@ impl Reflector {
             let now = Instant::now().into_std();
             self.note(&arrived);
             (machine, action) = machine.step(arrived.input(), now);
+            if self.progress.take_set_back() {
+                machine.store_was_set_back();
+            }
             self.report(&arrived, &machine, &action, &mut hands);
             self.queue(arrived, &action, &mut hands).await;
         }
@@ -238,15 +242,24 @@ impl Reflector {
         }
         let next = what_next(machine, action);
         let failure = WatchFailure { resource: &self.resource, error, next };
-        if let Some(handler) = &self.watch_error_handler {
-            handler(&failure);
-        }
+        self.tell(&failure);
         let text = error.to_string();
         if hands.last_error == text {
             tracing::debug!(resource = %self.resource, %error, next = %failure.next, "watch failed");
         } else {
             tracing::warn!(resource = %self.resource, %error, next = %failure.next, "watch failed");
             hands.last_error = text;
+        }
+    }
+}
+
+impl Reflector {
+    /// A hook that panics harms nobody else.
+    fn tell(&self, failure: &WatchFailure<'_>) {
+        let Some(handler) = &self.watch_error_handler else { return };
+        if catch_unwind(AssertUnwindSafe(|| handler(failure))).is_err() {
+            self.progress.handler_panicked();
+            tracing::error!(resource = %self.resource, "watch-error hook panicked");
         }
     }
 }

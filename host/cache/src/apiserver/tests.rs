@@ -377,3 +377,14 @@ async fn only_discovery_itself_says_that_a_resource_is_gone() {
     check_served(&[(GROUP, 200, "{}"), ("/apis", 200, groups)], "Err(Unreadable").await;
     check_served(&[("/apis", 403, "")], "Err(Forbidden").await;
 }
+
+#[tokio::test]
+async fn a_namespace_that_would_lead_elsewhere_is_refused_before_anything_is_asked() {
+    let canned = canned(200, &[]);
+    let elsewhere = part_of_pods(&canned, &Part::namespace("n/../../nodes"));
+    let Err(error) = elsewhere.list(ListOptions::default()).await else {
+        panic!("it is asked for")
+    };
+    assert!(matches!(error, ListWatchError::BadRequest { .. }), "{error:?}");
+    assert!(canned.asked.lock().is_empty());
+}

@@ -7,7 +7,7 @@ use crate::scope::Scope;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -197,6 +197,8 @@ struct PartState {
 pub(crate) struct PartProgress {
     progress: Arc<Progress>,
     part: Part,
+    /// A list has shown an object that is older than the one in the store: for the reflector, which announces it.
+    set_back: Arc<AtomicBool>,
 }
 
 impl PartProgress {
@@ -207,7 +209,7 @@ impl PartProgress {
         parts.insert(part.clone(), PartState { state, synced: false });
         progress.sum_up(&parts);
         drop(parts);
-        Self { progress: progress.clone(), part }
+        Self { progress: progress.clone(), part, set_back: Arc::default() }
     }
 
     /// What it is.
@@ -267,6 +269,21 @@ impl PartProgress {
     /// The API server was set back.
     pub(crate) fn rewound(&self) {
         self.progress.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The store has shown that it was.
+    pub(crate) fn note_set_back(&self) {
+        self.set_back.store(true, Ordering::Release);
+    }
+
+    /// Whether the store has shown it since the last look.
+    pub(crate) fn take_set_back(&self) -> bool {
+        self.set_back.swap(false, Ordering::AcqRel)
+    }
+
+    /// The watch-error hook panicked.
+    pub(crate) fn handler_panicked(&self) {
+        self.progress.handler_panicked();
     }
 
     /// As [`Progress::epoch`].

@@ -28,6 +28,17 @@ impl Part {
         Self { namespace: Some(namespace.into()), ..Self::default() }
     }
 
+    /// Whether its namespace can be the name of one (an RFC 1123 label): it becomes a piece of a path.
+    pub(crate) fn has_valid_namespace(&self) -> bool {
+        self.namespace.as_deref().is_none_or(|name| {
+            let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            let ends = [name.as_bytes().first(), name.as_bytes().last()];
+            (1..=63).contains(&name.len())
+                && ends.into_iter().flatten().all(|byte| plain(*byte))
+                && name.bytes().all(|byte| plain(byte) || byte == b'-')
+        })
+    }
+
     /// Whether every object of the resource belongs to it.
     pub fn is_all(&self) -> bool {
         self.namespace.is_none() && self.label_selector.is_empty() && self.field_selector.is_empty()
@@ -210,6 +221,15 @@ mod tests {
         assert_eq!(part.to_string(), "namespace n, labels app=web");
         assert_eq!(Part::all().to_string(), "all namespaces");
         assert!(Part::all().is_all() && !part.is_all());
+    }
+
+    #[test]
+    fn namespaces_that_would_lead_elsewhere_in_a_path_are_none() {
+        let valid = |name: &str| Part::namespace(name).has_valid_namespace();
+        assert!(Part::all().has_valid_namespace());
+        assert!(["n", "kube-system", "1", &"x".repeat(63)].into_iter().all(valid));
+        let bad = ["", "..", "a/b", "a?b", "a%2fb", "-a", "a-", "A", "a.b", &"x".repeat(64)];
+        assert!(!bad.into_iter().any(valid));
     }
 
     #[test]

@@ -129,7 +129,7 @@ pub(super) enum State {
     WatchListing(WatchListing),
     /// Pages.
     Listing { page: Page, since: Instant, heard: Instant },
-    /// The last page is whole; its stream is about to end.
+    /// The last page is whole; nothing is read after it.
     Listed,
     /// Changes.
     Watching(Watch),
@@ -149,6 +149,16 @@ pub(super) struct Page {
     cause: RelistCause,
     /// Nothing was unreadable so far.
     whole: bool,
+}
+
+/// Whether it was said that the server was set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Announced {
+    No,
+    /// The list that takes the past in is not complete.
+    Yes,
+    /// It is; nothing more is said of it.
+    AndListed,
 }
 
 /// What follows a wait.
@@ -173,6 +183,7 @@ pub(super) struct Machine {
     doubt: Doubt,
     /// How often the server was found to have been set back.
     epoch: u64,
+    announced: Announced,
     /// When the last list was complete; none while nothing is known of the resource.
     listed: Option<Instant>,
     too_large: u32,
@@ -197,6 +208,7 @@ impl Machine {
             history: History::Empty,
             doubt: Doubt::None,
             epoch: 0,
+            announced: Announced::No,
             listed: None,
             too_large: 0,
             expired_pages: 0,
@@ -225,7 +237,9 @@ impl Machine {
                 let deadline = watch.deadline(self.bookmarks);
                 Some(self.repair.due().map_or(deadline, |due| deadline.min(due)))
             }
-            State::Listed | State::Asking | State::Forgetting | State::BackingOff { .. } => None,
+            // There is nothing more to read.
+            State::Listed => self.listed,
+            State::Asking | State::Forgetting | State::BackingOff { .. } => None,
         }
     }
 
@@ -261,6 +275,9 @@ impl Machine {
     /// A set of objects begins: what is known of the past is known from it.
     fn begin(&mut self, cause: RelistCause) -> Action {
         self.history = History::Empty;
+        if self.announced == Announced::AndListed {
+            self.announced = Announced::No;
+        }
         self.repair.begins();
         Action::Begin { cause }
     }
@@ -270,7 +287,10 @@ impl Machine {
         let known = self.resource_version.as_deref().unwrap_or_default();
         if compare_resource_versions(resource_version, known) == Some(Ordering::Less) {
             let message = format!("from resourceVersion {known} to {resource_version}");
-            self.rewound(message);
+            self.announce(message, Announced::AndListed);
+        }
+        if self.announced == Announced::Yes {
+            self.announced = Announced::AndListed;
         }
         self.resource_version = Some(resource_version.into());
         self.doubt = Doubt::None;
@@ -285,11 +305,27 @@ impl Machine {
         Action::End { resource_version: resource_version.into(), whole }
     }
 
-    /// The server was set back; this is said once, and the list that follows says it no more.
+    /// The server was set back: its numbers mean something else now, and a list takes that in.
     fn rewound(&mut self, message: String) {
-        self.epoch += 1;
         self.resource_version = None;
-        self.failure = Some(ListWatchError::Rewound { message });
+        self.announce(message, Announced::Yes);
+    }
+
+    /// The list that is being made, or was made last, put older objects over newer ones.
+    pub(super) fn store_was_set_back(&mut self) {
+        let listing = matches!(self.state, State::WatchListing(_) | State::Listing { .. });
+        let announced = if listing { Announced::Yes } else { Announced::AndListed };
+        let message = "it lists objects that are older than those it has sent before";
+        self.announce(message.to_owned(), announced);
+    }
+
+    /// Once for each time, however it shows and in how many ways.
+    fn announce(&mut self, message: String, announced: Announced) {
+        if self.announced == Announced::No {
+            self.epoch += 1;
+            self.failure = Some(ListWatchError::Rewound { message });
+            self.announced = announced;
+        }
     }
 
     fn unreadable(&mut self, message: &DecodeError) {

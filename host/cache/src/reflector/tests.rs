@@ -326,3 +326,19 @@ async fn a_watch_list_that_falls_back_to_pages_is_reported() {
         bench.check_truth();
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_panics_is_counted_and_harms_nobody() {
+    let source = FakeControllerSource::default();
+    two_pods(&source);
+    let options = FactoryOptions {
+        watch_error_handler: Some(Arc::new(|_: &WatchFailure<'_>| panic!("a test's hook"))),
+        ..Default::default()
+    };
+    source.refuse_next(ListWatchError::transient("connection refused"));
+    let factory = SharedInformerFactory::new(Arc::new(source.clone()), options);
+    let informer = factory.for_resource(&"v1/pods".parse().expect("a resource"));
+    factory.start();
+    factory.wait_for_cache_sync(Duration::from_secs(120)).await.expect("it syncs");
+    assert_eq!((informer.stats().objects, informer.stats().handler_panics), (2, 1));
+}

@@ -149,14 +149,14 @@ impl Parts {
         }
     }
 
-    /// A list put an object over one of a higher resourceVersion: the API server was set back, which is said once.
+    /// A list put an object over one of a higher resourceVersion: the API server was set back, which its reflector says once.
     pub(super) fn note_put(&mut self, id: PartId, old: &Object, new: &Object) {
         let Some(state) = self.parts.get(&id).filter(|state| state.listing.is_some()) else {
             return;
         };
         let order = compare_resource_versions(new.resource_version(), old.resource_version());
-        if order == Some(Ordering::Less) && state.epoch == state.progress.epoch() {
-            state.progress.rewound();
+        if order == Some(Ordering::Less) {
+            state.progress.note_set_back();
         }
     }
 

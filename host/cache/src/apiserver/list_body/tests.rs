@@ -140,3 +140,13 @@ fn what_json_does_not_allow_is_an_error() {
     check_error(r#"{"x":,"items":[]}"#, "list cannot be read: EOF");
     check_error(r#"{"x":nonsense,"items":[]}"#, "list cannot be read: expected");
 }
+
+#[test]
+fn items_that_wait_to_learn_what_they_are_have_a_bound() {
+    let item = r#"{"metadata":{"name":"a"}}"#;
+    let mut items = Vec::new();
+    let mut list = ListBody { untyped_bytes_max: 2 * item.len(), ..ListBody::new() };
+    list.feed(format!("{{\"items\":[{item},{item},").as_bytes(), &mut items).expect("they fit");
+    let error = list.feed(format!("{item},").as_bytes(), &mut items).expect_err("one too many");
+    assert!(error.to_string().contains("too many of its items"), "{error}");
+}

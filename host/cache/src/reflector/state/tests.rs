@@ -513,11 +513,73 @@ fn nothing_can_be_repeated_where_there_is_nothing() {
 }
 
 #[test]
+fn cuts_of_an_empty_resource_do_not_add_up_to_an_outage() {
+    let mut bench = Bench::new().step(Input::Opened, "begin start").step(all_shown("10"), "end 10");
+    for _ in 0..5 {
+        bench = bench.after(20).fail(&transient(), "wait");
+        bench = bench.step(Input::Elapsed, "watch from \"10\"").step(Input::Opened, "read");
+    }
+}
+
+#[test]
+fn an_unreadable_first_event_after_a_cut_proves_nothing() {
+    let bench = Bench::watching().fail(&transient(), "wait");
+    let bench = bench.step(Input::Elapsed, "watch from \"7\"").step(Input::Opened, "read");
+    let bench = bench.step(malformed(false), "read").step(malformed(true), "wait");
+    let bench = bench.check_failure("Unreadable").step(Input::Elapsed, "watch-list from \"\"");
+    let bench = bench.step(Input::Opened, "begin unconfirmed").step(all_shown("10"), "end 10");
+    assert_eq!(bench.machine.epoch(), 0);
+}
+
+#[test]
+fn a_watch_that_is_accepted_forgives_numbers_that_were_too_large_before() {
+    let watch = "watch from \"10\"";
+    let mut bench = Bench::watching().after(600).step(Input::Ended, watch);
+    for _ in 0..5 {
+        bench = bench.fail(&too_large(), "wait").step(Input::Elapsed, watch);
+        bench = bench.step(Input::Opened, "read").after(600).step(Input::Ended, watch);
+    }
+}
+
+#[test]
+fn nothing_is_read_after_the_last_page() {
+    let bench = Bench::listing().step(page_end("9", None), "end 9").check_deadline(0);
+    bench.step(Input::Deadline, "watch from \"9\"");
+}
+
+#[test]
+fn what_the_store_shows_of_a_rewind_is_announced_with_what_the_machine_finds_as_one() {
+    let relist = || {
+        let bench = Bench::watching().fail(&expired(), "wait");
+        let bench = bench.step(Input::Elapsed, "watch-list from \"\"");
+        bench.step(Input::Opened, "begin expired").step(event("2"), "enqueue")
+    };
+    // Before the end of the list, after it, and where only the store knows.
+    let mut early = relist();
+    early.machine.store_was_set_back();
+    let early = early.check_failure("Rewound").step(all_shown("9"), "end 9").check_failure("");
+    let mut late = relist().step(all_shown("9"), "end 9").check_failure("Rewound");
+    late.machine.store_was_set_back();
+    let mut alone = relist().step(all_shown("12"), "end 12").check_failure("");
+    alone.machine.store_was_set_back();
+    alone.machine.store_was_set_back();
+    for bench in [early, late, alone] {
+        assert_eq!(bench.machine.epoch(), 1);
+        let bench = bench.fail(&expired(), "wait").step(Input::Elapsed, "watch-list from \"\"");
+        let mut bench = bench.step(Input::Opened, "begin expired");
+        bench.machine.store_was_set_back();
+        assert_eq!(bench.machine.epoch(), 2, "the next time is another one");
+    }
+}
+
+#[test]
 fn numbers_that_are_none_are_not_reckoned_with() {
     let bench = Bench::new().step(Input::Opened, "begin start").step(event("a1"), "enqueue");
     let bench = bench.step(all_shown("a2"), "end a2").fail(&transient(), "wait");
     let bench = bench.step(Input::Elapsed, "watch from \"a2\"").step(Input::Opened, "read");
-    bench.step(event("a3"), "enqueue").fail(&transient(), "wait");
+    let bench = bench.step(event("a3"), "enqueue").fail(&transient(), "wait").after(20);
+    // After an outage there is nothing that could be shown.
+    bench.step(Input::Elapsed, "watch-list from \"\"");
 }
 
 #[test]

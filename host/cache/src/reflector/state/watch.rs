@@ -70,14 +70,14 @@ impl Machine {
         let doubt = self.doubt.at(now);
         let after_outage = doubt == Doubt::Outage;
         let expected = match &self.history {
-            _ if doubt == Doubt::None => None,
-            // Nothing can be repeated where nothing is, and to list nothing is cheap.
-            History::Empty if after_outage => return self.list_empty(now),
-            History::Newest(newest) => Some(newest.clone()),
-            History::Empty | History::Opaque => None,
+            History::Newest(newest) if doubt != Doubt::None => Some(newest.clone()),
+            History::Newest(_) | History::Empty | History::Opaque => None,
         };
         let before = expected.as_ref().and_then(Witness::just_before);
         let expected = expected.filter(|_| before.is_some());
+        if after_outage && expected.is_none() {
+            return self.list_unconfirmed(now);
+        }
         let timeout = self.watch_timeout();
         let (opened, events) = (false, false);
         self.state = State::Watching(Watch {
@@ -99,7 +99,8 @@ impl Machine {
         (self, Action::Open(Request::Watch(options)))
     }
 
-    fn list_empty(self, now: Instant) -> (Self, Action) {
+    /// Nothing is known that could be repeated.
+    fn list_unconfirmed(self, now: Instant) -> (Self, Action) {
         if self.listed.is_some_and(|listed| now.duration_since(listed) < RELIST_SOON) {
             return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
         }
@@ -129,6 +130,11 @@ impl Machine {
             Input::Opened => {
                 self.backoff.succeeded(now);
                 self.missing_since = None;
+                self.too_large = 0;
+                if watch.expected.is_none() {
+                    // Nothing can be shown, and no outage was seen.
+                    self.doubt = Doubt::None;
+                }
                 self.state = Watch { since: now, ..watch }.heard(now);
                 (self, Action::Read)
             }
@@ -158,6 +164,10 @@ impl Machine {
             }
             Input::Malformed { known, message } => {
                 self.unreadable(message);
+                if known && watch.expected.is_some() {
+                    // It may have been the very change that must come first.
+                    return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
+                }
                 if known {
                     self.repair.unreadable(now);
                 }
