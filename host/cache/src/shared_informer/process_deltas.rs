@@ -244,6 +244,7 @@ impl Deltas {
         let indexer = self.indexer.clone();
         loop {
             let Some(part) = self.parts.get_mut(id) else { return };
+            let selects = part.selects();
             // Where another part may be ahead of this list it may know of more.
             let newer = |object: &Object| {
                 let of_list = resource_version.unwrap_or_default();
@@ -256,7 +257,8 @@ impl Deltas {
             write.publish();
             let is_last = gone.len() < BATCH_DELTAS;
             for last in gone {
-                if let Some(resource_version) = resource_version {
+                // One with selectors does not know of the end of what is outside of them.
+                if let Some(resource_version) = resource_version.filter(|_| !selects) {
                     self.parts.note_deleted(last.key(), resource_version);
                 }
                 self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, true));

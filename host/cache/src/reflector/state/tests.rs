@@ -367,6 +367,9 @@ fn a_watch_that_breaks_begins_again_with_the_newest_change_and_does_not_repeat_i
             .check_deadline(10)
             .step(event("8"), "read")
             .check_failure("")
+            // What came and went between the newest change and the point that was reached.
+            .step(event("9"), "read")
+            .step(event("10"), "read")
             .step(event("12"), "enqueue")
             .after(600)
             .step(Input::Ended, "watch from \"12\"");

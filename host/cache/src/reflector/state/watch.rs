@@ -23,6 +23,8 @@ pub(in crate::reflector) struct Watch {
     ends: Instant,
     heard: Instant,
     events: bool,
+    /// It began before the point that was reached, and repeats what led there.
+    repeats: bool,
     /// The change that must come first.
     expected: Option<Witness>,
     /// If it cannot, everything is listed: the server was away.
@@ -34,7 +36,8 @@ impl Watch {
     pub(super) fn after_list(since: Instant, timeout: Duration, now: Instant) -> Self {
         let ends = since + timeout;
         let (opened, events, expected, after_outage) = (true, true, None, false);
-        Self { opened, since, ends, heard: now, events, expected, after_outage }
+        let repeats = false;
+        Self { opened, since, ends, heard: now, events, expected, repeats, after_outage }
     }
 
     pub(super) fn deadline(&self, bookmarks: bool) -> Instant {
@@ -87,6 +90,7 @@ impl Machine {
             heard: now,
             events,
             expected,
+            repeats: false,
             after_outage,
         });
         let options = WatchOptions {
@@ -145,10 +149,11 @@ impl Machine {
                     self.repeated(watch, repeated, known, object, now)
                 }
                 None => {
+                    let seen = watch.repeats && self.has_seen(object.resource_version());
                     self.advance(object.resource_version());
                     self.history.note(object);
                     self.state = Watch { events: true, ..watch }.heard(now);
-                    (self, Action::Enqueue)
+                    (self, if seen { Action::Read } else { Action::Enqueue })
                 }
             },
             Input::Bookmark { resource_version, .. } => {
@@ -197,7 +202,7 @@ impl Machine {
             Repeated::Same => {
                 self.doubt = Doubt::None;
                 // It is no progress: a server that ends every watch after it must not be asked at once again.
-                self.state = Watch { expected: None, ..watch }.heard(now);
+                self.state = Watch { expected: None, repeats: true, ..watch }.heard(now);
                 (self, Action::Read)
             }
             Repeated::Changed => {
@@ -309,6 +314,14 @@ impl Machine {
         if self.doubt != Doubt::None {
             self.doubt.cut(now);
         }
+    }
+
+    /// Whether everything up to this resourceVersion was seen: a watch that begins before the newest known change repeats what came
+    /// after it too, such as an object that has gone since.
+    fn has_seen(&self, resource_version: &str) -> bool {
+        let known = self.resource_version.as_deref().unwrap_or_default();
+        let order = compare_resource_versions(resource_version, known);
+        matches!(order, Some(Ordering::Less | Ordering::Equal))
     }
 
     /// Never backwards: a lower one would repeat what was told.
