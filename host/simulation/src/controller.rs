@@ -1,12 +1,12 @@
 //! A controller: a handler that puts keys into a work queue, and workers that fail, take their time, and write down
 //! what they found for each key. At rest that is the truth, however the keys got there.
 
+use crate::door::Door;
 use crate::handler::Around;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::workqueue::{AddOptions, WorkQueue, WorkQueueOptions};
 use informant_cache::{
-    Cause, FinalState, HandlerOptions, Indexer, Object, ObjectKey, Registration,
-    ResourceEventHandler, SharedIndexInformer,
+    Cause, FinalState, HandlerOptions, Object, ObjectKey, Registration, ResourceEventHandler,
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub(crate) struct Controller {
 struct Desk {
     number: u64,
     around: Around,
-    indexer: Indexer,
+    door: Door,
     state: Mutex<State>,
 }
 
@@ -72,7 +72,7 @@ impl Controller {
     pub(crate) fn start(
         number: u64,
         gvr: &GroupVersionResource,
-        informer: &SharedIndexInformer,
+        door: &Door,
         around: &Around,
         random: &mut fastrand::Rng,
     ) -> Self {
@@ -80,14 +80,14 @@ impl Controller {
         let feeder = Arc::new(Feeder { queue: queue.clone() });
         let options = HandlerOptions::default();
         let registration = if random.bool() {
-            informer.add_inline_handler(feeder, options)
+            door.add_inline(feeder, options)
         } else {
-            informer.add_event_handler_with_options(feeder, options)
+            door.add_queued(feeder, options)
         };
         let desk = Arc::new(Desk {
             number,
             around: around.clone(),
-            indexer: informer.indexer(),
+            door: door.clone(),
             state: Mutex::default(),
         });
         let count = random.usize(1..4);
@@ -100,13 +100,15 @@ impl Controller {
     pub(crate) fn difference(&self) -> Option<String> {
         let number = self.desk.number;
         let state = self.desk.state.lock();
+        let scope = self.desk.door.scope();
         self.desk.around.server.with_history(&self.gvr, |history| {
             let mut found: BTreeMap<String, &Object> = BTreeMap::new();
             for (key, object) in &state.found {
                 found.extend(object.as_ref().map(|object| (key.to_string(), object)));
             }
-            for (key, version) in history.present() {
-                let right = found.remove(key).is_some_and(|found| found.json() == *version.json());
+            for (key, version) in history.within(&scope) {
+                let right =
+                    found.remove(key).is_some_and(|found| found.json() == version.shown().json());
                 if !right {
                     return Some(format!("controller {number} has not seen {key} as it is"));
                 }
@@ -144,7 +146,7 @@ async fn work(desk: Arc<Desk>, queue: WorkQueue<ObjectKey>, mut random: fastrand
         let key = item.key().clone();
         let alone = desk.state.lock().busy.insert(key.clone());
         desk.check(alone, "no key is worked on twice at once", &key);
-        let seen = desk.indexer.get(&key);
+        let seen = desk.door.get(&key);
         if random.bool() {
             let millis = random.u64(0..WORK_MAX.as_millis() as u64);
             tokio::time::sleep(Duration::from_millis(millis)).await;

@@ -5,16 +5,14 @@
 
 use bytes::Bytes;
 use informant_apiserver::{ApiObject, Change};
-use informant_cache::Object;
-use std::collections::{BTreeMap, HashMap};
+use informant_cache::{Object, Scope};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// One state of one object.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
-    uid: String,
-    resource_version: String,
     /// As a cache shows it.
-    json: Bytes,
+    shown: Object,
     /// As the server shows it.
     raw: Bytes,
     /// From this moment.
@@ -28,9 +26,7 @@ const NOW: u64 = u64::MAX;
 
 impl Version {
     fn is(&self, object: &Object) -> bool {
-        self.uid == object.uid()
-            && self.resource_version == object.resource_version()
-            && self.json == object.json()
+        same_version(&self.shown, object)
     }
 
     /// As the server shows it.
@@ -39,8 +35,8 @@ impl Version {
     }
 
     /// As a cache shows it.
-    pub(crate) fn json(&self) -> &Bytes {
-        &self.json
+    pub(crate) fn shown(&self) -> &Object {
+        &self.shown
     }
 }
 
@@ -76,15 +72,24 @@ impl History {
         }
     }
 
+    /// Whether the server was ever set back.
+    pub(crate) fn was_restored(&self) -> bool {
+        self.restored > 0
+    }
+
     /// This moment.
     pub(crate) fn now(&self) -> u64 {
         self.clock
     }
 
     /// What is there now, and was all the time since; nothing is sure of that if the server was set back meanwhile.
-    pub(crate) fn lasting_since(&self, moment: u64) -> impl Iterator<Item = &str> {
+    pub(crate) fn lasting_since<'a>(
+        &'a self,
+        moment: u64,
+        scope: &'a Scope,
+    ) -> impl Iterator<Item = &'a str> {
         let sure = self.restored < moment || self.restored == 0;
-        let present = self.present().filter(move |_| sure);
+        let present = self.within(scope).filter(move |_| sure);
         present.filter(move |(_, version)| version.from <= moment).map(|(key, _)| key)
     }
 
@@ -98,7 +103,8 @@ impl History {
         for object in objects {
             let (key, version) = (key(object), self.version(object, NOW));
             let versions = self.versions.entry(key.clone()).or_default();
-            let same = |one: &Version| one.uid == version.uid && one.raw == version.raw;
+            let same =
+                |one: &Version| one.shown.uid() == version.shown.uid() && one.raw == version.raw;
             let at = versions.iter().position(same).unwrap_or_else(|| {
                 versions.push(version);
                 versions.len() - 1
@@ -126,14 +132,7 @@ impl History {
 
     fn version(&self, object: &ApiObject, until: u64) -> Version {
         let shown = Object::decode(object.json(), None).expect("the server's objects are objects");
-        Version {
-            uid: shown.uid().to_owned(),
-            resource_version: shown.resource_version().to_owned(),
-            json: shown.json(),
-            raw: object.json().clone(),
-            from: self.clock,
-            until,
-        }
+        Version { shown, raw: object.json().clone(), from: self.clock, until }
     }
 
     /// Whether the server ever showed exactly this.
@@ -156,26 +155,45 @@ impl History {
         }
     }
 
-    /// The present states, by key.
-    pub(crate) fn present(&self) -> impl Iterator<Item = (&str, &Version)> {
-        self.live.iter().map(|(key, at)| (key.as_str(), &self.versions[key][*at]))
+    /// The present states within a scope, by key.
+    pub(crate) fn within<'a>(
+        &'a self,
+        scope: &'a Scope,
+    ) -> impl Iterator<Item = (&'a str, &'a Version)> {
+        self.present().filter(|(_, version)| scope.contains(&version.shown))
     }
 
-    /// How many there are.
-    pub(crate) fn present_count(&self) -> usize {
-        self.live.len()
+    /// What of a scope somebody does not know as it is now, for people.
+    pub(crate) fn difference(
+        &self,
+        scope: &Scope,
+        known: &BTreeMap<String, Object>,
+    ) -> Option<String> {
+        let mut rest: BTreeSet<&str> = known.keys().map(String::as_str).collect();
+        for (key, version) in self.within(scope) {
+            rest.remove(key);
+            let is = version.shown.json();
+            match known.get(key) {
+                None => return Some(format!("{key} is missing: {is:?}")),
+                Some(object) if object.json() != is => {
+                    return Some(format!("{key} is {:?} instead of {is:?}", object.json()));
+                }
+                Some(_) => {}
+            }
+        }
+        rest.first().map(|key| format!("{key} is gone, or out of scope, and still known"))
+    }
+
+    /// The present states, by key.
+    fn present(&self) -> impl Iterator<Item = (&str, &Version)> {
+        self.live.iter().map(|(key, at)| (key.as_str(), &self.versions[key][*at]))
     }
 
     /// Whether this object is there now and always was: nothing is sure of that once the server was set back.
     pub(crate) fn is_live(&self, object: &Object) -> bool {
         let key = object.key().to_string();
         let live = self.live.get(&key).map(|at| &self.versions[&key][*at]);
-        self.restored == 0 && live.is_some_and(|live| live.uid == object.uid())
-    }
-
-    /// Whether an object is there now.
-    pub(crate) fn is_present(&self, key: &str) -> bool {
-        self.live.contains_key(key)
+        self.restored == 0 && live.is_some_and(|live| live.shown.uid() == object.uid())
     }
 }
 

@@ -15,6 +15,7 @@
 
 mod clients;
 mod controller;
+mod door;
 mod faults;
 mod handler;
 mod history;
@@ -25,6 +26,7 @@ mod reads;
 mod run;
 mod server;
 mod signal;
+mod slot;
 mod writes;
 
 pub use faults::{Fault, FaultCounts};

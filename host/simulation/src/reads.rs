@@ -1,9 +1,9 @@
 //! Reads in every way, whose answers must agree with each other.
 
+use crate::door::Door;
 use crate::history::same_version;
 use crate::journal::Journal;
-use informant_apimachinery::LabelSelector;
-use informant_cache::{IndexFunc, Indexer, Object};
+use informant_cache::{IndexFunc, Object};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of the indexes.
@@ -30,26 +30,14 @@ fn values(number: usize, object: &Object) -> Vec<String> {
     }
 }
 
-/// All objects that a store shows.
-pub(crate) fn everything(indexer: &Indexer) -> Vec<Object> {
-    let page = indexer.list(None, &LabelSelector::default(), 0, None);
-    page.map(|page| page.items).unwrap_or_default()
-}
-
 fn same(one: &[Object], other: &[Object]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_version(one, other))
 }
 
-pub(crate) fn check_pages(
-    journal: &Journal,
-    indexer: &Indexer,
-    everything: &[Object],
-    limit: usize,
-) {
-    let selector = LabelSelector::default();
+pub(crate) fn check_pages(journal: &Journal, door: &Door, everything: &[Object], limit: usize) {
     let (mut paged, mut cursor) = (Vec::new(), None::<String>);
     loop {
-        match indexer.list(None, &selector, limit, cursor.as_deref()) {
+        match door.list(limit, cursor.as_deref()) {
             Ok(page) => {
                 paged.extend(page.items);
                 cursor = page.next;
@@ -67,21 +55,21 @@ pub(crate) fn check_pages(
         .iter()
         .filter_map(|object| object.key().to_string().split_once('/').map(|(n, _)| n.to_owned()))
         .collect();
-    let counted: usize = namespaces.iter().map(|name| indexer.count(Some(name))).sum();
+    let counted: usize = namespaces.iter().map(|name| door.count(Some(name))).sum();
     journal.check(counted == everything.len(), "namespaces count all objects", || {
         format!("{counted} of {}", everything.len())
     });
     for object in everything {
-        let got = indexer.get(object.key());
+        let got = door.get(object.key());
         let right = got.is_some_and(|got| same_version(&got, object));
         journal.check(right, "get shows what a list shows", || object.key().to_string());
     }
 }
 
 /// Each index is what would be made of the objects anew.
-pub(crate) fn check_indexes(journal: &Journal, indexer: &Indexer, everything: &[Object]) {
+pub(crate) fn check_indexes(journal: &Journal, door: &Door, everything: &[Object]) {
     for (number, name) in INDEXES.iter().enumerate() {
-        let Ok(found) = indexer.index_values(name, 0, None) else { continue };
+        let Ok(found) = door.index_values(name) else { continue };
         let mut expect: BTreeMap<String, Vec<Object>> = BTreeMap::new();
         for object in everything {
             for value in values(number, object) {
@@ -93,7 +81,7 @@ pub(crate) fn check_indexes(journal: &Journal, indexer: &Indexer, everything: &[
             format!("{name}: {:?} instead of {:?}", found.items, expect.keys())
         });
         for (value, objects) in &expect {
-            let filed = indexer.by_index(name, value, 0, None).map(|page| page.items);
+            let filed = door.by_index(name, value).map(|page| page.items);
             let filed = filed.unwrap_or_default();
             journal.check(same(&filed, objects), "indexes file what is stored", || {
                 let keys = |objects: &[Object]| {

@@ -187,8 +187,9 @@ impl Server {
         }
     }
 
-    /// Sets the store back to a backup, if there is one that is behind.
-    pub(crate) fn rewind(&self) {
+    /// Sets the store back to a backup, if there is one that is behind. Nobody listens while that is done: no etcd is
+    /// restored under a server that goes on.
+    pub(crate) fn rewind(&self, down: Duration) {
         let mut state = self.state();
         let now = state.store.resource_version();
         let behind = state.backups.iter().rposition(|(version, _)| *version < now);
@@ -198,6 +199,7 @@ impl Server {
         state.backups.truncate(behind);
         state.store.restore(&backup);
         state.rewinds += 1;
+        state.down_until = Instant::now() + down;
         state.visible = [to; REPLICAS];
         state.track_restored();
         drop(state);
