@@ -55,10 +55,17 @@ impl Demand {
         if !std::mem::take(&mut asked.changed) && !due {
             return None;
         }
-        let ends = |entry: &Entry| entry.given_back.map(|since| since + linger);
+        let ends = |entry: &Entry| entry.given_back.and_then(|since| since.checked_add(linger));
         asked.scopes.retain(|_, entry| ends(entry).is_none_or(|end| end > now));
         asked.due = asked.scopes.values().filter_map(ends).min();
         Some(Scope::union(asked.scopes.values().map(|entry| &*entry.scope)))
+    }
+
+    /// Whether this holds for every scope that somebody asks for now.
+    pub(crate) fn all(&self, holds: impl Fn(&Scope) -> bool) -> bool {
+        let asked = self.asked.lock();
+        let now = asked.scopes.values().filter(|entry| entry.given_back.is_none());
+        now.map(|entry| &entry.scope).all(|scope| holds(scope))
     }
 
     /// When the union has to be looked at again.

@@ -155,7 +155,7 @@ impl SharedInformerFactory {
         if entry.pinned.is_none() {
             entry.pinned = Some(entry.informer.ask(self.scope.clone()));
         }
-        entry.informer.clone()
+        entry.informer.asking(self.scope.clone())
     }
 
     /// As [`SharedInformerFactory::for_resource`], for a type of k8s-openapi. For another type, such as one that kube's
@@ -189,9 +189,10 @@ impl SharedInformerFactory {
         let entry = self.entry(&mut running, resource);
         entry.leases += 1;
         entry.idle_since = None;
+        let informer = entry.informer.asking(scope.clone());
         let asked = entry.informer.ask(scope);
         let (running, idle) = (Arc::downgrade(&self.running), self.idle.clone());
-        InformerLease::new(entry.informer.clone(), asked, running, idle)
+        InformerLease::new(informer, asked, running, idle)
     }
 
     fn entry<'a>(
@@ -210,8 +211,12 @@ impl SharedInformerFactory {
             let options =
                 InformerOptions { seed, resync_period, transform, ..self.options.clone() };
             let (resource, source) = (resource.clone(), self.source.clone());
+            let informer = SharedIndexInformer::with_source(resource, source, options);
+            if self.shutdown.is_cancelled() && informer.mark_started() {
+                informer.never_run();
+            }
             Entry {
-                informer: SharedIndexInformer::with_source(resource, source, options),
+                informer,
                 stop: self.shutdown.child_token(),
                 pinned: None,
                 leases: 0,

@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// A walk over the store (a replay, a resync) pauses while this many notifications wait: it is a cursor then, and no copy of the
+/// A walk over the store (a replay, a resync) pauses while this many notifications of walks wait, live ones aside: it is a cursor then, and no copy of the
 /// store. Four steps of a walk, so that the handler's task never runs dry between two.
 const WALK_ROOM: usize = 1024;
 
@@ -80,6 +80,8 @@ pub enum Notification {
     Deleted {
         /// Its last known state.
         last: Object,
+        /// The state in which who is told knows it, where `last` is a later one: they heard of none in between.
+        known_as: Option<Object>,
         /// How much is known of its end.
         final_state: FinalState,
         /// Why now.
@@ -171,9 +173,10 @@ impl HandlerQueue {
         }
     }
 
-    pub(crate) fn push(&self, notification: Notification, now: Instant) {
+    /// `walked`: it comes from a walk over the store.
+    pub(crate) fn push(&self, notification: Notification, now: Instant, walked: bool) {
         if !self.is_closed() {
-            self.queue.lock().push(notification, now);
+            self.queue.lock().push(notification, now, walked);
             self.pushed.notify_one();
         }
     }
@@ -192,7 +195,7 @@ impl HandlerQueue {
     /// Whether a walk may go on; if not, the informer is woken once it may.
     pub(crate) fn has_room(&self) -> bool {
         let queue = self.queue.lock();
-        let room = queue.depth() < self.walk_room.max(1);
+        let room = queue.walked() < self.walk_room.max(1);
         self.parked.store(!room, Ordering::Release);
         room
     }
@@ -212,7 +215,8 @@ impl HandlerQueue {
         }
         let mut queue = self.queue.lock();
         let next = queue.pop();
-        let wake = queue.depth() <= self.walk_room / 2 && self.parked.swap(false, Ordering::AcqRel);
+        let wake =
+            queue.walked() <= self.walk_room / 2 && self.parked.swap(false, Ordering::AcqRel);
         drop(queue);
         if wake && let Some(inbox) = self.inbox.upgrade() {
             inbox.wake();

@@ -56,6 +56,17 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     fn on_update(&self, old: &Object, new: &Object, cause: Cause);
     /// The object is gone; `last` is its last known state.
     fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause);
+    /// As `on_delete`, where `last` is a later state than `known_as`, the one that was told: who decides by states decides by that.
+    fn on_delete_known_as(
+        &self,
+        known_as: &Object,
+        last: &Object,
+        final_state: FinalState,
+        cause: Cause,
+    ) {
+        let _ = known_as;
+        self.on_delete(last, final_state, cause);
+    }
     /// Every object that was there when the handler was added has been told. Called once.
     fn on_synced(&self) {}
 }

@@ -67,6 +67,10 @@ impl Default for InformerOptions {
 #[derive(Clone)]
 pub struct SharedIndexInformer {
     shared: Arc<Shared>,
+    /// What this handle was asked for with; none: whatever anybody asks for.
+    asked: Option<Arc<Scope>>,
+    /// That was listed whole once.
+    synced: Arc<AtomicBool>,
 }
 
 struct Shared {
@@ -119,7 +123,12 @@ impl SharedIndexInformer {
         let source = Arc::new(OneListerWatcher(lister_watcher));
         let informer = Self::with_source(resource, source, options);
         informer.shared.demand.add(Arc::new(Scope::all()));
-        informer
+        informer.asking(Arc::new(Scope::all()))
+    }
+
+    /// The same informer for who asks for this scope.
+    pub(crate) fn asking(&self, scope: Arc<Scope>) -> Self {
+        Self { shared: self.shared.clone(), asked: Some(scope), synced: Arc::default() }
     }
 
     /// An informer that covers whatever it is asked for: see [`SharedIndexInformer::ask`].
@@ -138,7 +147,7 @@ impl SharedIndexInformer {
             progress: Arc::new(Progress::new(now())),
             started: AtomicBool::new(false),
         };
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(shared), asked: None, synced: Arc::default() }
     }
 
     /// Asks for a scope, as long as the answer is kept and for a while after.
@@ -225,7 +234,7 @@ impl SharedIndexInformer {
         handler: Arc<dyn ResourceEventHandler>,
         options: HandlerOptions,
     ) -> Registration {
-        self.shared.inbox.add(handler, Beginning { options, scope, replaces: None })
+        self.shared.inbox.add(handler, self.beginning(scope, options, None))
     }
 
     pub(crate) fn notifications_in(
@@ -233,7 +242,7 @@ impl SharedIndexInformer {
         scope: Option<Arc<Scope>>,
         options: HandlerOptions,
     ) -> Notifications {
-        self.shared.inbox.add_notifications(Beginning { options, scope, replaces: None })
+        self.shared.inbox.add_notifications(self.beginning(scope, options, None))
     }
 
     pub(crate) fn add_inline_handler_in(
@@ -243,7 +252,17 @@ impl SharedIndexInformer {
         options: HandlerOptions,
         replaces: Option<Registration>,
     ) -> Registration {
-        self.shared.inbox.add_inline(handler, Beginning { options, scope, replaces })
+        self.shared.inbox.add_inline(handler, self.beginning(scope, options, replaces))
+    }
+
+    fn beginning(
+        &self,
+        scope: Option<Arc<Scope>>,
+        options: HandlerOptions,
+        replaces: Option<Registration>,
+    ) -> Beginning {
+        let asked = scope.clone().or_else(|| self.asked.clone());
+        Beginning { options, scope, asked, replaces }
     }
 
     /// Reads the cache.
@@ -251,10 +270,19 @@ impl SharedIndexInformer {
         self.shared.indexer.clone()
     }
 
-    /// Whether the first list is in the cache, of each part where there are several. Never false again, even if the scope widens: a
-    /// [`View`](crate::View) says so of its own scope.
+    /// Whether the first list of what was asked for is in the cache, of each namespace where there are several. Never false again. The
+    /// handles of [`SharedInformerFactory::informers`](crate::SharedInformerFactory::informers), for which nobody asked, say
+    /// whether that is so for all who ask now.
     pub fn has_synced(&self) -> bool {
-        self.shared.progress.has_synced()
+        let Shared { progress, demand, .. } = &*self.shared;
+        let Some(asked) = &self.asked else {
+            return progress.has_synced() && demand.all(|scope| progress.covers(scope));
+        };
+        let synced = self.synced.load(Ordering::Acquire) || progress.covers(asked);
+        if synced {
+            self.synced.store(true, Ordering::Release);
+        }
+        synced
     }
 
     /// Waits until the informer has synced. False if it stopped before.

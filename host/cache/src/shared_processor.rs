@@ -50,8 +50,6 @@ struct Active {
 #[derive(Clone, Debug)]
 pub(crate) struct ToTell {
     pub(crate) notification: Notification,
-    /// The state in which handlers know a deleted object, where the notification has a later one.
-    pub(crate) known_as: Option<Object>,
     /// A list showed it.
     pub(crate) listing: bool,
 }
@@ -62,7 +60,7 @@ impl Active {
         Self {
             walk: listener.replay.then_some(Walk::Replay { after: None }),
             parked: false,
-            resync_due: listener.resync_period.map(|period| now + period),
+            resync_due: listener.resync_period.and_then(|period| now.checked_add(period)),
             covered: false,
             told_synced: false,
             place,
@@ -97,9 +95,10 @@ impl Active {
         if to_tell.listing && !self.covered {
             let mut initial = restricted.unwrap_or_else(|| to_tell.notification.clone());
             initial.set_reason(Reason::Initial);
-            return listener.tell(&initial, progress, now);
+            return listener.tell(&initial, progress, now, false);
         }
-        listener.tell(restricted.as_ref().unwrap_or(&to_tell.notification), progress, now);
+        let notification = restricted.as_ref().unwrap_or(&to_tell.notification);
+        listener.tell(notification, progress, now, false);
     }
 
     /// Begins the resync that is due. One that comes round while a walk is under way, or while the last one still waits to be told,
@@ -108,7 +107,7 @@ impl Active {
         if self.resync_due.is_none_or(|due| due > now) {
             return;
         }
-        self.resync_due = self.listener().resync_period.map(|period| now + period);
+        self.resync_due = self.listener().resync_period.and_then(|period| now.checked_add(period));
         if self.walk.is_none() && !self.listener().is_resyncing() {
             self.walk = Some(Walk::Resync { after: None });
         }
@@ -138,7 +137,7 @@ impl Active {
                 let (old, cause) = (object.clone(), cause(Reason::Resync));
                 Notification::Updated { old, new: object, cause, coalesced: 0 }
             };
-            self.listener().tell(&notification, progress, now);
+            self.listener().tell(&notification, progress, now, true);
         }
         if goes_on {
             self.walk = Some(if replay { Walk::Replay { after } } else { Walk::Resync { after } });
@@ -190,7 +189,7 @@ impl SharedProcessor {
     pub(crate) fn walk(&mut self, indexer: &Indexer, now: Instant) -> bool {
         for active in &mut self.active {
             active.covered = active.covered
-                || match &active.listener().scope {
+                || match &active.listener().asked {
                     None => self.progress.has_synced(),
                     Some(scope) => self.progress.covers(scope),
                 };
@@ -199,7 +198,7 @@ impl SharedProcessor {
             let replaying = matches!(active.walk, Some(Walk::Replay { .. }));
             if active.covered && !replaying && !active.told_synced {
                 active.told_synced = true;
-                active.listener().tell(&Notification::Synced, &self.progress, now);
+                active.listener().tell(&Notification::Synced, &self.progress, now, false);
             }
         }
         self.active.iter().any(|active| active.walk.is_some() && !active.parked)
@@ -232,8 +231,8 @@ fn restrict(scope: &Scope, to_tell: &ToTell) -> Option<Notification> {
     let notification = &to_tell.notification;
     match notification {
         Notification::Added { object, .. } => scope.contains(object).then(|| notification.clone()),
-        Notification::Deleted { last, .. } => {
-            let known_as = to_tell.known_as.as_ref().unwrap_or(last);
+        Notification::Deleted { last, known_as, .. } => {
+            let known_as = known_as.as_ref().unwrap_or(last);
             scope.contains(known_as).then(|| notification.clone())
         }
         Notification::Updated { old, new, cause, coalesced } => {
@@ -245,7 +244,8 @@ fn restrict(scope: &Scope, to_tell: &ToTell) -> Option<Notification> {
                 }
                 (true, false) => {
                     let (last, final_state) = (old.clone(), FinalState::LeftScope);
-                    Some(Notification::Deleted { last, final_state, cause, coalesced })
+                    let known_as = None;
+                    Some(Notification::Deleted { last, known_as, final_state, cause, coalesced })
                 }
                 (false, false) => None,
             }

@@ -49,6 +49,23 @@ struct List {
     touched: Vec<u64>,
 }
 
+impl List {
+    fn is(&self, mark: &ListMark) -> bool {
+        std::ptr::eq(self.mark.as_ptr(), Arc::as_ptr(&mark.alive))
+    }
+}
+
+/// Whose list a write concerns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SeenBy<'a> {
+    /// Every list in progress.
+    #[cfg(test)]
+    Everyone,
+    /// One part saw it: its list, if it has one in progress, and no other's. What one part saw says nothing of what another's list
+    /// has yet to show.
+    Part(Option<&'a ListMark>),
+}
+
 impl Lists {
     pub(super) fn begin(&mut self) -> ListMark {
         self.lists.retain(|list| list.mark.strong_count() > 0);
@@ -57,20 +74,33 @@ impl Lists {
         ListMark { alive, swept: None }
     }
 
-    pub(super) fn touch(&mut self, slot: u32) {
+    /// An object was written, or shown unchanged. `fresh`: the slot had another object, or none, before.
+    pub(super) fn touch(&mut self, slot: u32, seen_by: SeenBy<'_>, fresh: bool) {
         let (word, bit) = place(slot);
         for list in &mut self.lists {
             if list.touched.len() <= word {
                 list.touched.resize(word + 1, 0);
             }
-            list.touched[word] |= bit;
+            let its = match seen_by {
+                #[cfg(test)]
+                SeenBy::Everyone => true,
+                SeenBy::Part(mark) => mark.is_some_and(|mark| list.is(mark)),
+            };
+            if its {
+                list.touched[word] |= bit;
+            } else if fresh {
+                list.touched[word] &= !bit;
+            }
         }
     }
 
     pub(super) fn touched(&self, mark: &ListMark, slot: u32) -> bool {
         let (word, bit) = place(slot);
-        let its = |list: &&List| std::ptr::eq(list.mark.as_ptr(), Arc::as_ptr(&mark.alive));
-        let list = self.lists.iter().find(its).expect("a list is kept for as long as its mark");
+        let list = self
+            .lists
+            .iter()
+            .find(|list| list.is(mark))
+            .expect("a list is kept for as long as its mark");
         list.touched.get(word).is_some_and(|word| word & bit != 0)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::index::{Filing, Index, IndexFunc};
 use super::judge::{Verdict, Write, judge};
-use super::marks::{ListMark, Lists, Slots};
+use super::marks::{ListMark, Lists, SeenBy, Slots};
 use super::state::{Namespace, State, Stored};
 use super::{IndexerError, NAMESPACE_INDEX, Shared};
 use crate::object::{Object, ObjectKey, compare_resource_versions};
@@ -80,9 +80,15 @@ impl<'a> IndexerWrite<'a> {
         self.writer.state.get(key)
     }
 
-    /// Writes an object.
+    /// Writes an object that all parts see.
+    #[cfg(test)]
     pub(crate) fn put(&mut self, object: Object, write: Write) -> Put {
-        self.writer.put(object, write)
+        self.writer.put(object, write, SeenBy::Everyone)
+    }
+
+    /// Writes an object that one part saw, whose list may be in progress.
+    pub(crate) fn put_seen(&mut self, object: Object, write: Write, by: Option<&ListMark>) -> Put {
+        self.writer.put(object, write, SeenBy::Part(by))
     }
 
     /// Removes what a watch reports as deleted.
@@ -214,13 +220,13 @@ impl Drop for IndexerWrite<'_> {
 }
 
 impl Writer {
-    fn put(&mut self, object: Object, write: Write) -> Put {
+    fn put(&mut self, object: Object, write: Write, seen_by: SeenBy<'_>) -> Put {
         let Some(Stored { object: old, slot }) = self.state.objects.get(object.key()).cloned()
         else {
-            self.add(object);
+            self.add(object, seen_by);
             return Put::Added;
         };
-        self.lists.touch(slot);
+        self.lists.touch(slot, seen_by, false);
         match judge(&old, &object, write) {
             Verdict::Unchanged => return Put::Unchanged,
             Verdict::Stale => return Put::Stale,
@@ -234,10 +240,10 @@ impl Writer {
         if same { Put::Updated { old } } else { Put::Replaced { old } }
     }
 
-    fn add(&mut self, object: Object) {
+    fn add(&mut self, object: Object, seen_by: SeenBy<'_>) {
         self.changed = true;
         let slot = self.slots.take();
-        self.lists.touch(slot);
+        self.lists.touch(slot, seen_by, true);
         self.state.bytes += object.size();
         self.count(object.key().namespace(), 1);
         self.file(slot, &object);

@@ -54,7 +54,7 @@ impl Entry {
     fn due(&self, linger: Duration) -> Option<Instant> {
         self.idle_since
             .filter(|_| self.pinned.is_none() && self.leases == 0)
-            .map(|since| since + linger)
+            .and_then(|since| since.checked_add(linger))
     }
 }
 

@@ -125,6 +125,10 @@ async fn shutdown_before_start_lets_nobody_wait() {
     factory.shutdown().await;
     assert!(!informer.synced().await && !registration.synced().await);
     informer.stopped().await;
+    let late = factory.for_resource(&resource("v1/nodes"));
+    assert!(
+        !late.synced().await && late.add_event_handler(Arc::new(Recorder::default())).is_removed()
+    );
 }
 
 #[tokio::test(start_paused = true)]

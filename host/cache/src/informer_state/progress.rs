@@ -77,6 +77,11 @@ impl Progress {
         self.coverage.send_modify(|count| *count += 1);
     }
 
+    /// Who waits looks again: what is asked for has changed.
+    pub(crate) fn look_again(&self) {
+        self.coverage.send_modify(|count| *count += 1);
+    }
+
     /// Whether the parts that have synced cover the scope.
     pub(crate) fn covers(&self, scope: &Scope) -> bool {
         let parts = self.parts.lock();

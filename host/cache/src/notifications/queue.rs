@@ -19,6 +19,8 @@ struct Entry {
     notification: Notification,
     /// When it was queued; of a merged one, when the oldest was.
     queued: Instant,
+    /// It comes from a walk over the store.
+    walked: bool,
 }
 
 /// One handler's queue. It holds what the handler has to be told, and knows nothing of who tells.
@@ -37,6 +39,8 @@ pub(super) struct NotificationQueue {
     bytes: usize,
     /// Those of `waiting` whose reason is `Resync`.
     resyncs: usize,
+    /// Those that come from a walk over the store.
+    walked: usize,
     coalesced: u64,
 }
 
@@ -50,12 +54,14 @@ impl NotificationQueue {
             depth: 0,
             bytes: 0,
             resyncs: 0,
+            walked: 0,
             coalesced: 0,
         }
     }
 
-    pub(super) fn depth(&self) -> usize {
-        self.depth
+    /// Notifications of walks that still wait.
+    pub(super) fn walked(&self) -> usize {
+        self.walked
     }
 
     /// Notifications of a resync that still wait.
@@ -75,8 +81,8 @@ impl NotificationQueue {
 
     /// Appends, or merges into the object's last waiting one above the mark. A resync of an object that has anything
     /// waiting says nothing new and is left out.
-    pub(super) fn push(&mut self, notification: Notification, now: Instant) {
-        let entry = Entry { notification, queued: now };
+    pub(super) fn push(&mut self, notification: Notification, now: Instant, walked: bool) {
+        let entry = Entry { notification, queued: now, walked };
         let last = entry.notification.object().and_then(|object| self.last.get(object.key()));
         match last.copied() {
             Some(_) if is_resync(&entry.notification) => self.coalesced += 1,
@@ -91,8 +97,9 @@ impl NotificationQueue {
         while let Some(entry) = self.waiting.pop_front() {
             let number = self.first;
             self.first += 1;
-            let Some(Entry { notification, .. }) = entry else { continue };
-            self.forget(&notification);
+            let Some(entry) = entry else { continue };
+            self.forget(&entry);
+            let Entry { notification, .. } = entry;
             if let Some(object) = notification.object()
                 && self.last.get(object.key()) == Some(&number)
             {
@@ -120,43 +127,47 @@ impl NotificationQueue {
             let number = self.first + self.waiting.len() as u64;
             self.last.insert(object.key().clone(), number);
         }
-        self.count(&entry.notification);
+        self.count(&entry);
         self.waiting.push_back(Some(entry));
     }
 
     fn merge_at(&mut self, number: u64, newer: Entry) {
         let index = (number - self.first) as usize;
         let waiting = self.waiting[index].take().expect("`last` points at an entry");
-        self.forget(&waiting.notification);
-        let queued = waiting.queued;
+        self.forget(&waiting);
+        let (queued, walked) = (waiting.queued, waiting.walked);
         match merge_notifications(waiting.notification, newer.notification) {
             Merged::One(notification) => {
                 self.coalesced += 1;
-                self.count(&notification);
-                self.waiting[index] = Some(Entry { notification, queued });
+                let entry = Entry { notification, queued, walked };
+                self.count(&entry);
+                self.waiting[index] = Some(entry);
             }
             Merged::Nothing(key) => {
                 self.coalesced += 2;
                 self.last.remove(&key);
             }
             Merged::Both(waiting, notification) => {
-                self.count(&waiting);
-                self.waiting[index] = Some(Entry { notification: waiting, queued });
-                self.append(Entry { notification, queued: newer.queued });
+                let entry = Entry { notification: waiting, queued, walked };
+                self.count(&entry);
+                self.waiting[index] = Some(entry);
+                self.append(Entry { notification, queued: newer.queued, walked: newer.walked });
             }
         }
     }
 
-    fn count(&mut self, notification: &Notification) {
+    fn count(&mut self, entry: &Entry) {
         self.depth += 1;
-        self.bytes += size(notification);
-        self.resyncs += usize::from(is_resync(notification));
+        self.bytes += size(&entry.notification);
+        self.resyncs += usize::from(is_resync(&entry.notification));
+        self.walked += usize::from(entry.walked);
     }
 
-    fn forget(&mut self, notification: &Notification) {
+    fn forget(&mut self, entry: &Entry) {
         self.depth -= 1;
-        self.bytes -= size(notification);
-        self.resyncs -= usize::from(is_resync(notification));
+        self.bytes -= size(&entry.notification);
+        self.resyncs -= usize::from(is_resync(&entry.notification));
+        self.walked -= usize::from(entry.walked);
     }
 
     /// Closes the holes that merging left, once they are most of the queue: objects that come and go above
@@ -234,10 +245,19 @@ fn merge_notifications(waiting: Notification, newer: Notification) -> Merged {
             Merged::One(Added { object, cause: Cause { reason: first.reason, ..cause }, coalesced })
         }
         (Merge::One(_), Updated { old, cause: first, .. }, Updated { new, cause: second, .. }) => {
+            // There and back again: who is told knows it just so.
+            if old.resource_version() == new.resource_version() && old.json() == new.json() {
+                return Merged::Nothing(new.key().clone());
+            }
             Merged::One(Updated { old, new, cause: newer_cause(first, second), coalesced })
         }
-        (Merge::One(_), _, Deleted { last, final_state, cause, .. }) => {
-            Merged::One(Deleted { last, final_state, cause, coalesced })
+        (
+            Merge::One(_),
+            Updated { old: known_as, .. } | Added { object: known_as, .. },
+            Deleted { last, final_state, cause, .. },
+        ) => {
+            let known_as = Some(known_as);
+            Merged::One(Deleted { last, known_as, final_state, cause, coalesced })
         }
         (Merge::Both | Merge::One(_), waiting, newer) => Merged::Both(waiting, newer),
     }
@@ -268,6 +288,9 @@ fn size(notification: &Notification) -> usize {
         Notification::Updated { old, new, .. } => {
             let shared = old.same_handle(new);
             new.size() + if shared { 0 } else { old.size() }
+        }
+        Notification::Deleted { last, known_as, .. } => {
+            last.size() + known_as.as_ref().map_or(0, Object::size)
         }
         other => other.object().map_or(0, Object::size),
     }

@@ -56,6 +56,18 @@ where
         }
     }
 
+    fn on_delete_known_as(
+        &self,
+        known_as: &Object,
+        last: &Object,
+        final_state: FinalState,
+        cause: Cause,
+    ) {
+        if (self.filter)(known_as) {
+            self.handler.on_delete_known_as(known_as, last, final_state, cause);
+        }
+    }
+
     fn on_synced(&self) {
         self.handler.on_synced();
     }

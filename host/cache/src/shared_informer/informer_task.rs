@@ -41,7 +41,7 @@ impl InformerTask {
         let mut popped = VecDeque::new();
         loop {
             let now = super::now();
-            self.look_at_demand(now);
+            self.look_at_demand(now).await;
             self.processor.admit(now);
             let walking = self.processor.walk(&self.shared.indexer, now);
             if walking || !popped.is_empty() {
@@ -50,21 +50,22 @@ impl InformerTask {
                 tokio::select! {
                     // In this order: nothing here is starved, for each is looked at again after every batch.
                     biased;
-                    () = inbox.woken() => continue,
-                    () = sleep_until(self.due()) => continue,
-                    Some(ended) = self.reflectors.join_next() => match failure(ended) {
-                        Some(failure) => return failure,
-                        None => continue,
-                    },
+                    () = inbox.woken() => {}
+                    () = sleep_until(self.due()) => {}
+                    Some(ended) = self.reflectors.join_next() => {
+                        if let Some(failure) = failure(ended) {
+                            return failure;
+                        }
+                    }
                     deltas = fifo.pop_all() => popped = deltas,
                 }
             }
             if popped.is_empty() {
                 popped = fifo.try_pop_all();
             }
-            if self.deltas.process(&mut popped, &self.processor) {
+            if self.deltas.process(&mut popped, &self.processor).await {
                 let steps = self.deltas.parts.settle();
-                self.carry_out(steps);
+                self.carry_out(steps).await;
             }
         }
     }
@@ -81,15 +82,16 @@ impl InformerTask {
     }
 
     /// Goes for what is asked for now. Where nobody asks for anything, what is there goes on: who owns the informer stops it.
-    fn look_at_demand(&mut self, now: Instant) {
+    async fn look_at_demand(&mut self, now: Instant) {
         let linger = self.shared.options.scope_linger;
         if let Some(Some(scope)) = self.shared.demand.changed(now, linger) {
             let steps = self.deltas.parts.want(&scope.parts());
-            self.carry_out(steps);
+            self.carry_out(steps).await;
+            self.shared.progress.look_again();
         }
     }
 
-    fn carry_out(&mut self, steps: Vec<Step>) {
+    async fn carry_out(&mut self, steps: Vec<Step>) {
         let mut left = false;
         for step in steps {
             match step {
@@ -104,10 +106,17 @@ impl InformerTask {
                     }
                     left = true;
                 }
+                Step::Restart(old, id, progress) => {
+                    if let Some(reflector) = self.running.remove(&old) {
+                        reflector.abort();
+                    }
+                    let reflector = self.reflector(id, progress);
+                    self.running.insert(id, self.reflectors.spawn(reflector.run()));
+                }
             }
         }
         if left {
-            self.deltas.leave(&self.processor);
+            self.deltas.leave(&self.processor).await;
         }
     }
 

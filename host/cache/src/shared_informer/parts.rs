@@ -27,6 +27,8 @@ pub(super) struct Listing {
     /// ahead of it.
     pub(super) consistent: bool,
     pub(super) mark: ListMark,
+    /// The store had something newer than it showed.
+    pub(super) met_newer: bool,
 }
 
 /// One part, listed and watched by one reflector.
@@ -42,6 +44,8 @@ pub(super) struct PartState {
     pub(super) resource_version: Option<Box<str>>,
     /// The API server's epoch as of its last list.
     epoch: u64,
+    /// Its last list met what was newer than itself.
+    list_again: bool,
 }
 
 impl PartState {
@@ -49,7 +53,8 @@ impl PartState {
         let selection = selection(progress.part());
         let (wanted, synced, epoch) = (true, false, progress.epoch());
         let (listing, resource_version) = (None, None);
-        Self { progress, selection, wanted, synced, listing, resource_version, epoch }
+        let list_again = false;
+        Self { progress, selection, wanted, synced, listing, resource_version, epoch, list_again }
     }
 
     fn part(&self) -> &Part {
@@ -83,6 +88,8 @@ pub(super) enum Step {
     Start(PartId, PartProgress),
     /// Stop listing and watching it; what no part covers any more leaves the store.
     Stop(PartId, PartProgress),
+    /// Begin anew, under a new number: what still comes under the old one is dropped.
+    Restart(PartId, PartId, PartProgress),
 }
 
 /// All parts of one informer.
@@ -94,12 +101,14 @@ pub(super) struct Parts {
     /// What was deleted while parts overlapped, up to which resourceVersion of which epoch.
     deletions: BTreeMap<ObjectKey, Box<str>>,
     epoch: u64,
+    /// A part has come further since the deletions were looked through.
+    passed: bool,
 }
 
 impl Parts {
     pub(super) fn new(progress: Arc<Progress>) -> Self {
         let (parts, deletions, epoch) = (BTreeMap::new(), BTreeMap::new(), progress.epoch());
-        Self { progress, parts, last: 0, deletions, epoch }
+        Self { progress, parts, last: 0, deletions, epoch, passed: false }
     }
 
     pub(super) fn get_mut(&mut self, id: PartId) -> Option<&mut PartState> {
@@ -136,7 +145,27 @@ impl Parts {
         let unwanted = |(id, state): (&PartId, &PartState)| (!state.wanted).then_some(*id);
         let unwanted: Vec<_> = self.parts.iter().filter_map(unwanted).collect();
         let stop = |id| self.parts.remove(&id).map(|state| Step::Stop(id, state.progress));
-        unwanted.into_iter().filter_map(stop).collect()
+        let mut steps: Vec<_> = unwanted.into_iter().filter_map(stop).collect();
+        self.passed |= !steps.is_empty();
+        if !self.overlap() {
+            steps.extend(self.list_again());
+        }
+        steps
+    }
+
+    /// Lists anew what met something newer while parts overlapped.
+    fn list_again(&mut self) -> Vec<Step> {
+        let again = |(id, state): (&PartId, &PartState)| state.list_again.then_some(*id);
+        let again: Vec<_> = self.parts.iter().filter_map(again).collect();
+        let restart = |id| {
+            let mut state = self.parts.remove(&id)?;
+            self.last += 1;
+            (state.list_again, state.listing) = (false, None);
+            let progress = state.progress.clone();
+            self.parts.insert(self.last, state);
+            Some(Step::Restart(id, self.last, progress))
+        };
+        again.into_iter().filter_map(restart).collect()
     }
 
     /// A list of this part begins; what an interrupted one has shown is forgotten.
@@ -145,7 +174,7 @@ impl Parts {
         if let Some(state) = self.parts.get_mut(&id) {
             let set_back = state.epoch != state.progress.epoch();
             let consistent = consistent && (!overlap || set_back);
-            state.listing = Some(Listing { consistent, mark });
+            state.listing = Some(Listing { consistent, mark, met_newer: false });
         }
     }
 
@@ -160,6 +189,19 @@ impl Parts {
         }
     }
 
+    /// Whether a list of this part met what is newer than itself. Another part was ahead of it, or the API server was set back: which
+    /// of the two, one more list says once nothing overlaps any more.
+    pub(super) fn note_newer(&mut self, id: PartId, met_newer: bool) {
+        if let Some(state) = self.parts.get_mut(&id) {
+            state.list_again = met_newer;
+        }
+    }
+
+    /// A part has come further: deletions may be forgotten.
+    pub(super) fn has_passed(&mut self) {
+        self.passed = true;
+    }
+
     /// A list of this part is complete, up to here.
     pub(super) fn list_is_complete(&mut self, id: PartId, resource_version: &str) {
         if let Some(state) = self.parts.get_mut(&id) {
@@ -167,6 +209,7 @@ impl Parts {
             state.resource_version = Some(resource_version.into());
             state.epoch = state.progress.epoch();
         }
+        self.passed = true;
     }
 
     /// Says so to those who wait, once it has been published.
@@ -241,6 +284,9 @@ impl Parts {
 
     /// Forgets the deletions that every part has passed.
     pub(super) fn forget_deletions(&mut self) {
+        if !std::mem::take(&mut self.passed) {
+            return;
+        }
         let Self { parts, deletions, .. } = self;
         deletions.retain(|_, deleted| {
             parts.values().any(|state| match &state.resource_version {
@@ -266,6 +312,9 @@ mod tests {
         let shown = |step: &Step| match step {
             Step::Start(id, progress) => format!("start {id} {}", progress.part()),
             Step::Stop(id, progress) => format!("stop {id} {}", progress.part()),
+            Step::Restart(id, new, progress) => {
+                format!("restart {id} as {new} {}", progress.part())
+            }
         };
         steps.iter().map(shown).collect()
     }
@@ -326,6 +375,20 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_met_something_newer_is_made_again_once_nothing_overlaps() {
+        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
+        parts.want(&wanted(&["a"]));
+        sync(&mut parts, 1, "5");
+        parts.want(&wanted(&[""]));
+        parts.note_newer(2, true);
+        let steps = sync(&mut parts, 2, "4");
+        assert_eq!(steps, ["stop 1 namespace a", "restart 2 as 3 all namespaces"]);
+        assert!(parts.are_synced() && parts.get_mut(2).is_none());
+        parts.note_newer(3, false);
+        assert!(sync(&mut parts, 3, "9").is_empty());
+    }
+
+    #[test]
     fn a_part_that_is_behind_does_not_bring_back_what_another_saw_deleted() {
         let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
         parts.want(&wanted(&["a"]));
@@ -339,6 +402,7 @@ mod tests {
         parts.forget_deletions();
         assert!(parts.was_deleted(&object(8)), "the part has not passed it");
         parts.get_mut(2).expect("it is there").resource_version = Some("9".into());
+        parts.has_passed();
         parts.forget_deletions();
         assert!(parts.deletions.is_empty());
     }

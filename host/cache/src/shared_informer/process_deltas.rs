@@ -12,6 +12,7 @@ use crate::notifications::Notification;
 use crate::object::{Object, compare_resource_versions};
 use crate::resource_event_handler::{Cause, FinalState, Reason};
 use crate::shared_processor::{SharedProcessor, ToTell};
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,11 +39,24 @@ impl Deltas {
     }
 
     /// Writes the next batch, shows it to readers, then tells it. The end of a list ends the batch; answers whether there was one.
-    pub(super) fn process(
+    pub(super) async fn process(
         &mut self,
         deltas: &mut VecDeque<(PartId, Delta)>,
         processor: &SharedProcessor,
     ) -> bool {
+        let ended = self.write_batch(deltas);
+        self.tell(processor);
+        match ended {
+            Some((id, Delta::End { resource_version, whole })) => {
+                self.end(id, &resource_version, whole, processor).await
+            }
+            Some((id, _)) => self.gone(id, processor).await,
+            None => false,
+        }
+    }
+
+    /// Writes and publishes; answers what ended the batch before its time.
+    fn write_batch(&mut self, deltas: &mut VecDeque<(PartId, Delta)>) -> Option<(PartId, Delta)> {
         let indexer = self.indexer.clone();
         let mut write = indexer.write();
         let mut ended = None;
@@ -56,34 +70,33 @@ impl Deltas {
             self.apply(id, delta, &mut write);
         }
         self.publish(write);
-        self.tell(processor);
-        match ended {
-            Some((id, Delta::End { resource_version, whole })) => {
-                self.end(id, &resource_version, whole, processor)
-            }
-            Some((id, _)) => self.gone(id, processor),
-            None => false,
-        }
+        ended
     }
 
     /// Removes what no part shows any more, and says so to those who ask for it all the same.
-    pub(super) fn leave(&mut self, processor: &SharedProcessor) {
+    pub(super) async fn leave(&mut self, processor: &SharedProcessor) {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
         let indexer = self.indexer.clone();
         let mut after = None;
         loop {
             let chunk = indexer.chunk(after.as_ref(), BATCH_DELTAS);
             after = chunk.last().map(|object| object.key().clone());
-            let mut write = indexer.write();
-            for object in chunk.iter().filter(|object| !self.parts.contain(object)) {
-                if let Removed::Gone { last } = write.remove(object.key()) {
-                    self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, false));
-                }
-            }
-            write.publish();
+            self.remove_uncovered(&chunk, cause);
             self.tell(processor);
             if after.is_none() {
                 return;
+            }
+            // It may be the whole store: others have their turn in between.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn remove_uncovered(&mut self, chunk: &[Object], cause: Cause) {
+        let indexer = self.indexer.clone();
+        let mut write = indexer.write();
+        for object in chunk.iter().filter(|object| !self.parts.contain(object)) {
+            if let Removed::Gone { last } = write.remove(object.key()) {
+                self.to_tell.push(deleted(last, None, FinalState::LeftScope, cause, false));
             }
         }
     }
@@ -137,6 +150,7 @@ impl Deltas {
             }
             Delta::Bookmark { resource_version } => {
                 part.resource_version = Some(resource_version);
+                self.parts.has_passed();
                 self.progress.bookmark();
             }
             Delta::End { .. } | Delta::Gone => unreachable!("ends a batch"),
@@ -153,10 +167,13 @@ impl Deltas {
             Some(Listing { consistent, .. }) => Write::Listed { consistent },
             None => Write::Watched,
         };
-        let mut tell = |notification| {
-            self.to_tell.push(ToTell { notification, known_as: None, listing });
-        };
-        match write.put(object.clone(), why) {
+        let mark = part.listing.as_ref().map(|listing| &listing.mark);
+        let put = write.put_seen(object.clone(), why, mark);
+        if let (Put::Stale, Some(listing)) = (&put, &mut part.listing) {
+            listing.met_newer = true;
+        }
+        let mut tell = |notification| self.to_tell.push(ToTell { notification, listing });
+        match put {
             Put::Added => tell(Notification::Added { object, cause, coalesced: 0 }),
             Put::Updated { old } => {
                 self.parts.note_put(id, &old, &object);
@@ -164,7 +181,7 @@ impl Deltas {
             }
             Put::Replaced { old } => {
                 let final_state = FinalState::Unknown;
-                tell(Notification::Deleted { last: old, final_state, cause, coalesced: 0 });
+                tell(removal(old, None, final_state, cause));
                 tell(Notification::Added { object, cause, coalesced: 0 });
             }
             Put::Unchanged | Put::Stale => {}
@@ -202,7 +219,7 @@ impl Deltas {
     }
 
     /// The list of a part is complete: what of the part it did not show is gone, unless something in it could not be read.
-    fn end(
+    async fn end(
         &mut self,
         id: PartId,
         resource_version: &str,
@@ -213,7 +230,9 @@ impl Deltas {
             return false;
         };
         if whole {
-            self.sweep(id, listing, Some(resource_version), processor);
+            self.sweep(id, listing, Some(resource_version), processor).await;
+        } else {
+            self.parts.note_newer(id, listing.met_newer);
         }
         self.parts.list_is_complete(id, resource_version);
         let indexer = self.indexer.clone();
@@ -223,57 +242,84 @@ impl Deltas {
     }
 
     /// The resource is not served any more: everything of the part is gone.
-    fn gone(&mut self, id: PartId, processor: &SharedProcessor) -> bool {
+    async fn gone(&mut self, id: PartId, processor: &SharedProcessor) -> bool {
         let mark = self.indexer.write().begin_list();
         let Some(part) = self.parts.get_mut(id) else { return false };
         (part.listing, part.resource_version) = (None, None);
-        let nothing = Listing { consistent: true, mark };
-        self.sweep(id, nothing, None, processor);
+        let nothing = Listing { consistent: true, mark, met_newer: false };
+        self.sweep(id, nothing, None, processor).await;
         false
     }
 
     /// Removes what of a part a list did not show, in steps: it may be the whole store.
-    fn sweep(
+    async fn sweep(
         &mut self,
         id: PartId,
         mut listing: Listing,
         resource_version: Option<&str>,
         processor: &SharedProcessor,
     ) {
-        let cause = Cause { reason: Reason::Relist, received: super::now() };
-        let indexer = self.indexer.clone();
         loop {
-            let Some(part) = self.parts.get_mut(id) else { return };
-            let selects = part.selects();
-            // Where another part may be ahead of this list it may know of more.
-            let newer = |object: &Object| {
-                let of_list = resource_version.unwrap_or_default();
-                let order = compare_resource_versions(object.resource_version(), of_list);
-                !listing.consistent && order == Some(Ordering::Greater)
-            };
-            let of_part = |object: &Object| part.contains(object) && !newer(object);
-            let mut write = indexer.write();
-            let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
-            write.publish();
-            let is_last = gone.len() < BATCH_DELTAS;
-            for last in gone {
-                // One with selectors does not know of the end of what is outside of them.
-                if let Some(resource_version) = resource_version.filter(|_| !selects) {
-                    self.parts.note_deleted(last.key(), resource_version);
-                }
-                self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, true));
-            }
+            let is_last = self.sweep_step(id, &mut listing, resource_version);
             self.tell(processor);
             if is_last {
+                self.parts.note_newer(id, listing.met_newer);
                 return;
             }
+            // It may be the whole store: others have their turn in between.
+            tokio::task::yield_now().await;
         }
+    }
+
+    /// Answers whether nothing is left.
+    fn sweep_step(
+        &mut self,
+        id: PartId,
+        listing: &mut Listing,
+        resource_version: Option<&str>,
+    ) -> bool {
+        let cause = Cause { reason: Reason::Relist, received: super::now() };
+        let Some(part) = self.parts.get_mut(id) else { return true };
+        let met_newer = Cell::new(listing.met_newer);
+        let consistent = listing.consistent;
+        // Where another part may be ahead of this list it may know of more.
+        let newer = |object: &Object| {
+            let of_list = resource_version.unwrap_or_default();
+            let order = compare_resource_versions(object.resource_version(), of_list);
+            let newer = !consistent && order == Some(Ordering::Greater);
+            met_newer.set(met_newer.get() || newer);
+            newer
+        };
+        let of_part = |object: &Object| part.contains(object) && !newer(object);
+        let mut write = self.indexer.write();
+        let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
+        write.publish();
+        // What a part with selectors misses may have left them and live on.
+        let deleted_as_of = resource_version.filter(|_| !part.selects());
+        listing.met_newer = met_newer.get();
+        let is_last = gone.len() < BATCH_DELTAS;
+        for last in gone {
+            if let Some(resource_version) = deleted_as_of {
+                self.parts.note_deleted(last.key(), resource_version);
+            }
+            self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, true));
+        }
+        is_last
     }
 }
 
 fn cause(part: &PartState, received: Instant) -> Cause {
     let reason = if part.listing.is_some() { Reason::Relist } else { Reason::Watch };
     Cause { reason, received }
+}
+
+fn removal(
+    last: Object,
+    known_as: Option<Object>,
+    final_state: FinalState,
+    cause: Cause,
+) -> Notification {
+    Notification::Deleted { last, known_as, final_state, cause, coalesced: 0 }
 }
 
 fn deleted(
@@ -283,6 +329,5 @@ fn deleted(
     cause: Cause,
     listing: bool,
 ) -> ToTell {
-    let notification = Notification::Deleted { last, final_state, cause, coalesced: 0 };
-    ToTell { notification, known_as, listing }
+    ToTell { notification: removal(last, known_as, final_state, cause), listing }
 }

@@ -33,8 +33,10 @@ pub(super) struct Arrival {
 #[derive(Debug, Default)]
 pub(crate) struct Beginning {
     pub(crate) options: HandlerOptions,
-    /// What it asks for; none: whatever the informer has.
+    /// What it is told of; none: whatever the informer has.
     pub(crate) scope: Option<Arc<Scope>>,
+    /// What has to be listed before it has heard of everything.
+    pub(crate) asked: Option<Arc<Scope>>,
     /// The handler whose place it takes; for inline handlers alone.
     pub(crate) replaces: Option<Registration>,
 }

@@ -41,8 +41,10 @@ impl std::fmt::Debug for Told {
 #[derive(Debug)]
 pub(super) struct Listener {
     told: Told,
-    /// What it asks for; none: whatever the informer has.
+    /// What it is told of; none: whatever the informer has.
     pub(super) scope: Option<Arc<Scope>>,
+    /// What has to be listed before it has heard of everything; none: what was asked for when the informer first synced.
+    pub(super) asked: Option<Arc<Scope>>,
     pub(super) resync_period: Option<Duration>,
     /// It continues another handler's story: deletions concern it even before its replay came by.
     pub(super) succeeds: bool,
@@ -56,10 +58,11 @@ pub(super) struct Listener {
 
 impl Listener {
     pub(super) fn new(told: Told, beginning: &Beginning) -> Self {
-        let Beginning { options, scope, replaces } = beginning;
+        let Beginning { options, scope, asked, replaces } = beginning;
         Self {
             told,
             scope: scope.clone(),
+            asked: asked.clone(),
             resync_period: options.resync_period.map(|period| period.max(RESYNC_PERIOD_MIN)),
             succeeds: replaces.is_some(),
             replay: options.replay,
@@ -73,11 +76,18 @@ impl Listener {
         self.removed.load(Ordering::Acquire)
     }
 
-    pub(super) fn tell(&self, notification: &Notification, progress: &Progress, now: Instant) {
+    /// `walked`: it comes from a walk over the store.
+    pub(super) fn tell(
+        &self,
+        notification: &Notification,
+        progress: &Progress,
+        now: Instant,
+        walked: bool,
+    ) {
         match &self.told {
             Told::Inline(handler) => self.call(&**handler, notification, progress),
             Told::ByTask { queue, .. } | Told::Pulls(queue) => {
-                queue.push(notification.clone(), now);
+                queue.push(notification.clone(), now, walked);
             }
         }
     }
@@ -112,8 +122,13 @@ impl Listener {
         let called = catch_unwind(AssertUnwindSafe(|| match notification {
             Notification::Added { object, cause, .. } => handler.on_add(object, *cause),
             Notification::Updated { old, new, cause, .. } => handler.on_update(old, new, *cause),
-            Notification::Deleted { last, final_state, cause, .. } => {
+            Notification::Deleted { last, known_as: None, final_state, cause, .. } => {
                 handler.on_delete(last, *final_state, *cause);
+            }
+            Notification::Deleted {
+                last, known_as: Some(known_as), final_state, cause, ..
+            } => {
+                handler.on_delete_known_as(known_as, last, *final_state, *cause);
             }
             Notification::Synced => handler.on_synced(),
         }));

@@ -34,7 +34,13 @@ fn resynced(object: Object) -> Notification {
 
 fn deleted(last: Object) -> Notification {
     let cause = cause(Reason::Watch);
-    Notification::Deleted { last, final_state: FinalState::Known, cause, coalesced: 0 }
+    Notification::Deleted {
+        last,
+        known_as: None,
+        final_state: FinalState::Known,
+        cause,
+        coalesced: 0,
+    }
 }
 
 fn mark(notifications: usize) -> HighWaterMark {
@@ -64,7 +70,7 @@ fn shown(notification: &Notification) -> String {
 fn check(notifications: usize, pushed: Vec<Notification>, expect: &[&str]) {
     let mut queue = NotificationQueue::new(mark(notifications));
     for notification in pushed {
-        queue.push(notification, Instant::now());
+        queue.push(notification, Instant::now(), false);
         queue.check_invariants();
     }
     let told: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|told| shown(&told)).collect();
@@ -93,6 +99,24 @@ fn above_the_mark_an_object_has_one_merged_notification() {
 }
 
 #[test]
+fn a_merged_deletion_says_how_the_object_was_known() {
+    let v = |n| object(0, 0, n);
+    let mut queue = NotificationQueue::new(mark(1));
+    queue.push(updated(v(1), v(2)), Instant::now(), false);
+    queue.push(deleted(v(3)), Instant::now(), false);
+    let Some(Notification::Deleted { last, known_as: Some(known_as), .. }) = queue.pop() else {
+        panic!("a deletion with the state that was told");
+    };
+    assert_eq!((last.resource_version(), known_as.resource_version()), ("3", "1"));
+}
+
+#[test]
+fn there_and_back_again_is_nothing() {
+    let v = |n| object(0, 0, n);
+    check(1, vec![updated(v(9), v(4)), updated(v(4), v(9))], &[]);
+}
+
+#[test]
 fn a_merged_notification_keeps_its_place() {
     let (a, b) = (|n| object(0, 0, n), object(1, 1, 2));
     let pushed = vec![added(a(1)), added(b), updated(a(1), a(3))];
@@ -105,9 +129,9 @@ fn the_bytes_kept_alive_are_a_mark_too() {
     let mark = HighWaterMark { notifications: usize::MAX, bytes: v(1).size() };
     let mut queue = NotificationQueue::new(mark);
     for version in 1..10 {
-        queue.push(updated(v(version), v(version + 1)), Instant::now());
+        queue.push(updated(v(version), v(version + 1)), Instant::now(), false);
     }
-    assert_eq!((queue.depth(), queue.stats(Instant::now()).coalesced), (1, 8));
+    assert_eq!((queue.depth, queue.stats(Instant::now()).coalesced), (1, 8));
 }
 
 #[test]
@@ -116,7 +140,7 @@ fn a_resync_says_nothing_while_anything_of_its_object_waits() {
     check(10, vec![resynced(v(1)), resynced(v(1))], &["update p0/u0@1 from 1 resync"]);
     check(10, vec![updated(v(1), v(2)), resynced(v(2))], &["update p0/u0@2 from 1"]);
     let mut queue = NotificationQueue::new(mark(10));
-    queue.push(resynced(v(1)), Instant::now());
+    queue.push(resynced(v(1)), Instant::now(), false);
     assert_eq!(queue.resyncs(), 1);
     queue.pop();
     assert_eq!(queue.resyncs(), 0);
@@ -133,8 +157,8 @@ fn the_age_is_that_of_the_oldest_that_was_merged() {
     let (v, start) = (|n| object(0, 0, n), Instant::now());
     let mut queue = NotificationQueue::new(mark(1));
     assert_eq!(queue.stats(start).oldest_age, None);
-    queue.push(updated(v(1), v(2)), start);
-    queue.push(updated(v(2), v(3)), start + Duration::from_secs(5));
+    queue.push(updated(v(1), v(2)), start, false);
+    queue.push(updated(v(2), v(3)), start + Duration::from_secs(5), false);
     let stats = queue.stats(start + Duration::from_secs(6));
     assert_eq!(stats.oldest_age, Some(Duration::from_secs(6)));
 }
@@ -143,13 +167,13 @@ fn the_age_is_that_of_the_oldest_that_was_merged() {
 fn objects_that_come_and_go_above_the_mark_do_not_make_it_grow() {
     let mut queue = NotificationQueue::new(mark(10));
     for name in 0..10 {
-        queue.push(added(object(name, name as u32, 1)), Instant::now());
+        queue.push(added(object(name, name as u32, 1)), Instant::now(), false);
     }
     for uid in 100..100_000 {
-        queue.push(added(object(50, uid, uid)), Instant::now());
-        queue.push(deleted(object(50, uid, uid + 1)), Instant::now());
+        queue.push(added(object(50, uid, uid)), Instant::now(), false);
+        queue.push(deleted(object(50, uid, uid + 1)), Instant::now(), false);
     }
-    assert_eq!(queue.depth(), 10);
+    assert_eq!(queue.depth, 10);
     assert!(queue.waiting.len() <= HOLES_MIN && queue.waiting.capacity() <= 4 * HOLES_MIN);
     queue.check_invariants();
 }
@@ -158,7 +182,7 @@ fn objects_that_come_and_go_above_the_mark_do_not_make_it_grow() {
 fn a_queue_that_was_long_gives_its_memory_back() {
     let mut queue = NotificationQueue::new(mark(1_000_000));
     for name in 0..10_000 {
-        queue.push(added(object(name, name as u32, 1)), Instant::now());
+        queue.push(added(object(name, name as u32, 1)), Instant::now(), false);
     }
     while queue.pop().is_some() {}
     assert!(queue.waiting.capacity() <= 4 * HOLES_MIN && queue.last.capacity() <= 4 * HOLES_MIN);
@@ -272,11 +296,11 @@ proptest! {
                 oracle.told(&notification);
             }
             for notification in oracle.step(one) {
-                queue.push(notification, Instant::now());
+                queue.push(notification, Instant::now(), false);
                 queue.check_invariants();
             }
             // Above the mark each name has at most an end and a beginning.
-            prop_assert!(queue.depth() <= notifications + 2 * NAMES);
+            prop_assert!(queue.depth <= notifications + 2 * NAMES);
         }
         while let Some(notification) = queue.pop() {
             oracle.told(&notification);
