@@ -44,9 +44,7 @@ impl Deltas {
         deltas: &mut VecDeque<(PartId, Delta)>,
         processor: &SharedProcessor,
     ) -> bool {
-        let ended = self.write_batch(deltas);
-        self.tell(processor);
-        match ended {
+        match self.write_batch(deltas, processor) {
             Some((id, Delta::End { resource_version, whole })) => {
                 self.end(id, &resource_version, whole, processor).await
             }
@@ -55,8 +53,12 @@ impl Deltas {
         }
     }
 
-    /// Writes and publishes; answers what ended the batch before its time.
-    fn write_batch(&mut self, deltas: &mut VecDeque<(PartId, Delta)>) -> Option<(PartId, Delta)> {
+    /// Writes, publishes and tells; answers what ended the batch before its time.
+    fn write_batch(
+        &mut self,
+        deltas: &mut VecDeque<(PartId, Delta)>,
+        processor: &SharedProcessor,
+    ) -> Option<(PartId, Delta)> {
         let indexer = self.indexer.clone();
         let mut write = indexer.write();
         let mut ended = None;
@@ -70,6 +72,7 @@ impl Deltas {
             self.apply(id, delta, &mut write);
         }
         self.publish(write);
+        self.tell(processor);
         ended
     }
 
