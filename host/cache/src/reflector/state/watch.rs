@@ -131,17 +131,7 @@ impl Machine {
         now: Instant,
     ) -> (Self, Action) {
         match input {
-            Input::Opened => {
-                self.backoff.succeeded(now);
-                self.missing_since = None;
-                self.too_large = 0;
-                if watch.expected.is_none() {
-                    // Nothing can be shown, and no outage was seen.
-                    self.doubt = Doubt::None;
-                }
-                self.state = Watch { since: now, ..watch }.heard(now);
-                (self, Action::Read)
-            }
+            Input::Opened => self.watch_opened(watch, now),
             Input::Event(object) => match &watch.expected {
                 Some(expected) => {
                     let repeated = expected.compare(object);
@@ -169,15 +159,7 @@ impl Machine {
             }
             Input::Malformed { known, message } => {
                 self.unreadable(message);
-                if known && watch.expected.is_some() {
-                    // It may have been the very change that must come first.
-                    return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
-                }
-                if known {
-                    self.repair.unreadable(now);
-                }
-                self.state = watch.heard(now);
-                (self, Action::Read)
+                self.watch_unreadable(watch, known, now)
             }
             Input::PageEnd { .. } | Input::Elapsed | Input::Served(_) => {
                 self.state = watch.stays();
@@ -187,6 +169,31 @@ impl Machine {
             Input::Deadline => self.watch_is_late(&watch, now),
             Input::Failed(error) => self.watch_failed(&watch, error, now),
         }
+    }
+
+    fn watch_opened(mut self, watch: Watch, now: Instant) -> (Self, Action) {
+        self.backoff.succeeded(now);
+        self.missing_since = None;
+        self.too_large = 0;
+        if watch.expected.is_none() {
+            // Nothing can be shown, and no outage was seen.
+            self.doubt = Doubt::None;
+        }
+        self.state = Watch { since: now, ..watch }.heard(now);
+        (self, Action::Read)
+    }
+
+    /// Something came that cannot be read; `known` says that it was of a known type.
+    fn watch_unreadable(mut self, watch: Watch, known: bool, now: Instant) -> (Self, Action) {
+        if known && watch.expected.is_some() {
+            // It may have been the very change that must come first.
+            return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
+        }
+        if known {
+            self.repair.unreadable(now);
+        }
+        self.state = watch.heard(now);
+        (self, Action::Read)
     }
 
     /// The first event of a watch that must begin with what is known. It is not queued: it was.
