@@ -186,6 +186,8 @@ pub(super) struct Machine {
     announced: Announced,
     /// When the last list was complete; none while nothing is known of the resource.
     listed: Option<Instant>,
+    /// A list has begun since there was nothing known: the cache may hold objects.
+    begun: bool,
     too_large: u32,
     expired_pages: u32,
     watch_lists: WatchLists,
@@ -210,6 +212,7 @@ impl Machine {
             epoch: 0,
             announced: Announced::No,
             listed: None,
+            begun: false,
             too_large: 0,
             expired_pages: 0,
             watch_lists: WatchLists::new(),
@@ -275,6 +278,7 @@ impl Machine {
     /// A set of objects begins: what is known of the past is known from it.
     fn begin(&mut self, cause: RelistCause) -> Action {
         self.history = History::Empty;
+        self.begun = true;
         if self.announced == Announced::AndListed {
             self.announced = Announced::No;
         }

@@ -17,10 +17,10 @@ const LONG_MISSING: Duration = Duration::from_secs(300);
 const LONG_MISSING_WAIT_MAX: Duration = Duration::from_secs(30);
 
 impl Machine {
-    /// 404 or its like. What was never listed can only be waited for.
+    /// 404 or its like. What was never listed, not even in part, can only be waited for.
     pub(super) fn not_found(mut self, now: Instant) -> (Self, Action) {
         self.doubt.outage();
-        if self.listed.is_none() {
+        if !self.begun {
             return self.wait_for_resource(now);
         }
         self.state = State::Asking;
@@ -32,6 +32,7 @@ impl Machine {
         match input {
             Input::Served(Some(false)) => {
                 self.listed = None;
+                self.begun = false;
                 self.resource_version = None;
                 self.history = History::Empty;
                 self.state = State::Forgetting;

@@ -710,6 +710,15 @@ fn a_resource_is_forgotten_only_if_discovery_says_so() {
 }
 
 #[test]
+fn a_resource_that_goes_in_the_middle_of_its_first_list_is_forgotten() {
+    let bench = Bench::listing().step(event("3"), "enqueue");
+    let bench = bench.step(page_end("9", Some("t")), "list page t").fail(&absent(), "discover");
+    let bench = bench.step(Input::Served(Some(false)), "forget");
+    let bench = bench.step(Input::Ended, "wait for the resource").step(Input::Elapsed, "list");
+    bench.fail(&absent(), "wait for the resource");
+}
+
+#[test]
 fn an_event_that_cannot_be_read_is_followed_by_a_list() {
     let bench = Bench::watching().step(malformed(true), "read").check_failure("Unreadable");
     let bench = bench.check_deadline(10).after(4).step(event("11"), "enqueue").check_deadline(6);
