@@ -54,7 +54,7 @@ pub async fn run(
         Ok(Lister::<Node>::new(informer.indexer()))
     };
     let lead = async {
-        let lister = read.await?;
+        let lister = read.await.map_err(Failure::msg)?;
         for node in lister.list(&LabelSelector::default())? {
             let name = node.metadata.name.unwrap_or_default();
             let info = node.status.and_then(|status| status.node_info);

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "no example needs all of it")]
 
+use anyhow::Context;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::path::PathBuf;
@@ -11,8 +12,8 @@ use std::time::Duration;
 /// How long an example waits for a first list before it says that there is none.
 pub const SYNC_DEADLINE: Duration = Duration::from_secs(30);
 
-/// What an example fails with: a text for people.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+/// What an example fails with: a text for people, and its causes.
+pub type Failure = anyhow::Error;
 
 /// Where an example's lines go: to the screen, or to the test that runs it.
 pub type Output = Arc<dyn Fn(String) + Send + Sync>;
@@ -32,10 +33,14 @@ impl ClusterArgs {
     /// A client for the cluster.
     pub async fn client(&self) -> Result<Client, Failure> {
         let mut config = match (&self.kubeconfig, &self.context) {
-            (None, None) => Config::infer().await?,
+            (None, None) => Config::infer().await.context(
+                "no cluster is known; name a kubeconfig with --kubeconfig or $KUBECONFIG",
+            )?,
             (path, context) => {
                 let kubeconfig = match path {
-                    Some(path) => Kubeconfig::read_from(path)?,
+                    Some(path) => Kubeconfig::read_from(path).with_context(|| {
+                        format!("{} cannot be read as a kubeconfig", path.display())
+                    })?,
                     None => Kubeconfig::read()?,
                 };
                 let options =

@@ -10,6 +10,7 @@
 mod connect;
 mod quantity;
 
+use anyhow::Context;
 use clap::Parser;
 use connect::{ClusterArgs, Failure, Output, SYNC_DEADLINE};
 use informant_cache::leader_election::{
@@ -128,12 +129,12 @@ fn sync_pod(
     out: &Output,
 ) -> Result<Action, Failure> {
     let start = Instant::now();
-    let (namespace, name) = key.split_once('/').ok_or("key is not namespace/name")?;
+    let (namespace, name) = key.split_once('/').context("key is not namespace/name")?;
     match pods.namespace(namespace).get(name)? {
         None => out(format!("pod {key} is gone")),
         Some(pod) => {
             let limits = bandwidth(&pod.metadata.annotations.unwrap_or_default())?;
-            network.set_bandwidth(key, limits)?;
+            network.set_bandwidth(key, limits).map_err(Failure::msg)?;
             out(format!("synced pod {key} in {:?}", start.elapsed()));
         }
     }

@@ -35,7 +35,7 @@ use informant_e2e::poll;
 /// For what an example does by itself, a change of leader included, on a machine that is busy with something else.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+type Outcome = anyhow::Result<()>;
 
 /// The lines of an example.
 #[derive(Clone, Default)]
