@@ -17,7 +17,7 @@ const HEAVY: &[(&str, &[&str])] = &[
             "host/e2e/",
         ],
     ),
-    ("anyhow", &["host/informant/", "host/e2e/"]),
+    ("anyhow", &["host/cache/examples/", "host/informant/", "host/e2e/"]),
 ];
 
 /// A place for everything is a place for nothing.
