@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use informant_devcluster::store::Backup;
@@ -10,6 +11,9 @@ use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cluster::User;
+
+/// Tests that hold a port end within this time.
+const PORT_MAX: Duration = Duration::from_secs(30);
 
 /// `informant-devcluster` in this process.
 pub struct EmbeddedCluster {
@@ -59,11 +63,18 @@ impl EmbeddedCluster {
         Ok(())
     }
 
-    /// Serves again at the same address.
+    /// Serves again at the same address. Another test may have been given the free port meanwhile: until it gives
+    /// the port back, the server stays away a little longer.
     pub async fn serve_again(&mut self) -> anyhow::Result<()> {
-        let cluster = self.cluster.clone();
-        self.runtime().spawn(async move { cluster.serve_again().await }).await??;
-        Ok(())
+        let deadline = Instant::now() + PORT_MAX;
+        loop {
+            let cluster = self.cluster.clone();
+            match self.runtime().spawn(async move { cluster.serve_again().await }).await? {
+                Ok(()) => return Ok(()),
+                Err(error) if Instant::now() >= deadline => return Err(error.into()),
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
     }
 
     /// Remembers the state of this moment.
