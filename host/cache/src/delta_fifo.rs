@@ -21,8 +21,8 @@ use tokio::sync::Notify;
 /// One step of what the informer has to do.
 #[derive(Clone, Debug)]
 pub(crate) enum Delta {
-    /// A list begins. `consistent`: it shows the newest state, so that even a lower resourceVersion counts.
-    Begin { consistent: bool },
+    /// A list begins. It is a consistent read: even a lower resourceVersion counts.
+    Begin,
     /// An object of the list.
     Listed(Object, Instant),
     /// A change.
@@ -40,7 +40,7 @@ impl Delta {
     fn bytes(&self) -> usize {
         match self {
             Self::Listed(object, _) | Self::Changed(_, object, _) => object.size(),
-            Self::Begin { .. } | Self::End { .. } | Self::Gone | Self::Bookmark { .. } => 64,
+            Self::Begin | Self::End { .. } | Self::Gone | Self::Bookmark { .. } => 64,
         }
     }
 }

@@ -101,7 +101,7 @@ impl Reflector {
             }
             Action::Begin { cause } => {
                 self.progress.relist(*cause);
-                self.fifo.push(Delta::Begin { consistent: true }).await;
+                self.fifo.push(Delta::Begin).await;
             }
             Action::End { resource_version, whole } => {
                 hands.permit = None;

@@ -169,7 +169,7 @@ impl Followed {
                             shared.tell(&object);
                         }
                         Delta::End { .. } => part.synced(),
-                        Delta::Begin { .. } | Delta::Gone | Delta::Bookmark { .. } => {}
+                        Delta::Begin | Delta::Gone | Delta::Bookmark { .. } => {}
                     }
                 }
             }

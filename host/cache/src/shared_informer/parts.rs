@@ -169,11 +169,11 @@ impl Parts {
     }
 
     /// A list of this part begins; what an interrupted one has shown is forgotten.
-    pub(super) fn begin(&mut self, id: PartId, consistent: bool, mark: ListMark) {
+    pub(super) fn begin(&mut self, id: PartId, mark: ListMark) {
         let overlap = self.overlap();
         if let Some(state) = self.parts.get_mut(&id) {
             let set_back = state.epoch != state.progress.epoch();
-            let consistent = consistent && (!overlap || set_back);
+            let consistent = !overlap || set_back;
             state.listing = Some(Listing { consistent, mark, met_newer: false });
         }
     }

@@ -131,9 +131,7 @@ impl Deltas {
     fn apply(&mut self, id: PartId, delta: Delta, write: &mut IndexerWrite<'_>) {
         let Some(part) = self.parts.get_mut(id) else { return };
         match delta {
-            Delta::Begin { consistent } => {
-                self.parts.begin(id, consistent, write.begin_list());
-            }
+            Delta::Begin => self.parts.begin(id, write.begin_list()),
             Delta::Listed(object, received) => {
                 self.progress.listed();
                 self.put(id, object, received, write);
