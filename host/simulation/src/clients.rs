@@ -223,11 +223,9 @@ impl Clients {
                 return Some(format!("{} is {state:?}, served: {served}", tenant.gvr));
             }
             let handlers = tenant.handlers.lock();
-            if !served && !tenant.door.has_synced() {
-                // There was nothing to sync with.
-                return self.difference(tenant);
-            }
-            let waiting = handlers.iter().find(|slot| !slot.has_synced());
+            // Unless there was nothing to sync with.
+            let syncs = served || tenant.door.has_synced();
+            let waiting = handlers.iter().find(|slot| syncs && !slot.has_synced());
             if let Some(slot) = waiting {
                 return Some(format!("handler {} has not synced", slot.told.number));
             }

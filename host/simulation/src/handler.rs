@@ -34,6 +34,8 @@ pub(crate) struct Told {
     mischief: (f64, Option<Arc<Mischief>>),
     /// It is told what is there already.
     replay: bool,
+    /// What was there when it was added and is not told: it hears of the end of that all the same.
+    untold: BTreeSet<String>,
     /// Where the history was when it was added, if its informer had not begun to list then.
     began: Option<u64>,
     /// Called in the informer's task, so that the store is at the very notification.
@@ -94,6 +96,7 @@ impl Told {
     ) -> Self {
         let Around { server, journal, faults, views, selectors } = around.clone();
         let began = (!manner.late).then(|| server.with_history(&gvr, History::now));
+        let untold = if manner.replay { BTreeSet::new() } else { keys(&door).collect() };
         let state = State {
             known: BTreeMap::new(),
             gone: BTreeMap::new(),
@@ -115,6 +118,7 @@ impl Told {
             panics: manner.panics,
             mischief: (manner.mischief, mischief),
             replay: manner.replay,
+            untold,
             began,
             inline: manner.inline,
             state: Mutex::new(state),
@@ -209,11 +213,16 @@ impl Told {
         }
     }
 
-    /// A queue that is over its mark holds at most two notifications for each object that lives or that was told of, that
-    /// it synced, and two for the object that is just being told.
+    /// A queue that is over its mark holds at most two notifications for each object that lives, that was told of or that was
+    /// there before, that it synced, and two for the object that is just being told.
     pub(crate) fn check_depth(&self, depth: usize, mark: usize) {
-        let known = self.state.lock().known.len();
-        let bound = mark.saturating_add(2 * (known + self.door.count(None)) + 3);
+        if depth <= mark {
+            return;
+        }
+        let mut objects = self.untold.clone();
+        objects.extend(keys(&self.door));
+        objects.extend(self.state.lock().known.keys().cloned());
+        let bound = mark.saturating_add(2 * objects.len() + 3);
         self.check(depth <= bound, "queues are bounded", || {
             format!("{depth} notifications wait, mark {mark}, bound {bound}")
         });
@@ -263,6 +272,11 @@ impl Told {
             format!("{difference:?}")
         });
     }
+}
+
+/// What is there now.
+fn keys(door: &Door) -> impl Iterator<Item = String> {
+    door.everything().into_iter().map(|object| object.key().to_string())
 }
 
 /// For people.

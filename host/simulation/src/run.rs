@@ -96,8 +96,6 @@ struct Run {
     server: Server,
     clients: Clients,
     resources: Vec<GroupVersionResource>,
-    /// Watches of one resource may overlap.
-    overlap: bool,
     /// Different names that objects have.
     names: usize,
 }
@@ -134,9 +132,8 @@ impl Run {
             views: random.bool(),
             selectors: random.bool(),
         };
-        let overlap = around.views && around.selectors;
         let clients = Clients::new(factory, around, random.fork());
-        Self { random, journal, faults, server, clients, resources, overlap, names }
+        Self { random, journal, faults, server, clients, resources, names }
     }
 
     async fn step(&mut self) {
@@ -157,10 +154,14 @@ impl Run {
 
     fn write(&mut self) {
         let gvr = &self.resources[self.random.usize(..self.resources.len())];
-        // Now and then more at once than a queue takes as they are.
-        let count = if self.random.u32(..25) == 0 { 60 } else { self.random.usize(1..4) };
+        // Now and then more at once than a queue takes as they are, of many objects or of the same few.
+        let (count, names) = match self.random.u32(..50) {
+            0 => (60, self.names),
+            1 => (60, 1),
+            _ => (self.random.usize(1..4), self.names),
+        };
         for _ in 0..count {
-            let (random, names) = (&mut self.random, self.names);
+            let random = &mut self.random;
             let what = self.server.write(|state| writes::random(state, random, gvr, names));
             self.journal.step(format_args!("{what}"));
         }
@@ -193,8 +194,7 @@ impl Run {
                 self.journal.step(format_args!("back up"));
                 self.server.back_up();
             }
-            // Of overlapping watches with selectors one may keep what another has found to be lost.
-            10..=11 if !self.overlap => {
+            10..=11 => {
                 let down = Duration::from_secs(self.random.u64(10..60));
                 self.journal.step(format_args!("rewind, down for {down:?}"));
                 self.server.rewind(down);

@@ -66,6 +66,11 @@ impl PartState {
         self.selection.contains(object)
     }
 
+    /// Its reflector has found the API server set back, and no list since was complete.
+    fn is_set_back(&self) -> bool {
+        self.epoch != self.progress.epoch()
+    }
+
     /// Whether a deletion may as well be an object's leaving the selectors: the API server reports both alike.
     pub(super) fn selects(&self) -> bool {
         !self.part().label_selector.is_empty() || !self.part().field_selector.is_empty()
@@ -129,6 +134,9 @@ impl Parts {
                 steps.push(Step::Start(self.last, progress));
             }
         }
+        if self.overlap() {
+            self.doubt_lists();
+        }
         steps.extend(self.settle());
         steps
     }
@@ -168,12 +176,21 @@ impl Parts {
         again.into_iter().filter_map(restart).collect()
     }
 
+    /// The lists in progress began as the only word on their objects, which they are not any more.
+    fn doubt_lists(&mut self) {
+        for state in self.parts.values_mut() {
+            let set_back = state.is_set_back();
+            if let Some(listing) = &mut state.listing {
+                listing.consistent = set_back;
+            }
+        }
+    }
+
     /// A list of this part begins; what an interrupted one has shown is forgotten.
     pub(super) fn begin(&mut self, id: PartId, mark: ListMark) {
         let overlap = self.overlap();
         if let Some(state) = self.parts.get_mut(&id) {
-            let set_back = state.epoch != state.progress.epoch();
-            let consistent = !overlap || set_back;
+            let consistent = !overlap || state.is_set_back();
             state.listing = Some(Listing { consistent, mark, met_newer: false });
         }
     }
@@ -302,6 +319,7 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::indexer::Indexer;
 
     fn wanted(namespaces: &[&str]) -> BTreeSet<Part> {
         let part = |name: &&str| if name.is_empty() { Part::all() } else { Part::namespace(*name) };
@@ -386,6 +404,23 @@ mod tests {
         assert!(parts.are_synced() && parts.get_mut(2).is_none());
         parts.note_newer(3, false);
         assert!(sync(&mut parts, 3, "9").is_empty());
+    }
+
+    #[test]
+    fn a_list_that_began_alone_is_not_the_last_word_once_another_part_starts() {
+        let store = Indexer::default();
+        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
+        parts.want(&wanted(&["a"]));
+        parts.begin(1, store.write().begin_list());
+        let check = |parts: &mut Parts, consistent| {
+            let listing = parts.get_mut(1).and_then(|part| part.listing.as_ref());
+            assert_eq!(listing.map(|listing| listing.consistent), Some(consistent));
+        };
+        check(&mut parts, true);
+        parts.want(&wanted(&["a", "b"]));
+        check(&mut parts, true);
+        parts.want(&wanted(&[""]));
+        check(&mut parts, false);
     }
 
     #[test]

@@ -159,10 +159,14 @@ impl Deltas {
     }
 
     fn put(&mut self, id: PartId, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
-        if self.parts.was_deleted(&object) {
+        let was_deleted = self.parts.was_deleted(&object);
+        let Some(part) = self.parts.get_mut(id) else { return };
+        if was_deleted {
+            if let Some(listing) = &mut part.listing {
+                listing.met_newer = true;
+            }
             return;
         }
-        let Some(part) = self.parts.get_mut(id) else { return };
         let (listing, cause) = (part.listing.is_some(), cause(part, received));
         let why = match part.listing {
             Some(Listing { consistent, .. }) => Write::Listed { consistent },
