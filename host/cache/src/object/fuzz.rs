@@ -1,5 +1,6 @@
 //! Fuzz targets: objects as servers send them, against serde_json's tree as the oracle.
 
+use super::decode::tests::readers_agree;
 use super::{Object, OwnerReference, TypeMeta, bookmark};
 use informant_apimachinery::watch::INITIAL_EVENTS_END;
 use informant_fuzz::Target;
@@ -138,6 +139,7 @@ fn type_word(tree: &Value, key: &str, from_list: Option<&str>) -> Option<String>
 }
 
 fn check(json: &[u8], type_meta: Option<&TypeMeta>) {
+    readers_agree(json);
     let found = Object::decode(json, type_meta);
     let tree = match serde_json::from_slice::<Value>(json) {
         Ok(tree) => tree,

@@ -4,8 +4,10 @@
 //! no object has any more: objects that are dropped pay for looking through a part of the tables now and then.
 
 use super::OwnerReference;
+use super::decode::Owner;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -37,7 +39,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn labels(&self, labels: &[(Box<str>, Box<str>)]) -> Labels {
+    pub(super) fn labels(&self, labels: &[(Cow<'_, str>, Cow<'_, str>)]) -> Labels {
         let same = |known: &[(Arc<str>, Arc<str>)]| {
             known.len() == labels.len()
                 && known
@@ -51,8 +53,11 @@ impl Shared {
         self.labels.get(labels, same, make)
     }
 
-    pub(super) fn owners(&self, owners: Vec<OwnerReference>) -> Owners {
-        self.owners.get(&*owners, |known| *known == *owners, || owners.as_slice().into())
+    pub(super) fn owners(&self, owners: &[Owner<'_>]) -> Owners {
+        let same = |known: &[OwnerReference]| {
+            known.len() == owners.len() && owners.iter().zip(known).all(|(o, known)| o.is(known))
+        };
+        self.owners.get(owners, same, || owners.iter().map(Owner::to_reference).collect())
     }
 
     fn word(&self, word: &str) -> Arc<str> {
@@ -130,7 +135,7 @@ impl<T: ?Sized + Hash> Table<T> {
 mod tests {
     use super::*;
 
-    fn labels(words: &[(&str, &str)]) -> Vec<(Box<str>, Box<str>)> {
+    fn labels<'a>(words: &[(&'a str, &'a str)]) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
         words.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()
     }
 
@@ -154,14 +159,14 @@ mod tests {
 
     #[test]
     fn owners_are_shared_only_where_all_is_equal() {
-        let owner = |uid: &str| {
-            let json = format!(r#"[{{"kind":"ReplicaSet","name":"web","uid":"{uid}"}}]"#);
-            serde_json::from_str::<Vec<OwnerReference>>(&json).expect("owners")
-        };
         let shared = Shared::default();
-        let one = shared.owners(owner("1"));
-        assert!(Arc::ptr_eq(&one, &shared.owners(owner("1"))));
-        assert!(!Arc::ptr_eq(&one, &shared.owners(owner("2"))));
+        let owners = |uid: &str| {
+            let json = format!(r#"[{{"kind":"ReplicaSet","name":"web","uid":"{uid}"}}]"#);
+            shared.owners(&serde_json::from_str::<Vec<Owner<'_>>>(&json).expect("owners"))
+        };
+        let one = owners("1");
+        assert!(Arc::ptr_eq(&one, &owners("1")));
+        assert!(!Arc::ptr_eq(&one, &owners("2")));
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! Fields of the metadata that are read more leniently, or more strictly, than serde does by itself.
+//! Fields of the metadata that are read more leniently, or more strictly, than serde does by itself; nothing is copied that has no
+//! escapes.
 
+use super::super::OwnerReference;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -46,22 +48,22 @@ const FEW_LABELS: usize = 16;
 
 /// Labels in the order of the bytes; a key that stands twice has its last value.
 #[derive(Default)]
-pub(super) struct Labels(pub(super) Vec<(Box<str>, Box<str>)>);
+pub(super) struct Labels<'a>(pub(super) Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
-impl<'de> serde::Deserialize<'de> for Labels {
+impl<'de> serde::Deserialize<'de> for Labels<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct LabelsVisitor;
         impl<'de> Visitor<'de> for LabelsVisitor {
-            type Value = Labels;
+            type Value = Labels<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("labels")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
-                let mut labels: Vec<(Box<str>, Box<str>)> = Vec::new();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels<'de>, A::Error> {
+                let mut labels: Vec<(Cow<'de, str>, Cow<'de, str>)> = Vec::new();
                 // Where each key is, once there are many: the server decides how many there are.
-                let mut places: HashMap<Box<str>, usize> = HashMap::new();
-                while let Some(key) = map.next_key::<Box<str>>()? {
-                    let value = text(&mut map)?.into();
+                let mut places: HashMap<Cow<'de, str>, usize> = HashMap::new();
+                while let Some(Key(key)) = map.next_key()? {
+                    let value = text(&mut map)?;
                     let known = if labels.len() < FEW_LABELS {
                         labels.iter().position(|(known, _)| *known == key)
                     } else {
@@ -81,5 +83,63 @@ impl<'de> serde::Deserialize<'de> for Labels {
             }
         }
         deserializer.deserialize_map(LabelsVisitor)
+    }
+}
+
+/// A key, borrowed where it has no escapes: serde's own `Cow` never is.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+/// An [`OwnerReference`] that may not have to be kept: it hashes as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::object) struct Owner<'a> {
+    #[serde(default, borrow)]
+    pub(super) api_version: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub(super) name: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub(super) uid: Cow<'a, str>,
+    #[serde(default)]
+    pub(super) controller: Option<bool>,
+}
+
+impl Owner<'_> {
+    pub(in crate::object) fn is(&self, known: &OwnerReference) -> bool {
+        self.uid == *known.uid
+            && self.name == *known.name
+            && self.kind == *known.kind
+            && self.api_version == *known.api_version
+            && self.controller == known.controller
+    }
+
+    pub(in crate::object) fn to_reference(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: (*self.api_version).into(),
+            kind: (*self.kind).into(),
+            name: (*self.name).into(),
+            uid: (*self.uid).into(),
+            controller: self.controller,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Decoding against serde_json's tree: the same object without what is cut.
+//! Decoding against serde_json's tree: the same object without what is cut. And its two readers against each other.
 
 use super::*;
 use proptest::prelude::*;
@@ -18,6 +18,55 @@ fn check(json: &str, expect: &str) {
 fn check_error(json: &str, expect: &str) {
     let error = Object::decode(json.as_bytes(), None).expect_err("it does not decode").to_string();
     assert!(error.starts_with(expect), "{error:?} does not start with {expect:?}");
+}
+
+/// What the quick reader reads, if it does, the careful one reads alike.
+#[track_caller]
+pub(in crate::object) fn readers_agree(json: &[u8]) {
+    let Ok(text) = std::str::from_utf8(json) else { return };
+    if let Some(scan) = usual::scan(text) {
+        assert_eq!(careful::scan(text).ok(), Some(scan), "{text}");
+    }
+}
+
+#[test]
+fn objects_as_servers_write_them_are_read_by_the_quick_reader() {
+    let pod = include_str!("../../../benches/pod.json");
+    assert!(usual::scan(pod).is_some());
+    let bookmark = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"12746","annotations":{"k8s.io/initial-events-end":"true"}},"spec":{"containers":null},"status":{}}"#;
+    assert!(usual::scan(bookmark).is_some_and(|scan| scan.metadata.initial_events_end));
+}
+
+#[test]
+fn what_is_unusual_is_read_as_serde_json_reads_it_or_left_to_it() {
+    let twice = [
+        r#"{"metadata":{"name":"a"},"metadata":{}}"#,
+        r#"{"metadata":{"name":"a","name":"b","uid":null}}"#,
+        r#"{"metadata":{"labels":{"a":"1"},"labels":{}}}"#,
+        r#"{"metadata":{"labels":{"a":"1","a":"2"}}}"#,
+        r#"{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"annotations":{}}}"#,
+        r#"{"metadata":{"ownerReferences":[{"uid":"1"}],"ownerReferences":[]}}"#,
+        r#"{"metadata":{"ownerReferences":[{"uid":"1","uid":"2"}]}}"#,
+        r#"{"metadata":{"ownerReferences":[{"uid":"","uid":"2"}]}}"#,
+        r#"{"metadata":{"ownerReferences":[{"controller":null,"controller":true}]}}"#,
+        r#"{"kind":"a","kind":"b","apiVersion":7}"#,
+    ];
+    let odd = [
+        r#"{"metadata":{"generation":-0}}"#,
+        r#"{"metadata":{"generation":-1}}"#,
+        r#"{"metadata":{"generation":1e2}}"#,
+        r#"{"metadata":{"generation":9223372036854775808}}"#,
+        r#"{"metadata":{"n\u0061me":"a","managed\u0046ields":1}}"#,
+        r#"{"metadata":{"labels":null,"annotations":null,"ownerReferences":null}}"#,
+        r#"{"metadata":{"ownerReferences":[null]}}"#,
+        r#"{"metadata":{"ownerReferences":[{"name":null}]}}"#,
+        r#"{"metadata":null}"#,
+        r#"{"spec":"\ud800","status":1e999}"#,
+        r#"{"metadata":{"managedFields":1,"name":"a","managedFields":[2]}}"#,
+    ];
+    for json in twice.into_iter().chain(odd) {
+        readers_agree(json.as_bytes());
+    }
 }
 
 #[test]
@@ -207,6 +256,7 @@ proptest! {
         prop_assert_eq!(&Value::Object(labels), &object["metadata"]["labels"]);
         let again = Object::decode(&decoded.json(), None).expect("it decodes again");
         prop_assert_eq!(again.json(), decoded.json());
+        readers_agree(json.as_bytes());
     }
 
     #[test]
