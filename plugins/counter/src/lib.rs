@@ -8,7 +8,8 @@ pub struct Counter;
 
 impl Plugin for Counter {
     fn describe(_: &Config) -> Result<Descriptor> {
-        Ok(Descriptor::new(env!("CARGO_PKG_VERSION")).subscribe(Subscription::to("v1/pods")))
+        let pods = Subscription::to("v1/pods").with_old();
+        Ok(Descriptor::new(env!("CARGO_PKG_VERSION")).subscribe(pods))
     }
 
     fn start(_: &Config) -> Result<Self> {
