@@ -4,6 +4,7 @@
 //! `controller.go`). The store decides what a delta means. It differs on purpose: nothing unchanged is told, another UID
 //! under the same key is a deletion and an addition, and a handler's queue is bounded.
 
+mod awaited;
 mod informer_task;
 mod parts;
 mod process_deltas;

@@ -63,8 +63,9 @@ impl InformerTask {
             if popped.is_empty() {
                 popped = fifo.try_pop_all();
             }
-            if self.deltas.process(&mut popped, &self.processor).await {
-                let steps = self.deltas.parts.settle();
+            let ended = self.deltas.process(&mut popped, &self.processor).await;
+            if ended || self.deltas.parts.due().is_some() {
+                let steps = self.deltas.parts.settle(super::now());
                 self.carry_out(steps).await;
             }
         }
@@ -77,7 +78,7 @@ impl InformerTask {
     }
 
     fn due(&self) -> Option<Instant> {
-        let dues = [self.processor.resync_due(), self.shared.demand.due()];
+        let dues = [self.processor.resync_due(), self.shared.demand.due(), self.deltas.parts.due()];
         dues.into_iter().flatten().min()
     }
 
@@ -85,7 +86,7 @@ impl InformerTask {
     async fn look_at_demand(&mut self, now: Instant) {
         let linger = self.shared.options.scope_linger;
         if let Some(Some(scope)) = self.shared.demand.changed(now, linger) {
-            let steps = self.deltas.parts.want(&scope.parts());
+            let steps = self.deltas.parts.want(&scope.parts(), now);
             self.carry_out(steps).await;
             self.shared.progress.look_again();
         }

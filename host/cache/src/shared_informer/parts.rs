@@ -3,8 +3,10 @@
 //!
 //! client-go has one reflector for one informer and no change of scope. Here a change starts the new parts first; the ones that are not
 //! wanted any more go on until all new ones have synced, so that nothing known is forgotten on the way. While parts overlap, the
-//! one that is behind must not bring back what the other saw deleted: the deletions are remembered until all have passed them.
+//! one that is behind must not bring back what the other saw deleted: the deletions are remembered until all have passed them. And
+//! what one wrote the others must show as well before it goes (`awaited.rs`); those that do not are listed anew once they are alone.
 
+use super::awaited::{Awaited, Change};
 use crate::delta_fifo::PartId;
 use crate::indexer::ListMark;
 use crate::informer_state::{PartProgress, Progress};
@@ -15,7 +17,11 @@ use informant_apimachinery::{FieldSelector, LabelSelector};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+/// How long a part that is not wanted any more goes on, at most, until the wanted ones have shown what it wrote: a replica that lags
+/// further is rare, and costs a list.
+const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 /// Deletions remembered while parts overlap: more than happen in the seconds that a list takes. Beyond it the first is forgotten,
 /// and an object may come back for a moment, until the part that is behind sees its deletion.
 const DELETIONS_MAX: usize = 10_000;
@@ -27,8 +33,6 @@ pub(super) struct Listing {
     /// ahead of it.
     pub(super) consistent: bool,
     pub(super) mark: ListMark,
-    /// The store had something newer than it showed.
-    pub(super) met_newer: bool,
 }
 
 /// One part, listed and watched by one reflector.
@@ -44,8 +48,8 @@ pub(super) struct PartState {
     pub(super) resource_version: Option<Box<str>>,
     /// The API server's epoch as of its last list.
     epoch: u64,
-    /// Its last list met what was newer than itself.
-    list_again: bool,
+    /// What others have written since its list began, and it has not shown.
+    awaited: Awaited,
 }
 
 impl PartState {
@@ -53,8 +57,8 @@ impl PartState {
         let selection = selection(progress.part());
         let (wanted, synced, epoch) = (true, false, progress.epoch());
         let (listing, resource_version) = (None, None);
-        let list_again = false;
-        Self { progress, selection, wanted, synced, listing, resource_version, epoch, list_again }
+        let awaited = Awaited::default();
+        Self { progress, selection, wanted, synced, listing, resource_version, epoch, awaited }
     }
 
     fn part(&self) -> &Part {
@@ -64,6 +68,22 @@ impl PartState {
     /// The objects that its lists and watches show. The API server decides; this is the same decision, taken on the host.
     pub(super) fn contains(&self, object: &Object) -> bool {
         self.selection.contains(object)
+    }
+
+    /// It shows a state of an object, or its end.
+    pub(super) fn shows(&mut self, object: &Object) {
+        self.awaited.shown(object.key(), object.resource_version());
+    }
+
+    /// Its list met a later state of an object, which its watch will show.
+    pub(super) fn will_show(&mut self, key: &ObjectKey, change: Change) {
+        self.awaited.note(key, change);
+    }
+
+    /// Nothing of it is there any more.
+    pub(super) fn is_gone(&mut self) {
+        (self.listing, self.resource_version) = (None, None);
+        self.awaited.clear();
     }
 
     /// Its reflector has found the API server set back, and no list since was complete.
@@ -108,12 +128,25 @@ pub(super) struct Parts {
     epoch: u64,
     /// A part has come further since the deletions were looked through.
     passed: bool,
+    /// An object may come from more than one part: not all parts are of one change, or one is wider than another.
+    overlap: bool,
+    /// Until when what is not wanted any more goes on although everything that is has synced.
+    goes_on_until: Option<Instant>,
 }
 
 impl Parts {
     pub(super) fn new(progress: Arc<Progress>) -> Self {
-        let (parts, deletions, epoch) = (BTreeMap::new(), BTreeMap::new(), progress.epoch());
-        Self { progress, parts, last: 0, deletions, epoch, passed: false }
+        let epoch = progress.epoch();
+        Self {
+            progress,
+            parts: BTreeMap::new(),
+            last: 0,
+            deletions: BTreeMap::new(),
+            epoch,
+            passed: false,
+            overlap: false,
+            goes_on_until: None,
+        }
     }
 
     pub(super) fn get_mut(&mut self, id: PartId) -> Option<&mut PartState> {
@@ -121,7 +154,7 @@ impl Parts {
     }
 
     /// These parts are wanted from now on: the steps towards them.
-    pub(super) fn want(&mut self, wanted: &BTreeSet<Part>) -> Vec<Step> {
+    pub(super) fn want(&mut self, wanted: &BTreeSet<Part>, now: Instant) -> Vec<Step> {
         let mut steps = Vec::new();
         for state in self.parts.values_mut() {
             state.wanted = wanted.contains(state.part());
@@ -134,16 +167,23 @@ impl Parts {
                 steps.push(Step::Start(self.last, progress));
             }
         }
-        if self.overlap() {
+        self.overlap = self.parts_overlap();
+        if self.overlap {
             self.doubt_lists();
         }
-        steps.extend(self.settle());
+        steps.extend(self.settle(now));
         steps
     }
 
-    /// Lets go of what is not wanted, once everything that is has synced.
-    pub(super) fn settle(&mut self) -> Vec<Step> {
+    /// When [`Parts::settle`] lets go of what still goes on.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.goes_on_until
+    }
+
+    /// Lets go of what is not wanted, once everything that is has synced and has shown what the others wrote.
+    pub(super) fn settle(&mut self, now: Instant) -> Vec<Step> {
         if !self.are_synced() {
+            self.goes_on_until = None;
             return Vec::new();
         }
         if !self.progress.has_synced() {
@@ -152,23 +192,33 @@ impl Parts {
         }
         let unwanted = |(id, state): (&PartId, &PartState)| (!state.wanted).then_some(*id);
         let unwanted: Vec<_> = self.parts.iter().filter_map(unwanted).collect();
+        let awaits = |state: &PartState| state.wanted && !state.awaited.is_empty();
+        if !unwanted.is_empty() && self.parts.values().any(awaits) {
+            let until = *self.goes_on_until.get_or_insert(now + SHOWN_WITHIN);
+            if now < until {
+                return Vec::new();
+            }
+        }
+        self.goes_on_until = None;
         let stop = |id| self.parts.remove(&id).map(|state| Step::Stop(id, state.progress));
         let mut steps: Vec<_> = unwanted.into_iter().filter_map(stop).collect();
         self.passed |= !steps.is_empty();
-        if !self.overlap() {
+        self.overlap = self.parts_overlap();
+        if !self.overlap {
             steps.extend(self.list_again());
         }
         steps
     }
 
-    /// Lists anew what met something newer while parts overlapped.
+    /// Lists anew what has not shown everything that others wrote.
     fn list_again(&mut self) -> Vec<Step> {
-        let again = |(id, state): (&PartId, &PartState)| state.list_again.then_some(*id);
+        let again = |(id, state): (&PartId, &PartState)| (!state.awaited.is_empty()).then_some(*id);
         let again: Vec<_> = self.parts.iter().filter_map(again).collect();
         let restart = |id| {
             let mut state = self.parts.remove(&id)?;
             self.last += 1;
-            (state.list_again, state.listing) = (false, None);
+            state.awaited.clear();
+            state.listing = None;
             let progress = state.progress.clone();
             self.parts.insert(self.last, state);
             Some(Step::Restart(id, self.last, progress))
@@ -188,10 +238,28 @@ impl Parts {
 
     /// A list of this part begins; what an interrupted one has shown is forgotten.
     pub(super) fn begin(&mut self, id: PartId, mark: ListMark) {
-        let overlap = self.overlap();
         if let Some(state) = self.parts.get_mut(&id) {
-            let consistent = !overlap || state.is_set_back();
-            state.listing = Some(Listing { consistent, mark, met_newer: false });
+            let consistent = !self.overlap || state.is_set_back();
+            state.listing = Some(Listing { consistent, mark });
+            state.awaited.clear();
+        }
+    }
+
+    /// The store changed as one part has shown; every other one that covers the object will show it too.
+    pub(super) fn note_change(
+        &mut self,
+        by: PartId,
+        object: &Object,
+        change: fn(Box<str>) -> Change,
+        resource_version: &str,
+    ) {
+        if !self.overlap {
+            return;
+        }
+        for (_, state) in self.parts.iter_mut().filter(|(id, _)| **id != by) {
+            if (state.synced || state.listing.is_some()) && state.contains(object) {
+                state.awaited.note(object.key(), change(resource_version.into()));
+            }
         }
     }
 
@@ -203,14 +271,6 @@ impl Parts {
         let order = compare_resource_versions(new.resource_version(), old.resource_version());
         if order == Some(Ordering::Less) {
             state.progress.note_set_back();
-        }
-    }
-
-    /// Whether a list of this part met what is newer than itself. Another part was ahead of it, or the API server was set back: which
-    /// of the two, one more list says once nothing overlaps any more.
-    pub(super) fn note_newer(&mut self, id: PartId, met_newer: bool) {
-        if let Some(state) = self.parts.get_mut(&id) {
-            state.list_again = met_newer;
         }
     }
 
@@ -264,8 +324,7 @@ impl Parts {
         })
     }
 
-    /// Whether an object may come from more than one part: not all parts are of one change, or one is wider than another.
-    pub(super) fn overlap(&self) -> bool {
+    fn parts_overlap(&self) -> bool {
         let namespaces: BTreeSet<_> =
             self.parts.values().map(|state| state.part().namespace.as_deref()).collect();
         namespaces.len() < self.parts.len() || (self.parts.len() > 1 && namespaces.contains(&None))
@@ -273,7 +332,7 @@ impl Parts {
 
     /// An object was deleted as of this resourceVersion.
     pub(super) fn note_deleted(&mut self, key: &ObjectKey, resource_version: &str) {
-        if !self.overlap() {
+        if !self.overlap {
             return;
         }
         if self.deletions.len() >= DELETIONS_MAX {
@@ -282,19 +341,19 @@ impl Parts {
         self.deletions.insert(key.clone(), resource_version.into());
     }
 
-    /// Whether an object that a part shows was deleted since, as another part saw.
-    pub(super) fn was_deleted(&mut self, object: &Object) -> bool {
+    /// The resourceVersion as of which an object that a part shows was deleted, as another part saw.
+    pub(super) fn was_deleted(&mut self, object: &Object) -> Option<Box<str>> {
         if self.epoch != self.progress.epoch() {
             // Numbers of another epoch say nothing about those of this one.
             self.epoch = self.progress.epoch();
             self.deletions.clear();
         }
-        let Some(deleted) = self.deletions.get(object.key()) else { return false };
+        let deleted = self.deletions.get(object.key())?;
         match compare_resource_versions(object.resource_version(), deleted) {
-            Some(Ordering::Less | Ordering::Equal) => true,
+            Some(Ordering::Less | Ordering::Equal) => Some(deleted.clone()),
             Some(Ordering::Greater) | None => {
                 self.deletions.remove(object.key());
-                false
+                None
             }
         }
     }
@@ -337,10 +396,18 @@ mod tests {
         steps.iter().map(shown).collect()
     }
 
+    fn parts() -> Parts {
+        Parts::new(Arc::new(Progress::new(Instant::now())))
+    }
+
+    fn want(parts: &mut Parts, namespaces: &[&str]) -> Vec<String> {
+        shown(&parts.want(&wanted(namespaces), Instant::now()))
+    }
+
     fn sync(parts: &mut Parts, id: PartId, resource_version: &str) -> Vec<String> {
         parts.list_is_complete(id, resource_version);
         parts.say_synced(id);
-        shown(&parts.settle())
+        shown(&parts.settle(Instant::now()))
     }
 
     fn object(version: u32) -> Object {
@@ -352,90 +419,109 @@ mod tests {
 
     #[test]
     fn what_is_narrower_goes_on_until_the_wider_has_synced() {
-        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
-        let steps = parts.want(&wanted(&["a", "b"]));
-        assert_eq!(shown(&steps), ["start 1 namespace a", "start 2 namespace b"]);
+        let mut parts = parts();
+        let steps = want(&mut parts, &["a", "b"]);
+        assert_eq!(steps, ["start 1 namespace a", "start 2 namespace b"]);
         assert!(sync(&mut parts, 1, "5").is_empty() && sync(&mut parts, 2, "7").is_empty());
         assert_eq!(parts.resource_version(), Some("5"), "the one that is furthest behind");
-        assert_eq!(shown(&parts.want(&wanted(&[""]))), ["start 3 all namespaces"]);
-        assert!(parts.overlap() && !parts.are_synced());
+        assert_eq!(want(&mut parts, &[""]), ["start 3 all namespaces"]);
+        assert!(parts.overlap && !parts.are_synced());
         assert_eq!(sync(&mut parts, 3, "9"), ["stop 1 namespace a", "stop 2 namespace b"]);
-        assert!(!parts.overlap());
+        assert!(!parts.overlap);
     }
 
     #[test]
     fn a_narrower_scope_stops_what_it_does_not_want_at_once() {
-        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
-        parts.want(&wanted(&["a", "b"]));
+        let mut parts = parts();
+        want(&mut parts, &["a", "b"]);
         sync(&mut parts, 1, "5");
         sync(&mut parts, 2, "5");
-        assert_eq!(shown(&parts.want(&wanted(&["a"]))), ["stop 2 namespace b"]);
+        assert_eq!(want(&mut parts, &["a"]), ["stop 2 namespace b"]);
         assert!(parts.contain(&object(1)));
     }
 
     #[test]
     fn a_part_that_is_wanted_again_in_time_never_stopped() {
-        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
-        parts.want(&wanted(&["a"]));
+        let mut parts = parts();
+        want(&mut parts, &["a"]);
         sync(&mut parts, 1, "5");
-        assert_eq!(shown(&parts.want(&wanted(&[""]))), ["start 2 all namespaces"]);
-        assert_eq!(shown(&parts.want(&wanted(&["a"]))), ["stop 2 all namespaces"]);
+        assert_eq!(want(&mut parts, &[""]), ["start 2 all namespaces"]);
+        assert_eq!(want(&mut parts, &["a"]), ["stop 2 all namespaces"]);
     }
 
     #[test]
     fn an_informer_has_synced_once_what_is_missing_is_not_wanted_any_more() {
-        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
-        parts.want(&wanted(&["a", "b"]));
+        let mut parts = parts();
+        want(&mut parts, &["a", "b"]);
         sync(&mut parts, 1, "5");
         assert!(!parts.progress.has_synced());
-        assert_eq!(shown(&parts.want(&wanted(&["a"]))), ["stop 2 namespace b"]);
+        assert_eq!(want(&mut parts, &["a"]), ["stop 2 namespace b"]);
         assert!(parts.progress.has_synced());
     }
 
-    #[test]
-    fn a_list_that_met_something_newer_is_made_again_once_nothing_overlaps() {
-        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
-        parts.want(&wanted(&["a"]));
+    /// A part that is not wanted any more wrote version 9 after the wanted one, 2, had listed; steps of `settle` when that one has shown
+    /// this version, soon after and some time later.
+    #[track_caller]
+    fn check_overtaken(shows: Option<u32>, soon: &[&str], later: &[&str]) {
+        let mut parts = parts();
+        want(&mut parts, &["a"]);
         sync(&mut parts, 1, "5");
-        parts.want(&wanted(&[""]));
-        parts.note_newer(2, true);
-        let steps = sync(&mut parts, 2, "4");
-        assert_eq!(steps, ["stop 1 namespace a", "restart 2 as 3 all namespaces"]);
-        assert!(parts.are_synced() && parts.get_mut(2).is_none());
-        parts.note_newer(3, false);
-        assert!(sync(&mut parts, 3, "9").is_empty());
+        want(&mut parts, &[""]);
+        let now = Instant::now();
+        parts.list_is_complete(2, "8");
+        parts.note_change(1, &object(9), Change::At, "9");
+        assert!(shown(&parts.settle(now)).is_empty() && parts.due() == Some(now + SHOWN_WITHIN));
+        if let (Some(version), Some(part)) = (shows, parts.get_mut(2)) {
+            part.shows(&object(version));
+        }
+        assert_eq!(shown(&parts.settle(now)), soon);
+        assert_eq!(shown(&parts.settle(now + SHOWN_WITHIN)), later);
+        assert!(parts.due().is_none() && parts.settle(now).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_wanted_goes_once_what_it_wrote_was_shown() {
+        check_overtaken(Some(9), &["stop 1 namespace a"], &[]);
+        check_overtaken(Some(10), &["stop 1 namespace a"], &[]);
+    }
+
+    #[test]
+    fn what_never_shows_what_another_part_wrote_is_listed_again() {
+        let later = ["stop 1 namespace a", "restart 2 as 3 all namespaces"];
+        check_overtaken(None, &[], &later);
+        check_overtaken(Some(8), &[], &later);
     }
 
     #[test]
     fn a_list_that_began_alone_is_not_the_last_word_once_another_part_starts() {
         let store = Indexer::default();
-        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
-        parts.want(&wanted(&["a"]));
+        let mut parts = parts();
+        want(&mut parts, &["a"]);
         parts.begin(1, store.write().begin_list());
         let check = |parts: &mut Parts, consistent| {
             let listing = parts.get_mut(1).and_then(|part| part.listing.as_ref());
             assert_eq!(listing.map(|listing| listing.consistent), Some(consistent));
         };
         check(&mut parts, true);
-        parts.want(&wanted(&["a", "b"]));
+        want(&mut parts, &["a", "b"]);
         check(&mut parts, true);
-        parts.want(&wanted(&[""]));
+        want(&mut parts, &[""]);
         check(&mut parts, false);
     }
 
     #[test]
     fn a_part_that_is_behind_does_not_bring_back_what_another_saw_deleted() {
-        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
-        parts.want(&wanted(&["a"]));
+        let mut parts = parts();
+        want(&mut parts, &["a"]);
         sync(&mut parts, 1, "5");
         parts.note_deleted(object(5).key(), "5");
-        assert!(!parts.was_deleted(&object(4)), "one part alone is never behind itself");
-        parts.want(&wanted(&[""]));
+        assert!(parts.was_deleted(&object(4)).is_none(), "one part alone is never behind itself");
+        want(&mut parts, &[""]);
         parts.note_deleted(object(9).key(), "9");
-        assert!(parts.was_deleted(&object(8)));
+        assert_eq!(parts.was_deleted(&object(8)).as_deref(), Some("9"));
         sync(&mut parts, 2, "8");
         parts.forget_deletions();
-        assert!(parts.was_deleted(&object(8)), "the part has not passed it");
+        assert!(parts.was_deleted(&object(8)).is_some(), "the part has not passed it");
         parts.get_mut(2).expect("it is there").resource_version = Some("9".into());
         parts.has_passed();
         parts.forget_deletions();
@@ -444,10 +530,10 @@ mod tests {
 
     #[test]
     fn an_object_that_was_made_again_is_no_deleted_one() {
-        let mut parts = Parts::new(Arc::new(Progress::new(std::time::Instant::now())));
-        parts.want(&wanted(&["a", ""]));
+        let mut parts = parts();
+        want(&mut parts, &["a", ""]);
         parts.note_deleted(object(9).key(), "9");
-        assert!(!parts.was_deleted(&object(10)));
+        assert!(parts.was_deleted(&object(10)).is_none());
         assert!(parts.deletions.is_empty());
     }
 }

@@ -3,6 +3,7 @@
 //! Answers to client-go's `processDeltas` and `processDeltasInBatch` (`tools/cache/controller.go`). The store decides what a delta
 //! means. A batch is written before any of it is told, so a handler may find the indexer ahead by up to one batch, never behind.
 
+use super::awaited::Change as Written;
 use super::parts::{Listing, PartState, Parts};
 use crate::delta_fifo::{Delta, PartId};
 use crate::indexer::{Indexer, IndexerWrite, Put, Removed, Write};
@@ -12,7 +13,7 @@ use crate::notifications::Notification;
 use crate::object::{Object, compare_resource_versions};
 use crate::resource_event_handler::{Cause, FinalState, Reason};
 use crate::shared_processor::{SharedProcessor, ToTell};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -159,23 +160,31 @@ impl Deltas {
     }
 
     fn put(&mut self, id: PartId, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
-        let was_deleted = self.parts.was_deleted(&object);
+        let deleted = self.parts.was_deleted(&object);
         let Some(part) = self.parts.get_mut(id) else { return };
-        if was_deleted {
-            if let Some(listing) = &mut part.listing {
-                listing.met_newer = true;
+        part.shows(&object);
+        let (listing, cause) = (part.listing.is_some(), cause(part, received));
+        if let Some(deleted) = deleted {
+            if listing {
+                part.will_show(object.key(), Written::At(deleted));
             }
             return;
         }
-        let (listing, cause) = (part.listing.is_some(), cause(part, received));
         let why = match part.listing {
             Some(Listing { consistent, .. }) => Write::Listed { consistent },
             None => Write::Watched,
         };
         let mark = part.listing.as_ref().map(|listing| &listing.mark);
         let put = write.put_seen(object.clone(), why, mark);
-        if let (Put::Stale, Some(listing)) = (&put, &mut part.listing) {
-            listing.met_newer = true;
+        match &put {
+            Put::Stale if listing => {
+                let newer = write.get(object.key()).map(|stored| stored.resource_version().into());
+                part.will_show(object.key(), Written::At(newer.unwrap_or_default()));
+            }
+            Put::Unchanged | Put::Stale => {}
+            Put::Added | Put::Updated { .. } | Put::Replaced { .. } => {
+                self.parts.note_change(id, &object, Written::At, object.resource_version());
+            }
         }
         let mut tell = |notification| self.to_tell.push(ToTell { notification, listing });
         match put {
@@ -201,6 +210,7 @@ impl Deltas {
         write: &mut IndexerWrite<'_>,
     ) {
         let Some(part) = self.parts.get_mut(id) else { return };
+        part.shows(&object);
         let (listing, cause, selects) =
             (part.listing.is_some(), cause(part, received), part.selects());
         if selects {
@@ -214,6 +224,7 @@ impl Deltas {
             self.parts.note_deleted(object.key(), object.resource_version());
         }
         if let Removed::Gone { last } = write.delete(&object) {
+            self.parts.note_change(id, &last, Written::At, object.resource_version());
             // Another one was deleted than the one that is known: its end was missed.
             let known = last.uid() == object.uid();
             let (told, known_as) = if known { (object, Some(last)) } else { (last, None) };
@@ -236,8 +247,6 @@ impl Deltas {
         };
         if whole {
             self.sweep(id, listing, Some(resource_version), processor).await;
-        } else {
-            self.parts.note_newer(id, listing.met_newer);
         }
         self.parts.list_is_complete(id, resource_version);
         let indexer = self.indexer.clone();
@@ -250,8 +259,8 @@ impl Deltas {
     async fn gone(&mut self, id: PartId, processor: &SharedProcessor) -> bool {
         let mark = self.indexer.write().begin_list();
         let Some(part) = self.parts.get_mut(id) else { return false };
-        (part.listing, part.resource_version) = (None, None);
-        let nothing = Listing { consistent: true, mark, met_newer: false };
+        part.is_gone();
+        let nothing = Listing { consistent: true, mark };
         self.sweep(id, nothing, None, processor).await;
         false
     }
@@ -268,7 +277,6 @@ impl Deltas {
             let is_last = self.sweep_step(id, &mut listing, resource_version);
             self.tell(processor);
             if is_last {
-                self.parts.note_newer(id, listing.met_newer);
                 return;
             }
             // It may be the whole store: others have their turn in between.
@@ -285,25 +293,31 @@ impl Deltas {
     ) -> bool {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
         let Some(part) = self.parts.get_mut(id) else { return true };
-        let met_newer = Cell::new(listing.met_newer);
+        let newer = RefCell::new(Vec::new());
         let consistent = listing.consistent;
         // Where another part may be ahead of this list it may know of more.
-        let newer = |object: &Object| {
+        let is_newer = |object: &Object| {
             let of_list = resource_version.unwrap_or_default();
             let order = compare_resource_versions(object.resource_version(), of_list);
-            let newer = !consistent && order == Some(Ordering::Greater);
-            met_newer.set(met_newer.get() || newer);
-            newer
+            let is_newer = !consistent && order == Some(Ordering::Greater);
+            if is_newer {
+                newer.borrow_mut().push(object.clone());
+            }
+            is_newer
         };
-        let of_part = |object: &Object| part.contains(object) && !newer(object);
+        let of_part = |object: &Object| part.contains(object) && !is_newer(object);
         let mut write = self.indexer.write();
         let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
         write.publish();
         // What a part with selectors misses may have left them and live on.
         let deleted_as_of = resource_version.filter(|_| !part.selects());
-        listing.met_newer = met_newer.get();
+        for object in newer.take() {
+            let change = Written::At(object.resource_version().into());
+            part.will_show(object.key(), change);
+        }
         let is_last = gone.len() < BATCH_DELTAS;
         for last in gone {
+            self.parts.note_change(id, &last, Written::After, last.resource_version());
             if let Some(resource_version) = deleted_as_of {
                 self.parts.note_deleted(last.key(), resource_version);
             }

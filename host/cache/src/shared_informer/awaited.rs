@@ -1,0 +1,109 @@
+//! What one part has yet to show because another part, which overlaps it, has written it already: a cupboard.
+//!
+//! Two parts that follow the same past show the same changes, one a little later than the other. If one never shows what the
+//! other wrote, their pasts differ: the API server was set back between them. Then only a list made anew tells the truth.
+
+use crate::object::{ObjectKey, compare_resource_versions};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// More than change in the seconds that a list takes. Beyond it nothing is remembered, and the part is listed again.
+const CHANGES_MAX: usize = 10_000;
+
+/// From which resourceVersion on a part has shown what another has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The change has this number.
+    At(Box<str>),
+    /// A list did not show the object any more, which had this number last.
+    After(Box<str>),
+}
+
+impl Change {
+    /// What has no order says nothing.
+    fn is_shown_by(&self, resource_version: &str) -> bool {
+        let (Self::At(known) | Self::After(known)) = self;
+        match compare_resource_versions(resource_version, known) {
+            Some(Ordering::Greater) | None => true,
+            Some(Ordering::Equal) => matches!(self, Self::At(_)),
+            Some(Ordering::Less) => false,
+        }
+    }
+}
+
+/// The changes that one part has yet to show.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Awaited {
+    changes: BTreeMap<ObjectKey, Change>,
+    /// There were too many.
+    lost: bool,
+}
+
+impl Awaited {
+    /// Another part wrote this.
+    pub(super) fn note(&mut self, key: &ObjectKey, change: Change) {
+        if self.changes.len() >= CHANGES_MAX {
+            self.lost = true;
+            self.changes.clear();
+        }
+        if !self.lost {
+            self.changes.insert(key.clone(), change);
+        }
+    }
+
+    /// The part itself has shown a change of this object.
+    pub(super) fn shown(&mut self, key: &ObjectKey, resource_version: &str) {
+        if self.changes.get(key).is_some_and(|change| change.is_shown_by(resource_version)) {
+            self.changes.remove(key);
+        }
+    }
+
+    /// Everything is shown anew, or everything is gone.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(change: Change, shown: &str, is_shown: bool) {
+        let mut awaited = Awaited::default();
+        let key = ObjectKey::new("a", "x");
+        awaited.note(&key, change.clone());
+        awaited.shown(&ObjectKey::new("a", "y"), shown);
+        assert!(!awaited.is_empty(), "another object says nothing");
+        awaited.shown(&key, shown);
+        assert_eq!(awaited.is_empty(), is_shown, "{change:?}, then {shown}");
+    }
+
+    #[test]
+    fn a_change_is_shown_by_itself_and_by_any_later_one() {
+        check(Change::At("9".into()), "8", false);
+        check(Change::At("9".into()), "9", true);
+        check(Change::At("9".into()), "10", true);
+    }
+
+    #[test]
+    fn an_end_is_shown_only_by_what_comes_after_the_last_state() {
+        check(Change::After("9".into()), "9", false);
+        check(Change::After("9".into()), "10", true);
+    }
+
+    #[test]
+    fn too_many_changes_are_as_good_as_one_that_is_never_shown() {
+        let mut awaited = Awaited::default();
+        for number in 0..=CHANGES_MAX {
+            awaited.note(&ObjectKey::new("a", number.to_string()), Change::At("1".into()));
+        }
+        assert!(awaited.changes.is_empty() && !awaited.is_empty());
+        awaited.clear();
+        assert!(awaited.is_empty());
+    }
+}
