@@ -1,14 +1,13 @@
 //! The actor of one plugin: the only one that calls its guest. Takes the next event, calls, settles.
 
-use crate::bindings::exports::informant::plugin::handler;
-use crate::bindings::informant::plugin::types as contract;
+mod call;
+
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
-use crate::delivery::payload;
 use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
-use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use crate::guest_state::{CurrentEvent, GuestState};
+use crate::event::SubscriptionId;
+use crate::guest_state::GuestState;
 use crate::instance::{Instance, Template};
 use crate::lifecycle::Input;
 use crate::limits::Limits;
@@ -17,6 +16,7 @@ use crate::plugin_name::PluginName;
 use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
 use crate::status::StatusCell;
+use call::call;
 use hashbrown::HashMap;
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -32,6 +32,10 @@ const RETRY_MAX: Duration = Duration::from_secs(30);
 /// First wait before a lost instance is replaced, doubled with each loss until an event succeeds.
 const RESTART_BASE: Duration = Duration::from_millis(100);
 const RESTART_MAX: Duration = Duration::from_secs(300);
+/// Events handed over before the thread's other plugins have a turn, which costs about as much as an event; and how long they
+/// may take together: a guest's own turn is no longer than a tick.
+const EVENTS_AT_ONCE: usize = 64;
+const TURN_MAX: Duration = Duration::from_millis(1);
 /// An old version is stopped after the new one's first event, or after this when nothing happens.
 const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 
@@ -118,7 +122,7 @@ impl Actor {
                 Wake::Command(Some(Command::Stop) | None) => return self.stop().await,
                 Wake::Restart => self.restart().await,
                 Wake::Retire => self.retire().await,
-                Wake::Event => self.deliver().await,
+                Wake::Event => self.deliver_some().await,
             }
         }
     }
@@ -220,22 +224,39 @@ impl Actor {
         self.running = Running::Lost { version, losses: losses + 1, at: Instant::now() + wait };
     }
 
-    /// Takes one event to the guest and settles it.
-    async fn deliver(&mut self) {
-        let Running::Alive { version, instance, losses } = &mut self.running else { return };
-        let Some(queued) = self.status.queue.pop(Instant::now()) else { return };
+    /// Takes events to the guest, until there is something else to do or to wait for.
+    async fn deliver_some(&mut self) {
+        let began = Instant::now();
+        let mut now = began;
+        for _ in 0..EVENTS_AT_ONCE {
+            match self.deliver(now).await {
+                Some(ended) if self.commands.is_empty() => now = ended,
+                _ => return,
+            }
+            if now - began > TURN_MAX {
+                break;
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+
+    /// Takes the next event to the guest and settles it; answers when, if the one after it may follow at once.
+    async fn deliver(&mut self, now: Instant) -> Option<Instant> {
+        let Running::Alive { version, instance, losses } = &mut self.running else { return None };
+        let queued = self.status.queue.pop(now)?;
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
             // It was queued for a subscription that this version has not.
             add_one(&self.status.counters.dropped);
-            return self.status.queue.settle(Settled::Finished, Instant::now());
+            self.status.queue.settle(Settled::Finished, now);
+            return Some(now);
         };
         let called = Instant::now();
-        let result = call(instance, subscription, &queued).await;
+        let result = call(instance, subscription, &queued, called).await;
         let now = Instant::now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
         counters.memory_bytes.store(instance.state().limiter.memory_bytes() as u64, Relaxed);
-        let dropped = instance.state().log_budget.take_dropped();
+        let (dropped, owes) = instance.state().log_budget.look(now);
         if dropped > 0 {
             counters.log_lines_dropped.fetch_add(dropped, Relaxed);
             warn!(
@@ -253,8 +274,12 @@ impl Actor {
                 }
                 self.status.queue.settle(Settled::Finished, now);
                 self.retire().await;
+                (!owes).then_some(now)
             }
-            Err(error) => self.failed(&queued, &error, now),
+            Err(error) => {
+                self.failed(&queued, &error, now);
+                None
+            }
         }
     }
 
@@ -325,65 +350,4 @@ async fn until(at: Option<Instant>) {
 
 fn doubled(base: Duration, times: u32, max: Duration) -> Duration {
     base.saturating_mul(2u32.saturating_pow(times)).min(max)
-}
-
-/// Hands one event to the guest.
-async fn call(
-    instance: &mut Instance,
-    subscription: &Subscription,
-    queued: &Queued,
-) -> Result<(), CallError> {
-    let event = &queued.event;
-    let current = CurrentEvent::new(subscription.resource.clone(), event);
-    let delivery = subscription.spec.delivery;
-    let object = current.new.as_ref().and_then(|object| payload(object, delivery));
-    let old = match event.change {
-        Change::Deleted => current.old.as_ref().and_then(|old| payload(old, delivery)),
-        _ if subscription.spec.with_old => {
-            current.old.as_ref().and_then(|old| payload(old, delivery))
-        }
-        _ => None,
-    };
-    let key = event.object.key();
-    let handed = handler::Event {
-        seq: queued.seq,
-        subscription: subscription.index,
-        change: change(event),
-        reason: reason(event),
-        key: contract::ObjectKeyParam { namespace: key.namespace(), name: key.name() },
-        uid: event.object.uid(),
-        resource_version: event.object.resource_version(),
-        gone: event.gone.map(gone),
-        coalesced: event.coalesced,
-        attempt: queued.attempt,
-        object: object.as_deref(),
-        old: old.as_deref(),
-    };
-    instance.handle(handed, current).await
-}
-
-fn change(event: &Event) -> contract::Change {
-    match event.change {
-        Change::Added => contract::Change::Added,
-        Change::Updated => contract::Change::Updated,
-        Change::Deleted => contract::Change::Deleted,
-    }
-}
-
-fn reason(event: &Event) -> contract::Reason {
-    match event.reason {
-        Reason::Initial => contract::Reason::Initial,
-        Reason::Watch => contract::Reason::Watch,
-        Reason::Relist => contract::Reason::Relist,
-        Reason::Resync => contract::Reason::Resync,
-        Reason::Reload => contract::Reason::Reload,
-    }
-}
-
-fn gone(gone: Gone) -> handler::Gone {
-    match gone {
-        Gone::Deleted => handler::Gone::Deleted,
-        Gone::LeftView => handler::Gone::LeftView,
-        Gone::Unknown => handler::Gone::Unknown,
-    }
 }

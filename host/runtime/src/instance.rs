@@ -54,7 +54,7 @@ impl Template {
             Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
         });
         store.set_hostcall_fuel(limits.hostcall_bytes_max);
-        arm(&mut store, limits.start_deadline);
+        arm(&mut store, Instant::now(), limits.start_deadline);
         let made = self.pre.instantiate_async(&mut store).await;
         let made = made.and_then(|instance| {
             let lifecycle = lifecycle::GuestIndices::new(&self.pre)?.load(&mut store, &instance)?;
@@ -86,30 +86,31 @@ pub(crate) struct Instance {
 
 impl Instance {
     pub(crate) async fn describe(&mut self, config: &[u8]) -> Result<Vec<u8>, CallError> {
-        self.begin(Phase::Describe, self.limits.start_deadline);
+        self.begin(Phase::Describe, Instant::now(), self.limits.start_deadline);
         let result = self.lifecycle.call_describe(&mut self.store, config).await;
         self.end(result, self.limits.start_deadline)?.map_err(guest_error)
     }
 
     pub(crate) async fn start(&mut self, config: &[u8]) -> Result<(), CallError> {
-        self.begin(Phase::Start, self.limits.start_deadline);
+        self.begin(Phase::Start, Instant::now(), self.limits.start_deadline);
         let result = self.lifecycle.call_start(&mut self.store, config).await;
         self.end(result, self.limits.start_deadline)?.map_err(guest_error)
     }
 
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
-        self.begin(Phase::Stop, self.limits.stop_deadline);
+        self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline);
         let result = self.lifecycle.call_stop(&mut self.store).await;
         self.end(result, self.limits.stop_deadline)
     }
 
-    /// Delivers one event. `prepared` are its bytes as the subscription wants them.
+    /// Delivers one event.
     pub(crate) async fn handle(
         &mut self,
         event: handler::Event<'_>,
         current: crate::guest_state::CurrentEvent,
+        now: Instant,
     ) -> Result<(), CallError> {
-        self.begin(Phase::Handle(current), self.limits.handle_deadline);
+        self.begin(Phase::Handle(current), now, self.limits.handle_deadline);
         let result = self.handler.call_handle(&mut self.store, event).await;
         self.end(result, self.limits.handle_deadline)?.map_err(failure)
     }
@@ -119,9 +120,9 @@ impl Instance {
         self.store.data_mut()
     }
 
-    fn begin(&mut self, phase: Phase, deadline: Duration) {
+    fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
         self.store.data_mut().phase = phase;
-        arm(&mut self.store, deadline);
+        arm(&mut self.store, now, deadline);
     }
 
     fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
@@ -131,8 +132,8 @@ impl Instance {
 }
 
 /// Every call gets its deadline anew: an engine with epochs traps a store that has none.
-fn arm(store: &mut Store<GuestState>, deadline: Duration) {
-    store.data().clock.arm(Instant::now(), deadline);
+fn arm(store: &mut Store<GuestState>, now: Instant, deadline: Duration) {
+    store.data().clock.arm(now, deadline);
     store.set_epoch_deadline(1);
 }
 

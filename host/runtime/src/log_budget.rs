@@ -60,9 +60,16 @@ impl LogBudget {
         state.lines.debt().max(state.bytes.debt())
     }
 
-    /// Lines dropped since the last call of this.
-    pub(crate) fn take_dropped(&self) -> u64 {
-        std::mem::take(&mut self.state.lock().dropped)
+    /// Lines dropped since the last look, and whether there is a debt now.
+    pub(crate) fn look(&self, now: Instant) -> (u64, bool) {
+        let mut state = self.state.lock();
+        // Most plugins log nothing most of the time.
+        if state.dropped == 0 && state.lines.is_full() && state.bytes.is_full() {
+            return (0, false);
+        }
+        state.refill(now);
+        let owes = state.lines.tokens < 0.0 || state.bytes.tokens < 0.0;
+        (std::mem::take(&mut state.dropped), owes)
     }
 }
 
@@ -78,6 +85,10 @@ impl Bucket {
         let elapsed = now.saturating_duration_since(self.at).as_secs_f64();
         self.tokens = (self.tokens + elapsed * self.per_second).min(self.per_second);
         self.at = now;
+    }
+
+    fn is_full(&self) -> bool {
+        self.tokens >= self.per_second
     }
 
     fn overdrawn(&self) -> bool {
@@ -105,9 +116,10 @@ mod tests {
         let budget = budget(start);
         assert!((0..20).all(|_| budget.take(1, start)), "one second's worth on credit");
         assert!(!budget.take(1, start), "but no more");
-        assert_eq!(budget.take_dropped(), 1);
+        assert_eq!(budget.look(start), (1, true));
         assert_eq!(budget.debt(start), Duration::from_secs(1));
         assert_eq!(budget.debt(start + Duration::from_secs(1)), Duration::ZERO);
+        assert_eq!(budget.look(start + Duration::from_secs(1)), (0, false));
     }
 
     #[test]

@@ -5,12 +5,14 @@
 //! number of objects. A failed event waits for its retry at the head of its object's lane; later events
 //! of that object wait behind it, other objects do not.
 
+mod lane;
+
 use crate::event::{Event, Reason, SubscriptionId};
 use crate::merge::{Merged, merge};
 use hashbrown::{HashMap, HashSet};
 use informant_cache::Object;
+use lane::Lane;
 use std::collections::{BTreeSet, VecDeque};
-use std::hash::{Hash, Hasher};
 use std::time::Instant;
 
 /// Fewer entries than this are not worth closing holes for.
@@ -54,8 +56,8 @@ pub(crate) struct EventQueue {
     /// Number of the first entry of `waiting`: entries keep their number while others leave.
     first: u64,
     /// Where an object's last entry in `waiting` stands. An object that is not here has nothing that a
-    /// newer event could be merged into.
-    last: HashMap<Lane, u64>,
+    /// newer event could be merged into. Made where the mark is reached, let go at half of it: below, nobody asks.
+    last: Option<HashMap<Lane, u64>>,
     /// Objects that have an attempted event, with everything of theirs that had its turn since.
     held: HashMap<Lane, VecDeque<Queued>>,
     /// When the head of each held lane may be tried; one entry for each lane of `held`, but for the one
@@ -74,7 +76,7 @@ impl EventQueue {
             marks,
             waiting: VecDeque::new(),
             first: 0,
-            last: HashMap::new(),
+            last: None,
             held: HashMap::new(),
             due: BTreeSet::new(),
             in_flight: None,
@@ -110,48 +112,67 @@ impl EventQueue {
     /// Appends an event, merging it into its object's last waiting one above the mark.
     pub(crate) fn push(&mut self, event: Event) {
         let lane = Lane::of(&event);
-        match self.last.get(&lane) {
-            Some(&number) if self.over_mark() => self.merge_at(lane, number, event),
-            _ => self.append(lane, event),
+        let into = if self.over_mark() { self.last_waiting().get(&lane).copied() } else { None };
+        match into {
+            Some(number) => self.merge_at(&lane, number, event),
+            None => self.append(event),
         }
         self.compact();
     }
 
-    fn append(&mut self, lane: Lane, event: Event) {
+    fn append(&mut self, event: Event) {
         self.depth += 1;
         self.bytes += size(&event);
-        let number = self.first + self.waiting.len() as u64;
-        // The key is replaced too: it must not keep an old version of the object alive.
-        self.last.remove(&lane);
-        self.last.insert(lane, number);
+        if let Some(last) = &mut self.last {
+            let (lane, number) = (Lane::of(&event), self.first + self.waiting.len() as u64);
+            // The key is replaced too: it must not keep an old version of the object alive.
+            last.remove(&lane);
+            last.insert(lane, number);
+        }
         self.waiting.push_back(Some(event));
+    }
+
+    /// `last`, made if it is not there.
+    fn last_waiting(&mut self) -> &mut HashMap<Lane, u64> {
+        let (waiting, first) = (&self.waiting, self.first);
+        self.last.get_or_insert_with(|| {
+            let mut last = HashMap::new();
+            // From the end: the first that is met is an object's last.
+            for (index, event) in waiting.iter().enumerate().rev() {
+                if let Some(event) = event {
+                    last.entry(Lane::of(event)).or_insert(first + index as u64);
+                }
+            }
+            last
+        })
     }
 
     /// Closes the holes that merging left, once they are most of the queue: objects that come and go above
     /// the mark must not make it grow.
     fn compact(&mut self) {
-        let live = self.last.len().max(self.depth);
+        let live = self.last.as_ref().map_or(0, HashMap::len).max(self.depth);
         if self.waiting.len() < HOLES_MIN || self.waiting.len() < 2 * live {
             return;
         }
         let kept: VecDeque<Option<Event>> =
             self.waiting.drain(..).filter(Option::is_some).collect();
         self.waiting = kept;
-        for (index, event) in self.waiting.iter().enumerate() {
+        let Some(last) = &mut self.last else { return };
+        for (event, number) in self.waiting.iter().zip(self.first..) {
             let Some(event) = event else { continue };
             // Numbers only ever move down, to where the event now stands.
-            if let Some(number) = self.last.get_mut(&Lane::of(event)) {
-                *number = self.first + index as u64;
+            if let Some(known) = last.get_mut(&Lane::of(event)) {
+                *known = number;
             }
         }
     }
 
-    fn merge_at(&mut self, lane: Lane, number: u64, newer: Event) {
+    fn merge_at(&mut self, lane: &Lane, number: u64, newer: Event) {
         let index = (number - self.first) as usize;
         let waiting = self.waiting[index].take().expect("`last` points at an event");
         self.depth -= 1;
         self.bytes -= size(&waiting);
-        self.last.remove(&lane);
+        self.last_waiting().remove(lane);
         // Only a replay adds what the plugin knows already.
         let told = waiting.reason == Reason::Reload;
         match merge(waiting, newer, told) {
@@ -159,7 +180,7 @@ impl EventQueue {
                 self.coalesced += 1;
                 self.depth += 1;
                 self.bytes += size(&event);
-                self.last.insert(Lane::of(&event), number);
+                self.last_waiting().insert(Lane::of(&event), number);
                 self.waiting[index] = Some(event);
             }
             Merged::Nothing => self.coalesced += 2,
@@ -167,7 +188,7 @@ impl EventQueue {
                 self.depth += 1;
                 self.bytes += size(&waiting);
                 self.waiting[index] = Some(waiting);
-                self.append(lane, newer);
+                self.append(newer);
             }
         }
     }
@@ -178,6 +199,9 @@ impl EventQueue {
         let queued = self.pop_due(now).or_else(|| self.pop_waiting())?;
         self.depth -= 1;
         self.bytes -= size(&queued.event);
+        if self.depth < self.marks.events / 2 && self.bytes < self.marks.bytes / 2 {
+            self.last = None;
+        }
         self.in_flight = Some(queued.clone());
         Some(queued)
     }
@@ -198,8 +222,10 @@ impl EventQueue {
             self.first += 1;
             let Some(event) = entry else { continue };
             let lane = Lane::of(&event);
-            if self.last.get(&lane) == Some(&number) {
-                self.last.remove(&lane);
+            if let Some(last) = &mut self.last
+                && last.get(&lane) == Some(&number)
+            {
+                last.remove(&lane);
             }
             let mut queued = Queued { event, attempt: 1, crashes: 0, seq: 0 };
             match self.held.get_mut(&lane) {
@@ -262,6 +288,9 @@ impl EventQueue {
     /// Says what became of the event in flight.
     pub(crate) fn settle(&mut self, settled: Settled, now: Instant) {
         let Some(mut queued) = self.in_flight.take() else { return };
+        if settled == Settled::Finished && self.held.is_empty() {
+            return;
+        }
         let lane = Lane::of(&queued.event);
         let (at, crashed) = match settled {
             Settled::Finished => return self.release(lane, now),
@@ -315,7 +344,9 @@ impl EventQueue {
         for lane in self.held.values_mut() {
             lane.retain(|queued| drop_unless(&queued.event));
         }
-        self.last.retain(|lane, _| keep.contains(&lane.subscription));
+        if let Some(last) = &mut self.last {
+            last.retain(|lane, _| keep.contains(&lane.subscription));
+        }
         self.held.retain(|lane, _| keep.contains(&lane.subscription));
         self.due.retain(|(_, _, lane)| keep.contains(&lane.subscription));
         self.depth -= dropped_events;
@@ -330,7 +361,7 @@ impl EventQueue {
         assert_eq!(self.depth, waiting.len() + held.len(), "depth counts waiting and held");
         let bytes: usize = waiting.iter().chain(&held).map(|event| size(event)).sum();
         assert_eq!(self.bytes, bytes, "bytes are those of waiting and held");
-        for (lane, number) in &self.last {
+        for (lane, number) in self.last.iter().flatten() {
             let of_lane =
                 |entry: &Option<Event>| entry.as_ref().is_some_and(|e| Lane::of(e) == *lane);
             let last = self.waiting.iter().rposition(of_lane);
@@ -346,56 +377,6 @@ impl EventQueue {
 
 fn size(event: &Event) -> usize {
     event.object.json_len() + event.old.as_ref().map_or(0, Object::json_len)
-}
-
-/// One object of one subscription, by name: what order is kept in. The handle is only its key's owner.
-#[derive(Clone)]
-struct Lane {
-    subscription: SubscriptionId,
-    object: Object,
-}
-
-impl Lane {
-    fn of(event: &Event) -> Self {
-        Self { subscription: event.subscription, object: event.object.clone() }
-    }
-
-    fn identity(&self) -> (SubscriptionId, &informant_cache::ObjectKey) {
-        (self.subscription, self.object.key())
-    }
-}
-
-impl PartialEq for Lane {
-    fn eq(&self, other: &Self) -> bool {
-        self.identity() == other.identity()
-    }
-}
-
-impl Eq for Lane {}
-
-impl PartialOrd for Lane {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Lane {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.identity().cmp(&other.identity())
-    }
-}
-
-impl Hash for Lane {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.identity().hash(state);
-    }
-}
-
-impl std::fmt::Debug for Lane {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let key = self.object.key();
-        write!(f, "{}:{}/{}", self.subscription.0, key.namespace(), key.name())
-    }
 }
 
 #[cfg(test)]

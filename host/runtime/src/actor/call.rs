@@ -1,0 +1,74 @@
+//! One event as the guest is told of it.
+
+use super::Subscription;
+use crate::bindings::exports::informant::plugin::handler;
+use crate::bindings::informant::plugin::types as contract;
+use crate::call_error::CallError;
+use crate::delivery::payload;
+use crate::event::{Change, Event, Gone, Reason};
+use crate::guest_state::CurrentEvent;
+use crate::instance::Instance;
+use crate::queue::Queued;
+use std::time::Instant;
+
+/// Hands one event to the guest.
+pub(super) async fn call(
+    instance: &mut Instance,
+    subscription: &Subscription,
+    queued: &Queued,
+    now: Instant,
+) -> Result<(), CallError> {
+    let event = &queued.event;
+    let current = CurrentEvent::new(subscription.resource.clone(), event);
+    let delivery = subscription.spec.delivery;
+    let object = current.new.as_ref().and_then(|object| payload(object, delivery));
+    let old = match event.change {
+        Change::Deleted => current.old.as_ref().and_then(|old| payload(old, delivery)),
+        _ if subscription.spec.with_old => {
+            current.old.as_ref().and_then(|old| payload(old, delivery))
+        }
+        _ => None,
+    };
+    let key = event.object.key();
+    let handed = handler::Event {
+        seq: queued.seq,
+        subscription: subscription.index,
+        change: change(event),
+        reason: reason(event),
+        key: contract::ObjectKeyParam { namespace: key.namespace(), name: key.name() },
+        uid: event.object.uid(),
+        resource_version: event.object.resource_version(),
+        gone: event.gone.map(gone),
+        coalesced: event.coalesced,
+        attempt: queued.attempt,
+        object: object.as_deref(),
+        old: old.as_deref(),
+    };
+    instance.handle(handed, current, now).await
+}
+
+fn change(event: &Event) -> contract::Change {
+    match event.change {
+        Change::Added => contract::Change::Added,
+        Change::Updated => contract::Change::Updated,
+        Change::Deleted => contract::Change::Deleted,
+    }
+}
+
+fn reason(event: &Event) -> contract::Reason {
+    match event.reason {
+        Reason::Initial => contract::Reason::Initial,
+        Reason::Watch => contract::Reason::Watch,
+        Reason::Relist => contract::Reason::Relist,
+        Reason::Resync => contract::Reason::Resync,
+        Reason::Reload => contract::Reason::Reload,
+    }
+}
+
+fn gone(gone: Gone) -> handler::Gone {
+    match gone {
+        Gone::Deleted => handler::Gone::Deleted,
+        Gone::LeftView => handler::Gone::LeftView,
+        Gone::Unknown => handler::Gone::Unknown,
+    }
+}
