@@ -33,7 +33,7 @@ pub(crate) const LINGER: Duration = Duration::from_secs(60);
 /// What all informers of a factory share.
 #[derive(Clone)]
 pub struct FactoryOptions {
-    /// Lists that may run at once.
+    /// Lists that may run at once, of all informers of the factory: a process needs one factory.
     pub concurrent_lists_max: usize,
     /// Told of each failed list or watch.
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
@@ -201,6 +201,12 @@ impl SharedInformerFactory {
         resource: &GroupVersionResource,
     ) -> &'a mut Entry {
         let Running { informers, made, .. } = running;
+        // One that has failed serves nobody any more.
+        let failed =
+            |entry: &mut Entry| entry.informer.is_stopped() && !self.shutdown.is_cancelled();
+        if informers.get_mut(resource).is_some_and(failed) {
+            informers.remove(resource);
+        }
         informers.entry(resource.clone()).or_insert_with(|| {
             *made += 1;
             let seed = self.options.seed.wrapping_add(*made);

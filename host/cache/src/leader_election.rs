@@ -8,10 +8,11 @@
 //! passed since *before the last successful renewal was sent*. Every other process waits for `lease_duration` since it saw that
 //! renewal, which was after it was sent, and `renew_deadline` is the shorter one. So it turns false
 //! before another can lead, even where this process is starved or an answer comes late, as long as
-//! clocks do not run at rates that differ by more than `lease_duration / renew_deadline` (1.5 by default). Two things it
+//! clocks do not run at rates that differ by more than `lease_duration / renew_deadline` (1.5 by default). Three things it
 //! cannot do: a call that began while this process led may still be under way when it no longer does, for which
-//! [`Leadership::term`] has a number that rises with each new leader; and a clock that stands still, as
-//! that of a machine which sleeps, does not tell the time.
+//! [`Leadership::term`] has a number that rises with each new leader; a clock that stands still, as
+//! that of a machine which sleeps, does not tell the time; and where somebody deletes or edits the Lease itself, another can take it at once:
+//! then this turns false when the next renewal is refused.
 //!
 //! What differs from client-go: losing does not end the elector, which goes on as a candidate; nothing is called back at
 //! the end of a process that never led; a request that hangs is given up after half the renew deadline; candidates for coordinated

@@ -147,7 +147,8 @@ pub use merge::{Merge, MergeKind, merge};
 pub use mutation_cache::{MUTATION_TTL, MUTATIONS_MAX, MutationCache};
 pub use notifications::{HandlerOptions, HighWaterMark, Notification, Notifications, QueueStats};
 pub use object::{
-    DecodeError, Object, ObjectKey, OwnerReference, TypeMeta, compare_resource_versions,
+    DecodeError, Object, ObjectKey, OwnerReference, ParseKeyError, TypeMeta,
+    compare_resource_versions,
 };
 pub use reflector::{RelistCause, WatchErrorHandler, WatchFailure};
 pub use resource_definitions::ResourceDefinitions;

@@ -113,12 +113,10 @@ impl MutationCache {
         selector: &LabelSelector,
         now: Instant,
     ) -> Vec<Object> {
-        let mut mutations = self.mutations.lock();
-        let snapshot = self.indexer.snapshot();
+        let (own, snapshot) = self.own(now);
         let found = snapshot.objects(namespace);
         let found = found.filter(|object| selector.matches(|key| object.label(key))).cloned();
-        let found = found.collect();
-        mutations.lay_over(found, &snapshot, now, |object| {
+        lay_over(found.collect(), &own, |object| {
             namespace.is_none_or(|namespace| namespace == object.key().namespace())
                 && selector.matches(|key| object.label(key))
         })
@@ -131,12 +129,16 @@ impl MutationCache {
         value: &str,
         now: Instant,
     ) -> Result<Vec<Object>, IndexerError> {
+        let (own, snapshot) = self.own(now);
+        let found = snapshot.by_index(index, value, 0, None)?.items;
+        Ok(lay_over(found, &own, |object| snapshot.is_filed_under(index, value, object)))
+    }
+
+    /// The own writes that count, and the state that they count against. Others wait no longer than this takes.
+    fn own(&self, now: Instant) -> (OwnWrites, Snapshot) {
         let mut mutations = self.mutations.lock();
         let snapshot = self.indexer.snapshot();
-        let found = snapshot.by_index(index, value, 0, None)?.items;
-        Ok(mutations.lay_over(found, &snapshot, now, |object| {
-            snapshot.is_filed_under(index, value, object)
-        }))
+        (mutations.own(&snapshot, now), snapshot)
     }
 
     fn note(&self, object: Object, deleted: bool, now: Instant) {
@@ -170,6 +172,9 @@ impl MutationCache {
     }
 }
 
+/// None: deleted.
+type OwnWrites = BTreeMap<ObjectKey, Option<Object>>;
+
 impl Mutations {
     fn forget(&mut self, key: &ObjectKey) {
         if let Some(mutation) = self.by_key.remove(key) {
@@ -198,16 +203,9 @@ impl Mutations {
         if mutation.deleted { Seen::Nothing } else { Seen::Own(mutation.object.clone()) }
     }
 
-    /// What was found in the store, with the own writes that `wanted` takes laid over it.
-    fn lay_over(
-        &mut self,
-        found: Vec<Object>,
-        snapshot: &Snapshot,
-        now: Instant,
-        wanted: impl Fn(&Object) -> bool,
-    ) -> Vec<Object> {
+    fn own(&mut self, snapshot: &Snapshot, now: Instant) -> OwnWrites {
         let keys: Vec<_> = self.by_key.keys().cloned().collect();
-        let mut own = BTreeMap::new();
+        let mut own = OwnWrites::new();
         for key in keys {
             match self.see(&key, snapshot, now) {
                 Seen::Store => {}
@@ -215,15 +213,20 @@ impl Mutations {
                 Seen::Nothing => drop(own.insert(key, None)),
             }
         }
-        if own.is_empty() {
-            return found;
-        }
-        let found = found.into_iter().filter(|object| !own.contains_key(object.key()));
-        let mut all: Vec<Object> = found.collect();
-        all.extend(own.values().flatten().filter(|object| wanted(object)).cloned());
-        all.sort_by(|left, right| left.key().cmp(right.key()));
-        all
+        own
     }
+}
+
+/// What was found in the store, with the own writes that `wanted` takes laid over it.
+fn lay_over(found: Vec<Object>, own: &OwnWrites, wanted: impl Fn(&Object) -> bool) -> Vec<Object> {
+    if own.is_empty() {
+        return found;
+    }
+    let found = found.into_iter().filter(|object| !own.contains_key(object.key()));
+    let mut all: Vec<Object> = found.collect();
+    all.extend(own.values().flatten().filter(|object| wanted(object)).cloned());
+    all.sort_by(|left, right| left.key().cmp(right.key()));
+    all
 }
 
 impl Mutation {
@@ -242,7 +245,6 @@ impl Mutation {
                 order == Some(Ordering::Less)
                     || (self.deleted && same && order == Some(Ordering::Equal))
             }
-            None if self.deleted => false,
             // Not there yet, or gone again.
             None => snapshot.resource_version().is_none_or(|seen| {
                 compare_resource_versions(seen, written) == Some(Ordering::Less)

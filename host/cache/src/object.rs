@@ -11,7 +11,7 @@ mod shared;
 
 pub use decode::DecodeError;
 pub(crate) use decode::bookmark;
-pub use key::ObjectKey;
+pub use key::{ObjectKey, ParseKeyError};
 
 use bytes::Bytes;
 use shared::{Labels, Owners, shared};

@@ -86,6 +86,8 @@ impl Reflector {
             (machine, action) = machine.step(arrived.input(), now);
             if self.progress.take_set_back() {
                 machine.store_was_set_back();
+                // The informer's task has counted it.
+                hands.epoch = machine.epoch();
             }
             self.report(&arrived, &machine, &action, &mut hands);
             self.queue(arrived, &action, &mut hands).await;
@@ -254,13 +256,22 @@ impl Reflector {
 }
 
 impl Reflector {
-    /// A hook that panics harms nobody else.
     fn tell(&self, failure: &WatchFailure<'_>) {
-        let Some(handler) = &self.watch_error_handler else { return };
-        if catch_unwind(AssertUnwindSafe(|| handler(failure))).is_err() {
+        if !failure.tell(self.watch_error_handler.as_ref()) {
             self.progress.handler_panicked();
+        }
+    }
+}
+
+impl WatchFailure<'_> {
+    /// A hook that panics harms nobody else: answers whether it did not.
+    pub(crate) fn tell(&self, handler: Option<&Arc<WatchErrorHandler>>) -> bool {
+        let Some(handler) = handler else { return true };
+        let told = catch_unwind(AssertUnwindSafe(|| handler(self))).is_ok();
+        if !told {
             tracing::error!(resource = %self.resource, "watch-error hook panicked");
         }
+        told
     }
 }
 

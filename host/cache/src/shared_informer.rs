@@ -30,7 +30,8 @@ use tokio::sync::{Semaphore, watch};
 /// What an informer needs beside its resource.
 #[derive(Clone)]
 pub struct InformerOptions {
-    /// Lists that may run at once, shared by all informers of a process.
+    /// Lists that may run at once, shared by all informers that are given the same; a factory gives its own. By default no other informer
+    /// shares it.
     pub lists: Arc<Semaphore>,
     /// Told of each failed list or watch.
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
@@ -319,7 +320,8 @@ impl SharedIndexInformer {
         }
     }
 
-    /// The resourceVersion up to which the cache is complete; none before the first list is.
+    /// The resourceVersion up to which the cache is complete; none before the first list is. While a wider scope is being listed, and after
+    /// the resource was removed, it is the last one.
     pub fn last_sync_resource_version(&self) -> Option<Box<str>> {
         self.shared.indexer.resource_version()
     }
@@ -390,5 +392,7 @@ fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
+#[cfg(test)]
+mod failure_tests;
 #[cfg(test)]
 mod tests;

@@ -135,8 +135,11 @@ impl Clients {
         let resync_period = (self.random.u32(..4) == 0)
             .then(|| Duration::from_millis(self.random.u64(500..60_000)));
         let mark = if self.random.bool() { self.random.usize(1..10) } else { 10_000 };
-        let high_water_mark = HighWaterMark { notifications: mark, bytes: 32 << 20 };
-        let options = HandlerOptions { resync_period, replay: manner.replay, high_water_mark };
+        let bytes =
+            if self.random.u32(..4) == 0 { self.random.usize(1..9) << 10 } else { 32 << 20 };
+        let mark = HighWaterMark { notifications: mark, bytes };
+        let options =
+            HandlerOptions { resync_period, replay: manner.replay, high_water_mark: mark };
         let mischief = mischief(tenant, self.around.clone(), self.made.clone());
         let told =
             told(tenant, &self.around, &self.made, &manner, Some(mischief), &mut self.random);
@@ -203,7 +206,7 @@ impl Clients {
             for slot in tenant.handlers.lock().iter() {
                 slot.told.check_quiet();
                 if let Hold::Called(registration) = &slot.hold {
-                    slot.told.check_depth(registration.queue_stats().depth, slot.mark);
+                    slot.told.check_depth(registration.queue_stats(), slot.mark);
                 }
             }
         }

@@ -8,11 +8,15 @@ use crate::journal::Journal;
 use crate::server::Server;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    Cause, FinalState, InformerState, Notification, Object, Reason, ResourceEventHandler, Scope,
+    Cause, FinalState, HighWaterMark, InformerState, Notification, Object, QueueStats, Reason,
+    ResourceEventHandler, Scope,
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// The largest object of a run twice: a notification of a change keeps the state before alive.
+const NOTIFICATION_BYTES_MAX: usize = 2 * 2048;
 
 /// What a handler does out of itself, from within a notification.
 pub(crate) type Mischief = dyn Fn(u64) + Send + Sync;
@@ -215,16 +219,22 @@ impl Told {
 
     /// A queue that is over its mark holds at most two notifications for each object that lives, that was told of or that was
     /// there before, that it synced, and two for the object that is just being told.
-    pub(crate) fn check_depth(&self, depth: usize, mark: usize) {
-        if depth <= mark {
+    pub(crate) fn check_depth(&self, queue: QueueStats, mark: HighWaterMark) {
+        let QueueStats { depth, bytes, .. } = queue;
+        if depth <= mark.notifications && bytes <= mark.bytes {
             return;
         }
         let mut objects = self.untold.clone();
         objects.extend(keys(&self.door));
         objects.extend(self.state.lock().known.keys().cloned());
-        let bound = mark.saturating_add(2 * objects.len() + 3);
+        let more = 2 * objects.len() + 3;
+        let bound = mark.notifications.saturating_add(more);
         self.check(depth <= bound, "queues are bounded", || {
-            format!("{depth} notifications wait, mark {mark}, bound {bound}")
+            format!("{depth} notifications wait, {mark:?}, bound {bound}")
+        });
+        let bound = mark.bytes.saturating_add(more * NOTIFICATION_BYTES_MAX);
+        self.check(bytes <= bound, "what queues keep alive is bounded", || {
+            format!("{bytes} bytes wait, {mark:?}, bound {bound}")
         });
     }
 
@@ -333,13 +343,16 @@ impl ResourceEventHandler for Told {
             let right = known.as_ref().is_some_and(|known| known.uid() == last.uid());
             self.check(right, "only what is known is deleted", || text(last));
         }
-        // Where a server evaluates selectors, the end of an object that leaves them looks like any other, and shows a state that
-        // never was. While the informer widens its scope even a handler of everything may be told so.
-        let exact = !(self.views && self.selectors);
-        if exact && final_state != FinalState::LeftScope {
-            let there = self.server.with_history(&self.gvr, |history| history.is_live(last));
-            self.check(!there, "only what is gone is deleted", || text(last));
+        if final_state != FinalState::LeftScope {
+            let there = self.server.with_history(&self.gvr, |history| {
+                let stayed = |known| history.stayed(known, &self.scope);
+                history.is_live(last) && known.as_ref().is_none_or(stayed)
+            });
+            self.check(!there, "only what is gone, or out of scope, is deleted", || text(last));
         }
+        // Where a server evaluates selectors, the end of an object that leaves them looks like any other, and shows a state that
+        // never was.
+        let exact = !(self.views && self.selectors);
         // A queue may have merged the deletion with what came before it.
         if self.inline
             && exact

@@ -155,6 +155,15 @@ impl History {
         }
     }
 
+    /// Whether an object was within a scope all the time since it had this state.
+    pub(crate) fn stayed(&self, known: &Object, scope: &Scope) -> bool {
+        let since = self.find(known).map(|version| version.from).min();
+        let versions = self.versions.get(&known.key().to_string());
+        let same = versions.into_iter().flatten().filter(|one| one.shown.uid() == known.uid());
+        let mut later = same.filter(|version| since.is_some_and(|since| version.until > since));
+        since.is_some() && later.all(|version| scope.contains(&version.shown))
+    }
+
     /// The present states within a scope, by key.
     pub(crate) fn within<'a>(
         &'a self,

@@ -112,14 +112,15 @@ impl Run {
             temper.page_max *= 20;
         }
         journal.step(format_args!("seed {seed}, {temper:?}"));
-        let server =
-            Server::new(random.fork(), temper, &resources, journal.clone(), faults.clone());
+        let lists_max = random.usize(1..4);
+        let (noted, met) = (journal.clone(), faults.clone());
+        let server = Server::new(random.fork(), temper, &resources, lists_max, noted, met);
         writes::define_widgets(&server, random.u32(..4) > 0);
         let configmaps = &resources[0];
         server.write(|state| writes::fill(state, &mut random, configmaps, filled));
         let client = kube::Client::new(Wire::new(server.clone()), "default");
         let options = FactoryOptions {
-            concurrent_lists_max: random.usize(1..4),
+            concurrent_lists_max: lists_max,
             linger: Duration::from_secs(random.u64(0..30)),
             seed: random.u64(..),
             ..Default::default()

@@ -74,6 +74,19 @@ pub(crate) struct State {
     closed: BTreeMap<GroupVersionResource, (Fault, Instant)>,
     no_watch_lists_until: Instant,
     requests: BTreeMap<String, Vec<Instant>>,
+    /// Lists in pages that are being answered or read.
+    lists: usize,
+    /// As the client promises.
+    lists_max: usize,
+}
+
+/// A list that a client has not done with.
+pub(super) struct OpenList(Server);
+
+impl Drop for OpenList {
+    fn drop(&mut self) {
+        self.0.state().lists -= 1;
+    }
 }
 
 struct Tracked {
@@ -88,6 +101,7 @@ impl Server {
         mut random: fastrand::Rng,
         temper: Temper,
         resources: &[GroupVersionResource],
+        lists_max: usize,
         journal: Journal,
         faults: Faults,
     ) -> Self {
@@ -113,6 +127,8 @@ impl Server {
             closed: BTreeMap::new(),
             no_watch_lists_until: now,
             requests: BTreeMap::new(),
+            lists: 0,
+            lists_max,
         };
         let shared = Shared {
             state: Mutex::new(state),
@@ -132,6 +148,18 @@ impl Server {
 
     fn wake(&self) {
         self.shared.changed.send();
+    }
+
+    /// A client asks for a list.
+    fn open_list(&self) -> OpenList {
+        let mut state = self.state();
+        state.lists += 1;
+        let (lists, max) = (state.lists, state.lists_max);
+        drop(state);
+        self.shared.journal.check(lists <= max, "no more lists run at once than may", || {
+            format!("{lists} of {max}")
+        });
+        OpenList(self.clone())
     }
 
     /// Changes the store, writes down what changed, and wakes the watches.

@@ -2,7 +2,7 @@
 
 use crate::clients::Tenant;
 use crate::handler::{Around, Manner, Mischief, Told};
-use informant_cache::{HandlerOptions, Notifications, Registration};
+use informant_cache::{HandlerOptions, HighWaterMark, Notifications, Registration};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) struct Slot {
     pub(crate) told: Arc<Told>,
     pub(crate) hold: Hold,
     /// Where its queue begins to merge.
-    pub(crate) mark: usize,
+    pub(crate) mark: HighWaterMark,
 }
 
 /// How a handler is kept.
@@ -76,7 +76,7 @@ impl Kind {
 pub(crate) async fn pull(
     mut notifications: Notifications,
     told: Arc<Told>,
-    mark: usize,
+    mark: HighWaterMark,
     mut random: fastrand::Rng,
 ) {
     while let Some(notification) = notifications.next().await {
@@ -84,7 +84,7 @@ pub(crate) async fn pull(
             // It is being aborted, which happens only where it waits.
             return;
         }
-        told.check_depth(notifications.registration().queue_stats().depth, mark);
+        told.check_depth(notifications.registration().queue_stats(), mark);
         told.pulled(&notification);
         let millis = if random.u32(..20) == 0 { 20_000 } else { 50 };
         if random.bool() {
@@ -134,7 +134,8 @@ pub(crate) fn mischief(tenant: &Tenant, around: Around, made: Arc<Mutex<u64>>) -
             let told = Arc::new(Told::new(new, gvr, behind, &around, &manner, None, random));
             let options = HandlerOptions::default();
             let hold = Hold::Called(door.add_inline(told.clone(), options));
-            handlers.push(Slot { told, hold, mark: usize::MAX });
+            let mark = HighWaterMark { notifications: usize::MAX, bytes: usize::MAX };
+            handlers.push(Slot { told, hold, mark });
         }
     })
 }

@@ -10,7 +10,6 @@
 mod connect;
 mod quantity;
 
-use anyhow::Context;
 use clap::Parser;
 use connect::{ClusterArgs, Failure, Output, SYNC_DEADLINE};
 use informant_cache::leader_election::{
@@ -21,7 +20,7 @@ use informant_cache::workqueue::{
 };
 use informant_cache::{
     ApiServer, Cause, FactoryOptions, FinalState, Indexer, LabelSelector, Lister, Object,
-    ResourceEventHandler, SharedInformerFactory,
+    ObjectKey, ResourceEventHandler, SharedInformerFactory,
 };
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::BTreeMap;
@@ -129,8 +128,8 @@ fn sync_pod(
     out: &Output,
 ) -> Result<Action, Failure> {
     let start = Instant::now();
-    let (namespace, name) = key.split_once('/').context("key is not namespace/name")?;
-    match pods.namespace(namespace).get(name)? {
+    let object: ObjectKey = key.parse()?;
+    match pods.namespace(object.namespace()).get(object.name())? {
         None => out(format!("pod {key} is gone")),
         Some(pod) => {
             let limits = bandwidth(&pod.metadata.annotations.unwrap_or_default())?;

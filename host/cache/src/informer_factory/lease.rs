@@ -92,6 +92,9 @@ fn sweep(running: &mut Running, linger: Duration) -> Option<Instant> {
         if let Some(entry) = running.informers.remove(&resource) {
             tracing::info!(%resource, "informer is not needed any more and stops");
             entry.stop.cancel();
+            if entry.informer.mark_started() {
+                entry.informer.never_run();
+            }
         }
     }
     // Tasks that have ended since; the others are joined at shutdown.
@@ -179,6 +182,18 @@ mod tests {
         assert_eq!(informer.state(), InformerState::Synced);
         factory.shutdown().await;
         assert_eq!(informer.state(), InformerState::Stopped { message: None });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_never_started_ends_all_the_same() {
+        let factory = factory(&FakeControllerSource::default());
+        factory.start();
+        let lease = factory.lease(&pods());
+        let informer = lease.informer().clone();
+        drop(lease);
+        seconds(61).await;
+        informer.stopped().await;
+        assert!(informer.is_stopped());
     }
 
     #[tokio::test(start_paused = true)]

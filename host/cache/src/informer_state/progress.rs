@@ -30,6 +30,8 @@ pub(crate) struct Progress {
     handler_panics: AtomicU64,
     relists: [AtomicU64; RelistCause::ALL.len()],
     epoch: AtomicU64,
+    /// How often any part has found the API server set back: each does so once for each time.
+    rewinds: AtomicU64,
     /// 1 once the first list is in the store; never 0 again.
     synced: AtomicU64,
 }
@@ -51,6 +53,7 @@ impl Progress {
             handler_panics: AtomicU64::new(0),
             relists: Default::default(),
             epoch: AtomicU64::new(0),
+            rewinds: AtomicU64::new(0),
             synced: AtomicU64::new(0),
         }
     }
@@ -162,6 +165,11 @@ impl Progress {
         self.epoch.load(Ordering::Acquire)
     }
 
+    /// Rises whenever a part finds the API server set back, with every part.
+    pub(crate) fn rewinds(&self) -> u64 {
+        self.rewinds.load(Ordering::Acquire)
+    }
+
     fn relist(&self, cause: RelistCause) {
         self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
     }
@@ -202,6 +210,8 @@ struct PartState {
 pub(crate) struct PartProgress {
     progress: Arc<Progress>,
     part: Part,
+    /// How often this part has found the API server set back, counted from the informer's epoch at its start.
+    epoch: Arc<AtomicU64>,
     /// A list has shown an object that is older than the one in the store: for the reflector, which announces it.
     set_back: Arc<AtomicBool>,
 }
@@ -214,7 +224,8 @@ impl PartProgress {
         parts.insert(part.clone(), PartState { state, synced: false });
         progress.sum_up(&parts);
         drop(parts);
-        Self { progress: progress.clone(), part, set_back: Arc::default() }
+        let epoch = Arc::new(AtomicU64::new(progress.epoch()));
+        Self { progress: progress.clone(), part, epoch, set_back: Arc::default() }
     }
 
     /// What it is.
@@ -271,13 +282,16 @@ impl PartProgress {
         self.progress.relist(cause);
     }
 
-    /// The API server was set back.
+    /// The API server was set back. Every part finds that out by itself; the informer counts it once.
     pub(crate) fn rewound(&self) {
-        self.progress.epoch.fetch_add(1, Ordering::AcqRel);
+        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+        self.progress.epoch.fetch_max(epoch, Ordering::AcqRel);
+        self.progress.rewinds.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The store has shown that it was.
+    /// The store has shown that it was, which counts at once.
     pub(crate) fn note_set_back(&self) {
+        self.rewound();
         self.set_back.store(true, Ordering::Release);
     }
 
@@ -291,8 +305,26 @@ impl PartProgress {
         self.progress.handler_panicked();
     }
 
-    /// As [`Progress::epoch`].
+    /// How often this part has found the API server set back.
     pub(crate) fn epoch(&self) -> u64 {
-        self.progress.epoch()
+        self.epoch.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restored_etcd_is_one_epoch_however_many_parts_find_out() {
+        let progress = Arc::new(Progress::new(Instant::now()));
+        let part = |name: &str| PartProgress::started(&progress, Part::namespace(name));
+        let (a, b) = (part("a"), part("b"));
+        a.rewound();
+        b.note_set_back();
+        assert_eq!((progress.epoch(), progress.rewinds()), (1, 2));
+        let c = part("c");
+        c.rewound();
+        assert_eq!((progress.epoch(), a.epoch(), c.epoch()), (2, 1, 2));
     }
 }

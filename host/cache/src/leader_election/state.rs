@@ -182,7 +182,10 @@ impl Election {
         let known = self.observed.as_ref();
         let known = known.map(|observed| &observed.versioned.resource_version);
         if known != Some(&versioned.resource_version) {
-            self.observed = Some(Observed { versioned, at: now });
+            let observed = Observed { versioned, at: now };
+            // Its Lease was deleted or edited: another may lead already.
+            self.term = self.term.filter(|_| self.holds(&observed));
+            self.observed = Some(observed);
         }
     }
 

@@ -149,7 +149,8 @@ impl ListTweaks {
     }
 
     /// The server is asked to end a watch between this and twice this. Held between [`ListTweaks::MIN_WATCH_TIMEOUT`], as in
-    /// client-go, and [`ListTweaks::MIN_WATCH_TIMEOUT_MAX`].
+    /// client-go, and [`ListTweaks::MIN_WATCH_TIMEOUT_MAX`]. Where the server sends no bookmarks it is also how long a connection can be dead
+    /// before that is noticed; the client that makes the connections may keep them alive.
     #[must_use]
     pub fn min_watch_timeout(mut self, timeout: Duration) -> Self {
         self.min_watch_timeout =

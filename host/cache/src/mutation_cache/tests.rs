@@ -128,6 +128,20 @@ fn an_own_deletion_hides_what_was_deleted() {
 }
 
 #[test]
+fn what_was_made_and_deleted_before_the_informer_saw_it_is_never_seen() {
+    let bench = Bench::new();
+    let made = object("c", "uc", 12, "y");
+    bench.mutated(made.clone());
+    bench.deleted(made.clone());
+    bench.check(&["a@5 x", "b@10 x"]);
+    bench.informer(12, Some(made));
+    bench.check(&["a@5 x", "b@10 x"]);
+    bench.informer_removes("c", 13);
+    bench.check(&["a@5 x", "b@10 x"]);
+    assert!(bench.cache.is_empty());
+}
+
+#[test]
 fn an_object_that_lives_on_after_its_deletion_is_seen() {
     let bench = Bench::new();
     bench.deleted(object("a", "ua", 5, "x"));

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Names an object within its resource: a namespace, empty for cluster-scoped objects, and a name.
@@ -40,6 +41,24 @@ impl ObjectKey {
     /// Bytes of the text that all clones share.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
+    }
+}
+
+/// The text is no `namespace/name` or `name`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither `namespace/name` nor `name`")]
+pub struct ParseKeyError(String);
+
+/// What [`ObjectKey`] shows: client-go's `SplitMetaNamespaceKey`.
+impl FromStr for ObjectKey {
+    type Err = ParseKeyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        let (namespace, name) = text.split_once('/').unwrap_or(("", text));
+        if name.is_empty() || name.contains('/') || (namespace.is_empty() && text.contains('/')) {
+            return Err(ParseKeyError(text.to_owned()));
+        }
+        Ok(Self::new(namespace, name))
     }
 }
 
@@ -94,6 +113,26 @@ mod tests {
         assert!(keys.is_sorted());
         assert_eq!((keys[1].namespace(), keys[1].name()), ("a", "b"));
         assert_eq!([keys[0].to_string(), keys[1].to_string()], ["z", "a/b"]);
+    }
+
+    /// What a text names: namespace and name.
+    #[track_caller]
+    fn check(text: &str, expect: Option<(&str, &str)>) {
+        let key: Result<ObjectKey, _> = text.parse();
+        let found = key.as_ref().ok().map(|key| (key.namespace(), key.name()));
+        assert_eq!(found, expect, "{text:?}");
+        if let Ok(key) = key {
+            assert_eq!(key.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn keys_are_read_as_they_are_shown() {
+        check("a/b", Some(("a", "b")));
+        check("b", Some(("", "b")));
+        for bad in ["", "/", "a/", "/b", "a/b/c"] {
+            check(bad, None);
+        }
     }
 
     #[test]

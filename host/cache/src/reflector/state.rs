@@ -20,7 +20,7 @@
 //!    all the same, rule 3 and the silence of bookmarks (none comes that is older than what was asked for) find it.
 //! 3. A list whose resourceVersion is lower than the one that was reached proves it as well, and so does a resourceVersion
 //!    that is still refused as too large after some tries.
-//! 4. What was proven is announced once: `ListWatchError::Rewound` to the watch-error hook, and a new epoch.
+//! 4. What was proven is announced once by each watch: `ListWatchError::Rewound` to the watch-error hook. It is one new epoch.
 //!
 //! **A dead connection** is found within [`BOOKMARK_SILENCE_MAX`] where the server has sent a bookmark (every API server since
 //! 1.17 does, about once a minute), else when the watch outlives the time it asked for: 10 min 15 s by default.
@@ -262,12 +262,12 @@ impl Machine {
     }
 
     /// Lists anew: by watch-list where the server can do it, else in pages.
-    fn list(self, cause: RelistCause, now: Instant) -> (Self, Action) {
+    fn list(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
         if self.tweaks.tries_watch_lists() && self.watch_lists.are_worth_a_try(now) {
-            self.watch_list(cause, now)
-        } else {
-            self.paged_list(cause, now)
+            return self.watch_list(cause, now);
         }
+        self.watch_lists.are_passed_over();
+        self.paged_list(cause, now)
     }
 
     fn watch_timeout(&mut self) -> Duration {

@@ -150,9 +150,10 @@ impl InformerTask {
             if first {
                 tracing::warn!(%resource, message, "transform failed; further failures are only counted");
             }
-            if let Some(handler) = &handler {
-                let (error, next) = (ListWatchError::Unreadable { message }, "going on".to_owned());
-                handler(&WatchFailure { resource: &resource, error: &error, next });
+            let (error, next) = (ListWatchError::Unreadable { message }, "going on".to_owned());
+            let failure = WatchFailure { resource: &resource, error: &error, next };
+            if !failure.tell(handler.as_ref()) {
+                progress.handler_panicked();
             }
         };
         Some(Intake { transform, failed: Arc::new(failed) })

@@ -46,7 +46,7 @@ pub(super) struct PartState {
     pub(super) listing: Option<Listing>,
     /// Everything up to here has been written.
     pub(super) resource_version: Option<Box<str>>,
-    /// The API server's epoch as of its last list.
+    /// Its epoch as of its last list.
     epoch: u64,
     /// What others have written since its list began, and it has not shown.
     awaited: Awaited,
@@ -123,9 +123,10 @@ pub(super) struct Parts {
     progress: Arc<Progress>,
     parts: BTreeMap<PartId, PartState>,
     last: PartId,
-    /// What was deleted while parts overlapped, up to which resourceVersion of which epoch.
+    /// What was deleted while parts overlapped, up to which resourceVersion.
     deletions: BTreeMap<ObjectKey, Box<str>>,
-    epoch: u64,
+    /// When the deletions were last forgotten.
+    rewinds: u64,
     /// A part has come further since the deletions were looked through.
     passed: bool,
     /// An object may come from more than one part: not all parts are of one change, or one is wider than another.
@@ -136,13 +137,13 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn new(progress: Arc<Progress>) -> Self {
-        let epoch = progress.epoch();
+        let rewinds = progress.rewinds();
         Self {
             progress,
             parts: BTreeMap::new(),
             last: 0,
             deletions: BTreeMap::new(),
-            epoch,
+            rewinds,
             passed: false,
             overlap: false,
             goes_on_until: None,
@@ -269,9 +270,28 @@ impl Parts {
             return;
         };
         let order = compare_resource_versions(new.resource_version(), old.resource_version());
-        if order == Some(Ordering::Less) {
+        if order == Some(Ordering::Less) && !state.is_set_back() {
             state.progress.note_set_back();
         }
+    }
+
+    /// A change that a part leaves to others to show.
+    pub(super) fn will_show(&mut self, id: PartId, key: &ObjectKey, change: Change) {
+        if let Some(state) = self.parts.get_mut(&id) {
+            state.will_show(key, change);
+        }
+    }
+
+    /// Whether another part shows the object whatever its labels and fields are, so that what left the selectors of this one
+    /// need not have gone.
+    pub(super) fn is_shown_whole(&self, id: PartId, object: &Object) -> bool {
+        let others = self.parts.iter().filter(|(other, _)| **other != id);
+        others.map(|(_, state)| state).any(|state| {
+            state.wanted
+                && (state.synced || state.listing.is_some())
+                && !state.selects()
+                && state.contains(object)
+        })
     }
 
     /// A part has come further: deletions may be forgotten.
@@ -343,9 +363,9 @@ impl Parts {
 
     /// The resourceVersion as of which an object that a part shows was deleted, as another part saw.
     pub(super) fn was_deleted(&mut self, object: &Object) -> Option<Box<str>> {
-        if self.epoch != self.progress.epoch() {
+        if self.rewinds != self.progress.rewinds() {
             // Numbers of another epoch say nothing about those of this one.
-            self.epoch = self.progress.epoch();
+            self.rewinds = self.progress.rewinds();
             self.deletions.clear();
         }
         let deleted = self.deletions.get(object.key())?;

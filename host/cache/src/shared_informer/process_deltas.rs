@@ -165,9 +165,7 @@ impl Deltas {
         part.shows(&object);
         let (listing, cause) = (part.listing.is_some(), cause(part, received));
         if let Some(deleted) = deleted {
-            if listing {
-                part.will_show(object.key(), Written::At(deleted));
-            }
+            part.will_show(object.key(), Written::At(deleted));
             return;
         }
         let why = match part.listing {
@@ -194,6 +192,7 @@ impl Deltas {
                 tell(Notification::Updated { old, new: object, cause, coalesced: 0 });
             }
             Put::Replaced { old } => {
+                self.parts.note_put(id, &old, &object);
                 let final_state = FinalState::Unknown;
                 tell(removal(old, None, final_state, cause));
                 tell(Notification::Added { object, cause, coalesced: 0 });
@@ -218,6 +217,12 @@ impl Deltas {
             let stored = write.get(object.key());
             let same = |s: &&Object| s.resource_version() == object.resource_version();
             if stored.filter(same).is_some_and(|stored| !part.contains(stored)) {
+                return;
+            }
+            if stored.is_some_and(|stored| self.parts.is_shown_whole(id, stored)) {
+                // That part says whether it lives on. Should it never, this one is listed anew.
+                let change = Written::After(object.resource_version().into());
+                self.parts.will_show(id, object.key(), change);
                 return;
             }
         } else {

@@ -6,10 +6,15 @@ use informant_simulation::Mutation;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// A mistake can also keep a run from ever ending: after this long it counts as noticed.
-const RUN_MAX: Duration = Duration::from_secs(600);
+/// A mistake can also keep a run from ever ending: it counts as noticed when it takes this many times as long as the sound core.
+const TIMES_AS_LONG: u32 = 10;
+/// The sound core takes less, or something is wrong.
+const SOUND_MAX: Duration = Duration::from_secs(1200);
+
+/// What `timeout` exits with when it had to end a run.
+const TIMED_OUT: i32 = 124;
 
 /// Shows that deliberate mistakes in the core are noticed.
 #[derive(Parser)]
@@ -44,10 +49,11 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let place =
         Place { tree: root.join("target/mutants/tree"), build: root.join("target/mutants/build") };
     copy(&root, &place.tree).map_err(|error| format!("sources cannot be copied: {error}"))?;
-    let sound = place.simulate(arguments)?;
-    if let Some(noticed) = sound {
+    let sound = place.simulate(arguments, SOUND_MAX)?;
+    if let Some(noticed) = sound.noticed {
         return Err(format!("without any mistake the simulation fails: {noticed}"));
     }
+    let time = sound.took * TIMES_AS_LONG;
     say(&format!("{:<36} noticed", "mistake"));
     let mut all_noticed = true;
     for mutation in mutations.iter().filter(|one| one.name.contains(&arguments.only)) {
@@ -55,13 +61,20 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         let source = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
         let mutated = mutation.apply(&source)?;
         std::fs::write(&path, mutated).map_err(|error| error.to_string())?;
-        let noticed = place.simulate(arguments)?;
+        let noticed = place.simulate(arguments, time)?.noticed;
         std::fs::write(&path, source).map_err(|error| error.to_string())?;
         all_noticed &= noticed.is_some();
         let noticed = noticed.unwrap_or_else(|| "NOT AT ALL".to_owned());
         say(&format!("{:<36} {noticed}", mutation.name));
     }
     Ok(all_noticed)
+}
+
+/// What came of a run.
+struct Run {
+    took: Duration,
+    /// What noticed a mistake, if something did.
+    noticed: Option<String>,
 }
 
 /// Where the copy is and where it is built.
@@ -71,8 +84,7 @@ struct Place {
 }
 
 impl Place {
-    /// What noticed a mistake, if something did.
-    fn simulate(&self, arguments: &Arguments) -> Result<Option<String>, String> {
+    fn simulate(&self, arguments: &Arguments, time: Duration) -> Result<Run, String> {
         let build = Command::new(env!("CARGO"))
             .args([
                 "build",
@@ -89,7 +101,8 @@ impl Place {
         if !build.status.success() {
             return Err(format!("it does not build:\n{}", String::from_utf8_lossy(&build.stderr)));
         }
-        let seconds = RUN_MAX.as_secs().to_string();
+        let seconds = (time.as_secs() + 1).to_string();
+        let began = Instant::now();
         let output = Command::new("timeout")
             .arg(seconds)
             .arg(self.build.join("debug/informant-simulation"))
@@ -97,7 +110,7 @@ impl Place {
             .args(["--seeds", &arguments.seeds.to_string()])
             .output()
             .map_err(|error| format!("the simulation cannot be run: {error}"))?;
-        Ok(noticed(&output))
+        Ok(Run { took: began.elapsed(), noticed: noticed(&output) })
     }
 }
 
@@ -109,7 +122,8 @@ fn noticed(output: &Output) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("seed ") && line.contains(" broke an "));
     Some(match line {
         Some(line) => line.replace(" broke an invariant", ""),
-        None => "the run did not end".to_owned(),
+        None if output.status.code() == Some(TIMED_OUT) => "the run did not end".to_owned(),
+        None => format!("the run ended with {}", output.status),
     })
 }
 

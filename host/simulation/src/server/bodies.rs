@@ -4,7 +4,7 @@
 //! Nothing that the server said is taken away but by a cut, except the end bookmark of a watch-list: a client could not know of
 //! an event that was lost in silence. Events of one watch keep their order, as the API promises.
 
-use super::Server;
+use super::{OpenList, Server};
 use crate::faults::Fault;
 use crate::signal::Listener;
 use bytes::Bytes;
@@ -25,6 +25,8 @@ pub(super) type WireBody = StreamBody<BoxStream<'static, Result<Frame<Bytes>, io
 pub(super) struct Way {
     pub(super) server: Server,
     pub(super) random: fastrand::Rng,
+    /// Of a list, until its last byte is read or nobody wants it any more.
+    pub(super) list: Option<OpenList>,
 }
 
 /// What goes over the wire next.
@@ -46,6 +48,7 @@ struct Flow {
     random: fastrand::Rng,
     cut: Listener,
     over: bool,
+    _list: Option<OpenList>,
 }
 
 struct Source {
@@ -87,16 +90,16 @@ where
 }
 
 fn flow(pieces: VecDeque<Piece>, source: Option<Source>, way: Way) -> WireBody {
-    let Way { server, random } = way;
+    let Way { server, random, list } = way;
     let cut = server.shared.cut.listen();
-    let flow = Flow { pieces, source, server, random, cut, over: false };
+    let flow = Flow { pieces, source, server, random, cut, over: false, _list: list };
     StreamBody::new(
         stream::unfold(flow, |mut flow| async { Some((flow.next().await?, flow)) }).boxed(),
     )
 }
 
 fn list_pieces(body: Vec<u8>, way: &mut Way) -> VecDeque<Piece> {
-    let Way { server, random } = way;
+    let Way { server, random, .. } = way;
     let rate = server.state().temper.line_fault;
     let faults = &server.shared.faults;
     let mut body = body;

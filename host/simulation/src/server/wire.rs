@@ -92,6 +92,8 @@ impl Server {
             // Ends the storm, which else would never let the time go on.
             std::future::pending::<()>().await;
         }
+        let lists = matches!(&route, Route::Resource(path) if path.name.is_none() && !asked.watch);
+        let list = lists.then(|| self.open_list());
         let fate = self.fate(&route, &asked);
         if let Some(delay) = fate.delay {
             self.shared.faults.meet(Fault::Slow);
@@ -112,7 +114,7 @@ impl Server {
         };
         self.note_answer(response.status(), &asked);
         let (parts, body) = response.into_parts();
-        let way = Way { server: self.clone(), random: fate.random };
+        let way = Way { server: self.clone(), random: fate.random, list };
         let body = match (parts.status.is_success(), asked.watch) {
             (false, _) => bodies::whole(body),
             (true, true) => bodies::watch(body, way, asked.initial),

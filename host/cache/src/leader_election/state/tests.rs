@@ -148,6 +148,16 @@ fn only_a_successful_renewal_moves_the_term() {
 }
 
 #[test]
+fn who_reads_of_another_leader_leads_no_more() {
+    let mut steps = Steps::leads(0.0, 0.0);
+    steps.step(1.0, Input::Elapsed);
+    assert_eq!(steps.step(1.5, Input::Written(Err(LockError::Conflict))), Action::Get);
+    assert!(steps.valid_until().is_some());
+    let wait = steps.step(2.0, Input::Read(Ok(held_by("other", 10))));
+    assert!(matches!(wait, Action::Wait(_)) && steps.valid_until().is_none());
+}
+
+#[test]
 fn a_leader_renews_without_a_get_and_reads_only_after_a_conflict() {
     let mut steps = Steps::leads(0.0, 0.0);
     assert_eq!(steps.step(0.0, Input::Elapsed), {

@@ -331,10 +331,25 @@ fn a_watch_list_that_fails_again_and_again_is_given_up_for_half_an_hour() {
 }
 
 #[test]
-fn a_refused_connection_says_nothing_about_watch_lists() {
+fn after_three_refused_connections_pages_are_tried_once_and_then_watch_lists_again() {
     let mut bench = Bench::new();
     for _ in 0..10 {
+        for _ in 0..2 {
+            bench = bench.fail(&transient(), "wait").step(Input::Elapsed, "watch-list from \"\"");
+        }
+        bench = bench.fail(&transient(), "wait").step(Input::Elapsed, "list");
         bench = bench.fail(&transient(), "wait").step(Input::Elapsed, "watch-list from \"\"");
+    }
+}
+
+#[test]
+fn a_server_that_never_catches_up_with_its_watch_lists_is_listed_in_pages() {
+    for refusal in [too_large(), expired()] {
+        let mut bench = Bench::new();
+        for _ in 0..2 {
+            bench = bench.fail(&refusal, "wait").step(Input::Elapsed, "watch-list from \"\"");
+        }
+        bench.fail(&refusal, "wait").step(Input::Elapsed, "list");
     }
 }
 

@@ -25,29 +25,48 @@ const WATCH_LIST_PROBE_AFTER: Duration = Duration::from_secs(1800);
 /// What is known of the server's watch-lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WatchLists {
-    Usable { failures: u32 },
-    Unusable { until: Instant },
+    /// `failures` of those that were tried; `refusals` in a row that may have had nothing to do with watch-lists.
+    Usable {
+        failures: u32,
+        refusals: u32,
+    },
+    Unusable {
+        until: Instant,
+    },
 }
 
 impl WatchLists {
     pub(super) fn new() -> Self {
-        Self::Usable { failures: 0 }
+        Self::Usable { failures: 0, refusals: 0 }
     }
 
     pub(super) fn are_worth_a_try(&self, now: Instant) -> bool {
         match self {
-            Self::Usable { .. } => true,
+            Self::Usable { refusals, .. } => *refusals < WATCH_LIST_FAILURES_MAX,
             Self::Unusable { until } => now >= *until,
         }
     }
 
     fn failed(&mut self, now: Instant) {
         *self = match self {
-            Self::Usable { failures } if *failures + 1 < WATCH_LIST_FAILURES_MAX => {
-                Self::Usable { failures: *failures + 1 }
+            Self::Usable { failures, .. } if *failures + 1 < WATCH_LIST_FAILURES_MAX => {
+                Self::Usable { failures: *failures + 1, refusals: 0 }
             }
             Self::Usable { .. } | Self::Unusable { .. } => Self::unusable(now),
         };
+    }
+
+    fn refused(&mut self) {
+        if let Self::Usable { refusals, .. } = self {
+            *refusals += 1;
+        }
+    }
+
+    /// This once, pages are tried.
+    pub(super) fn are_passed_over(&mut self) {
+        if let Self::Usable { refusals, .. } = self {
+            *refusals = 0;
+        }
     }
 
     fn unusable(now: Instant) -> Self {
@@ -204,14 +223,19 @@ impl Machine {
                 self.watch_lists.failed(now);
                 self.wait(Next::List(cause), None, now)
             }
-            ListWatchError::Expired { .. }
-            | ListWatchError::TooLargeResourceVersion { .. }
-            | ListWatchError::Incomplete { .. }
+            // So did this one, which has to wait for its replica longer than it wants to.
+            ListWatchError::Expired { .. } | ListWatchError::TooLargeResourceVersion { .. } => {
+                self.watch_lists.failed(now);
+                self.wait(Next::List(cause), None, now)
+            }
+            ListWatchError::Incomplete { .. }
             | ListWatchError::Silent { .. }
             | ListWatchError::Rewound { .. }
             | ListWatchError::Transient { .. } => {
                 if listing.counts(now) {
                     self.watch_lists.failed(now);
+                } else {
+                    self.watch_lists.refused();
                 }
                 self.wait(Next::List(cause), None, now)
             }
