@@ -1,8 +1,9 @@
 //! How long readers take while the store is at rest, and while all of it is listed again.
 //!
-//! One reader and one informer, each on a thread of its own. Rounds alternate: at rest, then a full relist in which
-//! a tenth of the objects changed, each decoded from its bytes as in earnest. A round's two parts last equally long, so that what else the
-//! machine does falls on both. `cargo bench -p informant-cache --bench readers -- [objects] [rounds]`.
+//! One reader and one informer, each on a thread of its own, so that two cores are enough and nobody waits for the scheduler. Rounds
+//! alternate: a full relist in which a tenth of the objects changed, each decoded from its bytes as in earnest, then as long at rest, so that
+//! what else the machine does falls on both. The reads of all rounds are counted together.
+//! `cargo bench -p informant-cache --bench readers -- [objects] [rounds]`.
 
 #![allow(clippy::print_stdout)]
 
@@ -22,7 +23,9 @@ use tokio::sync::Notify;
 const NAMESPACES: u64 = 200;
 const NODES: u64 = 2000;
 const PAGE: usize = 50;
-const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
+/// An informer lets this time pass between two lists, or backs off.
+const BETWEEN_LISTS: Duration = Duration::from_secs(10);
 
 /// A server whose objects follow from the number of the list.
 struct Server {
@@ -120,8 +123,8 @@ impl Reader {
     }
 }
 
-/// How long the reads of a round took, in nanoseconds.
-struct Round {
+/// How long reads took, in nanoseconds.
+struct Reads {
     rest: Histogram<u64>,
     relist: Histogram<u64>,
 }
@@ -130,7 +133,7 @@ fn main() {
     // Cargo adds `--bench`.
     let mut numbers = std::env::args().skip(1).filter_map(|argument| argument.parse().ok());
     let objects = numbers.next().unwrap_or(160_000);
-    let rounds = numbers.next().unwrap_or(10);
+    let rounds = numbers.next().unwrap_or(20);
     let server = Arc::new(Server {
         objects,
         lists: AtomicU64::new(0),
@@ -165,13 +168,15 @@ fn measure(informer: &SharedIndexInformer, server: &Server, rounds: u64) {
         objects: server.objects,
         everything: LabelSelector::default(),
     };
-    let mut of_rounds = Vec::new();
+    let empty = || Histogram::new_with_max(60_000_000_000, 3).expect("these bounds are");
+    let mut all = Reads { rest: empty(), relist: empty() };
     let warm_up = Instant::now();
     reader.read_while(|| warm_up.elapsed() < Duration::from_secs(2));
     for round in 1..=rounds {
         let expect = ((round + 1) * 1_000_000_000).to_string();
+        std::thread::sleep(BETWEEN_LISTS);
         server.expire.notify_one();
-        // The informer waits before it lists again.
+        // The informer waits a little before it lists again.
         while !server.relisting.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -184,20 +189,30 @@ fn measure(informer: &SharedIndexInformer, server: &Server, rounds: u64) {
         let start = Instant::now();
         let rest = reader.read_while(|| start.elapsed() < took);
         println!("round {round}: relist took {} ms", took.as_millis());
-        of_rounds.push(Round { rest, relist });
+        all.relist += relist;
+        all.rest += rest;
     }
-    println!("percentile    at rest    relist    ratio   (medians of {rounds} rounds, ns)");
+    report(&all);
+}
+
+fn report(all: &Reads) {
+    let Reads { rest, relist } = all;
+    println!("{} reads at rest, {} during relists", rest.len(), relist.len());
+    println!("percentile  at rest, ns  relist, ns  ratio");
     for percentile in PERCENTILES {
-        let median = |of: fn(&Round) -> &Histogram<u64>| {
-            let values =
-                of_rounds.iter().map(|round| of(round).value_at_quantile(percentile / 100.0));
-            let mut values: Vec<u64> = values.collect();
-            values.sort_unstable();
-            values[values.len() / 2]
-        };
-        let (rest, relist) = (median(|round| &round.rest), median(|round| &round.relist));
+        let at = |reads: &Histogram<u64>| reads.value_at_quantile(percentile / 100.0);
+        let (rest, relist) = (at(rest), at(relist));
         #[expect(clippy::cast_precision_loss, reason = "nanoseconds are far below 2^52")]
         let ratio = relist as f64 / rest as f64;
-        println!("{percentile:>10} {rest:>10} {relist:>9} {ratio:>8.2}");
+        println!("{percentile:>10} {rest:>12} {relist:>11} {ratio:>6.2}");
+    }
+    println!("up to, ns   at rest    relist");
+    let bound = |power: u32| 1000_u64 << power;
+    let count = |reads: &Histogram<u64>, power: u32| {
+        let from = if power == 0 { 0 } else { bound(power - 1) + 1 };
+        reads.count_between(from, bound(power))
+    };
+    for power in (0..20).filter(|power| count(rest, *power) + count(relist, *power) > 0) {
+        println!("{:>9} {:>9} {:>9}", bound(power), count(rest, power), count(relist, power));
     }
 }

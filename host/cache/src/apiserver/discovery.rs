@@ -11,35 +11,67 @@ use serde::Deserialize;
 /// A group with a thousand resources takes less than one.
 const DISCOVERY_BYTES_MAX: usize = 8 << 20;
 
-/// The documents of `/api`, `/apis` and those below, as far as they matter here.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Document {
-    kind: String,
-    /// Of `/apis`.
-    groups: Vec<Group>,
-    /// Of `/api`.
-    versions: Vec<String>,
-    /// Of a group and version.
-    resources: Vec<Named>,
+/// The documents of `/api`, `/apis` and those below, as far as they matter here. Each says what is there, be it nothing.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind")]
+pub(super) enum Document {
+    #[serde(rename = "APIGroupList")]
+    Groups { groups: Vec<Group> },
+    #[serde(rename = "APIVersions")]
+    CoreVersions { versions: Vec<String> },
+    #[serde(rename = "APIResourceList")]
+    Resources { resources: Vec<Named> },
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Group {
+impl Document {
+    pub(super) fn read(json: &[u8]) -> Result<Self, ListWatchError> {
+        serde_json::from_slice(json).map_err(|error| unreadable(format!("discovery: {error}")))
+    }
+
+    /// Whether a group and version's list has the resource; an error where it is another document.
+    pub(super) fn has_resource(&self, name: &str) -> Result<bool, ListWatchError> {
+        match self {
+            Self::Resources { resources } => Ok(resources.iter().any(|one| one.name == name)),
+            Self::Groups { .. } | Self::CoreVersions { .. } => {
+                Err(unreadable("discovery: no APIResourceList".to_owned()))
+            }
+        }
+    }
+
+    /// Whether the root has the group, empty for the core's, and version.
+    pub(super) fn has_version(&self, group: &str, version: &str) -> Result<bool, ListWatchError> {
+        match self {
+            Self::CoreVersions { versions } if group.is_empty() => {
+                Ok(versions.iter().any(|one| one == version))
+            }
+            Self::Groups { groups } if !group.is_empty() => {
+                let mut same = groups.iter().filter(|one| one.name == group);
+                Ok(same.any(|one| one.versions.iter().any(|one| one.version == version)))
+            }
+            Self::Groups { .. } | Self::CoreVersions { .. } | Self::Resources { .. } => {
+                Err(unreadable("discovery: not the list of groups or versions".to_owned()))
+            }
+        }
+    }
+}
+
+fn unreadable(message: String) -> ListWatchError {
+    ListWatchError::Unreadable { message }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Group {
     name: String,
     versions: Vec<Version>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Deserialize)]
 struct Version {
     version: String,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Named {
+#[derive(Debug, Deserialize)]
+pub(super) struct Named {
     name: String,
 }
 
@@ -52,15 +84,11 @@ pub(super) async fn is_served(collection: &Collection) -> Result<bool, ListWatch
     } else {
         format!("{root}/{}/{}", resource.group, resource.version)
     };
-    match document(collection, path, "APIResourceList").await {
-        Ok(document) => Ok(document.resources.iter().any(|one| one.name == resource.resource)),
+    match document(collection, path).await {
+        Ok(document) => document.has_resource(&resource.resource),
         Err(ListWatchError::NotFound { .. }) => {
-            let kind = if core { "APIVersions" } else { "APIGroupList" };
-            let document = document(collection, root.to_owned(), kind).await?;
-            let mut groups = document.groups.iter().filter(|group| group.name == resource.group);
-            let known = document.versions.contains(&resource.version)
-                || groups.any(|g| g.versions.iter().any(|v| v.version == resource.version));
-            if known {
+            let document = document(collection, root.to_owned()).await?;
+            if document.has_version(&resource.group, &resource.version)? {
                 let message = format!("discovery lists {} and answers 404", resource.api_version());
                 return Err(ListWatchError::transient(message));
             }
@@ -70,12 +98,7 @@ pub(super) async fn is_served(collection: &Collection) -> Result<bool, ListWatch
     }
 }
 
-async fn document(
-    collection: &Collection,
-    path: String,
-    kind: &str,
-) -> Result<Document, ListWatchError> {
-    let unreadable = |message: String| ListWatchError::Unreadable { message };
+async fn document(collection: &Collection, path: String) -> Result<Document, ListWatchError> {
     let mut body = collection.send(path, "application/json").await?;
     let mut bytes = Vec::new();
     while let Some(chunk) = body.next().await? {
@@ -85,10 +108,5 @@ async fn document(
             return Err(unreadable(message));
         }
     }
-    let document: Document = serde_json::from_slice(&bytes)
-        .map_err(|error| unreadable(format!("discovery is no JSON: {error}")))?;
-    if document.kind != kind {
-        return Err(unreadable(format!("discovery is {:?}, not {kind}", document.kind)));
-    }
-    Ok(document)
+    Document::read(&bytes)
 }

@@ -1,6 +1,7 @@
 //! Fuzz targets: bodies of lists and watches, in whatever pieces they come.
 
 use super::body::Gunzip;
+use super::discovery::Document;
 use super::lines::{Line, Lines};
 use super::list_body::{Item, ListBody, ListMeta};
 use super::watch_event::{decode_any_frame, watch_event};
@@ -60,6 +61,36 @@ fn pieces(input: &[u8]) -> (Vec<&[u8]>, &[u8]) {
 
 fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
+}
+
+/// Words of discovery.
+const DISCOVERY: &[&str] = &[
+    "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"pods\"}]}",
+    "{\"kind\":\"APIGroupList\",\"groups\":[{\"name\":\"apps\",\"versions\":[{\"version\":\"v1\"}]}]}",
+    "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}",
+    "\"kind\":\"Status\"",
+    "\"resources\":[]",
+    "\"groups\":null",
+];
+
+/// That something is not there is said only by a whole document of the right kind.
+#[test]
+fn discovery() {
+    let target = Target::new(env!("CARGO_MANIFEST_DIR"), "discovery").words(DISCOVERY);
+    target.run(|input| {
+        let Ok(document) = Document::read(input) else { return };
+        let tree: Value = serde_json::from_slice(input).expect("it was read as JSON");
+        let has = |kind: &str, list: &str| tree["kind"] == kind && tree[list].is_array();
+        if document.has_resource("pods").is_ok() {
+            assert!(has("APIResourceList", "resources"), "{document:?}");
+        }
+        if document.has_version("", "v1").is_ok() {
+            assert!(has("APIVersions", "versions"), "{document:?}");
+        }
+        if document.has_version("apps", "v1").is_ok() {
+            assert!(has("APIGroupList", "groups"), "{document:?}");
+        }
+    });
 }
 
 #[test]

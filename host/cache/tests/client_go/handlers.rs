@@ -180,7 +180,7 @@ async fn a_handler_that_always_panics_is_told_everything_once_and_has_synced() {
     assert_eq!(bench.recorder.take().len(), 6, "the others are told as ever");
 }
 
-/// A handler that lags by a million changes: client-go keeps every one of them (k/k#122067).
+/// A handler that lags by 30,000 changes of one object: client-go keeps every one of them (k/k#122067).
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_lags_costs_no_more_than_its_objects() {
     let bench = Bench::synced(|source| {
@@ -201,6 +201,43 @@ async fn a_handler_that_lags_costs_no_more_than_its_objects() {
     assert_eq!(told.first().map(String::as_str), Some("add busy@1 Initial"));
     let last = told.last().expect("something was told");
     assert!(last.starts_with("update busy@30001"), "the last word is the truth: {last}");
+}
+
+/// TestSharedInformerInitializationRace: handlers are added while the informer starts, on other threads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_is_added_while_the_informer_starts_is_told_everything() {
+    for _ in 0..50 {
+        let bench = Bench::new(|source| {
+            source.add(&pod("a"));
+        });
+        let (informer, recorder) = (bench.informer.clone(), Recorder::default());
+        let handler = Arc::new(recorder.clone());
+        let adding = tokio::spawn(async move { informer.add_event_handler(handler) });
+        bench.factory.start();
+        let registration = adding.await.expect("it is added");
+        let synced = tokio::time::timeout(Duration::from_secs(30), registration.synced()).await;
+        assert_eq!(synced, Ok(true), "neither hangs");
+        assert_eq!(recorder.take(), ["add a@1 Initial", "synced"]);
+        bench.factory.shutdown().await;
+    }
+}
+
+/// TestSharedInformerListenerResyncPeriodsDelayed: objects come before anybody is told, and periods count from the handler's start.
+#[tokio::test(start_paused = true)]
+async fn resync_periods_count_from_when_a_handler_starts() {
+    let bench = Bench::synced(|source| {
+        source.add(&pod("a"));
+    })
+    .await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let late = Recorder::default();
+    let period = Duration::from_secs(2);
+    let handler = Arc::new(late.clone());
+    let _registration = bench.informer.add_event_handler_with_resync_period(handler, period);
+    tokio::time::sleep(Duration::from_millis(1900)).await;
+    assert_eq!(late.take(), ["add a@1 Initial", "synced"]);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(late.take(), ["update a@1 from 1 Resync"]);
 }
 
 /// Does nothing with what it is told.

@@ -13,4 +13,5 @@ mod restarts;
 mod rewind;
 mod same_bytes;
 mod scopes;
+mod typed_listers;
 mod withdrawn_permission;

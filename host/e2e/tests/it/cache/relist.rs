@@ -100,6 +100,37 @@ fn compaction_in_mid_watch_leads_to_a_list_that_tells_the_differences_once() {
 }
 
 #[test]
+fn compaction_under_an_open_watch_loses_and_repeats_nothing() {
+    cache_fact_with_own_cluster(async |cluster, bench| {
+        let names = names("config", 20);
+        bench.send(&names, Method::POST, &[201]).await;
+        let factory = bench.factory(User::Admin, FactoryOptions::default()).await;
+        let resource = "v1/configmaps".parse().expect("a resource");
+        let informer = factory.for_resource(&resource);
+        let followed = Followed::new(informer, bench.collection(&resource));
+        factory.start();
+        factory.wait_for_cache_sync(DEADLINE).await.unwrap();
+        let before = followed.await_truth(&bench.api).await;
+
+        bench.send(&names[..10], Method::PATCH, &[200]).await;
+        cluster.forget_history().await.unwrap();
+        bench.send(&names[10..15], Method::PATCH, &[200]).await;
+        bench.send(&names[15..], Method::DELETE, &[200]).await;
+        let after = followed.await_truth(&bench.api).await;
+
+        let expect = differences(&before, &after);
+        assert_eq!(expect.len(), names.len());
+        for replay in followed.replays() {
+            let told = replay.told().split_off(names.len());
+            let mut told: Vec<_> = told.into_iter().map(|told| (told.key, told.change)).collect();
+            told.sort();
+            assert_eq!(told, expect);
+        }
+        factory.shutdown().await;
+    });
+}
+
+#[test]
 fn list_of_10_000_objects_tells_only_what_changed_while_away() {
     check(10_000, Away { changed: 40, deleted: 30, replaced: 20, added: 10 });
 }

@@ -76,6 +76,7 @@ fn check(changes: usize) {
         maps.delete("made-otherwise").await;
         followed.await_truth(&bench.api).await;
         followed.await_state("synced").await;
+        assert_eq!(followed.stats().epoch, 1, "it says so, once");
         factory.shutdown().await;
     });
 }
