@@ -24,6 +24,7 @@ where
     F: Future<Output = Result<()>>,
 {
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(worker_threads())
         .enable_all()
         .build()
         .context("the async runtime cannot start")?;
@@ -31,6 +32,13 @@ where
     let result = runtime.block_on(command(stop));
     runtime.shutdown_timeout(LEFTOVERS_MAX);
     result
+}
+
+/// Half of the cores: the other half is the guests'. Where an event goes from the connection to the store on one thread, no other is
+/// woken for it: on two cores, one worker hands over most events of a slow stream sooner than two, and as many of a fast one.
+fn worker_threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores.div_ceil(2)
 }
 
 /// A plugin directory must be there from the start: a mistyped one would be watched in vain.
