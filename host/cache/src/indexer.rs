@@ -10,6 +10,7 @@ mod index;
 pub(crate) mod json_pointer;
 mod judge;
 mod marks;
+mod packer;
 mod snapshot;
 mod state;
 mod tree;
@@ -182,6 +183,11 @@ impl Indexer {
         self.shared.published.read().range(None, after).take(limit).cloned().collect()
     }
 
+    /// A step of what can wait until there is nothing else to do. Answers whether there is more.
+    pub(crate) fn tidy(&self) -> bool {
+        self.write().tidy()
+    }
+
     /// Begins a batch of writes; waits for the one in progress, if any.
     pub(crate) fn write(&self) -> IndexerWrite<'_> {
         IndexerWrite::new(&self.shared)
@@ -202,6 +208,8 @@ fn read_cursor(cursor: &str) -> Result<ObjectKey, IndexerError> {
 
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod packer_tests;
 #[cfg(test)]
 mod shuttle_tests;
 #[cfg(test)]

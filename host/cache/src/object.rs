@@ -1,4 +1,4 @@
-//! The cached object: its JSON bytes, and the parsed part of their metadata.
+//! The cached object: its JSON, and the part of its metadata that is asked for all the time.
 //!
 //! Answers to client-go's `runtime.Object` as informers use it. Nothing here builds a tree: what a handler
 //! wants from the bytes it reads from the bytes.
@@ -7,16 +7,23 @@ mod decode;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod key;
+mod packing;
 mod shared;
+mod words;
 
 pub use decode::DecodeError;
 pub(crate) use decode::bookmark;
 pub use key::{ObjectKey, ParseKeyError};
+pub(crate) use packing::{Dictionary, Packing};
+pub use words::OwnerReference;
 
 use bytes::Bytes;
-use shared::{Labels, Owners, shared};
+use shared::shared;
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use triomphe::ThinArc;
+use words::Words;
 
 /// `apiVersion` and `kind`: what a typed list says once for all its items.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,61 +34,58 @@ pub struct TypeMeta {
     pub kind: String,
 }
 
-/// One of `metadata.ownerReferences`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OwnerReference {
-    /// For example `apps/v1`.
-    #[serde(default)]
-    pub api_version: Box<str>,
-    /// For example `ReplicaSet`.
-    #[serde(default)]
-    pub kind: Box<str>,
-    /// The owner's name; it lives in the object's namespace or in none.
-    #[serde(default)]
-    pub name: Box<str>,
-    /// The owner's UID.
-    #[serde(default)]
-    pub uid: Box<str>,
-    /// Whether this owner is the managing controller.
-    #[serde(default)]
-    pub controller: Option<bool>,
-}
-
 /// A cheap handle to one version of one object: cloning counts a reference.
 ///
-/// The bytes are handed out as an owned [`Bytes`], never as a borrowed tree, so that a store is free to
-/// keep them compressed.
-#[derive(Clone, Debug)]
+/// What a store keeps of an object is one allocation: the metadata that selectors, indexes and comparisons ask for, and the
+/// JSON, packed. A handle that somebody is about to read carries the JSON's text beside it, which all its clones share
+/// and which goes with the last of them ([`Object::at_rest`]). Only [`Object::json`] ever unpacks.
+#[derive(Clone)]
 pub struct Object {
-    inner: Arc<Inner>,
+    inner: ThinArc<Head, u8>,
+    /// Always there where `inner` has no JSON.
+    text: Option<Arc<Text>>,
 }
 
-#[derive(Debug)]
-struct Inner {
+/// What stands before an object's bytes, which are its resourceVersion, its UID and its JSON.
+#[derive(Clone)]
+struct Head {
+    meta: Meta,
+    /// What the JSON was packed with.
+    dictionary: Option<Arc<Dictionary>>,
+    uid_at: u32,
+    json_at: u32,
+    /// Bytes of the text, however it is kept.
+    json_len: u32,
+    form: Form,
+}
+
+/// What is read from the metadata and is more than text.
+#[derive(Clone)]
+struct Meta {
     key: ObjectKey,
-    version: Version,
+    labels: Words,
+    owners: Words,
     generation: Option<i64>,
-    labels: Labels,
-    owners: Owners,
-    json: Bytes,
 }
 
-/// The resourceVersion and the UID, in one allocation.
-#[derive(Clone, Debug)]
-struct Version {
-    text: Box<str>,
-    /// Where the UID begins.
-    uid: usize,
+/// How an object keeps its JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Not at all: it has just arrived, and its handles carry the text.
+    Carried,
+    /// As it is, for packing would save little.
+    Plain,
+    Packed,
 }
 
-impl Version {
-    fn new(resource_version: &str, uid: &str) -> Self {
-        Self { text: [resource_version, uid].concat().into(), uid: resource_version.len() }
-    }
-}
+/// An object's JSON as text, from when somebody asks for it.
+#[derive(Default)]
+struct Text(OnceLock<Bytes>);
 
-impl Drop for Inner {
+/// Shorter JSON is not worth packing.
+const PACKED_MIN: usize = 128;
+
+impl Drop for Meta {
     fn drop(&mut self) {
         shared().dropped();
     }
@@ -99,78 +103,172 @@ impl Object {
         decode::object(json, type_meta)
     }
 
+    fn new(meta: Meta, resource_version: &str, uid: &str, json: Bytes) -> Self {
+        let versions = [resource_version, uid].concat();
+        let head = Head {
+            meta,
+            dictionary: None,
+            uid_at: place(resource_version.len()),
+            json_at: place(versions.len()),
+            json_len: place(json.len()),
+            form: Form::Carried,
+        };
+        let inner = ThinArc::from_header_and_slice(head, versions.as_bytes());
+        Self { inner, text: Some(Arc::new(Text(OnceLock::from(json)))) }
+    }
+
     /// Namespace and name.
     pub fn key(&self) -> &ObjectKey {
-        &self.inner.key
+        &self.meta().key
     }
 
     /// `metadata.uid`; empty where the server gives none.
     pub fn uid(&self) -> &str {
-        &self.inner.version.text[self.inner.version.uid..]
+        text(&self.inner.slice[self.head().uid_at as usize..self.head().json_at as usize])
     }
 
     /// `metadata.resourceVersion`; empty where the server gives none.
     pub fn resource_version(&self) -> &str {
-        &self.inner.version.text[..self.inner.version.uid]
+        text(&self.inner.slice[..self.head().uid_at as usize])
     }
 
     /// `metadata.generation`.
     pub fn generation(&self) -> Option<i64> {
-        self.inner.generation
+        self.meta().generation
     }
 
     /// The value of one label.
     pub fn label(&self, key: &str) -> Option<&str> {
-        let labels = &self.inner.labels;
-        labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| &**value)
+        self.meta().labels.value(key)
     }
 
     /// All labels, in the order of the bytes.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.inner.labels.iter().map(|(key, value)| (&**key, &**value))
+        self.meta().labels.pairs()
     }
 
     /// `metadata.ownerReferences`.
-    pub fn owner_references(&self) -> &[OwnerReference] {
-        &self.inner.owners
+    pub fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
+        self.meta().owners.owners()
     }
 
     /// The object's JSON without `managedFields` and the last-applied annotation, always with
     /// `apiVersion` and `kind`.
+    ///
+    /// An object at rest is unpacked each time, which takes some microseconds; one that a handler was told of once.
     pub fn json(&self) -> Bytes {
-        self.inner.json.clone()
+        match &self.text {
+            Some(text) => text.0.get_or_init(|| self.unpacked()).clone(),
+            None => self.unpacked(),
+        }
     }
 
-    /// The same object with other bytes: what was read from the server's stays as it was read.
-    pub(crate) fn with_json(&self, json: Bytes) -> Self {
-        let Inner { key, version, generation, labels, owners, json: _ } = &*self.inner;
-        let inner = Inner {
-            key: key.clone(),
-            version: version.clone(),
-            generation: *generation,
-            labels: labels.clone(),
-            owners: owners.clone(),
-            json,
-        };
-        Self { inner: Arc::new(inner) }
+    /// The same object without the text that this handle may carry: for whoever keeps many for long.
+    pub fn at_rest(&self) -> Self {
+        let text = self.text.as_ref().filter(|_| self.head().form == Form::Carried);
+        Self { inner: self.inner.clone(), text: text.cloned() }
     }
 
-    /// Whether both are the same handle, not merely the same version.
+    /// Whether both are the same handle, not merely the same version. Whether they carry text does not matter.
     pub fn same_handle(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
+        std::ptr::eq(self.inner.ptr(), other.inner.ptr())
     }
 
     /// How many bytes [`Object::json`] has.
     pub fn json_len(&self) -> usize {
-        self.inner.json.len()
+        self.head().json_len as usize
     }
 
-    /// What the object costs at rest, roughly: bytes, names and the handle. Labels and owners are not counted: it
-    /// shares them with others.
+    /// What the object costs, roughly: names, JSON as it is kept, the text that this handle carries. Labels and owners are
+    /// not counted: it shares them with others.
     pub fn size(&self) -> usize {
-        let Inner { key, version, json, .. } = &*self.inner;
-        json.len() + key.len() + version.text.len() + size_of::<Inner>()
+        let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<Text>());
+        text + self.meta().key.len() + size_of::<Head>() + self.inner.slice.len()
     }
+
+    /// The same object with other bytes: what was read from the server's stays as it was read.
+    pub(crate) fn with_json(&self, json: Bytes) -> Self {
+        Self::new(self.meta().clone(), self.resource_version(), self.uid(), json)
+    }
+
+    /// The object as a store keeps it, packed; the handle carries what text it carried.
+    pub(crate) fn packed(&self, packing: Option<&Packing>) -> Self {
+        let (Head { meta, json_at, .. }, json) = (self.head(), self.json());
+        let versions = &self.inner.slice[..*json_at as usize];
+        let with = |bytes: &[u8], form, packing: Option<&Packing>| {
+            let dictionary = packing.map(|packing| packing.dictionary.clone());
+            let head = Head { meta: meta.clone(), dictionary, form, ..*self.head() };
+            ThinArc::from_header_and_slice(head, bytes)
+        };
+        let packed = if json.len() < PACKED_MIN {
+            None
+        } else {
+            packing::pack(versions, &json, packing, |bytes| with(bytes, Form::Packed, packing))
+        };
+        let inner = packed.unwrap_or_else(|| with(&[versions, &json].concat(), Form::Plain, None));
+        Self { inner, text: self.text.clone() }
+    }
+
+    /// Whether packing it with this dictionary again would change nothing.
+    pub(crate) fn is_packed_with(&self, packing: &Packing) -> bool {
+        let with = self.head().dictionary.as_ref();
+        self.head().form == Form::Plain
+            || with.is_some_and(|with| Arc::ptr_eq(with, &packing.dictionary))
+    }
+
+    /// Tells dictionaries apart while objects have them.
+    #[cfg(test)]
+    pub(crate) fn packed_with(&self) -> Option<usize> {
+        self.head().dictionary.as_ref().map(|dictionary| Arc::as_ptr(dictionary).addr())
+    }
+
+    /// Whether both have the same JSON; nothing is unpacked where their lengths say that they have not.
+    pub(crate) fn same_json(&self, other: &Self) -> bool {
+        self.json_len() == other.json_len() && self.json() == other.json()
+    }
+
+    /// How many bytes the object keeps of its JSON.
+    pub(crate) fn kept_len(&self) -> usize {
+        self.inner.slice.len() - self.head().json_at as usize
+    }
+
+    /// A handle for whoever is told of the object: should one of its clones be read, none is unpacked again.
+    pub(crate) fn to_be_read(&self) -> Self {
+        let text = self.text.clone().unwrap_or_default();
+        Self { inner: self.inner.clone(), text: Some(text) }
+    }
+
+    fn head(&self) -> &Head {
+        &self.inner.header.header
+    }
+
+    fn meta(&self) -> &Meta {
+        &self.head().meta
+    }
+
+    fn unpacked(&self) -> Bytes {
+        let Head { dictionary, json_at, form, .. } = self.head();
+        let json = &self.inner.slice[*json_at as usize..];
+        match form {
+            Form::Carried => unreachable!("an object without JSON carries its text"),
+            Form::Plain => Bytes::copy_from_slice(json),
+            Form::Packed => packing::unpack(json, dictionary.as_deref(), self.json_len()),
+        }
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Object({}@{} {:?})", self.key(), self.resource_version(), self.json())
+    }
+}
+
+fn place(at: usize) -> u32 {
+    u32::try_from(at).expect("no object is longer than what is read of one")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("it was written from text")
 }
 
 /// Compares two resourceVersions; `None` where they cannot be compared.
@@ -184,3 +282,6 @@ pub fn compare_resource_versions(left: &str, right: &str) -> Option<Ordering> {
     let number = |text: &str| text.parse::<u128>().ok();
     Some(number(left)?.cmp(&number(right)?))
 }
+
+#[cfg(test)]
+mod tests;

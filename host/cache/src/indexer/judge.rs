@@ -30,9 +30,7 @@ pub(super) fn judge(old: &Object, new: &Object, write: Write) -> Verdict {
     match order {
         Some(Ordering::Less) if known && !set_back => Verdict::Stale,
         Some(Ordering::Equal) if known && !set_back && old.uid() == new.uid() => Verdict::Unchanged,
-        Some(Ordering::Equal) if old.uid() == new.uid() && old.json() == new.json() => {
-            Verdict::Unchanged
-        }
+        Some(Ordering::Equal) if old.uid() == new.uid() && old.same_json(new) => Verdict::Unchanged,
         _ => Verdict::Newer,
     }
 }

@@ -34,6 +34,11 @@ enum Step {
     AddIndex,
     RemoveIndex,
     Publish,
+    /// A dictionary is trained anew, where there is enough to train it on.
+    Train,
+    PackAnew {
+        limit: usize,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -49,6 +54,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::AddIndex),
         1 => Just(Step::RemoveIndex),
         3 => Just(Step::Publish),
+        1 => Just(Step::Train),
+        2 => (1..20_usize).prop_map(|limit| Step::PackAnew { limit }),
     ]
 }
 
@@ -87,9 +94,10 @@ fn words(bits: u8) -> impl Iterator<Item = String> {
 
 fn object(key: &ObjectKey, (version, bits): (u64, u8)) -> Object {
     let json = format!(
-        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"{}","name":"{}","resourceVersion":"{version}","labels":{{"bits":"{bits}"}}}}}}"#,
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"{}","name":"{}","resourceVersion":"{version}","labels":{{"bits":"{bits}"}}}},"data":"{}"}}"#,
         key.namespace(),
         key.name(),
+        format!("{bits} of {key} at {version}, ").repeat(usize::from(bits)),
     );
     Object::decode(json.as_bytes(), None).expect("it decodes")
 }
@@ -139,7 +147,7 @@ fn apply<'a>(
             model.touch(&key);
             let put = write.put(object(&key, (model.version, words)), Write::Watched);
             assert_eq!(
-                (matches!(put, Put::Added), matches!(put, Put::Updated { .. })),
+                (matches!(put, Put::Added { .. }), matches!(put, Put::Updated { .. })),
                 (!there, there)
             );
         }
@@ -173,6 +181,8 @@ fn apply<'a>(
             }
             assert_eq!(gone, model.sweep(part));
         }
+        Step::Train => write.train(),
+        Step::PackAnew { limit } => write.pack_anew(limit),
         Step::Show { .. } | Step::AddIndex | Step::RemoveIndex | Step::Publish => {}
     }
 }
@@ -180,7 +190,11 @@ fn apply<'a>(
 /// Every read of a state says what the model says.
 fn check(snapshot: &Snapshot, (objects, has_index): &(Objects, bool)) {
     let everything = LabelSelector::default();
-    let show = |object: &Object| format!("{}@{}", object.key(), object.resource_version());
+    let show = |found: &Object| {
+        let what = objects.get(found.key()).expect("what is there was written");
+        assert_eq!(found.json(), object(found.key(), *what).json());
+        format!("{}@{}", found.key(), found.resource_version())
+    };
     for namespace in [None, Some("a"), Some("b"), Some("c")] {
         let of = |key: &&ObjectKey| namespace.is_none_or(|namespace| namespace == key.namespace());
         let keys: Vec<_> = objects.keys().filter(of).collect();

@@ -6,6 +6,7 @@
 use super::index::{Filing, Index, IndexFunc};
 use super::judge::{Verdict, Write, judge};
 use super::marks::{ListMark, Lists, SeenBy, Slots};
+use super::packer::{Holds, Packer};
 use super::state::{Namespace, State, Stored};
 use super::{IndexerError, NAMESPACE_INDEX, Shared};
 use crate::object::{Object, ObjectKey, compare_resource_versions};
@@ -20,16 +21,23 @@ use std::sync::Arc;
 /// batches replaced.
 const RETIRED_MAX: usize = 4;
 
-/// What became of a write.
+/// Objects of one step of packing anew: a millisecond or two, in which the informer's task does nothing else.
+const ANEW_OBJECTS: usize = 128;
+
+/// What became of a write. `new` is what was written, as it is kept, with its text at hand.
 #[derive(Clone, Debug)]
 pub(crate) enum Put {
-    Added,
+    Added {
+        new: Object,
+    },
     Updated {
         old: Object,
+        new: Object,
     },
     /// The key's object was another one, with another UID.
     Replaced {
         old: Object,
+        new: Object,
     },
     /// The same version was there.
     Unchanged,
@@ -59,6 +67,9 @@ pub(super) struct Writer {
     /// Those of `state.indexes`, in the same order.
     filings: Vec<Filing>,
     last_index: u64,
+    packer: Packer,
+    /// Bytes of the JSON of all objects, as text.
+    plain: usize,
     retired: VecDeque<Arc<State>>,
 }
 
@@ -135,7 +146,7 @@ impl<'a> IndexerWrite<'a> {
             self.writer.remove(object.key());
         }
         mark.swept = gone.last().map(|object| object.key().clone()).or(mark.swept.take());
-        gone
+        gone.iter().map(Object::to_be_read).collect()
     }
 
     /// Everything up to here is written with this batch.
@@ -145,6 +156,30 @@ impl<'a> IndexerWrite<'a> {
             state.resource_version = Some(resource_version.into());
             self.writer.changed = true;
         }
+    }
+
+    /// Packs some objects anew where that is to be done, and trains what they are packed with. Answers whether there is more to do
+    /// now.
+    pub(crate) fn tidy(&mut self) -> bool {
+        // Whoever builds an index knows an object that was not written meanwhile by its handle.
+        if self.writer.state.indexes.iter().any(|index| !index.ready) {
+            return false;
+        }
+        self.writer.train_if_due();
+        self.writer.pack_anew(ANEW_OBJECTS);
+        self.writer.packer.anew().is_some()
+    }
+
+    /// Trains a dictionary whether or not it is time to.
+    #[cfg(test)]
+    pub(super) fn train(&mut self) {
+        let holds = self.writer.holds();
+        self.writer.train(holds);
+    }
+
+    #[cfg(test)]
+    pub(super) fn pack_anew(&mut self, limit: usize) {
+        self.writer.pack_anew(limit);
     }
 
     /// Shows the batch to readers, all of it at once.
@@ -223,8 +258,7 @@ impl Writer {
     fn put(&mut self, object: Object, write: Write, seen_by: SeenBy<'_>) -> Put {
         let Some(Stored { object: old, slot }) = self.state.objects.get(object.key()).cloned()
         else {
-            self.add(object, seen_by);
-            return Put::Added;
+            return Put::Added { new: self.add(&object, seen_by) };
         };
         self.lists.touch(slot, seen_by, false);
         match judge(&old, &object, write) {
@@ -232,21 +266,33 @@ impl Writer {
             Verdict::Stale => return Put::Stale,
             Verdict::Newer => {}
         }
-        self.changed = true;
-        self.state.bytes = self.state.bytes - old.size() + object.size();
-        self.file(slot, &object);
-        let same = old.uid() == object.uid();
-        self.state.objects.insert(Stored { object, slot });
-        if same { Put::Updated { old } } else { Put::Replaced { old } }
+        let new = self.packer.pack(&object);
+        self.file(slot, &new);
+        self.replace(&old, slot, &new);
+        let (same, old) = (old.uid() == new.uid(), old.to_be_read());
+        if same { Put::Updated { old, new } } else { Put::Replaced { old, new } }
     }
 
-    fn add(&mut self, object: Object, seen_by: SeenBy<'_>) {
+    fn add(&mut self, object: &Object, seen_by: SeenBy<'_>) -> Object {
         self.changed = true;
+        let new = self.packer.pack(object);
         let slot = self.slots.take();
         self.lists.touch(slot, seen_by, true);
+        self.count(new.key().namespace(), 1);
+        self.file(slot, &new);
+        let object = new.at_rest();
         self.state.bytes += object.size();
-        self.count(object.key().namespace(), 1);
-        self.file(slot, &object);
+        self.plain += object.json_len();
+        self.state.objects.insert(Stored { object, slot });
+        new
+    }
+
+    /// Puts one object in the place of another of its key.
+    fn replace(&mut self, old: &Object, slot: u32, new: &Object) {
+        self.changed = true;
+        let object = new.at_rest();
+        self.state.bytes = self.state.bytes - old.size() + object.size();
+        self.plain = self.plain - old.json_len() + object.json_len();
         self.state.objects.insert(Stored { object, slot });
     }
 
@@ -255,11 +301,44 @@ impl Writer {
         self.changed = true;
         self.slots.give_back(slot);
         self.state.bytes -= object.size();
+        self.plain -= object.json_len();
         self.count(key.namespace(), -1);
         for (filing, index) in self.filings.iter_mut().zip(&mut self.state.indexes) {
             filing.clear(index, slot, key);
         }
-        Some(object)
+        Some(object.to_be_read())
+    }
+
+    fn train_if_due(&mut self) {
+        let holds = self.holds();
+        if self.packer.look(holds) {
+            self.train(holds);
+        }
+    }
+
+    fn holds(&self) -> Holds {
+        let listed = self.state.resource_version.is_some();
+        Holds { objects: self.state.objects.len(), plain: self.plain, listed }
+    }
+
+    fn train(&mut self, holds: Holds) {
+        let objects = self.state.objects.iter().map(|stored| &stored.object);
+        self.packer.train(objects, holds);
+    }
+
+    /// Packs up to `limit` objects anew that were packed with another dictionary than the one of now.
+    fn pack_anew(&mut self, limit: usize) {
+        let Some(after) = self.packer.anew() else { return };
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let old = self.state.objects.from(from).filter(|stored| self.packer.is_old(&stored.object));
+        let old: Vec<Stored> = old.take(limit).cloned().collect();
+        let last = old.last().filter(|_| old.len() == limit);
+        let last = last.map(|stored| stored.object.key().clone());
+        for Stored { object, slot } in old {
+            let new = self.packer.pack_anew(&object);
+            self.replace(&object, slot, &new);
+        }
+        self.packer.packed_anew(last);
     }
 
     fn file(&mut self, slot: u32, object: &Object) {

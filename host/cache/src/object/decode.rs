@@ -11,12 +11,10 @@ mod fields;
 mod scanner;
 mod usual;
 
-use super::{Inner, Object, ObjectKey, TypeMeta, Version, shared};
+use super::{Meta, Object, ObjectKey, OwnerReference, TypeMeta, shared};
 use bytes::Bytes;
-pub(super) use fields::Owner;
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -67,7 +65,7 @@ struct Metadata<'de> {
     resource_version: Cow<'de, str>,
     generation: Option<i64>,
     labels: Vec<(Cow<'de, str>, Cow<'de, str>)>,
-    owners: Vec<Owner<'de>>,
+    owners: Vec<OwnerReference<'de>>,
     initial_events_end: bool,
 }
 
@@ -83,16 +81,13 @@ pub(super) fn object(json: &[u8], type_meta: Option<&TypeMeta>) -> Result<Object
         type_field("apiVersion", scan.api_version, type_meta.map(|t| &t.api_version), &key)?;
     let kind = type_field("kind", scan.kind, type_meta.map(|t| &t.kind), &key)?;
     let json = assemble(json, &cuts, &api_version, &kind, has_other_fields);
-    Ok(Object {
-        inner: Arc::new(Inner {
-            key,
-            version: Version::new(&metadata.resource_version, &metadata.uid),
-            generation: metadata.generation,
-            labels: shared().labels(&metadata.labels),
-            owners: shared().owners(&metadata.owners),
-            json,
-        }),
-    })
+    let meta = Meta {
+        key,
+        labels: shared().labels(&metadata.labels),
+        owners: shared().owners(&metadata.owners),
+        generation: metadata.generation,
+    };
+    Ok(Object::new(meta, &metadata.resource_version, &metadata.uid, json))
 }
 
 /// The API server ends the answer to a GET with a line break; an item of a list has none.

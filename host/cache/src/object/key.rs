@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
-use std::sync::Arc;
+use triomphe::Arc;
 
 /// Names an object within its resource: a namespace, empty for cluster-scoped objects, and a name.
 ///

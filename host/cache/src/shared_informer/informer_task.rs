@@ -44,7 +44,8 @@ impl InformerTask {
             self.look_at_demand(now).await;
             self.processor.admit(now);
             let walking = self.processor.walk(&self.shared.indexer, now);
-            if walking || !popped.is_empty() {
+            let tidying = self.shared.indexer.tidy();
+            if walking || tidying || !popped.is_empty() {
                 tokio::task::yield_now().await;
             } else {
                 tokio::select! {

@@ -180,22 +180,22 @@ impl Deltas {
                 part.will_show(object.key(), Written::At(newer.unwrap_or_default()));
             }
             Put::Unchanged | Put::Stale => {}
-            Put::Added | Put::Updated { .. } | Put::Replaced { .. } => {
+            Put::Added { .. } | Put::Updated { .. } | Put::Replaced { .. } => {
                 self.parts.note_change(id, &object, Written::At, object.resource_version());
             }
         }
         let mut tell = |notification| self.to_tell.push(ToTell { notification, listing });
         match put {
-            Put::Added => tell(Notification::Added { object, cause, coalesced: 0 }),
-            Put::Updated { old } => {
-                self.parts.note_put(id, &old, &object);
-                tell(Notification::Updated { old, new: object, cause, coalesced: 0 });
+            Put::Added { new } => tell(Notification::Added { object: new, cause, coalesced: 0 }),
+            Put::Updated { old, new } => {
+                self.parts.note_put(id, &old, &new);
+                tell(Notification::Updated { old, new, cause, coalesced: 0 });
             }
-            Put::Replaced { old } => {
-                self.parts.note_put(id, &old, &object);
+            Put::Replaced { old, new } => {
+                self.parts.note_put(id, &old, &new);
                 let final_state = FinalState::Unknown;
                 tell(removal(old, None, final_state, cause));
-                tell(Notification::Added { object, cause, coalesced: 0 });
+                tell(Notification::Added { object: new, cause, coalesced: 0 });
             }
             Put::Unchanged | Put::Stale => {}
         }

@@ -2,8 +2,9 @@
 //!
 //! The one that decides. What `usual.rs` reads more quickly it reads as this does.
 
-use super::fields::{Labels, Owner, text};
+use super::fields::{Labels, text};
 use super::{Cuts, LAST_APPLIED, Metadata, Scan};
+use crate::object::OwnerReference;
 use informant_apimachinery::watch::INITIAL_EVENTS_END;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -121,7 +122,7 @@ impl<'de> Visitor<'de> for MetadataSeed<'_, 'de> {
                 }
                 "ownerReferences" => {
                     metadata.owners =
-                        map.next_value::<Option<Vec<Owner<'_>>>>()?.unwrap_or_default();
+                        map.next_value::<Option<Vec<OwnerReference<'_>>>>()?.unwrap_or_default();
                 }
                 "annotations" => {
                     metadata.initial_events_end =

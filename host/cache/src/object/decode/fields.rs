@@ -1,7 +1,6 @@
 //! Fields of the metadata that are read more leniently, or more strictly, than serde does by itself; nothing is copied that has no
 //! escapes.
 
-use super::super::OwnerReference;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -105,41 +104,5 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
             }
         }
         deserializer.deserialize_str(KeyVisitor)
-    }
-}
-
-/// An [`OwnerReference`] that may not have to be kept: it hashes as one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::object) struct Owner<'a> {
-    #[serde(default, borrow)]
-    pub(super) api_version: Cow<'a, str>,
-    #[serde(default, borrow)]
-    pub(super) kind: Cow<'a, str>,
-    #[serde(default, borrow)]
-    pub(super) name: Cow<'a, str>,
-    #[serde(default, borrow)]
-    pub(super) uid: Cow<'a, str>,
-    #[serde(default)]
-    pub(super) controller: Option<bool>,
-}
-
-impl Owner<'_> {
-    pub(in crate::object) fn is(&self, known: &OwnerReference) -> bool {
-        self.uid == *known.uid
-            && self.name == *known.name
-            && self.kind == *known.kind
-            && self.api_version == *known.api_version
-            && self.controller == known.controller
-    }
-
-    pub(in crate::object) fn to_reference(&self) -> OwnerReference {
-        OwnerReference {
-            api_version: (*self.api_version).into(),
-            kind: (*self.kind).into(),
-            name: (*self.name).into(),
-            uid: (*self.uid).into(),
-            controller: self.controller,
-        }
     }
 }

@@ -122,7 +122,7 @@ fn metadata_is_read() {
     assert_eq!(object.generation(), Some(3));
     assert_eq!(object.labels().collect::<Vec<_>>(), [("app", "y"), ("t", "")]);
     assert_eq!(object.label("app"), Some("y"));
-    let owner = &object.owner_references()[0];
+    let owner = object.owner_references().next().expect("it has one");
     assert_eq!((&*owner.kind, &*owner.name, owner.controller), ("ReplicaSet", "r", Some(true)));
 }
 

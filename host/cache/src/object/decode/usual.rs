@@ -2,9 +2,9 @@
 //!
 //! Says `None` wherever it would have to think; `careful.rs` does. What it says is what `careful.rs` would have said.
 
-use super::fields::Owner;
 use super::scanner::Scanner;
 use super::{Cuts, LAST_APPLIED, Scan};
+use crate::object::OwnerReference;
 use informant_apimachinery::watch::INITIAL_EVENTS_END;
 use std::borrow::Cow;
 
@@ -111,10 +111,10 @@ fn labels<'a>(
     })
 }
 
-fn owners<'a>(scanner: &mut Scanner<'a>, owners: &mut Vec<Owner<'a>>) -> Option<()> {
+fn owners<'a>(scanner: &mut Scanner<'a>, owners: &mut Vec<OwnerReference<'a>>) -> Option<()> {
     stands_once(owners)?;
     scanner.each(ARRAY, |scanner| {
-        let mut owner = Owner::default();
+        let mut owner = OwnerReference::default();
         scanner.each(OBJECT, |scanner| match scanner.key()? {
             "apiVersion" => fill(&mut owner.api_version, scanner),
             "kind" => fill(&mut owner.kind, scanner),

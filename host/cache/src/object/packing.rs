@@ -1,0 +1,116 @@
+//! JSON packed with zstd, most often with a dictionary that was trained on objects of its kind.
+//!
+//! A dictionary's two halves live differently: the one that packs belongs to the store that trained it, the one that
+//! unpacks to every object that was packed with it. Threads that pack or unpack keep what zstd works with, some
+//! hundred KiB, for as long as they live: so no reader waits for another.
+
+use bytes::Bytes;
+use std::cell::RefCell;
+use std::fmt;
+use std::io::Cursor;
+use std::sync::Arc;
+use zstd_safe::{CCtx, CDict, CompressionLevel, DCtx, DDict, compress_bound, train_from_buffer};
+
+/// The fastest that searches well; the next two pack a tenth better and take a fifth longer.
+const LEVEL: CompressionLevel = 1;
+/// What every frame begins with; it is not kept.
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Where a dictionary says its number, which would be repeated in every frame; zero is none.
+const DICTIONARY_NUMBER: std::ops::Range<usize> = 4..8;
+/// A thread's buffer that grew beyond this for one object is given back.
+const BUFFER_KEPT_MAX: usize = 256 << 10;
+
+/// What unpacks objects that were packed with it.
+pub(crate) struct Dictionary {
+    unpack: DDict<'static>,
+}
+
+/// What packs objects.
+pub(crate) struct Packing {
+    pub(super) dictionary: Arc<Dictionary>,
+    pack: CDict<'static>,
+}
+
+thread_local! {
+    static PACK: RefCell<(CCtx<'static>, Vec<u8>)> = RefCell::new((CCtx::create(), Vec::new()));
+    static UNPACK: RefCell<(DCtx<'static>, Vec<u8>)> = RefCell::new((DCtx::create(), Vec::new()));
+}
+
+impl Packing {
+    /// Trains a dictionary of at most `bytes_max`. None where the samples are too few or have nothing in common.
+    ///
+    /// It takes some tens of milliseconds of the thread, more with more samples: see `host/docs/designs/memory.md`.
+    pub(crate) fn train(samples: &[&[u8]], bytes_max: usize) -> Option<Self> {
+        let sizes: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
+        let mut dictionary = Vec::with_capacity(bytes_max);
+        train_from_buffer(&mut dictionary, &samples.concat(), &sizes).ok()?;
+        dictionary.get_mut(DICTIONARY_NUMBER)?.fill(0);
+        let unpack = DDict::try_create(&dictionary)?;
+        let pack = CDict::try_create(&dictionary, LEVEL)?;
+        Some(Self { dictionary: Arc::new(Dictionary { unpack }), pack })
+    }
+}
+
+/// Calls `then` with `prefix` and the packed JSON after it; not at all where packing would save less than an eighth.
+pub(super) fn pack<R>(
+    prefix: &[u8],
+    json: &[u8],
+    packing: Option<&Packing>,
+    then: impl FnOnce(&[u8]) -> R,
+) -> Option<R> {
+    PACK.with_borrow_mut(|(context, buffer)| {
+        let at = prefix.len();
+        buffer.clear();
+        buffer.reserve(at + compress_bound(json.len()));
+        buffer.extend_from_slice(prefix);
+        let mut out = Cursor::new(&mut *buffer);
+        out.set_position(at as u64);
+        let packed = match packing {
+            Some(packing) => context.compress_using_cdict(&mut out, json, &packing.pack),
+            None => context.compress(&mut out, json, LEVEL),
+        };
+        let len = packed.ok().filter(|len| *len < json.len() - json.len() / 8);
+        let result = len.map(|len| {
+            buffer.copy_within(at + MAGIC.len()..at + len, at);
+            buffer.truncate(at + len - MAGIC.len());
+            then(buffer)
+        });
+        if buffer.capacity() > BUFFER_KEPT_MAX {
+            *buffer = Vec::new();
+        }
+        result
+    })
+}
+
+/// What was packed with this dictionary, or with none, and was `len` bytes long.
+pub(super) fn unpack(packed: &[u8], dictionary: Option<&Dictionary>, len: usize) -> Bytes {
+    UNPACK.with_borrow_mut(|(context, frame)| {
+        frame.clear();
+        frame.extend_from_slice(&MAGIC);
+        frame.extend_from_slice(packed);
+        let mut json = Vec::with_capacity(len);
+        let unpacked = match dictionary {
+            Some(dictionary) => {
+                context.decompress_using_ddict(&mut json, frame, &dictionary.unpack)
+            }
+            None => context.decompress(&mut json, frame),
+        };
+        assert_eq!(unpacked, Ok(len), "what was packed is unpacked with what packed it");
+        if frame.capacity() > BUFFER_KEPT_MAX {
+            *frame = Vec::new();
+        }
+        Bytes::from(json)
+    })
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dictionary").field("bytes", &self.unpack.sizeof()).finish()
+    }
+}
+
+impl fmt::Debug for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packing").field("bytes", &self.pack.sizeof()).finish()
+    }
+}

@@ -1,0 +1,207 @@
+//! A list of texts in one allocation, which objects share: sets of labels, and owners.
+//!
+//! Each text stands behind its length. Reading one is a walk over the bytes before it, which for what an object has is
+//! quicker than following a pointer to each.
+
+use std::borrow::Cow;
+use std::fmt;
+use triomphe::ThinArc;
+
+/// Lists up to so many bytes are looked up without an allocation; those of most objects are shorter.
+const ON_STACK: usize = 512;
+
+/// A cheap handle: cloning counts a reference. Equal ones are the same bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Words(ThinArc<(), u8>);
+
+/// One of `metadata.ownerReferences`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnerReference<'a> {
+    /// For example `apps/v1`.
+    #[serde(default, borrow)]
+    pub api_version: Cow<'a, str>,
+    /// For example `ReplicaSet`.
+    #[serde(default, borrow)]
+    pub kind: Cow<'a, str>,
+    /// The owner's name; it lives in the object's namespace or in none.
+    #[serde(default, borrow)]
+    pub name: Cow<'a, str>,
+    /// The owner's UID.
+    #[serde(default, borrow)]
+    pub uid: Cow<'a, str>,
+    /// Whether this owner is the managing controller.
+    #[serde(default)]
+    pub controller: Option<bool>,
+}
+
+/// Words of one owner in a list.
+const OWNER_WORDS: usize = 5;
+
+impl OwnerReference<'_> {
+    /// As words of a list.
+    pub(super) fn words(&self) -> [&str; OWNER_WORDS] {
+        let controller = match self.controller {
+            None => "",
+            Some(false) => "0",
+            Some(true) => "1",
+        };
+        [&self.api_version, &self.kind, &self.name, &self.uid, controller]
+    }
+}
+
+impl Words {
+    pub(super) fn new(bytes: &[u8]) -> Self {
+        Self(ThinArc::from_header_and_slice((), bytes))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0.slice
+    }
+
+    /// How many handles there are.
+    pub(super) fn handles(&self) -> usize {
+        ThinArc::strong_count(&self.0)
+    }
+
+    #[cfg(test)]
+    pub(super) fn same_handle(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0.ptr(), other.0.ptr())
+    }
+
+    /// The value that follows a key, in a list of keys and values.
+    pub(super) fn value(&self, key: &str) -> Option<&str> {
+        let mut rest = self.bytes();
+        while !rest.is_empty() {
+            let (found, value) = (take(&mut rest), take(&mut rest));
+            if found == key.as_bytes() {
+                return Some(text(value));
+            }
+        }
+        None
+    }
+
+    /// Keys and values.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut words = self.iter();
+        std::iter::from_fn(move || Some((words.next()?, words.next()?)))
+    }
+
+    /// Owners, of a list of such.
+    pub(super) fn owners(&self) -> impl Iterator<Item = OwnerReference<'_>> {
+        let mut words = self.iter();
+        std::iter::from_fn(move || {
+            let mut word = || words.next().map(Cow::Borrowed);
+            let (api_version, kind, name, uid) = (word()?, word()?, word()?, word()?);
+            let controller = match &*word()? {
+                "" => None,
+                word => Some(word == "1"),
+            };
+            Some(OwnerReference { api_version, kind, name, uid, controller })
+        })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let mut rest = self.bytes();
+        std::iter::from_fn(move || (!rest.is_empty()).then(|| text(take(&mut rest))))
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Calls `then` with a list's bytes.
+pub(super) fn with_bytes<'a, R>(
+    words: impl Iterator<Item = &'a str> + Clone,
+    then: impl FnOnce(&[u8]) -> R,
+) -> R {
+    let len = words.clone().map(|word| length_of(word.len()) + word.len()).sum();
+    let mut on_stack = [0; ON_STACK];
+    let mut on_heap = Vec::new();
+    let bytes = if len <= ON_STACK {
+        &mut on_stack[..len]
+    } else {
+        on_heap.resize(len, 0);
+        &mut on_heap[..]
+    };
+    let mut rest = &mut *bytes;
+    for word in words {
+        let mut left = word.len();
+        for _ in 1..length_of(left) {
+            put(&mut rest, &[left as u8 | 0x80]);
+            left >>= 7;
+        }
+        put(&mut rest, &[left as u8]);
+        put(&mut rest, word.as_bytes());
+    }
+    then(bytes)
+}
+
+fn put(rest: &mut &mut [u8], bytes: &[u8]) {
+    let (at, after) = std::mem::take(rest).split_at_mut(bytes.len());
+    at.copy_from_slice(bytes);
+    *rest = after;
+}
+
+/// Bytes that a length takes: seven bits each.
+fn length_of(length: usize) -> usize {
+    (length.max(1).ilog2() / 7 + 1) as usize
+}
+
+/// The next text of a list that has one.
+fn take<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let (mut length, mut shift) = (0, 0);
+    while let Some((&byte, after)) = rest.split_first() {
+        *rest = after;
+        length |= usize::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    let (word, after) = rest.split_at(length);
+    *rest = after;
+    word
+}
+
+fn text(word: &[u8]) -> &str {
+    std::str::from_utf8(word).expect("a list is made of texts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(words: &[&str]) {
+        let list = with_bytes(words.iter().copied(), Words::new);
+        assert_eq!(list.iter().collect::<Vec<_>>(), words);
+    }
+
+    #[test]
+    fn a_list_is_read_as_it_was_written() {
+        check(&[]);
+        check(&[""]);
+        check(&["", "a", "", "app.kubernetes.io/name", "ü\0"]);
+        for length in [127, 128, 16_383, 16_384, 70_000] {
+            let long = "x".repeat(length);
+            check(&["a", &long, "", &long]);
+        }
+        for total in ON_STACK - 2..=ON_STACK + 2 {
+            check(&[&"x".repeat(100), &"y".repeat(total - 100 - 3)]);
+        }
+    }
+
+    #[test]
+    fn a_value_belongs_to_a_key_and_never_to_a_value() {
+        let list = with_bytes(["a", "b", "b", "c"].into_iter(), Words::new);
+        assert_eq!(
+            [list.value("a"), list.value("b"), list.value("c")],
+            [Some("b"), Some("c"), None]
+        );
+        assert_eq!(list.pairs().collect::<Vec<_>>(), [("a", "b"), ("b", "c")]);
+    }
+}
