@@ -343,7 +343,9 @@ impl ResourceEventHandler for Told {
             let right = known.as_ref().is_some_and(|known| known.uid() == last.uid());
             self.check(right, "only what is known is deleted", || text(last));
         }
-        if final_state != FinalState::LeftScope {
+        // Before it has synced a handler may hear from a watch that is narrower than what it asked for.
+        let narrower = state.synced == 0 && final_state == FinalState::Unknown;
+        if final_state != FinalState::LeftScope && !narrower {
             let there = self.server.with_history(&self.gvr, |history| {
                 let stayed = |known| history.stayed(known, &self.scope);
                 history.is_live(last) && known.as_ref().is_none_or(stayed)

@@ -12,9 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After the last fault everything is right within this time: two requests to a connection that is dead without saying so
-/// (the longest watch is 615 s) and the longest backoff (60 s) between them.
-const AT_REST_AFTER: Duration = Duration::from_secs(1300);
+/// After the last fault everything is right within this time: the longest time that a server is down (120 s), two requests to a connection
+/// that is dead without saying so (the longest watch is 615 s) and the longest backoff (60 s) between them.
+const AT_REST_AFTER: Duration = Duration::from_secs(1420);
 /// Users of informers at once.
 const TENANTS_MAX: usize = 5;
 
