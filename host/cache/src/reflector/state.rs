@@ -18,6 +18,7 @@
 //!    of every idle connection, watch from where everything was seen. So a cut costs one repeated event or
 //!    one refused request and never a list, however quiet the resource is. Should an etcd be restored within a second
 //!    all the same, rule 3 and the silence of bookmarks (none comes that is older than what was asked for) find it.
+//!    A watch that is answered only after as long a time as an outage takes begins anew in the same way.
 //! 3. A list whose resourceVersion is lower than the one that was reached proves it as well, and so does a resourceVersion
 //!    that is still refused as too large after some tries.
 //! 4. What was proven is announced once by each watch: `ListWatchError::Rewound` to the watch-error hook. It is one new epoch.

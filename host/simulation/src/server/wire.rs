@@ -97,7 +97,12 @@ impl Server {
         let fate = self.fate(&route, &asked);
         if let Some(delay) = fate.delay {
             self.shared.faults.meet(Fault::Slow);
-            tokio::time::sleep(delay).await;
+            let mut cut = self.shared.cut.listen();
+            tokio::select! {
+                biased;
+                () = cut.sent() => return Err(io::Error::from(io::ErrorKind::ConnectionReset)),
+                () = tokio::time::sleep(delay) => {}
+            }
         }
         let response = match fate.refusal {
             Some(Refusal::Connection) => {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Between the last sign of life and the first try that succeeds after a cut: the first pause of the backoff (up to
 /// 1.6 s), or the pauses while the permission is missing (up to 5 s), and some slack.
-const CUT_MAX: Duration = Duration::from_secs(6);
+pub(super) const CUT_MAX: Duration = Duration::from_secs(6);
 
 /// What lies between the last stream and the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

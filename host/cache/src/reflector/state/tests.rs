@@ -362,6 +362,18 @@ fn a_watch_that_ends_in_its_time_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_watch_that_is_answered_late_begins_again_with_the_newest_change() {
+    let asked = || Bench::watching().after(600).step(Input::Ended, "watch from \"10\"");
+    asked().after(6).step(Input::Opened, "read");
+    let again = asked().after(7).step(Input::Opened, "watch from \"7\"");
+    again.after(7).step(Input::Opened, "read").step(event("8"), "read");
+    // There is nothing to repeat, and a list would help no more than this.
+    let empty = Bench::new().step(Input::Opened, "begin start").step(all_shown("10"), "end 10");
+    let empty = empty.after(600).step(Input::Ended, "watch from \"10\"");
+    empty.after(7).step(Input::Opened, "read");
+}
+
+#[test]
 fn a_watch_that_breaks_begins_again_with_the_newest_change_and_does_not_repeat_it() {
     let watch = "watch from \"7\"";
     let broken = [

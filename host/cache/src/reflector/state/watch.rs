@@ -1,6 +1,6 @@
 //! The machine while changes are watched.
 
-use super::doubt::Doubt;
+use super::doubt::{CUT_MAX, Doubt};
 use super::history::{History, Repeated, Witness};
 use super::{
     ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, Input, Machine, Next, RELIST_SOON, RelistCause,
@@ -103,6 +103,13 @@ impl Machine {
         (self, Action::Open(Request::Watch(options)))
     }
 
+    fn newest_can_be_repeated(&self) -> bool {
+        match &self.history {
+            History::Newest(newest) => newest.just_before().is_some(),
+            History::Empty | History::Opaque => false,
+        }
+    }
+
     /// Nothing is known that could be repeated.
     fn list_unconfirmed(self, now: Instant) -> (Self, Action) {
         if self.listed.is_some_and(|listed| now.duration_since(listed) < RELIST_SOON) {
@@ -175,6 +182,12 @@ impl Machine {
         self.backoff.succeeded(now);
         self.missing_since = None;
         self.too_large = 0;
+        let late = now.duration_since(watch.since) > CUT_MAX;
+        if late && watch.expected.is_none() && self.newest_can_be_repeated() {
+            // Whoever answers now may not be who was asked.
+            self.doubt.outage();
+            return self.watch(now);
+        }
         if watch.expected.is_none() {
             // Nothing can be shown, and no outage was seen.
             self.doubt = Doubt::None;
