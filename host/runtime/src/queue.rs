@@ -18,6 +18,10 @@ use std::time::Instant;
 /// Fewer entries than this are not worth closing holes for.
 const HOLES_MIN: usize = 64;
 
+/// Once the waiting events take this many bytes, those that come wait without the text that their objects carry for whoever reads them soon:
+/// a plugin that is behind has it unpacked when its turn comes. A hundred updates of 5 KB objects.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
 /// Where merging begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks {
@@ -110,7 +114,11 @@ impl EventQueue {
     }
 
     /// Appends an event, merging it into its object's last waiting one above the mark.
-    pub(crate) fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, mut event: Event) {
+        if self.bytes >= TEXT_BYTES_MAX {
+            event.object = event.object.at_rest();
+            event.old = event.old.map(|old| old.at_rest());
+        }
         let lane = Lane::of(&event);
         let into = if self.over_mark() { self.last_waiting().get(&lane).copied() } else { None };
         match into {
@@ -376,7 +384,7 @@ impl EventQueue {
 }
 
 fn size(event: &Event) -> usize {
-    event.object.json_len() + event.old.as_ref().map_or(0, Object::json_len)
+    event.object.size() + event.old.as_ref().map_or(0, Object::size)
 }
 
 #[cfg(test)]

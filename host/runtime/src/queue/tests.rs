@@ -137,6 +137,31 @@ fn an_attempted_event_never_merges() {
     assert_eq!(popped, ["+a1#2", "-a3*1"]);
 }
 
+/// A long queue lets go of what text it can; what is handed over stays the same.
+#[test]
+fn events_of_a_long_queue_come_out_as_they_went_in() {
+    let mut queue = EventQueue::new(NO_MARK);
+    let large = |version: u64| {
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a","uid":"a","resourceVersion":"{version}"}},"spec":"{}"}}"#,
+            "x".repeat(TEXT_BYTES_MAX / 4)
+        );
+        let object = Object::decode(json.as_bytes(), None).expect("an object");
+        Event { object, ..parse("+a1") }
+    };
+    for version in 0..40 {
+        queue.push(large(version));
+        queue.check_invariants();
+    }
+    let now = Instant::now();
+    for version in 0..40 {
+        let queued = queue.pop(now).expect("it waits");
+        assert_eq!(queued.event.object.json(), large(version).object.json());
+        queue.settle(Settled::Finished, now);
+    }
+    assert_eq!(queue.bytes(), 0);
+}
+
 #[test]
 fn events_of_lost_subscriptions_are_dropped() {
     let mut queue = EventQueue::new(NO_MARK);
