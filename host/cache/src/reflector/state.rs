@@ -8,17 +8,14 @@
 //! **A server that was set back** (an etcd restored from a backup) hands its resourceVersions out again. Four rules keep
 //! the cache right, whether or not the server has caught up with its old numbers by the time it is reached:
 //!
-//! 1. Every list is a consistent read: what it shows is the truth whatever the numbers say, also
-//!    where a lagging replica answers. (client-go asks for "not older than"; lists in pages are read from etcd either way,
-//!    and consistent ones from the watch cache since 1.31.)
-//! 2. After a connection broke, or a watch ended before its time, the next watch begins just before the newest change that
-//!    was seen and must repeat it (`history.rs`). If another change comes first, the past is another: list. If
-//!    nothing comes: list. If the server does not remember that change (410), or nothing is known that could be repeated, it
-//!    depends (`doubt.rs`): after an outage, without which no etcd is restored, list; after a mere cut, which load balancers make
-//!    of every idle connection, watch from where everything was seen. So a cut costs one repeated event or
-//!    one refused request and never a list, however quiet the resource is. Should an etcd be restored within a second
-//!    all the same, rule 3 and the silence of bookmarks (none comes that is older than what was asked for) find it.
-//!    A watch that is answered only after as long a time as an outage takes begins anew in the same way.
+//! 1. Every list is a consistent read: what it shows is the truth whatever the numbers say, also where a lagging replica
+//!    answers. (client-go asks for "not older than"; consistent reads come from the watch cache since 1.31.)
+//! 2. After a connection broke, a watch ended before its time or was refused, the next watch begins just before the newest
+//!    change that was seen and must repeat it (`history.rs`); so does one that is answered late. If another change comes first, the
+//!    past is another: list. If nothing comes: list. If the server does not remember that change (410), or nothing is known that
+//!    could be repeated, it depends (`doubt.rs`): after an outage, without which no etcd is restored, list; after a mere cut, which
+//!    load balancers make of every idle connection, watch from where everything was seen. So a cut costs one repeated event or one
+//!    refused request and never a list. Should an etcd be restored within seconds all the same, rule 3 finds it.
 //! 3. A list whose resourceVersion is lower than the one that was reached proves it as well, and so does a resourceVersion
 //!    that is still refused as too large after some tries.
 //! 4. What was proven is announced once by each watch: `ListWatchError::Rewound` to the watch-error hook. It is one new epoch.

@@ -298,7 +298,8 @@ impl Machine {
                 self.wait(Next::List(RelistCause::TooLargeResourceVersion), None, now)
             }
             ListWatchError::TooManyRequests { retry_after, .. } => {
-                self.still_alive(now);
+                // A sign of life, and perhaps the last one before an outage: it may ask for a long wait.
+                self.doubt.cut(now);
                 self.wait(Next::Watch, *retry_after, now)
             }
             ListWatchError::Internal { .. } if watch.opened => {
@@ -326,13 +327,6 @@ impl Machine {
                 }
                 self.wait(Next::Watch, None, now)
             }
-        }
-    }
-
-    /// A refusal is a sign of life, where it was in doubt.
-    fn still_alive(&mut self, now: Instant) {
-        if self.doubt != Doubt::None {
-            self.doubt.cut(now);
         }
     }
 
