@@ -17,6 +17,8 @@ help:
 	@echo "make plugins      target/plugins/*.wasm, the shipped plugins"
 	@echo "make test-guests  target/test-guests/*.wasm, plugins that misbehave on purpose"
 	@echo "make e2e          the same behaviour against a real Kubernetes API server (needs Go)"
+	@echo "make bench        the host beside client-go and kube-rs: writes BENCHMARKS.md (takes a while, and a quiet machine)"
+	@echo "make bench-quick  the same with tiny sizes: shows that it works"
 	@echo "make bench-readers  the cache's readers, at rest and during a relist of 160,000 objects"
 	@echo "make image        the container image"
 	@echo "make sim          the informers in a seeded simulation: SEED=n replays one, SEEDS=m runs m from there"
@@ -30,6 +32,7 @@ include plugins/plugins.mk
 include host/e2e/e2e.mk
 include host/simulation/simulation.mk
 include host/fuzz/fuzz.mk
+include host/bench/bench.mk
 
 # Says what is missing, and the line that brings it, before anything is compiled.
 prerequisites:

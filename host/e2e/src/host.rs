@@ -120,6 +120,11 @@ impl Host {
         Ok(Self { child, lines, address })
     }
 
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address

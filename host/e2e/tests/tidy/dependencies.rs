@@ -31,6 +31,8 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("informant-fuzz", &[]),
     ("informant-plugin", &[]),
     ("informant-e2e", &["informant-cache", "informant-devcluster", "informant-apimachinery"]),
+    ("informant-bench", &["informant-e2e", "informant-apiserver", "informant-apimachinery"]),
+    ("bench-stamp", FOR_PLUGINS),
 ];
 
 /// What tests everywhere may name of ours.
@@ -44,7 +46,7 @@ const HEAVY: &[(&str, &[&str])] = &[
     ("wasmtime", &["informant-runtime"]),
     ("kube", &["informant-cache", "informant-simulation", "informant", "informant-e2e"]),
     // The cache's examples are programs; `names.rs` keeps it out of the library.
-    ("anyhow", &["informant-cache", "informant", "informant-e2e"]),
+    ("anyhow", &["informant-cache", "informant", "informant-e2e", "informant-bench"]),
 ];
 
 /// Complaints about dependencies between our own crates, those of tests included.
@@ -136,7 +138,7 @@ mod tests {
         ];
         let expect = [
             "informant-cache: wasmtime-wasi belongs in informant-runtime only",
-            "informant-apiserver: anyhow belongs in informant-cache, informant, informant-e2e only",
+            "informant-apiserver: anyhow belongs in informant-cache, informant, informant-e2e, informant-bench only",
         ];
         assert_eq!(heavy(&packages), expect);
     }

@@ -15,9 +15,10 @@ const HEAVY: &[(&str, &[&str])] = &[
             "host/simulation/",
             "host/informant/",
             "host/e2e/",
+            "host/bench/comparators/kube-rs/",
         ],
     ),
-    ("anyhow", &["host/cache/examples/", "host/informant/", "host/e2e/"]),
+    ("anyhow", &["host/cache/examples/", "host/informant/", "host/e2e/", "host/bench/"]),
 ];
 
 /// A place for everything is a place for nothing.

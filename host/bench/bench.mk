@@ -1,0 +1,49 @@
+# The end-to-end benchmark. Included by the root Makefile; every path is relative to the root.
+#
+#   make bench         builds the host and all contenders, measures them in turn and writes BENCHMARKS.md
+#   make bench-quick   the same with tiny sizes: shows that everything runs, measures nothing, overwrites nothing
+#   make bench-tools   only builds; then `target/release/informant-bench --help`
+#
+# Without Go there is no client-go to compare with: its rows are left out, and that is said.
+
+BENCH_CLIENT_GO := host/bench/comparators/client-go
+BENCH_KUBE_RS   := host/bench/comparators/kube-rs
+
+.PHONY: bench bench-quick bench-tools bench-client-go bench-kube-rs bench-guest bench-lint
+
+bench: bench-tools
+	target/release/informant-bench --rounds 3 --report .
+
+bench-quick: bench-tools
+	target/release/informant-bench --quick --pods 300 --report target/bench/report
+
+bench-tools: plugins bench-client-go bench-kube-rs bench-guest
+	cargo build --release -p informant -p informant-bench
+
+# A workspace of its own: see its Cargo.toml.
+bench-kube-rs: prerequisites
+	cargo build --release --locked --manifest-path $(BENCH_KUBE_RS)/Cargo.toml
+
+ifeq ($(GO),)
+bench-client-go:
+	@echo "SKIPPED: client-go as a contender needs Go 1.26 or newer, and there is no 'go' on PATH nor in /usr/local/go/bin." >&2
+else
+bench-client-go: target/bench/client-go
+endif
+
+# What cannot be fetched is skipped as if there were no Go: the modules come from a proxy.
+target/bench/client-go: $(wildcard $(BENCH_CLIENT_GO)/*.go) $(BENCH_CLIENT_GO)/go.mod $(BENCH_CLIENT_GO)/go.sum
+	@echo "building client-go's program"
+	@mkdir -p target/bench
+	@cd $(BENCH_CLIENT_GO) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/$@.partial . \
+	  && mv $(CURDIR)/$@.partial $(CURDIR)/$@ \
+	  || echo "SKIPPED: client-go as a contender could not be built; its rows are left out." >&2
+
+bench-guest: wasm-target
+	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p bench-stamp
+	@mkdir -p target/bench
+	@$(call put,$(WASM_BUILT)/bench_stamp.wasm,target/bench/stamp.wasm)
+
+bench-lint: prerequisites
+	cargo fmt --manifest-path $(BENCH_KUBE_RS)/Cargo.toml --check
+	cargo clippy --release --locked --manifest-path $(BENCH_KUBE_RS)/Cargo.toml -- -D warnings

@@ -1,0 +1,330 @@
+//! Who is measured: a program, how it is started, and how it is asked what it has seen.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use informant_e2e::child::Child;
+use informant_e2e::host::Host;
+use informant_e2e::{http, paths};
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use crate::first_line;
+
+/// A way to follow the pods of a cluster.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Contender {
+    /// `informant run` with a plugin.
+    Informant,
+    /// client-go over protobuf.
+    ClientGoProtobuf,
+    /// client-go over JSON.
+    ClientGoJson,
+    /// kube-rs, first list as a watch.
+    KubeRs,
+    /// kube-rs, first list in pages.
+    KubeRsPages,
+    /// A process for each event, fed by kube-rs.
+    Process,
+}
+
+/// What a run is for: the host's plugin depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Events are counted.
+    Count,
+    /// Every update's latency is told.
+    Latency,
+}
+
+/// Programs and plugins, where they were built.
+pub struct Programs {
+    release: PathBuf,
+    target: PathBuf,
+}
+
+/// What a contender has done since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handled {
+    /// The first list is complete.
+    pub synced: bool,
+    /// Events that handlers have returned from.
+    pub events: u64,
+    /// Events that were merged into others: they were not delivered.
+    pub coalesced: u64,
+}
+
+impl Contender {
+    /// All, in the order of the tables.
+    pub const ALL: [Self; 6] = [
+        Self::Informant,
+        Self::ClientGoProtobuf,
+        Self::ClientGoJson,
+        Self::KubeRs,
+        Self::KubeRsPages,
+        Self::Process,
+    ];
+
+    /// What tables call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Informant => "Informant",
+            Self::ClientGoProtobuf => "client-go, protobuf",
+            Self::ClientGoJson => "client-go, JSON",
+            Self::KubeRs => "kube-rs",
+            Self::KubeRsPages => "kube-rs, paged list",
+            Self::Process => "a process per event",
+        }
+    }
+
+    /// Whether Go was needed to build it.
+    pub fn is_go(self) -> bool {
+        matches!(self, Self::ClientGoJson | Self::ClientGoProtobuf)
+    }
+}
+
+impl Programs {
+    /// Beside this program, and in the target directory.
+    pub fn find() -> anyhow::Result<Self> {
+        let own = std::env::current_exe().context("where this program is")?;
+        let release = own.parent().context("this program is nowhere")?.to_owned();
+        Ok(Self { release, target: paths::target_directory() })
+    }
+
+    /// The load server.
+    pub fn load_server(&self) -> PathBuf {
+        self.release.join("bench-load-server")
+    }
+
+    /// client-go's program, if it was built.
+    pub fn client_go(&self) -> Option<PathBuf> {
+        let built = self.target.join("bench/client-go");
+        built.exists().then_some(built)
+    }
+
+    fn informant(&self) -> PathBuf {
+        self.release.join("informant")
+    }
+
+    fn plugin(&self, purpose: Purpose) -> (&'static str, PathBuf) {
+        match purpose {
+            Purpose::Count => ("counter", self.target.join("plugins/counter.wasm")),
+            Purpose::Latency => ("stamp", self.target.join("bench/stamp.wasm")),
+        }
+    }
+}
+
+/// A running contender. Dropping it kills it.
+pub struct Running {
+    program: Program,
+    /// Plugins, where there are any.
+    directory: TempDir,
+}
+
+enum Program {
+    Host { host: Host, plugin: &'static str },
+    Comparator { child: Child, address: SocketAddr },
+}
+
+impl Running {
+    /// Starts it with so many handlers of the one informer; it lists at once.
+    pub async fn start(
+        contender: Contender,
+        purpose: Purpose,
+        handlers: usize,
+        kubeconfig: &Path,
+        programs: &Programs,
+    ) -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir().context("a directory for plugins")?;
+        let program = match contender {
+            Contender::Informant => {
+                let (plugin, file) = programs.plugin(purpose);
+                for number in 0..handlers {
+                    let place = directory.path().join(format!("{plugin}-{number}.wasm"));
+                    std::fs::copy(&file, &place)
+                        .with_context(|| format!("copy {}", file.display()))?;
+                }
+                let host =
+                    Host::start(&programs.informant(), kubeconfig, directory.path(), &[]).await?;
+                Program::Host { host, plugin }
+            }
+            other => {
+                let mut command = comparator(other, programs)?;
+                command.arg("--kubeconfig").arg(kubeconfig);
+                command.args(["--handlers", &handlers.to_string()]).stdout(Stdio::piped());
+                let mut child = Child::spawn(other.title(), &mut command)?;
+                let line = first_line(&mut child)?;
+                let address = line.strip_prefix("READY ").with_context(|| {
+                    format!("{} begins with {line:?}, not with its address", other.title())
+                })?;
+                let address = address.parse().context("its address")?;
+                Program::Comparator { child, address }
+            }
+        };
+        Ok(Self { program, directory })
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        match &self.program {
+            Program::Host { host, .. } => host.id(),
+            Program::Comparator { child, .. } => child.id(),
+        }
+    }
+
+    /// Whether it is the host, which tells every latency that there was.
+    pub fn is_host(&self) -> bool {
+        matches!(self.program, Program::Host { .. })
+    }
+
+    /// What it has done so far.
+    pub fn handled(&mut self) -> anyhow::Result<Handled> {
+        match &mut self.program {
+            Program::Host { host, .. } => {
+                host.check_running()?;
+                handled_by_plugins(&host.get("/metrics")?.body)
+            }
+            Program::Comparator { child, address } => {
+                child.check_running()?;
+                let counts = http::get(*address, "/counts")?.json();
+                let number = |key: &str| counts[key].as_u64().with_context(|| key.to_owned());
+                Ok(Handled {
+                    synced: counts["synced"].as_bool().unwrap_or(false),
+                    events: number("added")? + number("updated")? + number("deleted")?,
+                    coalesced: 0,
+                })
+            }
+        }
+    }
+
+    /// From now on the latency of every update is remembered.
+    pub fn record(&self) -> anyhow::Result<()> {
+        if let Program::Comparator { address, .. } = &self.program {
+            http::get(*address, "/record")?;
+        }
+        Ok(())
+    }
+
+    /// The latencies of the updates since [`Self::record`], of which there must be so many: from the server's stamp to
+    /// the end of the handler, as the host's log or the handler itself has it.
+    pub async fn latencies(&self, updates: u64) -> anyhow::Result<Vec<Duration>> {
+        let nanoseconds: Vec<u64> = match &self.program {
+            Program::Comparator { address, .. } => {
+                serde_json::from_str(&http::get(*address, "/latencies")?.body)?
+            }
+            Program::Host { host, plugin } => {
+                let plugin = format!("{plugin}-0");
+                let told = async || {
+                    let mut lines = host.lines_of(&plugin);
+                    // The host has words of its own about its plugins.
+                    lines.retain(|line| line.message().bytes().all(|byte| byte.is_ascii_digit()));
+                    (lines.len() as u64 >= updates).then_some(lines)
+                };
+                let lines =
+                    informant_e2e::poll::until("all stamps", Duration::from_secs(20), told).await?;
+                let latency = |line| latency_of(line).context("a line without stamp and time");
+                lines.iter().map(latency).collect::<anyhow::Result<_>>()?
+            }
+        };
+        let found = nanoseconds.len() as u64;
+        ensure!(found == updates, "{found} latencies of {updates} updates");
+        Ok(nanoseconds.into_iter().map(Duration::from_nanos).collect())
+    }
+
+    /// Puts the host's plugin in place anew, as another version of the same code.
+    pub fn replace_plugin(&self, version: u8) -> anyhow::Result<()> {
+        let Program::Host { plugin, .. } = &self.program else {
+            bail!("only the host's handlers can be replaced while it runs")
+        };
+        let place = self.directory.path().join(format!("{plugin}-0.wasm"));
+        let mut bytes = std::fs::read(&place).context("read the plugin")?;
+        // A custom section that nobody reads: its kind, its size, the size of its name, its name.
+        bytes.extend([0, 6, 5, b'b', b'e', b'n', b'c', version]);
+        let partial = place.with_extension("partial");
+        std::fs::write(&partial, bytes).context("write the plugin")?;
+        std::fs::rename(&partial, &place).context("rename the plugin into place")
+    }
+
+    /// Lets a garbage collector that can give everything back to the system do so.
+    pub fn release(&self) -> anyhow::Result<()> {
+        if let Program::Comparator { address, .. } = &self.program {
+            http::get(*address, "/release")?;
+        }
+        Ok(())
+    }
+}
+
+fn comparator(contender: Contender, programs: &Programs) -> anyhow::Result<Command> {
+    let go = || programs.client_go().context("client-go's program was not built");
+    let kube_rs = programs.release.join("bench-kube-rs");
+    let (program, arguments): (PathBuf, &[&str]) = match contender {
+        Contender::ClientGoJson => (go()?, &["--encoding", "json"]),
+        Contender::ClientGoProtobuf => (go()?, &["--encoding", "protobuf"]),
+        Contender::KubeRs => (kube_rs, &["--initial-list", "stream"]),
+        Contender::KubeRsPages => (kube_rs, &["--initial-list", "pages"]),
+        Contender::Process => (kube_rs, &["--process"]),
+        Contender::Informant => bail!("the host is no comparator"),
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
+}
+
+/// Reads the host's metrics. An event that failed, or was tried again, makes the run worthless.
+fn handled_by_plugins(metrics: &str) -> anyhow::Result<Handled> {
+    let sum = |begin: &str, with: &str| -> u64 {
+        let lines = metrics.lines().filter(|line| line.starts_with(begin) && line.contains(with));
+        let values = lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        values.sum::<f64>() as u64
+    };
+    let events =
+        |result: &str| sum("informant_plugin_events_total{", &format!("result=\"{result}\""));
+    let (retry, dead) = (events("retry"), events("dead"));
+    ensure!(retry + dead == 0, "{retry} events were tried again, {dead} given up");
+    Ok(Handled {
+        synced: sum("informant_informer_synced{", "v1/pods") == 1,
+        events: events("ok"),
+        coalesced: events("coalesced"),
+    })
+}
+
+/// From the stamp that the plugin logged to the time at which the host took the line.
+fn latency_of(line: &informant_e2e::host::Line) -> Option<u64> {
+    let stamp: u64 = line.message().parse().ok()?;
+    let taken: jiff::Timestamp = line.field("timestamp")?.parse().ok()?;
+    u64::try_from(taken.as_nanosecond()).ok()?.checked_sub(stamp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_of_all_plugins_are_added_up() {
+        let metrics = "informant_informer_synced{resource=\"v1/pods\"} 1.0\n\
+            informant_plugin_events_total{plugin=\"a\",result=\"ok\"} 7\n\
+            informant_plugin_events_total{plugin=\"b\",result=\"ok\"} 5\n\
+            informant_plugin_events_total{plugin=\"a\",result=\"coalesced\"} 2\n\
+            informant_plugin_events_total{plugin=\"a\",result=\"retry\"} 0\n";
+        let handled = handled_by_plugins(metrics).expect("nothing failed");
+        assert_eq!(handled, Handled { synced: true, events: 12, coalesced: 2 });
+        let failed = format!("{metrics}informant_plugin_events_total{{result=\"dead\"}} 1\n");
+        assert!(handled_by_plugins(&failed).is_err());
+    }
+}

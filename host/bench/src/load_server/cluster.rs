@@ -1,0 +1,250 @@
+//! The pods and the log of their updates. Synchronous; the time is a parameter.
+
+use std::sync::Arc;
+
+use anyhow::ensure;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::load_server::field::Version;
+use crate::load_server::template::Template;
+
+/// ResourceVersions have ten digits from the first to the last.
+const FIRST_RESOURCE_VERSION: u64 = 1_000_000_000;
+/// Pods at most: 16 bytes each.
+pub(crate) const PODS_MAX: u32 = 2_000_000;
+/// Updates that the log holds between two changes of the number of pods: 16 bytes each.
+pub(crate) const UPDATES_MAX: usize = 16_000_000;
+/// Coprime to every number of pods that is used, so that updates go round all of them in no obvious order.
+const STRIDE: u64 = 7_919;
+
+/// Pods by workload, as both encodings have them.
+pub(crate) struct Templates {
+    pub json: Vec<Template>,
+    /// Empty where nobody asked for protobuf.
+    pub protobuf: Vec<Template>,
+}
+
+/// What a template's number is for a pod.
+pub(crate) fn workload_of(pod: u32, templates: &[Template]) -> &Template {
+    &templates[pod as usize % templates.len()]
+}
+
+/// The pods and who waits for their changes.
+pub(crate) struct Cluster {
+    pub templates: Templates,
+    state: Mutex<State>,
+    /// Rises with every change of the state.
+    changes: watch::Sender<u64>,
+}
+
+struct State {
+    pods: Vec<PodState>,
+    /// The update of resourceVersion `log_begin + i + 1` is the i-th.
+    log: Vec<Update>,
+    log_begin: u64,
+    /// Watches of an older age end with 410.
+    age: u64,
+    /// Lists and watches from before this are 410.
+    oldest: u64,
+    resource_version: u64,
+    report: Report,
+}
+
+#[derive(Clone, Copy)]
+struct PodState {
+    resource_version: u64,
+    stamp: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Update {
+    pod: u32,
+    stamp: u64,
+}
+
+/// What the server has done since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Pods that there are.
+    pub pods: u32,
+    /// The newest resourceVersion.
+    pub resource_version: u64,
+    /// Updates made.
+    pub updates: u64,
+    /// Initial states that were sent to their end, by list or watch.
+    pub initial_states: u64,
+    /// Updates sent, to all watches together.
+    pub updates_sent: u64,
+    /// Watches that are open.
+    pub watches: u32,
+}
+
+/// What a watch has to send next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// These updates, never none.
+    Updates(Vec<Version>),
+    /// Nothing before the next change.
+    Wait,
+    /// Its place in the log is gone.
+    Expired,
+}
+
+impl Cluster {
+    /// A cluster without pods.
+    pub fn new(templates: Templates) -> Arc<Self> {
+        let state = State {
+            pods: Vec::new(),
+            log: Vec::new(),
+            log_begin: FIRST_RESOURCE_VERSION,
+            age: 0,
+            oldest: FIRST_RESOURCE_VERSION,
+            resource_version: FIRST_RESOURCE_VERSION,
+            report: Report::default(),
+        };
+        let changes = watch::Sender::new(0);
+        Arc::new(Self { templates, state: Mutex::new(state), changes })
+    }
+
+    /// Sets the number of pods; watches end, and everybody lists again.
+    pub fn reset(&self, pods: u32, now: u64) -> anyhow::Result<()> {
+        ensure!(pods <= PODS_MAX, "{pods} pods are more than {PODS_MAX}");
+        self.change(|state| {
+            let first = state.resource_version;
+            let pod = |number: u32| PodState {
+                resource_version: first + u64::from(number) + 1,
+                stamp: now,
+            };
+            state.pods = (0..pods).map(pod).collect();
+            state.resource_version += u64::from(pods);
+            state.expire();
+            Ok(())
+        })
+    }
+
+    /// Changes as many pods, one after the other; watches are told.
+    pub fn update(&self, updates: usize, now: u64) -> anyhow::Result<()> {
+        self.change(|state| {
+            ensure!(!state.pods.is_empty(), "there are no pods to update");
+            let all = state.log.len() + updates;
+            ensure!(all <= UPDATES_MAX, "{all} updates are more than {UPDATES_MAX}");
+            for _ in 0..updates {
+                let pod = state.next_pod();
+                state.resource_version += 1;
+                state.touch(pod, now);
+                state.log.push(Update { pod, stamp: now });
+            }
+            Ok(())
+        })
+    }
+
+    /// Changes as many pods and tells no watch: all end with 410 and have to list again.
+    pub fn expire(&self, changed: usize, now: u64) -> anyhow::Result<()> {
+        self.change(|state| {
+            ensure!(changed <= state.pods.len(), "there are not {changed} pods");
+            for _ in 0..changed {
+                let pod = state.next_pod();
+                state.resource_version += 1;
+                state.touch(pod, now);
+            }
+            state.expire();
+            Ok(())
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let changed = change(&mut self.state.lock());
+        self.changes.send_modify(|changes| *changes += 1);
+        changed
+    }
+
+    /// Is told of every change from now on.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// All pods, the resourceVersion that they are of, and the age for [`Self::next`].
+    pub fn snapshot(&self) -> (Vec<Version>, u64, u64) {
+        let state = self.state.lock();
+        let versions = state.pods.iter().zip(0..).map(|(pod, number)| pod.version(number));
+        (versions.collect(), state.resource_version, state.age)
+    }
+
+    /// A page of pods, the resourceVersion, and whether there are more.
+    pub fn page(&self, begin: usize, limit: usize) -> (Vec<Version>, u64, bool) {
+        let state = self.state.lock();
+        let rest = state.pods.get(begin..).unwrap_or_default();
+        let page = if limit == 0 { rest } else { &rest[..limit.min(rest.len())] };
+        let versions = page.iter().zip(begin as u32..).map(|(pod, number)| pod.version(number));
+        (versions.collect(), state.resource_version, page.len() < rest.len())
+    }
+
+    /// The present age, if a watch may begin after this resourceVersion.
+    pub fn age_for(&self, resource_version: u64) -> Option<u64> {
+        let state = self.state.lock();
+        (resource_version >= state.oldest).then_some(state.age)
+    }
+
+    /// The updates after this resourceVersion, so many at most.
+    pub fn next(&self, after: u64, age: u64, max: usize) -> Next {
+        let mut state = self.state.lock();
+        if age != state.age || after < state.log_begin {
+            return Next::Expired;
+        }
+        let begin = ((after - state.log_begin) as usize).min(state.log.len());
+        let updates = &state.log[begin..state.log.len().min(begin + max)];
+        if updates.is_empty() {
+            return Next::Wait;
+        }
+        let version = |(update, resource_version): (&Update, u64)| Version {
+            pod: update.pod,
+            resource_version,
+            stamp: update.stamp,
+        };
+        let versions: Vec<Version> = updates.iter().zip(after + 1..).map(version).collect();
+        state.report.updates_sent += versions.len() as u64;
+        Next::Updates(versions)
+    }
+
+    /// Counts in the report.
+    pub fn count(&self, count: impl FnOnce(&mut Report)) {
+        count(&mut self.state.lock().report);
+    }
+
+    /// What was done so far.
+    pub fn report(&self) -> Report {
+        let state = self.state.lock();
+        Report {
+            pods: state.pods.len() as u32,
+            resource_version: state.resource_version,
+            ..state.report
+        }
+    }
+}
+
+impl State {
+    fn next_pod(&mut self) -> u32 {
+        self.report.updates += 1;
+        (self.report.updates * STRIDE % self.pods.len() as u64) as u32
+    }
+
+    fn touch(&mut self, pod: u32, stamp: u64) {
+        let resource_version = self.resource_version;
+        self.pods[pod as usize] = PodState { resource_version, stamp };
+    }
+
+    fn expire(&mut self) {
+        self.age += 1;
+        self.log = Vec::new();
+        self.log_begin = self.resource_version;
+        self.oldest = self.resource_version;
+    }
+}
+
+impl PodState {
+    fn version(&self, pod: u32) -> Version {
+        Version { pod, resource_version: self.resource_version, stamp: self.stamp }
+    }
+}

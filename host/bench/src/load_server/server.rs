@@ -1,0 +1,211 @@
+//! The two ports: the Kubernetes API, and the commands.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::serve::ListenerExt;
+use futures::future::BoxFuture;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use informant_apimachinery::{GroupVersionResource, Status};
+use informant_apiserver as apiserver;
+use informant_apiserver::{
+    Catalogue, ListOptions, QueryParameters, ResourceInfo, Route, ServeOptions, Source,
+    status_response,
+};
+use tokio::net::TcpListener;
+
+use crate::load_server::cluster::{Cluster, Templates};
+use crate::load_server::list::list;
+use crate::load_server::template::Template;
+use crate::load_server::watch::{Start, watch};
+use crate::load_server::{control, protobuf, workload};
+
+/// How the server begins.
+pub struct Options {
+    /// Where the Kubernetes API is served.
+    pub api: SocketAddr,
+    /// Where commands are taken.
+    pub control: SocketAddr,
+    /// Pods at the begin.
+    pub pods: u32,
+    /// Workloads, among which pods are shared out evenly.
+    pub workloads: usize,
+    /// What every pod follows from.
+    pub seed: u64,
+    /// A program that turns pods in JSON into protobuf; without it there is none.
+    pub encoder: Option<PathBuf>,
+}
+
+/// How objects are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Json,
+    Protobuf,
+}
+
+impl Encoding {
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    pub fn watch_media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        }
+    }
+}
+
+/// Serves until the process ends. `ready` is called with the ports once both are open.
+pub async fn run(
+    options: Options,
+    ready: impl FnOnce(SocketAddr, SocketAddr),
+) -> anyhow::Result<()> {
+    let templates = templates(&options)?;
+    let cluster = Cluster::new(templates);
+    cluster.reset(options.pods, 1_000_000_000_000_000_000)?;
+    let api = TcpListener::bind(options.api).await.context("listen for the API")?;
+    let commands = TcpListener::bind(options.control).await.context("listen for commands")?;
+    ready(api.local_addr()?, commands.local_addr()?);
+    let shared = Arc::new(Server { cluster: cluster.clone(), documents: Documents::new() });
+    let router = Router::new().fallback(serve).with_state(shared);
+    // An event goes out when it happens, not when more have come together.
+    let api = api.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let (api, commands) = tokio::join!(async { axum::serve(api, router).await }, async {
+        axum::serve(commands, control::router(cluster)).await
+    },);
+    api.and(commands).context("serve")
+}
+
+fn templates(options: &Options) -> anyhow::Result<Templates> {
+    let pods: Vec<String> =
+        (0..options.workloads.max(1)).map(|number| workload::pod(number, options.seed)).collect();
+    let typed = |pod: &String| format!(r#"{{"kind":"Pod","apiVersion":"v1",{pod}"#);
+    let protobuf = match &options.encoder {
+        None => Vec::new(),
+        Some(encoder) => protobuf::encode(encoder, &pods.iter().map(typed).collect::<Vec<_>>())?,
+    };
+    let json: Vec<Template> =
+        pods.into_iter().map(|pod| Template::of_json(pod.into_bytes())).collect();
+    let protobuf: Vec<Template> = protobuf.into_iter().map(Template::of_protobuf).collect();
+    for (json, protobuf) in json.iter().zip(&protobuf) {
+        let (expect, found) = (json.holes(), protobuf.holes());
+        anyhow::ensure!(expect == found, "{expect} holes in JSON are {found} in protobuf");
+    }
+    Ok(Templates { json, protobuf })
+}
+
+struct Server {
+    cluster: Arc<Cluster>,
+    documents: Documents,
+}
+
+async fn serve(State(server): State<Arc<Server>>, request: Request) -> Response {
+    let route = Route::parse(request.uri().path());
+    let query = request.uri().query();
+    let answer = match &route {
+        Route::Resource(path) if path.gvr == pods() && path.name.is_none() => {
+            let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
+            serve_pods(&server.cluster, query, accept.unwrap_or_default())
+        }
+        route => {
+            let options = ServeOptions::default();
+            let headers = request.headers();
+            return apiserver::serve(&server.documents, route, query, headers, &options).await;
+        }
+    };
+    answer.unwrap_or_else(|status| status_response(&status))
+}
+
+fn serve_pods(
+    cluster: &Arc<Cluster>,
+    query: Option<&str>,
+    accept: &str,
+) -> Result<Response, Status> {
+    let options = ListOptions::parse(&QueryParameters::parse(query))?;
+    let protobuf = accept.trim_start().starts_with(Encoding::Protobuf.media_type());
+    let encoding = match protobuf && !cluster.templates.protobuf.is_empty() {
+        true => Encoding::Protobuf,
+        false => Encoding::Json,
+    };
+    if !options.watch {
+        return list(cluster, &options, encoding);
+    }
+    if options.send_initial_events == Some(true) {
+        return Ok(watch(cluster.clone(), &Start::Initial, encoding));
+    }
+    let after = options.resource_version.parse().unwrap_or(0);
+    if cluster.age_for(after).is_none() {
+        return Err(Status::failure(410, "Expired", "too old resource version"));
+    }
+    Ok(watch(cluster.clone(), &Start::After(after), encoding))
+}
+
+fn pods() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "pods")
+}
+
+/// A successful answer.
+pub(crate) fn body_response(media_type: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+/// Discovery and the like, written by the library that the embedded cluster's are written by.
+struct Documents(Arc<Catalogue>);
+
+impl Documents {
+    fn new() -> Self {
+        let pods = ResourceInfo {
+            gvr: pods(),
+            kind: "Pod".to_owned(),
+            singular: "pod".to_owned(),
+            list_kind: "PodList".to_owned(),
+            short_names: vec!["po".to_owned()],
+            categories: vec!["all".to_owned()],
+            namespaced: true,
+            custom: false,
+            verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
+            subresources: Vec::new(),
+            selectable_fields: Vec::new(),
+            printer_columns: serde_json::Value::Null,
+        };
+        Self(Arc::new(Catalogue::new([Arc::new(pods)])))
+    }
+}
+
+impl Source for Documents {
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.0.clone()
+    }
+
+    fn get<'a>(
+        &'a self,
+        _: &'a Arc<ResourceInfo>,
+        _: Option<&'a str>,
+        _: &'a str,
+        _: apiserver::ListAt,
+    ) -> BoxFuture<'a, Result<Arc<apiserver::ApiObject>, Status>> {
+        Box::pin(async { Err(Status::method_not_allowed()) })
+    }
+
+    fn list(&self, _: apiserver::ListQuery) -> BoxFuture<'_, Result<apiserver::ListPage, Status>> {
+        Box::pin(async { Err(Status::method_not_allowed()) })
+    }
+
+    fn watch(&self, _: apiserver::WatchQuery) -> BoxFuture<'_, Result<apiserver::Watch, Status>> {
+        Box::pin(async { Err(Status::method_not_allowed()) })
+    }
+}

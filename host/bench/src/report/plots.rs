@@ -1,0 +1,190 @@
+//! Plots as SVG files that a README can show: light ground, units on the axes, a legend, logarithmic where values span
+//! orders of magnitude.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::anyhow;
+use plotters::prelude::*;
+
+use crate::contender::Contender;
+
+/// Pixels.
+const SIZE: (u32, u32) = (760, 420);
+const FONT: &str = "sans-serif";
+
+/// One contender's line.
+pub(crate) struct Line {
+    pub contender: Contender,
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Axes of a plot of lines; both are logarithmic.
+pub(crate) struct Axes<'a> {
+    pub title: &'a str,
+    pub x: &'a str,
+    pub y: &'a str,
+    /// How a value on the y axis is written.
+    pub shown: fn(f64) -> String,
+}
+
+/// Colours that are told apart by people who see fewer of them, too (Okabe and Ito).
+fn colour(contender: Contender) -> RGBColor {
+    match contender {
+        Contender::Informant => RGBColor(0xd5, 0x5e, 0x00),
+        Contender::ClientGoProtobuf => RGBColor(0x00, 0x72, 0xb2),
+        Contender::ClientGoJson => RGBColor(0x56, 0xb4, 0xe9),
+        Contender::KubeRs => RGBColor(0x00, 0x9e, 0x73),
+        Contender::KubeRsPages => RGBColor(0xcc, 0x79, 0xa7),
+        Contender::Process => RGBColor(0x7f, 0x7f, 0x7f),
+    }
+}
+
+/// Writes a plot of lines; nothing where there is nothing to show.
+pub(crate) fn lines(path: &Path, axes: &Axes<'_>, lines: &[Line]) -> anyhow::Result<()> {
+    let values = lines.iter().flat_map(|line| line.points.iter().copied());
+    let (xs, ys): (Vec<f64>, Vec<f64>) = values.filter(|(x, y)| *x > 0.0 && *y > 0.0).unzip();
+    let (Some(xs), Some(ys)) = (span(&xs), span(&ys)) else { return Ok(()) };
+    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    root.fill(&WHITE).map_err(failed)?;
+    let mut chart = ChartBuilder::on(&root)
+        .caption(axes.title, (FONT, 18))
+        .margin(12)
+        .x_label_area_size(44)
+        .y_label_area_size(78)
+        .build_cartesian_2d(xs.log_scale(), ys.log_scale())
+        .map_err(failed)?;
+    chart
+        .configure_mesh()
+        .x_desc(axes.x)
+        .y_desc(axes.y)
+        .label_style((FONT, 13))
+        .light_line_style(WHITE)
+        .bold_line_style(BLACK.mix(0.12))
+        .x_label_formatter(&|x| grouped(*x))
+        .y_label_formatter(&|y| (axes.shown)(*y))
+        .draw()
+        .map_err(failed)?;
+    for line in lines {
+        let colour = colour(line.contender);
+        let style = colour.stroke_width(if line.contender == Contender::Informant { 3 } else { 2 });
+        chart
+            .draw_series(LineSeries::new(line.points.iter().copied(), style).point_size(3))
+            .map_err(failed)?
+            .label(line.contender.title())
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.85))
+        .border_style(BLACK.mix(0.2))
+        .label_font((FONT, 13))
+        .draw()
+        .map_err(failed)?;
+    root.present().map_err(failed)
+}
+
+/// Writes horizontal bars with their values beside them.
+pub(crate) fn bars(
+    path: &Path,
+    title: &str,
+    values: &[(Contender, f64)],
+    shown: fn(f64) -> String,
+) -> anyhow::Result<()> {
+    let Some(most) = values.iter().map(|(_, value)| *value).max_by(f64::total_cmp) else {
+        return Ok(());
+    };
+    let height = 64 + 34 * values.len() as u32;
+    let root = SVGBackend::new(path, (SIZE.0, height)).into_drawing_area();
+    root.fill(&WHITE).map_err(failed)?;
+    let rows = 0.0..values.len() as f64;
+    let mut chart = ChartBuilder::on(&root)
+        .caption(title, (FONT, 18))
+        .margin(10)
+        .margin_left(160)
+        .margin_right(90)
+        .build_cartesian_2d(0.0..most.max(f64::MIN_POSITIVE), rows)
+        .map_err(failed)?;
+    chart.draw_series(rectangles(values)).map_err(failed)?;
+    let place = |row: usize, value: f64| {
+        chart.backend_coord(&(value, values.len() as f64 - 0.5 - row as f64))
+    };
+    for (row, (contender, value)) in values.iter().enumerate() {
+        let (right, middle) = place(row, *value);
+        let (left, _) = place(row, 0.0);
+        let style = (FONT, 14).into_font().color(&BLACK);
+        let name = style.pos(text_position(plotters::style::text_anchor::HPos::Right));
+        let value_style = style.pos(text_position(plotters::style::text_anchor::HPos::Left));
+        root.draw_text(contender.title(), &name, (left - 8, middle)).map_err(failed)?;
+        root.draw_text(&shown(*value), &value_style, (right + 6, middle)).map_err(failed)?;
+    }
+    root.present().map_err(failed)
+}
+
+fn rectangles(
+    values: &[(Contender, f64)],
+) -> impl Iterator<Item = Rectangle<(f64, f64)>> + use<'_> {
+    let rows = values.len() as f64;
+    values.iter().enumerate().map(move |(row, (contender, value))| {
+        let middle = rows - 0.5 - row as f64;
+        let corners = [(0.0, middle - 0.36), (*value, middle + 0.36)];
+        Rectangle::new(corners, colour(*contender).filled())
+    })
+}
+
+fn text_position(
+    horizontal: plotters::style::text_anchor::HPos,
+) -> plotters::style::text_anchor::Pos {
+    use plotters::style::text_anchor::{Pos, VPos};
+    Pos::new(horizontal, VPos::Center)
+}
+
+/// From somewhat below the least to somewhat above the most.
+fn span(values: &[f64]) -> Option<Range<f64>> {
+    let least = values.iter().copied().min_by(f64::total_cmp)?;
+    let most = values.iter().copied().max_by(f64::total_cmp)?;
+    Some(least / 1.4..most * 1.8)
+}
+
+/// `20,000`
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn failed(error: impl std::fmt::Display) -> anyhow::Error {
+    anyhow!("a plot cannot be drawn: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let check = |number: f64, expect: &str| assert_eq!(grouped(number), expect);
+        check(100.0, "100");
+        check(1_000.0, "1,000");
+        check(1_234_567.0, "1,234,567");
+    }
+
+    #[test]
+    fn plot_has_title_and_legend() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("plot.svg");
+        let line = Line { contender: Contender::KubeRs, points: vec![(1e3, 2e6), (1e5, 3e8)] };
+        let shown = |value: f64| format!("{value}");
+        let axes = Axes { title: "Memory", x: "pods", y: "bytes", shown };
+        lines(&file, &axes, &[line]).expect("it can be drawn");
+        let text = std::fs::read_to_string(&file).expect("it was written");
+        assert!(text.contains("Memory") && text.contains("kube-rs"), "{text}");
+    }
+}
