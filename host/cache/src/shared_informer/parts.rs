@@ -150,6 +150,10 @@ impl Parts {
         }
     }
 
+    pub(super) fn get(&self, id: PartId) -> Option<&PartState> {
+        self.parts.get(&id)
+    }
+
     pub(super) fn get_mut(&mut self, id: PartId) -> Option<&mut PartState> {
         self.parts.get_mut(&id)
     }
@@ -206,6 +210,8 @@ impl Parts {
         self.passed |= !steps.is_empty();
         self.overlap = self.parts_overlap();
         if !self.overlap {
+            // Whoever is left has shown them, or lists anew.
+            self.deletions.clear();
             steps.extend(self.list_again());
         }
         steps
@@ -294,6 +300,13 @@ impl Parts {
         })
     }
 
+    /// Whether a part is not wanted any more and one that is shows this object already, with all that becomes of it.
+    pub(super) fn gives_way(&self, id: PartId, object: &Object) -> bool {
+        self.overlap
+            && self.parts.get(&id).is_some_and(|state| !state.wanted)
+            && self.parts.values().any(|one| one.wanted && one.synced && one.contains(object))
+    }
+
     /// A part has come further: deletions may be forgotten.
     pub(super) fn has_passed(&mut self) {
         self.passed = true;
@@ -350,15 +363,27 @@ impl Parts {
         namespaces.len() < self.parts.len() || (self.parts.len() > 1 && namespaces.contains(&None))
     }
 
-    /// An object was deleted as of this resourceVersion.
-    pub(super) fn note_deleted(&mut self, key: &ObjectKey, resource_version: &str) {
-        if !self.overlap {
+    /// A part has shown an object's end as of this resourceVersion. With selectors it may only have left them, which is the same for
+    /// others that have the same ones.
+    pub(super) fn note_deleted(&mut self, by: PartId, key: &ObjectKey, resource_version: &str) {
+        if !self.overlap || !self.is_end_for_all(by) {
             return;
         }
         if self.deletions.len() >= DELETIONS_MAX {
             self.deletions.pop_first();
         }
-        self.deletions.insert(key.clone(), resource_version.into());
+        let known = self.deletions.get(key);
+        let order = known.and_then(|known| compare_resource_versions(resource_version, known));
+        if order != Some(Ordering::Less) {
+            self.deletions.insert(key.clone(), resource_version.into());
+        }
+    }
+
+    fn is_end_for_all(&self, by: PartId) -> bool {
+        let Some(by) = self.parts.get(&by).map(PartState::part) else { return false };
+        let selectors = |part: &Part| (part.label_selector.clone(), part.field_selector.clone());
+        selectors(by) == selectors(&Part::all())
+            || self.parts.values().all(|other| selectors(other.part()) == selectors(by))
     }
 
     /// The resourceVersion as of which an object that a part shows was deleted, as another part saw.
@@ -530,29 +555,54 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_wanted_is_silent_on_what_the_wanted_shows() {
+        let mut parts = parts();
+        want(&mut parts, &["a"]);
+        sync(&mut parts, 1, "5");
+        want(&mut parts, &[""]);
+        assert!(!parts.gives_way(1, &object(6)), "the wider one has not synced");
+        parts.list_is_complete(2, "8");
+        assert!(parts.gives_way(1, &object(9)) && !parts.gives_way(2, &object(9)));
+    }
+
+    #[test]
     fn a_part_that_is_behind_does_not_bring_back_what_another_saw_deleted() {
         let mut parts = parts();
         want(&mut parts, &["a"]);
         sync(&mut parts, 1, "5");
-        parts.note_deleted(object(5).key(), "5");
+        parts.note_deleted(1, object(5).key(), "5");
         assert!(parts.was_deleted(&object(4)).is_none(), "one part alone is never behind itself");
         want(&mut parts, &[""]);
-        parts.note_deleted(object(9).key(), "9");
-        assert_eq!(parts.was_deleted(&object(8)).as_deref(), Some("9"));
-        sync(&mut parts, 2, "8");
+        parts.note_deleted(1, object(9).key(), "9");
+        parts.note_deleted(2, object(7).key(), "7");
+        assert_eq!(parts.was_deleted(&object(8)).as_deref(), Some("9"), "the last end counts");
+        parts.list_is_complete(2, "8");
         parts.forget_deletions();
         assert!(parts.was_deleted(&object(8)).is_some(), "the part has not passed it");
-        parts.get_mut(2).expect("it is there").resource_version = Some("9".into());
+        for id in [1, 2] {
+            parts.get_mut(id).expect("it is there").resource_version = Some("9".into());
+        }
         parts.has_passed();
         parts.forget_deletions();
         assert!(parts.deletions.is_empty());
     }
 
     #[test]
+    fn deletions_are_forgotten_once_nothing_overlaps() {
+        let mut parts = parts();
+        want(&mut parts, &["a"]);
+        sync(&mut parts, 1, "5");
+        want(&mut parts, &[""]);
+        parts.note_deleted(1, object(9).key(), "9");
+        assert_eq!(sync(&mut parts, 2, "8"), ["stop 1 namespace a"]);
+        assert!(parts.was_deleted(&object(8)).is_none(), "a server that was set back has it again");
+    }
+
+    #[test]
     fn an_object_that_was_made_again_is_no_deleted_one() {
         let mut parts = parts();
         want(&mut parts, &["a", ""]);
-        parts.note_deleted(object(9).key(), "9");
+        parts.note_deleted(1, object(9).key(), "9");
         assert!(parts.was_deleted(&object(10)).is_none());
         assert!(parts.deletions.is_empty());
     }

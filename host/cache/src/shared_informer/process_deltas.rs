@@ -160,9 +160,13 @@ impl Deltas {
     }
 
     fn put(&mut self, id: PartId, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
-        let deleted = self.parts.was_deleted(&object);
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
+        if self.parts.gives_way(id, &object) {
+            return;
+        }
+        let deleted = self.parts.was_deleted(&object);
+        let Some(part) = self.parts.get_mut(id) else { return };
         let (listing, cause) = (part.listing.is_some(), cause(part, received));
         if let Some(deleted) = deleted {
             part.will_show(object.key(), Written::At(deleted));
@@ -210,6 +214,10 @@ impl Deltas {
     ) {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
+        if write.get(object.key()).is_some_and(|stored| self.parts.gives_way(id, stored)) {
+            return;
+        }
+        let Some(part) = self.parts.get_mut(id) else { return };
         let (listing, cause, selects) =
             (part.listing.is_some(), cause(part, received), part.selects());
         if selects {
@@ -225,9 +233,8 @@ impl Deltas {
                 self.parts.will_show(id, object.key(), change);
                 return;
             }
-        } else {
-            self.parts.note_deleted(object.key(), object.resource_version());
         }
+        self.parts.note_deleted(id, object.key(), object.resource_version());
         if let Removed::Gone { last } = write.delete(&object) {
             self.parts.note_change(id, &last, Written::At, object.resource_version());
             // Another one was deleted than the one that is known: its end was missed.
@@ -297,7 +304,7 @@ impl Deltas {
         resource_version: Option<&str>,
     ) -> bool {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
-        let Some(part) = self.parts.get_mut(id) else { return true };
+        let Some(part) = self.parts.get(id) else { return true };
         let newer = RefCell::new(Vec::new());
         let consistent = listing.consistent;
         // Where another part may be ahead of this list it may know of more.
@@ -310,21 +317,21 @@ impl Deltas {
             }
             is_newer
         };
-        let of_part = |object: &Object| part.contains(object) && !is_newer(object);
+        let of_part = |object: &Object| {
+            part.contains(object) && !self.parts.gives_way(id, object) && !is_newer(object)
+        };
         let mut write = self.indexer.write();
         let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
         write.publish();
-        // What a part with selectors misses may have left them and live on.
-        let deleted_as_of = resource_version.filter(|_| !part.selects());
         for object in newer.take() {
             let change = Written::At(object.resource_version().into());
-            part.will_show(object.key(), change);
+            self.parts.will_show(id, object.key(), change);
         }
         let is_last = gone.len() < BATCH_DELTAS;
         for last in gone {
             self.parts.note_change(id, &last, Written::After, last.resource_version());
-            if let Some(resource_version) = deleted_as_of {
-                self.parts.note_deleted(last.key(), resource_version);
+            if let Some(resource_version) = resource_version {
+                self.parts.note_deleted(id, last.key(), resource_version);
             }
             self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, true));
         }
