@@ -109,6 +109,15 @@ impl FieldPath {
 }
 
 impl Scope {
+    /// What a part shows. Its texts come from a scope, so they can be read; one that cannot be is not selected by.
+    pub(crate) fn of_part(part: &Part) -> Self {
+        let scope = part.namespace.clone().map_or_else(Self::all, Self::namespace);
+        let labels: LabelSelector = part.label_selector.parse().unwrap_or_default();
+        let fields: FieldSelector = part.field_selector.parse().unwrap_or_default();
+        let scope = scope.with_labels(labels);
+        scope.clone().with_fields(fields).unwrap_or(scope)
+    }
+
     /// Everything.
     pub fn all() -> Self {
         Self::default()

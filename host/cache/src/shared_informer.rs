@@ -5,6 +5,7 @@
 //! under the same key is a deletion and an addition, and a handler's queue is bounded.
 
 mod awaited;
+mod deletions;
 mod informer_task;
 mod parts;
 mod process_deltas;

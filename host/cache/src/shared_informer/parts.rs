@@ -7,13 +7,13 @@
 //! what one wrote the others must show as well before it goes (`awaited.rs`); those that do not are listed anew once they are alone.
 
 use super::awaited::{Awaited, Change};
+use super::deletions::Deletions;
 use crate::delta_fifo::PartId;
 use crate::indexer::ListMark;
 use crate::informer_state::{PartProgress, Progress};
 use crate::list_watch::Part;
 use crate::object::{Object, ObjectKey, compare_resource_versions};
 use crate::scope::Scope;
-use informant_apimachinery::{FieldSelector, LabelSelector};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,9 +22,6 @@ use std::time::{Duration, Instant};
 /// How long a part that is not wanted any more goes on, at most, until the wanted ones have shown what it wrote: a replica that lags
 /// further is rare, and costs a list.
 const SHOWN_WITHIN: Duration = Duration::from_secs(10);
-/// Deletions remembered while parts overlap: more than happen in the seconds that a list takes. Beyond it the first is forgotten,
-/// and an object may come back for a moment, until the part that is behind sees its deletion.
-const DELETIONS_MAX: usize = 10_000;
 
 /// A list in progress.
 #[derive(Debug)]
@@ -54,7 +51,7 @@ pub(super) struct PartState {
 
 impl PartState {
     fn new(progress: PartProgress) -> Self {
-        let selection = selection(progress.part());
+        let selection = Scope::of_part(progress.part());
         let (wanted, synced, epoch) = (true, false, progress.epoch());
         let (listing, resource_version) = (None, None);
         let awaited = Awaited::default();
@@ -97,15 +94,6 @@ impl PartState {
     }
 }
 
-/// A part's texts come from a scope, so they can be read; one that cannot be is not selected by.
-fn selection(part: &Part) -> Scope {
-    let scope = part.namespace.clone().map_or_else(Scope::all, Scope::namespace);
-    let labels: LabelSelector = part.label_selector.parse().unwrap_or_default();
-    let fields: FieldSelector = part.field_selector.parse().unwrap_or_default();
-    let scope = scope.with_labels(labels);
-    scope.clone().with_fields(fields).unwrap_or(scope)
-}
-
 /// What the informer's task has to do.
 #[derive(Debug)]
 pub(super) enum Step {
@@ -124,7 +112,7 @@ pub(super) struct Parts {
     parts: BTreeMap<PartId, PartState>,
     last: PartId,
     /// What was deleted while parts overlapped, up to which resourceVersion.
-    deletions: BTreeMap<ObjectKey, Box<str>>,
+    deletions: Deletions,
     /// When the deletions were last forgotten.
     rewinds: u64,
     /// A part has come further since the deletions were looked through.
@@ -142,7 +130,7 @@ impl Parts {
             progress,
             parts: BTreeMap::new(),
             last: 0,
-            deletions: BTreeMap::new(),
+            deletions: Deletions::default(),
             rewinds,
             passed: false,
             overlap: false,
@@ -366,16 +354,8 @@ impl Parts {
     /// A part has shown an object's end as of this resourceVersion. With selectors it may only have left them, which is the same for
     /// others that have the same ones.
     pub(super) fn note_deleted(&mut self, by: PartId, key: &ObjectKey, resource_version: &str) {
-        if !self.overlap || !self.is_end_for_all(by) {
-            return;
-        }
-        if self.deletions.len() >= DELETIONS_MAX {
-            self.deletions.pop_first();
-        }
-        let known = self.deletions.get(key);
-        let order = known.and_then(|known| compare_resource_versions(resource_version, known));
-        if order != Some(Ordering::Less) {
-            self.deletions.insert(key.clone(), resource_version.into());
+        if self.overlap && self.is_end_for_all(by) {
+            self.deletions.note(key, resource_version);
         }
     }
 
@@ -393,14 +373,7 @@ impl Parts {
             self.rewinds = self.progress.rewinds();
             self.deletions.clear();
         }
-        let deleted = self.deletions.get(object.key())?;
-        match compare_resource_versions(object.resource_version(), deleted) {
-            Some(Ordering::Less | Ordering::Equal) => Some(deleted.clone()),
-            Some(Ordering::Greater) | None => {
-                self.deletions.remove(object.key());
-                None
-            }
-        }
+        self.deletions.of(object)
     }
 
     /// Forgets the deletions that every part has passed.
@@ -409,7 +382,7 @@ impl Parts {
             return;
         }
         let Self { parts, deletions, .. } = self;
-        deletions.retain(|_, deleted| {
+        deletions.retain(|deleted| {
             parts.values().any(|state| match &state.resource_version {
                 Some(passed) if state.listing.is_none() => {
                     compare_resource_versions(passed, deleted) == Some(Ordering::Less)
