@@ -347,8 +347,8 @@ impl ResourceEventHandler for Told {
         let narrower = state.synced == 0 && final_state == FinalState::Unknown;
         if final_state != FinalState::LeftScope && !narrower {
             let there = self.server.with_history(&self.gvr, |history| {
-                let stayed = |known| history.stayed(known, &self.scope);
-                history.is_live(last) && known.as_ref().is_none_or(stayed)
+                let known = known.as_ref().unwrap_or(last);
+                history.is_live(last) && history.stayed(known, &self.scope)
             });
             self.check(!there, "only what is gone, or out of scope, is deleted", || text(last));
         }
