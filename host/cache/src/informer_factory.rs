@@ -202,9 +202,8 @@ impl SharedInformerFactory {
     ) -> &'a mut Entry {
         let Running { informers, made, .. } = running;
         // One that has failed serves nobody any more.
-        let failed =
-            |entry: &mut Entry| entry.informer.is_stopped() && !self.shutdown.is_cancelled();
-        if informers.get_mut(resource).is_some_and(failed) {
+        let failed = |entry: &Entry| entry.informer.is_stopped() && !self.shutdown.is_cancelled();
+        if informers.get(resource).is_some_and(failed) {
             informers.remove(resource);
         }
         informers.entry(resource.clone()).or_insert_with(|| {

@@ -25,16 +25,17 @@ pub(super) enum Document {
 
 impl Document {
     pub(super) fn read(json: &[u8]) -> Result<Self, ListWatchError> {
-        serde_json::from_slice(json).map_err(|error| unreadable(format!("discovery: {error}")))
+        serde_json::from_slice(json)
+            .map_err(|error| unreadable(format!("discovery cannot be read: {error}")))
     }
 
     /// Whether a group and version's list has the resource; an error where it is another document.
     pub(super) fn has_resource(&self, name: &str) -> Result<bool, ListWatchError> {
         match self {
             Self::Resources { resources } => Ok(resources.iter().any(|one| one.name == name)),
-            Self::Groups { .. } | Self::CoreVersions { .. } => {
-                Err(unreadable("discovery: no APIResourceList".to_owned()))
-            }
+            Self::Groups { .. } | Self::CoreVersions { .. } => Err(unreadable(
+                "discovery is not the APIResourceList that was asked for".to_owned(),
+            )),
         }
     }
 
@@ -49,7 +50,9 @@ impl Document {
                 Ok(same.any(|one| one.versions.iter().any(|one| one.version == version)))
             }
             Self::Groups { .. } | Self::CoreVersions { .. } | Self::Resources { .. } => {
-                Err(unreadable("discovery: not the list of groups or versions".to_owned()))
+                Err(unreadable(
+                    "discovery is not the list of groups or versions that was asked for".to_owned(),
+                ))
             }
         }
     }

@@ -360,10 +360,11 @@ impl Parts {
     }
 
     fn is_end_for_all(&self, by: PartId) -> bool {
-        let Some(by) = self.parts.get(&by).map(PartState::part) else { return false };
-        let selectors = |part: &Part| (part.label_selector.clone(), part.field_selector.clone());
-        selectors(by) == selectors(&Part::all())
-            || self.parts.values().all(|other| selectors(other.part()) == selectors(by))
+        let Some(by) = self.parts.get(&by) else { return false };
+        let same = |one: &Part, other: &Part| {
+            one.label_selector == other.label_selector && one.field_selector == other.field_selector
+        };
+        !by.selects() || self.parts.values().all(|other| same(other.part(), by.part()))
     }
 
     /// The resourceVersion as of which an object that a part shows was deleted, as another part saw.

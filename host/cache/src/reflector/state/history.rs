@@ -46,7 +46,7 @@ impl Witness {
     }
 
     /// Where a watch begins that is to repeat this change. None at the very first numbers: `0` means something else.
-    pub(super) fn just_before(&self) -> Option<Box<str>> {
+    fn just_before(&self) -> Option<Box<str>> {
         let before = self.resource_version.checked_sub(1).filter(|before| *before > 0)?;
         Some(before.to_string().into())
     }
@@ -68,6 +68,14 @@ impl Witness {
 }
 
 impl History {
+    /// The newest change, if a watch can be asked to repeat it, and where that one begins.
+    pub(super) fn repeatable(&self) -> Option<(&Witness, Box<str>)> {
+        match self {
+            Self::Newest(newest) => Some((newest, newest.just_before()?)),
+            Self::Empty | Self::Opaque => None,
+        }
+    }
+
     /// An object of a list, or a change.
     pub(super) fn note(&mut self, object: &Object) {
         let newer = match (&*self, Witness::new(object)) {
@@ -101,10 +109,7 @@ mod tests {
         for resource_version in seen {
             history.note(&object(resource_version, "x", ""));
         }
-        let found = match &history {
-            History::Newest(witness) => witness.just_before(),
-            History::Empty | History::Opaque => None,
-        };
+        let found = history.repeatable().map(|(_, before)| before);
         assert_eq!(found.as_deref(), begins, "{history:?}");
     }
 

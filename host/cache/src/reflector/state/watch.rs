@@ -1,7 +1,7 @@
 //! The machine while changes are watched.
 
 use super::doubt::{CUT_MAX, Doubt};
-use super::history::{History, Repeated, Witness};
+use super::history::{Repeated, Witness};
 use super::{
     ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, Input, Machine, Next, RELIST_SOON, RelistCause,
     Request, State, TOO_LARGE_MAX, VERY_SHORT_WATCH, WATCH_TIMEOUT_GRACE,
@@ -72,12 +72,9 @@ impl Machine {
     pub(super) fn watch(mut self, now: Instant) -> (Self, Action) {
         let doubt = self.doubt.at(now);
         let after_outage = doubt == Doubt::Outage;
-        let expected = match &self.history {
-            History::Newest(newest) if doubt != Doubt::None => Some(newest.clone()),
-            History::Newest(_) | History::Empty | History::Opaque => None,
-        };
-        let before = expected.as_ref().and_then(Witness::just_before);
-        let expected = expected.filter(|_| before.is_some());
+        let repeated = self.history.repeatable().filter(|_| doubt != Doubt::None);
+        let repeated = repeated.map(|(newest, before)| (newest.clone(), before));
+        let (expected, before) = repeated.unzip();
         if after_outage && expected.is_none() {
             return self.list_unconfirmed(now);
         }
@@ -101,13 +98,6 @@ impl Machine {
             parameters: self.tweaks.parameters(),
         };
         (self, Action::Open(Request::Watch(options)))
-    }
-
-    fn newest_can_be_repeated(&self) -> bool {
-        match &self.history {
-            History::Newest(newest) => newest.just_before().is_some(),
-            History::Empty | History::Opaque => false,
-        }
     }
 
     /// Nothing is known that could be repeated.
@@ -183,7 +173,7 @@ impl Machine {
         self.missing_since = None;
         self.too_large = 0;
         let late = now.duration_since(watch.since) > CUT_MAX;
-        if late && watch.expected.is_none() && self.newest_can_be_repeated() {
+        if late && watch.expected.is_none() && self.history.repeatable().is_some() {
             // Whoever answers now may not be who was asked.
             self.doubt.outage();
             return self.watch(now);
