@@ -34,7 +34,7 @@ struct Server {
     lists: AtomicU64,
     /// A list after the first has begun, and the informer has not taken in all of it.
     relisting: AtomicBool,
-    expire: Notify,
+    expire: Arc<Notify>,
 }
 
 fn name(number: u64) -> String {
@@ -77,9 +77,13 @@ impl ListerWatcher for Server {
             if options.send_initial_events {
                 return Err(ListWatchError::BadRequest { message: "no watch-lists".to_owned() });
             }
-            self.expire.notified().await;
-            let expired = ListWatchError::Expired { message: "on purpose".to_owned() };
-            Ok(stream::iter([Err(expired)]).boxed())
+            // Accepted at once, as by a server; what it says comes later.
+            let expired = self.expire.clone();
+            let expires = async move {
+                expired.notified().await;
+                Err(ListWatchError::Expired { message: "on purpose".to_owned() })
+            };
+            Ok(stream::once(expires).boxed())
         }
         .boxed()
     }
@@ -138,7 +142,7 @@ fn main() {
         objects,
         lists: AtomicU64::new(0),
         relisting: AtomicBool::new(false),
-        expire: Notify::new(),
+        expire: Arc::default(),
     });
     let pods = GroupVersionResource::new("", "v1", "pods");
     let informer = SharedIndexInformer::new(pods, server.clone(), InformerOptions::default());

@@ -51,6 +51,8 @@ pub(crate) struct Reflector {
     pub(crate) definition: Option<DefinitionSignal>,
     pub(crate) tweaks: ListTweaks,
     pub(crate) seed: u64,
+    /// It follows another one of the same part, whose objects are in the store.
+    pub(crate) again: bool,
 }
 
 /// What the driver holds between two steps.
@@ -69,7 +71,8 @@ impl Reflector {
     /// Runs until the future is dropped.
     pub(crate) async fn run(mut self) {
         let now = Instant::now().into_std();
-        let (mut machine, mut action) = Machine::start(self.tweaks.clone(), self.seed, now);
+        let (mut machine, mut action) =
+            Machine::start(self.tweaks.clone(), self.seed, self.again, now);
         let mut hands = Hands {
             stream: Stream::None,
             permit: None,

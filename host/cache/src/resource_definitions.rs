@@ -15,9 +15,12 @@ use crate::reflector::Reflector;
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::futures::OwnedNotified;
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
 /// How long the definitions are followed after the last one stopped waiting: a resource that has just been defined is
@@ -35,13 +38,14 @@ struct Shared {
     source: Arc<dyn ListerWatcherSource>,
     lists: Arc<Semaphore>,
     seed: u64,
-    /// Who is to be woken, by the name of a definition. Those whose reflectors are gone are dropped when others come: never more
-    /// than twice the reflectors that are there.
-    names: Mutex<BTreeMap<String, watch::Sender<()>>>,
+    /// Who is to be woken, by the name of a definition, in the order in which they began to wait. Those whose reflectors are gone are
+    /// dropped when others come: never more than twice the reflectors that are there.
+    names: Mutex<BTreeMap<String, Arc<Notify>>>,
     /// How many reflectors wait.
     waiting: watch::Sender<usize>,
     /// Both kinds of definition are followed.
-    told: watch::Sender<bool>,
+    told: AtomicBool,
+    told_changes: Notify,
 }
 
 impl ResourceDefinitions {
@@ -53,7 +57,8 @@ impl ResourceDefinitions {
             seed,
             names: Mutex::default(),
             waiting: watch::Sender::new(0),
-            told: watch::Sender::new(false),
+            told: AtomicBool::new(false),
+            told_changes: Notify::new(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -66,12 +71,11 @@ impl ResourceDefinitions {
         let custom_resource = format!("{}.{}", resource.resource, resource.group);
         let api_service = format!("{}.{}", resource.version, resource.group);
         let mut names = self.shared.names.lock();
-        names.retain(|_, sender| sender.receiver_count() > 0);
-        let changes = [custom_resource, api_service].map(|name| {
-            let sender = names.entry(name).or_insert_with(|| watch::Sender::new(()));
-            sender.subscribe()
-        });
-        Some(DefinitionSignal { shared: self.shared.clone(), changes })
+        names.retain(|_, changes| Arc::strong_count(changes) > 1);
+        let definitions =
+            [custom_resource, api_service].map(|name| names.entry(name).or_default().clone());
+        drop(names);
+        Some(DefinitionSignal::new(self.shared.clone(), definitions))
     }
 
     /// Runs until the future is dropped. Until it runs, reflectors wait with short pauses.
@@ -97,7 +101,7 @@ impl ResourceDefinitions {
                 () = self.say_whether_told(&states) => {}
                 () = nobody_waits(&mut waiting) => {}
             }
-            self.shared.told.send_replace(false);
+            self.shared.say_told(false);
         }
     }
 
@@ -108,7 +112,7 @@ impl ResourceDefinitions {
                 *state.borrow_and_update() == InformerState::Synced
             };
             let told = synced(&mut first) & synced(&mut second);
-            self.shared.told.send_if_modified(|was| std::mem::replace(was, told) != told);
+            self.shared.say_told(told);
             // Either may be first: both are looked at again.
             tokio::select! {
                 biased;
@@ -155,6 +159,7 @@ impl Followed {
             definition: None,
             tweaks: ListTweaks::default().metadata_only(true),
             seed: shared.seed.wrapping_add(number),
+            again: false,
         };
         Self { reflector, fifo, progress, part }
     }
@@ -185,8 +190,14 @@ impl Followed {
 
 impl Shared {
     fn tell(&self, definition: &Object) {
-        if let Some(sender) = self.names.lock().get(definition.key().name()) {
-            sender.send_replace(());
+        if let Some(changes) = self.names.lock().get(definition.key().name()) {
+            changes.notify_waiters();
+        }
+    }
+
+    fn say_told(&self, told: bool) {
+        if self.told.swap(told, Ordering::AcqRel) != told {
+            self.told_changes.notify_waiters();
         }
     }
 }
@@ -195,36 +206,48 @@ impl Shared {
 pub(crate) struct DefinitionSignal {
     shared: Arc<Shared>,
     /// Its CustomResourceDefinition and its APIService.
-    changes: [watch::Receiver<()>; 2],
+    definitions: [Arc<Notify>; 2],
+    /// The next change of each after the mark.
+    changes: [Pin<Box<OwnedNotified>>; 2],
 }
 
 impl DefinitionSignal {
+    fn new(shared: Arc<Shared>, definitions: [Arc<Notify>; 2]) -> Self {
+        let changes = definitions.each_ref().map(next_change);
+        Self { shared, definitions, changes }
+    }
+
     /// What was told up to now is known.
     pub(crate) fn mark(&mut self) {
-        for change in &mut self.changes {
-            change.mark_unchanged();
-        }
+        self.changes = self.definitions.each_ref().map(next_change);
     }
 
     /// Until a definition has changed since the mark, at most `told` while both kinds are followed, else at most `untold`.
+    /// What has changed meanwhile is known.
     pub(crate) async fn wait(&mut self, told: Duration, untold: Duration) {
         let waiting = Waiting::new(&self.shared);
         let begun = Instant::now();
         let [custom_resource, api_service] = &mut self.changes;
-        let mut followed = self.shared.told.subscribe();
         loop {
-            let wait = if *followed.borrow_and_update() { told } else { untold };
-            // The news first. An error means that nobody can tell any more, which the shared half rules out.
+            let followed = self.shared.told_changes.notified();
+            let wait = if self.shared.told.load(Ordering::Acquire) { told } else { untold };
+            // The news first.
             tokio::select! {
                 biased;
-                _ = custom_resource.changed() => break,
-                _ = api_service.changed() => break,
-                _ = followed.changed() => {}
+                () = custom_resource.as_mut() => break,
+                () = api_service.as_mut() => break,
+                () = followed => {}
                 () = tokio::time::sleep_until(begun + wait) => break,
             }
         }
         drop(waiting);
+        self.mark();
     }
+}
+
+/// From now on, whether or not it is waited for yet.
+fn next_change(definition: &Arc<Notify>) -> Pin<Box<OwnedNotified>> {
+    Box::pin(definition.clone().notified_owned())
 }
 
 /// Somebody waits while it lives.

@@ -7,6 +7,7 @@
 mod awaited;
 mod deletions;
 mod informer_task;
+mod part_state;
 mod parts;
 mod process_deltas;
 
@@ -310,14 +311,16 @@ impl SharedIndexInformer {
 
     /// Waits until the condition, which the informer's progress changes, holds; false if it stopped before.
     pub(crate) async fn wait(&self, holds: impl Fn() -> bool) -> bool {
-        let mut coverage = self.shared.progress.coverage();
         loop {
+            // Before the look, so that nothing falls in between.
+            let changed = self.shared.progress.coverage();
             if holds() {
                 return true;
             }
-            if self.is_stopped() || coverage.changed().await.is_err() {
+            if self.is_stopped() {
                 return holds();
             }
+            changed.await;
         }
     }
 

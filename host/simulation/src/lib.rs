@@ -31,7 +31,7 @@ mod writes;
 
 pub use faults::{Fault, FaultCounts};
 pub use journal::Violation;
-pub use many::{Many, Until, describe, run_many};
+pub use many::{Many, Plan, Until, describe, run_many};
 pub use mutation::Mutation;
 pub use run::{Options, Outcome, run};
 

@@ -1,7 +1,9 @@
 //! The simulation's command line: one seed with its trace, many seeds, or as many as fit into some minutes.
 
 use clap::Parser;
-use informant_simulation::{Many, Options, Until, describe, hide_planned_panics, run, run_many};
+use informant_simulation::{
+    Many, Options, Plan, Until, describe, hide_planned_panics, run, run_many,
+};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,6 +23,9 @@ struct Arguments {
     /// Go on after a broken invariant, and list all seeds that broke one.
     #[arg(long)]
     go_on: bool,
+    /// Run each seed twice, and compare the traces.
+    #[arg(long)]
+    twice: bool,
     /// Do not demand that every fault was met.
     #[arg(long)]
     any_mix: bool,
@@ -36,7 +41,8 @@ fn main() -> ExitCode {
         (None, None) => return one(seed),
     };
     say(&format!("from seed {seed} on"));
-    let many = run_many(seed, until, arguments.go_on, |runs, took| {
+    let plan = Plan { first: seed, until, go_on: arguments.go_on, twice: arguments.twice };
+    let many = run_many(plan, |runs, took| {
         say(&format!("{runs} seeds, {:.0} a minute", runs as f64 / took.as_secs_f64() * 60.0));
     });
     conclude(&many, arguments.any_mix)

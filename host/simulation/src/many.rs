@@ -1,6 +1,7 @@
 //! Many seeds, on as many threads as there are cores: one runtime each, nothing shared but the counts.
 
 use crate::faults::{Fault, FaultCounts};
+use crate::journal::Violation;
 use crate::run::{Options, Outcome, run};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,6 +16,19 @@ pub enum Until {
     Time(Duration),
 }
 
+/// Which runs are made, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The first seed.
+    pub first: u64,
+    /// When to stop.
+    pub until: Until,
+    /// Further runs are begun after a broken one.
+    pub go_on: bool,
+    /// Each seed is run twice, and the two traces must be equal.
+    pub twice: bool,
+}
+
 /// What came of many runs.
 #[derive(Clone, Debug, Default)]
 pub struct Many {
@@ -22,19 +36,31 @@ pub struct Many {
     pub runs: u64,
     /// What went wrong in them, by intent.
     pub faults: FaultCounts,
+    /// Of all traces, in whatever order they came to be: equal where the same seeds gave the same traces.
+    pub traces: u64,
     /// The runs that broke an invariant, by seed; unless told to go on, no more are begun after the first.
     pub broken: Vec<Outcome>,
     /// How long they took.
     pub took: Duration,
 }
 
-/// Runs the seeds from `first` on; `progress` is called after every 500 with how many were run.
-pub fn run_many(
-    first: u64,
-    until: Until,
-    go_on: bool,
-    progress: impl Fn(u64, Duration) + Sync,
-) -> Many {
+/// Runs one seed of many.
+fn run_one(seed: u64, twice: bool) -> Outcome {
+    let options = Options { seed, print: false };
+    let mut outcome = run(options);
+    if twice && outcome.violation.is_none() {
+        let again = run(options).hash;
+        let found = format!("{:016x}, then {again:016x}", outcome.hash);
+        let invariant = "the same seed gives the same trace".to_owned();
+        outcome.violation =
+            (again != outcome.hash).then_some(Violation { invariant, found, tail: Vec::new() });
+    }
+    outcome
+}
+
+/// Runs the seeds of a plan; `progress` is called after every 500 with how many were run.
+pub fn run_many(plan: Plan, progress: impl Fn(u64, Duration) + Sync) -> Many {
+    let Plan { first, until, go_on, twice } = plan;
     let began = Instant::now();
     let (next, done, broken) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -49,8 +75,9 @@ pub fn run_many(
             if over || broken.load(Ordering::Relaxed) {
                 return part;
             }
-            let outcome = run(Options { seed: first.wrapping_add(number), print: false });
+            let outcome = run_one(first.wrapping_add(number), twice);
             part.runs += 1;
+            part.traces = part.traces.wrapping_add(outcome.hash);
             part.faults.add(&outcome.faults);
             let runs = done.fetch_add(1, Ordering::Relaxed) + 1;
             if runs.is_multiple_of(500) {
@@ -68,6 +95,7 @@ pub fn run_many(
         for worker in workers {
             let part = worker.join().expect("runs catch their panics");
             all.runs += part.runs;
+            all.traces = all.traces.wrapping_add(part.traces);
             all.faults.add(&part.faults);
             all.broken.extend(part.broken);
         }
@@ -98,9 +126,10 @@ impl Many {
         let seconds = self.took.as_secs_f64().max(0.001);
         let per_second = self.runs as f64 / seconds;
         let mut text = format!(
-            "{} seeds in {seconds:.1} s: {per_second:.1} a second, {:.0} a minute\n",
+            "{} seeds in {seconds:.1} s: {per_second:.1} a second, {:.0} a minute; traces {:016x}\n",
             self.runs,
-            per_second * 60.0
+            per_second * 60.0,
+            self.traces
         );
         for fault in Fault::ALL {
             let _ = writeln!(text, "{:>10}  {}", self.faults.of(*fault), fault.as_str());

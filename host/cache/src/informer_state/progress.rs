@@ -9,15 +9,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::futures::Notified;
+use tokio::sync::{Notify, watch};
 
 /// How one informer goes, over all its parts.
 #[derive(Debug)]
 pub(crate) struct Progress {
     state: watch::Sender<InformerState>,
     parts: Mutex<BTreeMap<Part, PartState>>,
-    /// Rises whenever a part has synced: who waits for a scope looks again.
-    coverage: watch::Sender<u64>,
+    /// Wakes whenever a part has synced: who waits for a scope looks again.
+    coverage: Notify,
     created: Instant,
     /// Milliseconds after `created`, plus one; 0 is never.
     heard: AtomicU64,
@@ -41,7 +42,7 @@ impl Progress {
         Self {
             state: watch::Sender::new(InformerState::Created),
             parts: Mutex::default(),
-            coverage: watch::Sender::new(0),
+            coverage: Notify::new(),
             created: now,
             heard: AtomicU64::new(0),
             changes: Default::default(),
@@ -77,12 +78,12 @@ impl Progress {
     /// Everything that was asked for when this is called is in the store.
     pub(crate) fn synced(&self) {
         self.synced.store(1, Ordering::Release);
-        self.coverage.send_modify(|count| *count += 1);
+        self.coverage.notify_waiters();
     }
 
     /// Who waits looks again: what is asked for has changed.
     pub(crate) fn look_again(&self) {
-        self.coverage.send_modify(|count| *count += 1);
+        self.coverage.notify_waiters();
     }
 
     /// Whether the parts that have synced cover the scope.
@@ -91,9 +92,9 @@ impl Progress {
         scope.is_covered_by(parts.iter().filter(|(_, state)| state.synced).map(|(part, _)| part))
     }
 
-    /// Changes whenever [`Progress::covers`] or [`Progress::has_synced`] may say yes where it said no, and at the end.
-    pub(crate) fn coverage(&self) -> watch::Receiver<u64> {
-        self.coverage.subscribe()
+    /// The next time that [`Progress::covers`] or [`Progress::has_synced`] may say yes where it said no, or the end.
+    pub(crate) fn coverage(&self) -> Notified<'_> {
+        self.coverage.notified()
     }
 
     fn change_part(&self, part: &Part, change: impl FnOnce(&mut PartState)) {
@@ -116,7 +117,7 @@ impl Progress {
 
     pub(crate) fn stopped(&self, message: Option<String>) {
         self.set(InformerState::Stopped { message });
-        self.coverage.send_modify(|count| *count += 1);
+        self.coverage.notify_waiters();
     }
 
     fn set(&self, state: InformerState) {
@@ -246,7 +247,7 @@ impl PartProgress {
             part.synced = true;
             part.state = InformerState::Synced;
         });
-        self.progress.coverage.send_modify(|count| *count += 1);
+        self.progress.coverage.notify_waiters();
     }
 
     /// A watch was accepted.

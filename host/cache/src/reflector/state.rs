@@ -30,6 +30,7 @@ mod doubt;
 mod history;
 mod paged_list;
 mod repair;
+mod waiting;
 mod watch;
 mod watch_list;
 
@@ -198,8 +199,13 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// The machine and its first action.
-    pub(super) fn start(tweaks: ListTweaks, seed: u64, now: Instant) -> (Self, Action) {
+    /// The machine and its first action. `again`: the cache may hold objects, of another machine that was stopped.
+    pub(super) fn start(
+        tweaks: ListTweaks,
+        seed: u64,
+        again: bool,
+        now: Instant,
+    ) -> (Self, Action) {
         let machine = Self {
             state: State::Listed,
             failure: None,
@@ -210,7 +216,7 @@ impl Machine {
             epoch: 0,
             announced: Announced::No,
             listed: None,
-            begun: false,
+            begun: again,
             too_large: 0,
             expired_pages: 0,
             watch_lists: WatchLists::new(),
@@ -344,55 +350,6 @@ impl Machine {
     fn silent(&mut self, what: &str) {
         self.doubt.outage();
         self.failure = Some(ListWatchError::Silent { message: what.to_owned() });
-    }
-
-    fn wait(mut self, next: Next, at_least: Option<Duration>, now: Instant) -> (Self, Action) {
-        let at_least = at_least.map(|asked| asked.min(RETRY_AFTER_MAX));
-        let wait = self.backoff.failed(now, at_least);
-        self.state = State::BackingOff { next };
-        (self, Action::Wait(wait))
-    }
-
-    /// The server asks for patience. Where the resource was missing, it is often only being set up.
-    fn wait_patiently(
-        self,
-        next: Next,
-        cause: RelistCause,
-        at_least: Option<Duration>,
-        now: Instant,
-    ) -> (Self, Action) {
-        if cause == RelistCause::Unavailable {
-            self.wait_for_access(next, at_least, now)
-        } else {
-            self.wait(next, at_least, now)
-        }
-    }
-
-    pub(super) fn backing_off(
-        mut self,
-        next: Next,
-        input: Input<'_>,
-        now: Instant,
-    ) -> (Self, Action) {
-        match input {
-            Input::Elapsed => match next {
-                Next::List(cause) => self.list(cause, now),
-                Next::Page(page) => self.page(page, now),
-                Next::Watch => self.watch(now),
-            },
-            Input::Opened
-            | Input::Event(_)
-            | Input::Bookmark { .. }
-            | Input::Malformed { .. }
-            | Input::PageEnd { .. }
-            | Input::Ended
-            | Input::Failed(_)
-            | Input::Deadline
-            | Input::Served(_) => {
-                self.state = State::BackingOff { next };
-                (self, Action::Read)
-            }
-        }
     }
 }
 

@@ -98,8 +98,7 @@ impl InformerTask {
         for step in steps {
             match step {
                 Step::Start(id, progress) => {
-                    let reflector = self.reflector(id, progress);
-                    self.running.insert(id, self.reflectors.spawn(reflector.run()));
+                    self.start(id, progress, false);
                 }
                 Step::Stop(id, progress) => {
                     progress.stopped();
@@ -112,8 +111,7 @@ impl InformerTask {
                     if let Some(reflector) = self.running.remove(&old) {
                         reflector.abort();
                     }
-                    let reflector = self.reflector(id, progress);
-                    self.running.insert(id, self.reflectors.spawn(reflector.run()));
+                    self.start(id, progress, true);
                 }
             }
         }
@@ -122,9 +120,10 @@ impl InformerTask {
         }
     }
 
-    fn reflector(&self, id: PartId, progress: PartProgress) -> Reflector {
+    /// `again`: the store may hold objects of the part.
+    fn start(&mut self, id: PartId, progress: PartProgress, again: bool) {
         let Shared { resource, source, options, .. } = &*self.shared;
-        Reflector {
+        let reflector = Reflector {
             resource: resource.clone(),
             lister_watcher: source.lister_watcher(resource, progress.part()),
             fifo: DeltaSink::new(self.fifo.clone(), id).with_intake(self.intake()),
@@ -134,7 +133,9 @@ impl InformerTask {
             definition: options.definitions.as_ref().and_then(|d| d.signal(resource)),
             tweaks: options.tweaks.clone(),
             seed: options.seed.wrapping_add(id),
-        }
+            again,
+        };
+        self.running.insert(id, self.reflectors.spawn(reflector.run()));
     }
 }
 

@@ -6,14 +6,14 @@
 //! one that is behind must not bring back what the other saw deleted: the deletions are remembered until all have passed them. And
 //! what one wrote the others must show as well before it goes (`awaited.rs`); those that do not are listed anew once they are alone.
 
-use super::awaited::{Awaited, Change};
+use super::awaited::Change;
 use super::deletions::Deletions;
+use super::part_state::{Listing, PartState};
 use crate::delta_fifo::PartId;
 use crate::indexer::ListMark;
 use crate::informer_state::{PartProgress, Progress};
 use crate::list_watch::Part;
 use crate::object::{Object, ObjectKey, compare_resource_versions};
-use crate::scope::Scope;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,77 +22,6 @@ use std::time::{Duration, Instant};
 /// How long a part that is not wanted any more goes on, at most, until the wanted ones have shown what it wrote: a replica that lags
 /// further is rare, and costs a list.
 const SHOWN_WITHIN: Duration = Duration::from_secs(10);
-
-/// A list in progress.
-#[derive(Debug)]
-pub(super) struct Listing {
-    /// It is right even where the store has something newer: the API server was set back. Not so where another part may just be
-    /// ahead of it.
-    pub(super) consistent: bool,
-    pub(super) mark: ListMark,
-}
-
-/// One part, listed and watched by one reflector.
-#[derive(Debug)]
-pub(super) struct PartState {
-    pub(super) progress: PartProgress,
-    selection: Scope,
-    wanted: bool,
-    /// Its first list is complete.
-    pub(super) synced: bool,
-    pub(super) listing: Option<Listing>,
-    /// Everything up to here has been written.
-    pub(super) resource_version: Option<Box<str>>,
-    /// Its epoch as of its last list.
-    epoch: u64,
-    /// What others have written since its list began, and it has not shown.
-    awaited: Awaited,
-}
-
-impl PartState {
-    fn new(progress: PartProgress) -> Self {
-        let selection = Scope::of_part(progress.part());
-        let (wanted, synced, epoch) = (true, false, progress.epoch());
-        let (listing, resource_version) = (None, None);
-        let awaited = Awaited::default();
-        Self { progress, selection, wanted, synced, listing, resource_version, epoch, awaited }
-    }
-
-    fn part(&self) -> &Part {
-        self.progress.part()
-    }
-
-    /// The objects that its lists and watches show. The API server decides; this is the same decision, taken on the host.
-    pub(super) fn contains(&self, object: &Object) -> bool {
-        self.selection.contains(object)
-    }
-
-    /// It shows a state of an object, or its end.
-    pub(super) fn shows(&mut self, object: &Object) {
-        self.awaited.shown(object.key(), object.resource_version());
-    }
-
-    /// Its list met a later state of an object, which its watch will show.
-    pub(super) fn will_show(&mut self, key: &ObjectKey, change: Change) {
-        self.awaited.note(key, change);
-    }
-
-    /// Nothing of it is there any more.
-    pub(super) fn is_gone(&mut self) {
-        (self.listing, self.resource_version) = (None, None);
-        self.awaited.clear();
-    }
-
-    /// Its reflector has found the API server set back, and no list since was complete.
-    fn is_set_back(&self) -> bool {
-        self.epoch != self.progress.epoch()
-    }
-
-    /// Whether a deletion may as well be an object's leaving the selectors: the API server reports both alike.
-    pub(super) fn selects(&self) -> bool {
-        !self.part().label_selector.is_empty() || !self.part().field_selector.is_empty()
-    }
-}
 
 /// What the informer's task has to do.
 #[derive(Debug)]
@@ -148,24 +77,35 @@ impl Parts {
 
     /// These parts are wanted from now on: the steps towards them.
     pub(super) fn want(&mut self, wanted: &BTreeSet<Part>, now: Instant) -> Vec<Step> {
-        let mut steps = Vec::new();
         for state in self.parts.values_mut() {
             state.wanted = wanted.contains(state.part());
         }
-        for part in wanted {
-            if self.parts.values().all(|state| state.part() != part) {
-                self.last += 1;
-                let progress = PartProgress::started(&self.progress, part.clone());
-                self.parts.insert(self.last, PartState::new(progress.clone()));
-                steps.push(Step::Start(self.last, progress));
-            }
-        }
+        let mut steps: Vec<_> = wanted.iter().filter_map(|part| self.start(part)).collect();
         self.overlap = self.parts_overlap();
         if self.overlap {
             self.doubt_lists();
         }
         steps.extend(self.settle(now));
         steps
+    }
+
+    /// A part that is wanted begins, unless it is there. One that left something to others before it was wanted again begins anew: what
+    /// it showed is still right, by the grace of the others, which go on until it has been listed.
+    fn start(&mut self, part: &Part) -> Option<Step> {
+        let there = self.parts.iter().find(|(_, state)| state.part() == part);
+        if there.is_some_and(|(_, state)| !state.gave_way) {
+            return None;
+        }
+        let before = there.map(|(id, state)| (*id, state.progress.clone()));
+        self.last += 1;
+        let Some((before, progress)) = before else {
+            let progress = PartProgress::started(&self.progress, part.clone());
+            self.parts.insert(self.last, PartState::new(progress.clone()));
+            return Some(Step::Start(self.last, progress));
+        };
+        self.parts.remove(&before);
+        self.parts.insert(self.last, PartState::new(progress.clone()));
+        Some(Step::Restart(before, self.last, progress))
     }
 
     /// When [`Parts::settle`] lets go of what still goes on.
@@ -237,6 +177,7 @@ impl Parts {
             let consistent = !self.overlap || state.is_set_back();
             state.listing = Some(Listing { consistent, mark });
             state.awaited.clear();
+            state.gave_way = false;
         }
     }
 
@@ -293,6 +234,13 @@ impl Parts {
         self.overlap
             && self.parts.get(&id).is_some_and(|state| !state.wanted)
             && self.parts.values().any(|one| one.wanted && one.synced && one.contains(object))
+    }
+
+    /// The part left an object to one that is wanted: should that one go first, it has to look again.
+    pub(super) fn gave_way(&mut self, id: PartId) {
+        if let Some(state) = self.parts.get_mut(&id) {
+            state.gave_way = true;
+        }
     }
 
     /// A part has come further: deletions may be forgotten.
@@ -466,6 +414,23 @@ mod tests {
         sync(&mut parts, 1, "5");
         assert_eq!(want(&mut parts, &[""]), ["start 2 all namespaces"]);
         assert_eq!(want(&mut parts, &["a"]), ["stop 2 all namespaces"]);
+    }
+
+    #[test]
+    fn a_part_that_left_something_to_others_is_listed_anew_when_it_is_wanted_again() {
+        let store = Indexer::default();
+        let mut parts = parts();
+        want(&mut parts, &[""]);
+        sync(&mut parts, 1, "5");
+        want(&mut parts, &["a"]);
+        parts.gave_way(1);
+        assert_eq!(want(&mut parts, &[""]), ["restart 1 as 3 all namespaces"]);
+        assert_eq!(sync(&mut parts, 3, "9"), ["stop 2 namespace a"]);
+        want(&mut parts, &["a"]);
+        parts.gave_way(3);
+        parts.begin(3, store.write().begin_list());
+        parts.list_is_complete(3, "10");
+        assert_eq!(want(&mut parts, &[""]), ["stop 4 namespace a"], "it has looked again");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! means. A batch is written before any of it is told, so a handler may find the indexer ahead by up to one batch, never behind.
 
 use super::awaited::Change as Written;
-use super::parts::{Listing, PartState, Parts};
+use super::part_state::{Listing, PartState};
+use super::parts::Parts;
 use crate::delta_fifo::{Delta, PartId};
 use crate::indexer::{Indexer, IndexerWrite, Put, Removed, Write};
 use crate::informer_state::Progress;
@@ -13,7 +14,7 @@ use crate::notifications::Notification;
 use crate::object::{Object, compare_resource_versions};
 use crate::resource_event_handler::{Cause, FinalState, Reason};
 use crate::shared_processor::{SharedProcessor, ToTell};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -163,7 +164,7 @@ impl Deltas {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
         if self.parts.gives_way(id, &object) {
-            return;
+            return self.parts.gave_way(id);
         }
         let deleted = self.parts.was_deleted(&object);
         let Some(part) = self.parts.get_mut(id) else { return };
@@ -215,7 +216,7 @@ impl Deltas {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
         if write.get(object.key()).is_some_and(|stored| self.parts.gives_way(id, stored)) {
-            return;
+            return self.parts.gave_way(id);
         }
         let Some(part) = self.parts.get_mut(id) else { return };
         let (listing, cause, selects) =
@@ -317,12 +318,18 @@ impl Deltas {
             }
             is_newer
         };
+        let gave_way = Cell::new(false);
         let of_part = |object: &Object| {
-            part.contains(object) && !self.parts.gives_way(id, object) && !is_newer(object)
+            let gives_way = part.contains(object) && self.parts.gives_way(id, object);
+            gave_way.set(gave_way.get() | gives_way);
+            part.contains(object) && !gives_way && !is_newer(object)
         };
         let mut write = self.indexer.write();
         let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
         write.publish();
+        if gave_way.get() {
+            self.parts.gave_way(id);
+        }
         for object in newer.take() {
             let change = Written::At(object.resource_version().into());
             self.parts.will_show(id, object.key(), change);

@@ -15,8 +15,12 @@ impl Bench {
     }
 
     fn with(tweaks: ListTweaks) -> Self {
+        Self::start(tweaks, false)
+    }
+
+    fn start(tweaks: ListTweaks, again: bool) -> Self {
         let now = Instant::now();
-        let (machine, action) = Machine::start(tweaks, 1, now);
+        let (machine, action) = Machine::start(tweaks, 1, again, now);
         Self { machine, action, started: now, now }
     }
 
@@ -738,6 +742,12 @@ fn a_resource_that_goes_in_the_middle_of_its_first_list_is_forgotten() {
     let bench = bench.step(Input::Served(Some(false)), "forget");
     let bench = bench.step(Input::Ended, "wait for the resource").step(Input::Elapsed, "list");
     bench.fail(&absent(), "wait for the resource");
+}
+
+#[test]
+fn what_another_machine_listed_is_forgotten_with_the_resource() {
+    let bench = Bench::start(ListTweaks::default(), true).fail(&absent(), "discover");
+    bench.step(Input::Served(Some(false)), "forget");
 }
 
 #[test]
