@@ -4,6 +4,7 @@
 //! wants from the bytes it reads from the bytes.
 
 mod decode;
+mod edits;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod key;
@@ -18,6 +19,7 @@ pub(crate) use packing::{Dictionary, Packing};
 pub use words::OwnerReference;
 
 use bytes::Bytes;
+use packing::Frame;
 use shared::shared;
 use std::cmp::Ordering;
 use std::fmt;
@@ -50,13 +52,11 @@ pub struct Object {
 #[derive(Clone)]
 struct Head {
     meta: Meta,
-    /// What the JSON was packed with.
-    dictionary: Option<Arc<Dictionary>>,
+    kept: Kept,
     uid_at: u32,
     json_at: u32,
     /// Bytes of the text, however it is kept.
     json_len: u32,
-    form: Form,
 }
 
 /// What is read from the metadata and is more than text.
@@ -69,13 +69,16 @@ struct Meta {
 }
 
 /// How an object keeps its JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+#[derive(Clone, Debug)]
+enum Kept {
     /// Not at all: it has just arrived, and its handles carry the text.
     Carried,
     /// As it is, for packing would save little.
     Plain,
-    Packed,
+    /// With this dictionary or with none.
+    Packed(Option<Arc<Dictionary>>),
+    /// As edits of the text of an earlier version, which is packed.
+    Edited(Frame),
 }
 
 /// An object's JSON as text, from when somebody asks for it.
@@ -84,6 +87,10 @@ struct Text(OnceLock<Bytes>);
 
 /// Shorter JSON is not worth packing.
 const PACKED_MIN: usize = 128;
+/// Shorter JSON is packed anew whatever has changed: that is quick.
+const EDITED_MIN: usize = 1024;
+/// Edits may take this share of what they save packing.
+const EDITS_SHARE: usize = 2;
 
 impl Drop for Meta {
     fn drop(&mut self) {
@@ -107,11 +114,10 @@ impl Object {
         let versions = [resource_version, uid].concat();
         let head = Head {
             meta,
-            dictionary: None,
+            kept: Kept::Carried,
             uid_at: place(resource_version.len()),
             json_at: place(versions.len()),
             json_len: place(json.len()),
-            form: Form::Carried,
         };
         let inner = ThinArc::from_header_and_slice(head, versions.as_bytes());
         Self { inner, text: Some(Arc::new(Text(OnceLock::from(json)))) }
@@ -165,7 +171,7 @@ impl Object {
 
     /// The same object without the text that this handle may carry: for whoever keeps many for long.
     pub fn at_rest(&self) -> Self {
-        let text = self.text.as_ref().filter(|_| self.head().form == Form::Carried);
+        let text = self.text.as_ref().filter(|_| matches!(self.head().kept, Kept::Carried));
         Self { inner: self.inner.clone(), text: text.cloned() }
     }
 
@@ -183,7 +189,8 @@ impl Object {
     /// not counted: it shares them with others.
     pub fn size(&self) -> usize {
         let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<Text>());
-        text + self.meta().key.len() + size_of::<Head>() + self.inner.slice.len()
+        let versions = self.head().json_at as usize;
+        text + self.meta().key.len() + size_of::<Head>() + versions + self.kept_len()
     }
 
     /// The same object with other bytes: what was read from the server's stays as it was read.
@@ -193,33 +200,82 @@ impl Object {
 
     /// The object as a store keeps it, packed; the handle carries what text it carried.
     pub(crate) fn packed(&self, packing: Option<&Packing>) -> Self {
-        let (Head { meta, json_at, .. }, json) = (self.head(), self.json());
-        let versions = &self.inner.slice[..*json_at as usize];
-        let with = |bytes: &[u8], form, packing: Option<&Packing>| {
-            let dictionary = packing.map(|packing| packing.dictionary.clone());
-            let head = Head { meta: meta.clone(), dictionary, form, ..*self.head() };
-            ThinArc::from_header_and_slice(head, bytes)
-        };
+        let json = self.json();
+        let versions = self.versions();
         let packed = if json.len() < PACKED_MIN {
             None
         } else {
-            packing::pack(versions, &json, packing, |bytes| with(bytes, Form::Packed, packing))
+            packing::pack(versions, &json, packing, |bytes| {
+                self.with_kept(
+                    Kept::Packed(packing.map(|packing| packing.dictionary.clone())),
+                    bytes,
+                )
+            })
         };
-        let inner = packed.unwrap_or_else(|| with(&[versions, &json].concat(), Form::Plain, None));
-        Self { inner, text: self.text.clone() }
+        packed.unwrap_or_else(|| self.with_kept(Kept::Plain, &[versions, &json].concat()))
+    }
+
+    /// The same as [`Object::packed`], quicker where little has changed: `old`, the version before it, is what it is made from again.
+    /// It carries its text afterwards if its handle is to be read.
+    pub(crate) fn packed_after(&self, old: &Self, packing: Option<&Packing>) -> Self {
+        self.edited(old, packing).unwrap_or_else(|| self.packed(packing))
+    }
+
+    fn edited(&self, old: &Self, packing: Option<&Packing>) -> Option<Self> {
+        let of_now = packing.is_some_and(|packing| old.is_packed_with(packing));
+        if !of_now || !(EDITED_MIN..=edits::TEXT_MAX).contains(&self.json_len()) {
+            return None;
+        }
+        let (frame, before) = old.frame()?;
+        let edits = edits::between(&before, &self.json(), frame.len() / EDITS_SHARE)?;
+        let bytes = [self.versions(), &edits].concat();
+        Some(self.with_kept(Kept::Edited(frame), &bytes))
+    }
+
+    /// What later versions can be made from, and its text. What is unpacked for it is kept by a handle that is to be read.
+    fn frame(&self) -> Option<(Frame, Bytes)> {
+        match &self.head().kept {
+            Kept::Carried | Kept::Plain => None,
+            Kept::Packed(dictionary) => {
+                let json = self.json();
+                Some((Frame::new(dictionary.clone(), self.kept_bytes(), json.len()), json))
+            }
+            Kept::Edited(frame) => {
+                let before = frame.unpack();
+                if let Some(text) = &self.text {
+                    text.0
+                        .get_or_init(|| edits::apply(&before, self.kept_bytes(), self.json_len()));
+                }
+                Some((frame.clone(), before))
+            }
+        }
+    }
+
+    fn with_kept(&self, kept: Kept, bytes: &[u8]) -> Self {
+        let head = Head { meta: self.meta().clone(), kept, ..*self.head() };
+        Self { inner: ThinArc::from_header_and_slice(head, bytes), text: self.text.clone() }
     }
 
     /// Whether packing it with this dictionary again would change nothing.
     pub(crate) fn is_packed_with(&self, packing: &Packing) -> bool {
-        let with = self.head().dictionary.as_ref();
-        self.head().form == Form::Plain
+        let with = self.dictionary();
+        matches!(self.head().kept, Kept::Plain)
             || with.is_some_and(|with| Arc::ptr_eq(with, &packing.dictionary))
+    }
+
+    /// What it takes to unpack it.
+    fn dictionary(&self) -> Option<&Arc<Dictionary>> {
+        match &self.head().kept {
+            Kept::Carried | Kept::Plain => None,
+            Kept::Packed(dictionary) => dictionary.as_ref(),
+            Kept::Edited(frame) => frame.dictionary(),
+        }
     }
 
     /// Tells dictionaries apart while objects have them.
     #[cfg(test)]
     pub(crate) fn packed_with(&self) -> Option<usize> {
-        self.head().dictionary.as_ref().map(|dictionary| Arc::as_ptr(dictionary).addr())
+        self.dictionary().map(|dictionary| Arc::as_ptr(dictionary).addr())
     }
 
     /// Whether both have the same JSON; nothing is unpacked where their lengths say that they have not.
@@ -229,7 +285,11 @@ impl Object {
 
     /// How many bytes the object keeps of its JSON.
     pub(crate) fn kept_len(&self) -> usize {
-        self.inner.slice.len() - self.head().json_at as usize
+        let frame = match &self.head().kept {
+            Kept::Edited(frame) => frame.size(),
+            Kept::Carried | Kept::Plain | Kept::Packed(_) => 0,
+        };
+        self.kept_bytes().len() + frame
     }
 
     /// A handle for whoever is told of the object: should one of its clones be read, none is unpacked again.
@@ -246,13 +306,22 @@ impl Object {
         &self.head().meta
     }
 
+    /// resourceVersion and UID.
+    fn versions(&self) -> &[u8] {
+        &self.inner.slice[..self.head().json_at as usize]
+    }
+
+    fn kept_bytes(&self) -> &[u8] {
+        &self.inner.slice[self.head().json_at as usize..]
+    }
+
     fn unpacked(&self) -> Bytes {
-        let Head { dictionary, json_at, form, .. } = self.head();
-        let json = &self.inner.slice[*json_at as usize..];
-        match form {
-            Form::Carried => unreachable!("an object without JSON carries its text"),
-            Form::Plain => Bytes::copy_from_slice(json),
-            Form::Packed => packing::unpack(json, dictionary.as_deref(), self.json_len()),
+        let (json, len) = (self.kept_bytes(), self.json_len());
+        match &self.head().kept {
+            Kept::Carried => unreachable!("an object without JSON carries its text"),
+            Kept::Plain => Bytes::copy_from_slice(json),
+            Kept::Packed(dictionary) => packing::unpack(json, dictionary.as_deref(), len),
+            Kept::Edited(frame) => edits::apply(&frame.unpack(), json, len),
         }
     }
 }

@@ -43,9 +43,10 @@ func run(kubeconfig, encoding string, handlers int, keepManagedFields bool) erro
 	if err != nil {
 		return err
 	}
-	if encoding == "protobuf" {
-		config.ContentType = protobuf
-		config.AcceptContentTypes = protobuf + ",application/json"
+	// Said in both cases: typed clients ask for protobuf by themselves.
+	config.ContentType, config.AcceptContentTypes = protobuf, protobuf+",application/json"
+	if encoding == "json" {
+		config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

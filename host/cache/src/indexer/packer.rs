@@ -73,9 +73,13 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    /// The object as it is kept.
-    pub(super) fn pack(&mut self, object: &Object) -> Object {
-        let packed = object.packed(self.packing.as_ref());
+    /// The object as it is kept, in the place of an earlier version if there is one.
+    pub(super) fn pack(&mut self, object: &Object, old: Option<&Object>) -> Object {
+        let packing = self.packing.as_ref();
+        let packed = match old {
+            Some(old) => object.packed_after(old, packing),
+            None => object.packed(packing),
+        };
         self.since.note(&packed);
         packed
     }

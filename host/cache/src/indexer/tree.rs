@@ -29,12 +29,19 @@ pub(super) struct Tree<T: Keyed> {
 #[derive(Clone, Debug)]
 enum Node<T: Keyed> {
     Leaf(Vec<T>),
-    Inner(Vec<Child<T>>),
+    Inner(Inner<T>),
 }
 
+/// Children change with every write below, their keys only where one comes or goes: a copy shares those.
 #[derive(Clone, Debug)]
+struct Inner<T: Keyed> {
+    nodes: Vec<Arc<Node<T>>>,
+    /// One for each child: not above any key below it, and above every key of the child before. The first one is not looked at.
+    lows: Arc<Vec<T::Key>>,
+}
+
+/// A node on its way to the one above it.
 struct Child<T: Keyed> {
-    /// Not above any key below, and above every key of the child before. The first child's is not looked at.
     low: T::Key,
     node: Arc<Node<T>>,
 }
@@ -55,7 +62,7 @@ impl<T: Keyed> Tree<T> {
         loop {
             match node {
                 Node::Leaf(items) => return find(items, key).ok().map(|at| &items[at]),
-                Node::Inner(children) => node = &children[way(children, key)].node,
+                Node::Inner(inner) => node = &inner.nodes[inner.way(key)],
             }
         }
     }
@@ -65,8 +72,8 @@ impl<T: Keyed> Tree<T> {
         let (before, split) = Arc::make_mut(&mut self.root).insert(item);
         if let Some(right) = split {
             let left = std::mem::replace(&mut self.root, right.node.clone());
-            let low = left.low().clone();
-            self.root = Arc::new(Node::Inner(vec![Child { low, node: left }, right]));
+            let lows = Arc::new(vec![left.low().clone(), right.low]);
+            self.root = Arc::new(Node::Inner(Inner { nodes: vec![left, right.node], lows }));
         }
         self.len += usize::from(before.is_none());
         before
@@ -76,10 +83,10 @@ impl<T: Keyed> Tree<T> {
     pub(super) fn remove(&mut self, key: &T::Key) -> Option<T> {
         self.get(key)?;
         let removed = Arc::make_mut(&mut self.root).remove(key);
-        while let Node::Inner(children) = &*self.root
-            && children.len() == 1
+        while let Node::Inner(Inner { nodes, .. }) = &*self.root
+            && nodes.len() == 1
         {
-            self.root = children[0].node.clone();
+            self.root = nodes[0].clone();
         }
         self.len -= usize::from(removed.is_some());
         removed
@@ -91,13 +98,13 @@ impl<T: Keyed> Tree<T> {
         let mut node = &*self.root;
         loop {
             match node {
-                Node::Inner(children) => {
+                Node::Inner(inner) => {
                     let at = match from {
                         Bound::Unbounded => 0,
-                        Bound::Included(key) | Bound::Excluded(key) => way(children, key),
+                        Bound::Included(key) | Bound::Excluded(key) => inner.way(key),
                     };
-                    iter.above.push(children[at + 1..].iter());
-                    node = &children[at].node;
+                    iter.above.push(inner.nodes[at + 1..].iter());
+                    node = &inner.nodes[at];
                 }
                 Node::Leaf(items) => {
                     let at = match from {
@@ -122,7 +129,7 @@ impl<T: Keyed> Tree<T> {
 #[derive(Debug)]
 pub(super) struct Iter<'a, T: Keyed> {
     /// What is still to come of each inner node, the root first.
-    above: Vec<std::slice::Iter<'a, Child<T>>>,
+    above: Vec<std::slice::Iter<'a, Arc<Node<T>>>>,
     leaf: std::slice::Iter<'a, T>,
 }
 
@@ -134,13 +141,13 @@ impl<'a, T: Keyed> Iterator for Iter<'a, T> {
             if let Some(item) = self.leaf.next() {
                 return Some(item);
             }
-            let Some(child) = self.above.last_mut()?.next() else {
+            let Some(node) = self.above.last_mut()?.next() else {
                 self.above.pop();
                 continue;
             };
-            match &*child.node {
+            match &**node {
                 Node::Leaf(items) => self.leaf = items.iter(),
-                Node::Inner(children) => self.above.push(children.iter()),
+                Node::Inner(inner) => self.above.push(inner.nodes.iter()),
             }
         }
     }
@@ -150,23 +157,18 @@ fn find<T: Keyed>(items: &[T], key: &T::Key) -> Result<usize, usize> {
     items.binary_search_by(|item| item.key().cmp(key))
 }
 
-/// The child under which the key is, or would be.
-fn way<T: Keyed>(children: &[Child<T>], key: &T::Key) -> usize {
-    children[1..].partition_point(|child| child.low <= *key)
-}
-
 impl<T: Keyed> Node<T> {
     fn low(&self) -> &T::Key {
         match self {
             Self::Leaf(items) => items[0].key(),
-            Self::Inner(children) => &children[0].low,
+            Self::Inner(inner) => &inner.lows[0],
         }
     }
 
     fn len(&self) -> usize {
         match self {
             Self::Leaf(items) => items.len(),
-            Self::Inner(children) => children.len(),
+            Self::Inner(inner) => inner.nodes.len(),
         }
     }
 
@@ -187,13 +189,11 @@ impl<T: Keyed> Node<T> {
                     (None, right.map(|right| Child::new(Self::Leaf(right))))
                 }
             },
-            Self::Inner(children) => {
-                let at = way(children, item.key());
-                let (before, split) = Arc::make_mut(&mut children[at].node).insert(item);
-                let right = split
-                    .and_then(|child| insert_or_split(children, at + 1, child, INNER_MAX))
-                    .map(|right| Child::new(Self::Inner(right)));
-                (before, right)
+            Self::Inner(inner) => {
+                let at = inner.way(item.key());
+                let (before, split) = Arc::make_mut(&mut inner.nodes[at]).insert(item);
+                let right = split.and_then(|child| inner.insert(at + 1, child));
+                (before, right.map(|right| Child::new(Self::Inner(right))))
             }
         }
     }
@@ -202,16 +202,62 @@ impl<T: Keyed> Node<T> {
     fn remove(&mut self, key: &T::Key) -> Option<T> {
         match self {
             Self::Leaf(items) => find(items, key).ok().map(|at| items.remove(at)),
-            Self::Inner(children) => {
-                let at = way(children, key);
-                let child = Arc::make_mut(&mut children[at].node);
+            Self::Inner(inner) => {
+                let at = inner.way(key);
+                let child = Arc::make_mut(&mut inner.nodes[at]);
                 let removed = child.remove(key);
                 if child.len() == 0 {
-                    children.remove(at);
+                    inner.remove(at);
                 } else if child.len() < child.max() / 4 {
-                    join(children, at);
+                    inner.join(at);
                 }
                 removed
+            }
+        }
+    }
+}
+
+impl<T: Keyed> Inner<T> {
+    /// The child under which the key is, or would be.
+    fn way(&self, key: &T::Key) -> usize {
+        self.lows[1..].partition_point(|low| low <= key)
+    }
+
+    /// Puts a child in; answers what goes to the next node if this one is full.
+    fn insert(&mut self, at: usize, child: Child<T>) -> Option<Self> {
+        let nodes = insert_or_split(&mut self.nodes, at, child.node, INNER_MAX);
+        let lows = insert_or_split(Arc::make_mut(&mut self.lows), at, child.low, INNER_MAX);
+        let (nodes, lows) = nodes.zip(lows)?;
+        Some(Self { nodes, lows: Arc::new(lows) })
+    }
+
+    fn remove(&mut self, at: usize) -> Child<T> {
+        Child { node: self.nodes.remove(at), low: Arc::make_mut(&mut self.lows).remove(at) }
+    }
+
+    /// Joins a child that has become short with a neighbour, where both fit into one node.
+    fn join(&mut self, at: usize) {
+        let fits = |left: usize| {
+            let [a, b] = [left, left + 1].map(|at| &self.nodes[at]);
+            a.len() + b.len() <= a.max()
+        };
+        let left = match at {
+            at if at > 0 && fits(at - 1) => at - 1,
+            at if at + 1 < self.nodes.len() && fits(at) => at,
+            _ => return,
+        };
+        let Child { low, node: right } = self.remove(left + 1);
+        match (Arc::make_mut(&mut self.nodes[left]), Arc::unwrap_or_clone(right)) {
+            (Node::Leaf(items), Node::Leaf(more)) => items.extend(more),
+            (Node::Inner(inner), Node::Inner(mut more)) => {
+                let lows = Arc::make_mut(&mut more.lows);
+                // It was a first child's, so it may be too high.
+                lows[0] = low;
+                Arc::make_mut(&mut inner.lows).append(lows);
+                inner.nodes.extend(more.nodes);
+            }
+            (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => {
+                unreachable!("all leaves are equally deep")
             }
         }
     }
@@ -247,31 +293,6 @@ fn insert_or_split<I>(items: &mut Vec<I>, at: usize, item: I, max: usize) -> Opt
     Some(right)
 }
 
-/// Joins a child that has become short with a neighbour, where both fit into one node.
-fn join<T: Keyed>(children: &mut Vec<Child<T>>, at: usize) {
-    let fits = |left: usize| {
-        let [a, b] = [left, left + 1].map(|at| &children[at].node);
-        a.len() + b.len() <= a.max()
-    };
-    let left = match at {
-        at if at > 0 && fits(at - 1) => at - 1,
-        at if at + 1 < children.len() && fits(at) => at,
-        _ => return,
-    };
-    let Child { low, node: right } = children.remove(left + 1);
-    match (Arc::make_mut(&mut children[left].node), Arc::unwrap_or_clone(right)) {
-        (Node::Leaf(items), Node::Leaf(more)) => items.extend(more),
-        (Node::Inner(items), Node::Inner(mut more)) => {
-            // It was a first child's, so it may be too high.
-            more[0].low = low;
-            items.extend(more);
-        }
-        (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => {
-            unreachable!("all leaves are equally deep")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,18 +311,19 @@ mod tests {
     fn check_node(node: &Node<u16>, is_root: bool) -> (usize, Option<(u16, u16)>) {
         assert!(is_root || node.len() > 0, "no node but the root is empty");
         assert!(node.len() <= node.max());
-        let children = match node {
+        let Inner { nodes, lows } = match node {
             Node::Leaf(items) => {
                 return (1, items.first().copied().zip(items.last().copied()));
             }
-            Node::Inner(children) => children,
+            Node::Inner(inner) => inner,
         };
-        assert!(!is_root || children.len() > 1, "a root of one child is that child");
-        let below: Vec<_> = children.iter().map(|c| check_node(&c.node, false)).collect();
+        assert!(!is_root || nodes.len() > 1, "a root of one child is that child");
+        assert_eq!(nodes.len(), lows.len());
+        let below: Vec<_> = nodes.iter().map(|node| check_node(node, false)).collect();
         assert!(below.iter().all(|(depth, _)| *depth == below[0].0), "leaves are equally deep");
         let ends: Vec<_> = below.iter().filter_map(|(_, ends)| *ends).collect();
-        for (child, ends) in children[1..].iter().zip(ends.windows(2)) {
-            assert!(ends[0].1 < child.low && child.low <= ends[1].0);
+        for (low, ends) in lows[1..].iter().zip(ends.windows(2)) {
+            assert!(ends[0].1 < *low && *low <= ends[1].0);
         }
         (below[0].0 + 1, ends.first().map(|e| e.0).zip(ends.last().map(|e| e.1)))
     }
@@ -360,7 +382,7 @@ mod tests {
         while let Some(node) = nodes.pop() {
             match &*node {
                 Node::Leaf(_) => leaves += 1,
-                Node::Inner(children) => nodes.extend(children.iter().map(|c| c.node.clone())),
+                Node::Inner(inner) => nodes.extend(inner.nodes.iter().cloned()),
             }
         }
         assert_eq!(leaves, 16_000 / LEAF_MAX);
@@ -377,7 +399,8 @@ mod tests {
         let (Node::Inner(old), Node::Inner(new)) = (&*before.root, &*tree.root) else {
             panic!("it has more than a leaf")
         };
-        let copied = old.iter().zip(new).filter(|(a, b)| !Arc::ptr_eq(&a.node, &b.node)).count();
-        assert_eq!(copied, 1);
+        let children = old.nodes.iter().zip(&new.nodes);
+        assert_eq!(children.filter(|(a, b)| !Arc::ptr_eq(a, b)).count(), 1);
+        assert!(Arc::ptr_eq(&old.lows, &new.lows), "no child came or went");
     }
 }

@@ -266,16 +266,18 @@ impl Writer {
             Verdict::Stale => return Put::Stale,
             Verdict::Newer => {}
         }
-        let new = self.packer.pack(&object);
+        // The writer unpacks the old one, most often, and those who are told of it need not.
+        let old = old.to_be_read();
+        let new = self.packer.pack(&object, Some(&old));
         self.file(slot, &new);
         self.replace(&old, slot, &new);
-        let (same, old) = (old.uid() == new.uid(), old.to_be_read());
+        let same = old.uid() == new.uid();
         if same { Put::Updated { old, new } } else { Put::Replaced { old, new } }
     }
 
     fn add(&mut self, object: &Object, seen_by: SeenBy<'_>) -> Object {
         self.changed = true;
-        let new = self.packer.pack(object);
+        let new = self.packer.pack(object, None);
         let slot = self.slots.take();
         self.lists.touch(slot, seen_by, true);
         self.count(new.key().namespace(), 1);
@@ -291,7 +293,7 @@ impl Writer {
     fn replace(&mut self, old: &Object, slot: u32, new: &Object) {
         self.changed = true;
         let object = new.at_rest();
-        self.state.bytes = self.state.bytes - old.size() + object.size();
+        self.state.bytes = self.state.bytes - old.at_rest().size() + object.size();
         self.plain = self.plain - old.json_len() + object.json_len();
         self.state.objects.insert(Stored { object, slot });
     }

@@ -72,8 +72,13 @@ impl Eq for ObjectKey {}
 
 impl Ord for ObjectKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        let namespaces = self.namespace().cmp(other.namespace());
-        namespaces.then_with(|| self.name().cmp(other.name()))
+        let (one, another) = (self.text.as_bytes(), other.text.as_bytes());
+        if self.namespace == other.namespace {
+            // As long as each other: the texts go by them first, then by the names.
+            one.cmp(another)
+        } else {
+            one[..self.namespace].cmp(&another[..other.namespace])
+        }
     }
 }
 

@@ -37,12 +37,17 @@ fn check_same(one: &Object, other: &Object) {
 }
 
 #[track_caller]
-fn check_form(object: &Object, packing: Option<&Packing>, form: Form) -> Object {
-    let packed = object.packed(packing);
-    check_same(&packed, object);
+fn check_form(object: &Object, packing: Option<&Packing>, form: &str) -> Object {
+    check_kept(object, &object.packed(packing), form)
+}
+
+#[track_caller]
+fn check_kept(object: &Object, packed: &Object, form: &str) -> Object {
+    check_same(packed, object);
     check_same(&packed.at_rest(), object);
-    assert_eq!(packed.head().form, form);
-    assert!(packed.at_rest().text.is_none() && packed.at_rest().same_handle(&packed));
+    let kept = format!("{:?}", packed.head().kept);
+    assert!(kept.starts_with(form), "{kept} is not {form}");
+    assert!(packed.at_rest().text.is_none() && packed.at_rest().same_handle(packed));
     let text = object.json_len() + size_of::<Text>();
     assert_eq!(packed.at_rest().size() + text, packed.to_be_read().size());
     packed.at_rest()
@@ -52,15 +57,15 @@ fn check_form(object: &Object, packing: Option<&Packing>, form: Form) -> Object 
 fn an_object_is_packed_with_a_dictionary_without_one_or_not_at_all() {
     let with = packing(100).expect("they have much in common");
     let long = object(1, &"again and ".repeat(100));
-    let packed = check_form(&long, Some(&with), Form::Packed).size();
-    let without = check_form(&long, None, Form::Packed).size();
+    let packed = check_form(&long, Some(&with), "Packed").size();
+    let without = check_form(&long, None, "Packed").size();
     assert!(packed < without && without < long.json_len(), "{packed} < {without}");
     let named = |name: &str| {
         let json = format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}"}}}}"#);
         Object::decode(json.as_bytes(), None).expect("it decodes")
     };
-    check_form(&named("short"), Some(&with), Form::Plain);
-    check_form(&named(&noise(100)), None, Form::Plain);
+    check_form(&named("short"), Some(&with), "Plain");
+    check_form(&named(&noise(100)), None, "Plain");
 }
 
 #[test]
@@ -73,11 +78,43 @@ fn an_object_keeps_the_dictionary_that_it_was_packed_with() {
     check_same(&packed, &object(7, ""));
     let next = packing(50).expect("they have much in common");
     assert!(!packed.is_packed_with(&next));
-    let again = check_form(&packed, Some(&next), Form::Packed);
+    let again = check_form(&packed, Some(&next), "Packed");
     assert!(dictionary.upgrade().is_some());
     drop(packed);
     assert!(dictionary.upgrade().is_none(), "it goes with the last of its objects");
     check_same(&again, &object(7, ""));
+}
+
+/// An object whose text is long enough to be worth edits.
+fn changing(time: usize) -> Object {
+    object(7, &format!("{}{time:06}{}", "before it ".repeat(100), "after it ".repeat(100)))
+}
+
+#[test]
+fn a_change_is_kept_as_what_differs_from_the_version_that_was_packed() {
+    let with = packing(100).expect("they have much in common");
+    let first = changing(0).packed(Some(&with)).at_rest();
+    let mut old = first.clone();
+    for time in 1..4 {
+        let told = old.to_be_read();
+        let new =
+            check_kept(&changing(time), &changing(time).packed_after(&told, Some(&with)), "Edited");
+        assert!(told.text.as_ref().is_some_and(|text| text.0.get().is_some()), "it was unpacked");
+        check_same(&told, &changing(time - 1));
+        assert!(new.is_packed_with(&with) && new.packed_with() == first.packed_with());
+        assert!(new.size() < first.size() + 100, "{} after {}", new.size(), first.size());
+        old = new;
+    }
+    drop(first);
+    check_same(&old, &changing(3));
+    // With another dictionary, or in the place of something else, it is packed anew.
+    let next = packing(50).expect("they have much in common");
+    check_kept(&changing(4), &changing(4).packed_after(&old, Some(&next)), "Packed");
+    check_kept(&changing(4), &changing(4).packed_after(&old, None), "Packed");
+    let other = object(7, &noise(3000));
+    check_kept(&other, &other.packed_after(&old, Some(&with)), "Packed");
+    check_kept(&object(7, ""), &object(7, "").packed_after(&old, Some(&with)), "Packed");
+    check_form(&old, Some(&next), "Packed");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::state::Input;
 use crate::delta_fifo::Delta;
-use crate::list_watch::{ListEvent, ListStream, ListWatchError, WatchEvent, WatchStream};
+use crate::list_watch::{Change, ListEvent, ListStream, ListWatchError, WatchEvent, WatchStream};
 use crate::object::DecodeError;
 use futures::StreamExt;
 use std::time::Duration;
@@ -31,8 +31,10 @@ impl Arrived {
     pub(super) fn input(&self) -> Input<'_> {
         match self {
             Self::Opened => Input::Opened,
-            Self::List(ListEvent::Object(object, _))
-            | Self::Watch(WatchEvent::Changed(_, object, _)) => Input::Event(object),
+            Self::List(ListEvent::Object(object, _)) => Input::Event { object, gone: false },
+            Self::Watch(WatchEvent::Changed(change, object, _)) => {
+                Input::Event { object, gone: *change == Change::Deleted }
+            }
             Self::List(ListEvent::Malformed(error)) | Self::Watch(WatchEvent::Malformed(error)) => {
                 // What has no name never was in the cache.
                 let known = !matches!(**error, DecodeError::NoName);

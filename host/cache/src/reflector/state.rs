@@ -101,8 +101,8 @@ pub(super) enum Request {
 pub(super) enum Input<'a> {
     /// The request was accepted.
     Opened,
-    /// An object of a list, or a change.
-    Event(&'a Object),
+    /// An object of a list, or a change; `gone` where it is the object's end.
+    Event { object: &'a Object, gone: bool },
     /// How far the stream has come.
     Bookmark { resource_version: &'a str, initial_events_end: bool },
     /// Something that could not be read went by. `known`: it may have been about an object that is cached.

@@ -40,7 +40,7 @@ impl Machine {
             }
             Input::Served(Some(true) | None)
             | Input::Opened
-            | Input::Event(_)
+            | Input::Event { .. }
             | Input::Bookmark { .. }
             | Input::Malformed { .. }
             | Input::PageEnd { .. }

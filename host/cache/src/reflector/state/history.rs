@@ -13,6 +13,8 @@ use crate::object::Object;
 pub(super) struct Witness {
     resource_version: u64,
     object: Object,
+    /// It was the object's end.
+    gone: bool,
 }
 
 /// What is known of the server's past since the last list began.
@@ -40,9 +42,9 @@ pub(super) enum Repeated {
 
 impl Witness {
     /// None where the resourceVersion is no number: Kubernetes promises one since 1.35 (KEP-5504).
-    fn new(object: &Object) -> Option<Self> {
+    fn new(object: &Object, gone: bool) -> Option<Self> {
         let resource_version = object.resource_version().parse().ok()?;
-        Some(Self { resource_version, object: object.clone() })
+        Some(Self { resource_version, object: object.clone(), gone })
     }
 
     /// Where a watch begins that is to repeat this change. None at the very first numbers: `0` means something else.
@@ -51,9 +53,10 @@ impl Witness {
         Some(before.to_string().into())
     }
 
-    pub(super) fn compare(&self, found: &Object) -> Repeated {
+    pub(super) fn compare(&self, found: &Object, gone: bool) -> Repeated {
         let known = &self.object;
-        if found.resource_version() != known.resource_version() || found.uid() != known.uid() {
+        let same_number = found.resource_version() == known.resource_version();
+        if !same_number || found.uid() != known.uid() || gone != self.gone {
             Repeated::Other
         } else if found.json() == known.json() {
             Repeated::Same
@@ -77,8 +80,8 @@ impl History {
     }
 
     /// An object of a list, or a change.
-    pub(super) fn note(&mut self, object: &Object) {
-        let newer = match (&*self, Witness::new(object)) {
+    pub(super) fn note(&mut self, object: &Object, gone: bool) {
+        let newer = match (&*self, Witness::new(object, gone)) {
             (Self::Opaque, _) | (_, None) => Self::Opaque,
             (Self::Newest(newest), Some(seen))
                 if newest.resource_version >= seen.resource_version =>
@@ -107,7 +110,7 @@ mod tests {
     fn check(seen: &[&str], begins: Option<&str>) {
         let mut history = History::Empty;
         for resource_version in seen {
-            history.note(&object(resource_version, "x", ""));
+            history.note(&object(resource_version, "x", ""), false);
         }
         let found = history.repeatable().map(|(_, before)| before);
         assert_eq!(found.as_deref(), begins, "{history:?}");
@@ -123,11 +126,18 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_the_same_by_its_number_whose_it_was_and_what_it_left() {
-        let witness = Witness::new(&object("9", "x", "a")).expect("a number");
-        assert_eq!(witness.compare(&object("9", "x", "a")), Repeated::Same);
-        assert_eq!(witness.compare(&object("9", "x", "b")), Repeated::Changed);
-        assert_eq!(witness.compare(&object("9", "y", "a")), Repeated::Other);
-        assert_eq!(witness.compare(&object("10", "x", "a")), Repeated::Other);
+    fn a_change_is_the_same_by_its_number_whose_it_was_what_it_left_and_whether_it_was_the_end() {
+        let check = |found: Object, ends: bool, expect: Repeated| {
+            for gone in [false, true] {
+                let witness = Witness::new(&object("9", "x", "a"), gone).expect("a number");
+                assert_eq!(witness.compare(&found, gone != ends), expect, "{found:?}");
+            }
+        };
+        check(object("9", "x", "a"), false, Repeated::Same);
+        check(object("9", "x", "b"), false, Repeated::Changed);
+        check(object("9", "y", "a"), false, Repeated::Other);
+        check(object("10", "x", "a"), false, Repeated::Other);
+        // What had been cut of it may be all that differed: that it ended counts by itself.
+        check(object("9", "x", "a"), true, Repeated::Other);
     }
 }

@@ -39,8 +39,8 @@ impl Machine {
                 let action = if first { self.begin(cause) } else { Action::Read };
                 (self, action)
             }
-            Input::Event(object) => {
-                self.history.note(object);
+            Input::Event { object, gone } => {
+                self.history.note(object, gone);
                 self.state = State::Listing { page, since, heard: now };
                 (self, Action::Enqueue)
             }

@@ -152,10 +152,11 @@ fn event(resource_version: &str) -> Input<'static> {
 /// The same change each time, made once.
 fn event_once() -> Input<'static> {
     static EVENT: std::sync::OnceLock<Object> = std::sync::OnceLock::new();
-    Input::Event(EVENT.get_or_init(|| match event("3") {
-        Input::Event(object) => object.clone(),
+    let object = EVENT.get_or_init(|| match event("3") {
+        Input::Event { object, .. } => object.clone(),
         other => panic!("{other:?}"),
-    }))
+    });
+    Input::Event { object, gone: false }
 }
 
 fn event_of(resource_version: &str, uid: &str, label: &str) -> Input<'static> {
@@ -165,7 +166,7 @@ fn event_of(resource_version: &str, uid: &str, label: &str) -> Input<'static> {
     );
     let object = Object::decode(json.as_bytes(), None).expect("an object");
     // As long as the test: an input is a view.
-    Input::Event(Box::leak(Box::new(object)))
+    Input::Event { object: Box::leak(Box::new(object)), gone: false }
 }
 
 fn malformed(known: bool) -> Input<'static> {

@@ -44,7 +44,7 @@ impl Machine {
                 Next::Watch => self.watch(now),
             },
             Input::Opened
-            | Input::Event(_)
+            | Input::Event { .. }
             | Input::Bookmark { .. }
             | Input::Malformed { .. }
             | Input::PageEnd { .. }

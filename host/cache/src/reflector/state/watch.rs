@@ -129,16 +129,16 @@ impl Machine {
     ) -> (Self, Action) {
         match input {
             Input::Opened => self.watch_opened(watch, now),
-            Input::Event(object) => match &watch.expected {
+            Input::Event { object, gone } => match &watch.expected {
                 Some(expected) => {
-                    let repeated = expected.compare(object);
+                    let repeated = expected.compare(object, gone);
                     let known = expected.resource_version();
                     self.repeated(watch, repeated, known, object, now)
                 }
                 None => {
                     let seen = watch.repeats && self.has_seen(object.resource_version());
                     self.advance(object.resource_version());
-                    self.history.note(object);
+                    self.history.note(object, gone);
                     self.state = Watch { events: true, ..watch }.heard(now);
                     (self, if seen { Action::Read } else { Action::Enqueue })
                 }

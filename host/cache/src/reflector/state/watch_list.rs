@@ -146,8 +146,8 @@ impl Machine {
                 let begin = self.begin(cause);
                 (self, begin)
             }
-            Input::Event(object) => {
-                self.history.note(object);
+            Input::Event { object, gone } => {
+                self.history.note(object, gone);
                 let objects = listing.objects.saturating_add(1);
                 self.state = WatchListing { objects, ..listing }.heard(now);
                 (self, Action::Enqueue)

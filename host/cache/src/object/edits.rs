@@ -1,0 +1,145 @@
+//! What a text has that an earlier one of the same object has not: most changes touch a few of its words.
+//!
+//! An edit says how many bytes stay as they are, how many of the old ones go and how many come in their place, and which. What is found need not
+//! be the least; applied to the old text it gives the new one.
+
+use bytes::Bytes;
+
+/// Longer texts have no edits: two bytes say where.
+pub(super) const TEXT_MAX: usize = u16::MAX as usize;
+/// Texts that agree for so many bytes after a difference are taken to go on alike.
+const ALIKE: usize = 16;
+/// Where a part of the old text is looked for in the new one, after the place at which they differ.
+const ANCHORS: [usize; 3] = [16, 64, 256];
+/// How much longer than the old one a new part may be for the texts to be found to go on alike after it.
+const GROWN_MAX: usize = 512;
+
+/// Edits that turn `old` into `new`; none where they would take more than `bytes_max`, or a text is too long.
+pub(super) fn between(mut old: &[u8], mut new: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
+    if old.len().max(new.len()) > TEXT_MAX {
+        return None;
+    }
+    let mut edits = Vec::new();
+    loop {
+        let same = common_prefix(old, new);
+        (old, new) = (&old[same..], &new[same..]);
+        if old.is_empty() && new.is_empty() {
+            return Some(edits);
+        }
+        let (gone, come) = differ(old, new);
+        for length in [same, gone, come] {
+            edits.extend_from_slice(&u16::try_from(length).ok()?.to_le_bytes());
+        }
+        edits.extend_from_slice(&new[..come]);
+        if edits.len() > bytes_max {
+            return None;
+        }
+        (old, new) = (&old[gone..], &new[come..]);
+    }
+}
+
+/// The text of `len` bytes that the edits make of `old`.
+pub(super) fn apply(mut old: &[u8], mut edits: &[u8], len: usize) -> Bytes {
+    let mut new = Vec::with_capacity(len);
+    while let Some((lengths, rest)) = edits.split_first_chunk::<6>() {
+        let length = |at: usize| usize::from(u16::from_le_bytes([lengths[at], lengths[at + 1]]));
+        let (same, gone, come) = (length(0), length(2), length(4));
+        new.extend_from_slice(&old[..same]);
+        new.extend_from_slice(&rest[..come]);
+        (old, edits) = (&old[same + gone..], &rest[come..]);
+    }
+    new.extend_from_slice(old);
+    assert_eq!(new.len(), len, "edits are applied to the text that they were made for");
+    Bytes::from(new)
+}
+
+/// How many bytes of two texts that differ at once are to be replaced by how many.
+fn differ(old: &[u8], new: &[u8]) -> (usize, usize) {
+    // A value by another one as long: a time, a number.
+    let alike = |at: &usize| {
+        let (one, other) = (old.get(*at..at + ALIKE), new.get(*at..at + ALIKE));
+        one.is_some() && one == other
+    };
+    if let Some(at) = (1..=ANCHORS[1]).find(alike) {
+        return (at, at);
+    }
+    for anchor in ANCHORS {
+        let Some(part) = old.get(anchor..anchor + ALIKE) else { break };
+        let within = &new[..new.len().min(anchor + GROWN_MAX)];
+        if let Some(found) = memchr::memmem::find(within, part) {
+            let same = common_suffix(&old[..anchor], &new[..found]);
+            return (anchor - same, found - same);
+        }
+    }
+    let same = common_suffix(old, new);
+    (old.len() - same, new.len() - same)
+}
+
+fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    let words = one.chunks_exact(8).zip(other.chunks_exact(8));
+    let whole = 8 * words.take_while(|(one, other)| one == other).count();
+    let rest = one[whole..].iter().zip(&other[whole..]);
+    whole + rest.take_while(|(one, other)| one == other).count()
+}
+
+fn common_suffix(one: &[u8], other: &[u8]) -> usize {
+    one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Answers how many bytes the edits take.
+    #[track_caller]
+    fn check(old: &str, new: &str) -> Option<usize> {
+        let edits = between(old.as_bytes(), new.as_bytes(), usize::MAX)?;
+        assert_eq!(apply(old.as_bytes(), &edits, new.len()), new);
+        Some(edits.len())
+    }
+
+    #[track_caller]
+    fn check_text(old: &str, new: &str, bytes: usize) {
+        let around = |text: &str| {
+            let long = "some of what does not change at all, ".repeat(20);
+            format!("{long}{text}{long}")
+        };
+        assert_eq!(check(&around(old), &around(new)), Some(bytes));
+        assert_eq!(check(old, old), Some(0));
+    }
+
+    #[test]
+    fn only_what_differs_is_kept() {
+        check_text("\"at\":\"10:00:00\"", "\"at\":\"10:00:07\"", 6 + 1);
+        check_text("\"n\":\"99\"", "\"n\":\"100\"", 6 + 3);
+        check_text("[{\"a\":1}]", "[{\"a\":1},{\"b\":2}]", 6 + 8);
+        check_text("[{\"a\":1},{\"b\":2}]", "[{\"a\":1}]", 6);
+        check_text("", &"it has grown by much. ".repeat(15), 6 + 330);
+        check_text(&"it has lost much. ".repeat(13), "", 6);
+    }
+
+    #[test]
+    fn what_is_too_long_or_too_different_has_no_edits() {
+        let (long, longer) = ("x".repeat(TEXT_MAX), "x".repeat(TEXT_MAX + 1));
+        assert_eq!(check("y", &long), Some(6 + TEXT_MAX));
+        assert_eq!((check("y", &longer), check(&longer, "y")), (None, None));
+        assert_eq!(between(b"one", b"other", 7), None);
+    }
+
+    proptest! {
+        #[test]
+        fn edits_give_the_new_text(
+            old in "[ab{}\",]{0,600}",
+            changes in prop::collection::vec((0..600_usize, 0..80_usize, "[abc]{0,80}"), 0..6),
+        ) {
+            let mut new = old.clone();
+            for (at, gone, come) in changes {
+                let at = at.min(new.len());
+                new.replace_range(at..(at + gone).min(new.len()), &come);
+            }
+            check(&old, &new).expect("it is short");
+            check(&new, &old).expect("it is short");
+        }
+    }
+}
