@@ -76,8 +76,9 @@ fn differ(old: &[u8], new: &[u8]) -> (usize, usize) {
 }
 
 fn common_prefix(one: &[u8], other: &[u8]) -> usize {
-    let words = one.chunks_exact(8).zip(other.chunks_exact(8));
-    let whole = 8 * words.take_while(|(one, other)| one == other).count();
+    let (words, other_words) = (one.as_chunks::<16>().0, other.as_chunks::<16>().0);
+    let words = words.iter().zip(other_words);
+    let whole = 16 * words.take_while(|(one, other)| one == other).count();
     let rest = one[whole..].iter().zip(&other[whole..]);
     whole + rest.take_while(|(one, other)| one == other).count()
 }
