@@ -66,22 +66,26 @@ impl ListerWatcher for Source {
             if options.send_initial_events {
                 return Err(ListWatchError::BadRequest { message: "no watch-lists".to_owned() });
             }
-            server.watch.notified().await;
-            let mut random = fastrand::Rng::with_seed(1);
-            let base = server.lists.load(Ordering::SeqCst) * RELIST;
-            let count = server.updates.swap(0, Ordering::SeqCst);
-            let expire = server.clone();
-            let updates = (0..count).map(move |at| {
-                let object = server.object(random.u64(..server.count), base + 1 + at);
-                Ok(WatchEvent::Changed(Change::Modified, object, Instant::now()))
-            });
-            let expired = stream::once(async move {
-                if count > 0 {
-                    expire.watch.notified().await;
-                }
-                Err(ListWatchError::Expired { message: "on purpose".to_owned() })
-            });
-            Ok(stream::iter(updates).chain(expired).boxed())
+            // Accepted at once, as by a server; what it says comes later.
+            let events = async move {
+                server.watch.notified().await;
+                let mut random = fastrand::Rng::with_seed(1);
+                let base = server.lists.load(Ordering::SeqCst) * RELIST;
+                let count = server.updates.swap(0, Ordering::SeqCst);
+                let expire = server.clone();
+                let updates = (0..count).map(move |at| {
+                    let object = server.object(random.u64(..server.count), base + 1 + at);
+                    Ok(WatchEvent::Changed(Change::Modified, object, Instant::now()))
+                });
+                let expired = stream::once(async move {
+                    if count > 0 {
+                        expire.watch.notified().await;
+                    }
+                    Err(ListWatchError::Expired { message: "on purpose".to_owned() })
+                });
+                stream::iter(updates).chain(expired)
+            };
+            Ok(stream::once(events).flatten().boxed())
         }
         .boxed()
     }

@@ -89,6 +89,8 @@ struct Text(OnceLock<Bytes>);
 const PACKED_MIN: usize = 128;
 /// Shorter JSON is packed anew whatever has changed: that is quick.
 const EDITED_MIN: usize = 1024;
+/// Bytes of most edits.
+const EDITS_EXPECTED: usize = 128;
 /// Edits may take this share of what they save packing.
 const EDITS_SHARE: usize = 2;
 
@@ -227,8 +229,10 @@ impl Object {
             return None;
         }
         let (frame, before) = old.frame()?;
-        let edits = edits::between(&before, &self.json(), frame.len() / EDITS_SHARE)?;
-        let bytes = [self.versions(), &edits].concat();
+        let versions = self.versions();
+        let mut bytes = Vec::with_capacity(versions.len() + EDITS_EXPECTED);
+        bytes.extend_from_slice(versions);
+        let bytes = edits::between(&before, &self.json(), frame.len() / EDITS_SHARE, bytes)?;
         Some(self.with_kept(Kept::Edited(frame), &bytes))
     }
 

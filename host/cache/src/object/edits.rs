@@ -14,24 +14,29 @@ const ANCHORS: [usize; 3] = [16, 64, 256];
 /// How much longer than the old one a new part may be for the texts to be found to go on alike after it.
 const GROWN_MAX: usize = 512;
 
-/// Edits that turn `old` into `new`; none where they would take more than `bytes_max`, or a text is too long.
-pub(super) fn between(mut old: &[u8], mut new: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
+/// Appends to `out` the edits that turn `old` into `new`; none where they would take more than `bytes_max`, or a text is too long.
+pub(super) fn between(
+    mut old: &[u8],
+    mut new: &[u8],
+    bytes_max: usize,
+    mut out: Vec<u8>,
+) -> Option<Vec<u8>> {
     if old.len().max(new.len()) > TEXT_MAX {
         return None;
     }
-    let mut edits = Vec::new();
+    let before = out.len();
     loop {
         let same = common_prefix(old, new);
         (old, new) = (&old[same..], &new[same..]);
         if old.is_empty() && new.is_empty() {
-            return Some(edits);
+            return Some(out);
         }
         let (gone, come) = differ(old, new);
         for length in [same, gone, come] {
-            edits.extend_from_slice(&u16::try_from(length).ok()?.to_le_bytes());
+            out.extend_from_slice(&u16::try_from(length).ok()?.to_le_bytes());
         }
-        edits.extend_from_slice(&new[..come]);
-        if edits.len() > bytes_max {
+        out.extend_from_slice(&new[..come]);
+        if out.len() - before > bytes_max {
             return None;
         }
         (old, new) = (&old[gone..], &new[come..]);
@@ -95,7 +100,7 @@ mod tests {
     /// Answers how many bytes the edits take.
     #[track_caller]
     fn check(old: &str, new: &str) -> Option<usize> {
-        let edits = between(old.as_bytes(), new.as_bytes(), usize::MAX)?;
+        let edits = between(old.as_bytes(), new.as_bytes(), usize::MAX, Vec::new())?;
         assert_eq!(apply(old.as_bytes(), &edits, new.len()), new);
         Some(edits.len())
     }
@@ -125,7 +130,7 @@ mod tests {
         let (long, longer) = ("x".repeat(TEXT_MAX), "x".repeat(TEXT_MAX + 1));
         assert_eq!(check("y", &long), Some(6 + TEXT_MAX));
         assert_eq!((check("y", &longer), check(&longer, "y")), (None, None));
-        assert_eq!(between(b"one", b"other", 7), None);
+        assert_eq!(between(b"one", b"other", 7, Vec::new()), None);
     }
 
     proptest! {

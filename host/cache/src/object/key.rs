@@ -17,15 +17,25 @@ pub struct ObjectKey {
     namespace: usize,
 }
 
+/// Most keys are shorter, and are put together without an allocation.
+const ON_STACK: usize = 128;
+
 impl ObjectKey {
     /// `namespace` is empty for cluster-scoped objects.
     pub fn new(namespace: impl AsRef<str>, name: impl AsRef<str>) -> Self {
         let (namespace, name) = (namespace.as_ref(), name.as_ref());
-        let mut text = String::with_capacity(namespace.len() + 1 + name.len());
-        text.push_str(namespace);
-        text.push('/');
-        text.push_str(name);
-        Self { text: text.into(), namespace: namespace.len() }
+        let len = namespace.len() + 1 + name.len();
+        let mut on_stack = [0; ON_STACK];
+        let text = match on_stack.get_mut(..len) {
+            Some(bytes) => {
+                bytes[..namespace.len()].copy_from_slice(namespace.as_bytes());
+                bytes[namespace.len()] = b'/';
+                bytes[namespace.len() + 1..].copy_from_slice(name.as_bytes());
+                std::str::from_utf8(bytes).expect("it is made of texts").into()
+            }
+            None => [namespace, "/", name].concat().into(),
+        };
+        Self { text, namespace: namespace.len() }
     }
 
     /// Empty for cluster-scoped objects.
@@ -137,6 +147,15 @@ mod tests {
         check("b", Some(("", "b")));
         for bad in ["", "/", "a/", "/b", "a/b/c"] {
             check(bad, None);
+        }
+    }
+
+    #[test]
+    fn keys_of_any_length_are_what_they_were_made_of() {
+        for len in ON_STACK - 3..ON_STACK + 3 {
+            let name = "n".repeat(len - 2);
+            let key = ObjectKey::new("a", &name);
+            assert_eq!((key.len(), key.namespace(), key.name()), (len, "a", name.as_str()));
         }
     }
 
