@@ -1,4 +1,4 @@
-//! Lists and watches over a Kubernetes API server: this file and those below it alone speak to kube's client.
+//! Lists and watches over a Kubernetes API server: this file and those below it alone know kube.
 //!
 //! Bodies are read raw. Compression is declined, which spares both sides the work; an answer that is gzip all the same is
 //! decoded (`body.rs`).
@@ -11,9 +11,11 @@ mod leases;
 mod lines;
 mod list_body;
 mod query;
+mod typed_resource;
 mod watch_event;
 
 pub use leases::LeaseLock;
+pub use typed_resource::TypedResource;
 
 use crate::list_watch::{
     ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource, Part,

@@ -5,6 +5,7 @@ mod lease;
 
 pub use lease::InformerLease;
 
+use crate::apiserver::TypedResource;
 use crate::informer_state::InformerState;
 use crate::list_watch::{ListTweaks, ListerWatcherSource};
 use crate::reflector::WatchErrorHandler;
@@ -158,10 +159,9 @@ impl SharedInformerFactory {
         entry.informer.asking(self.scope.clone())
     }
 
-    /// As [`SharedInformerFactory::for_resource`], for a type of k8s-openapi. For another type, such as one that kube's
-    /// `CustomResource` derives, `for_resource` takes the resource's name.
-    pub fn informer_for<K: k8s_openapi::Resource>(&self) -> SharedIndexInformer {
-        self.for_resource(&GroupVersionResource::new(K::GROUP, K::VERSION, K::URL_PATH_SEGMENT))
+    /// As [`SharedInformerFactory::for_resource`], for a type: of k8s-openapi, or one that kube's `CustomResource` derives.
+    pub fn informer_for<K: TypedResource>(&self) -> SharedIndexInformer {
+        self.for_resource(&K::resource())
     }
 
     /// As [`SharedInformerFactory::for_resource`], for as long as the lease is kept. When the last one is gone and nobody

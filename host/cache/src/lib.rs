@@ -129,7 +129,7 @@ mod transform;
 mod view;
 pub mod workqueue;
 
-pub use apiserver::{ApiServer, LeaseLock};
+pub use apiserver::{ApiServer, LeaseLock, TypedResource};
 pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
 pub use indexer::{
     IndexFunc, Indexer, IndexerError, JsonPointer, NAMESPACE_INDEX, Page, ParseJsonPointerError,
