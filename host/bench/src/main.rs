@@ -40,6 +40,9 @@ struct Args {
     /// Keeps the numbers.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Measures nothing: takes the numbers that were kept, of the same sizes on the same machine.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
 }
 
 /// Pods of the run that others are compared with, to take off what the program itself costs.
@@ -96,30 +99,38 @@ fn machine() -> String {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    let scale = scale(&args);
+    let results = match &args.from {
+        Some(file) => serde_json::from_slice(&std::fs::read(file)?)
+            .with_context(|| format!("read {}", file.display()))?,
+        None => measure(&args, &scale).await?,
+    };
+    if let Some(file) = &args.json {
+        std::fs::write(file, serde_json::to_vec_pretty(&results)?)?;
+    }
+    if let Some(directory) = &args.report {
+        report::write(&results, &scale, directory)?;
+    }
+    say(&format!("\n{}", report::main_table(&results, FEW_PODS, args.pods)))
+}
+
+async fn measure(args: &Args, scale: &Scale) -> anyhow::Result<Results> {
     let programs = Programs::find()?;
     let scratch = tempfile::tempdir()?;
     let encoder = programs.client_go();
     let load = Load::start(&programs.load_server(), encoder.as_deref(), scratch.path())?;
     let bench = Bench { load, programs };
-    let contenders = contenders(&args, encoder.is_some())?;
-    let mut session = Session { bench, contenders, plan: plan(&args), results: Results::default() };
+    let contenders = contenders(args, encoder.is_some())?;
+    let mut session = Session { bench, contenders, plan: plan(args), results: Results::default() };
     for round in 1..=args.rounds {
         say(&format!("round {round} of {}", args.rounds))?;
         session.main_round(args.pods).await?;
     }
-    let scale = scale(&args);
     if args.report.is_some() {
         session.sizes(&scale.others).await?;
         session.fan_out(scale.fan_out_pods, &scale.handlers).await?;
     }
-    let results = &session.results;
-    if let Some(file) = &args.json {
-        std::fs::write(file, serde_json::to_vec_pretty(results)?)?;
-    }
-    if let Some(directory) = &args.report {
-        report::write(results, &scale, directory)?;
-    }
-    say(&format!("\n{}", report::main_table(results, FEW_PODS, args.pods)))
+    Ok(session.results)
 }
 
 struct Session {

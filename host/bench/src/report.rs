@@ -1,5 +1,6 @@
 //! From numbers to BENCHMARKS.md and its plots.
 
+mod goals;
 mod plots;
 mod tables;
 
@@ -101,6 +102,9 @@ fn text(results: &Results, scale: &Scale) -> String {
         text,
         "\nMeasured on {machine}, the load server on the same machine; medians of {rounds} rounds.\n"
     );
+    let goals = goals::table(results, scale.few, *main);
+    let _ = writeln!(text, "## What is wanted\n\n{}", include_str!("report/wanted.md").trim_end());
+    let _ = writeln!(text, "\n{goals}");
     let _ = writeln!(text, "## {main} pods\n\n{}", main_table(results, scale.few, *main));
     let _ = writeln!(text, "The burst is of {updates} updates at once.\n");
     for (name, alt) in [
