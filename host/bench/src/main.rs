@@ -40,7 +40,7 @@ struct Args {
     /// Keeps the numbers.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Measures nothing: takes the numbers that were kept, of the same sizes on the same machine.
+    /// Measures nothing: takes the numbers that were kept, of the same options on the same machine.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 }
@@ -101,10 +101,18 @@ async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let scale = scale(&args);
     let results = match &args.from {
-        Some(file) => serde_json::from_slice(&std::fs::read(file)?)
+        Some(file) => serde_json::from_slice::<Results>(&std::fs::read(file)?)
             .with_context(|| format!("read {}", file.display()))?,
         None => measure(&args, &scale).await?,
     };
+    let rounds = Contender::ALL.iter().map(|one| results.rounds(*one, args.pods, 1)).max();
+    let rounds = rounds.unwrap_or(0);
+    ensure!(
+        args.from.is_none() || rounds == args.rounds as usize,
+        "the numbers that were kept are of {rounds} rounds with {} pods, not of {}: say --pods and --rounds as they were",
+        args.pods,
+        args.rounds
+    );
     if let Some(file) = &args.json {
         std::fs::write(file, serde_json::to_vec_pretty(&results)?)?;
     }

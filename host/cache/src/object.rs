@@ -91,7 +91,7 @@ const PACKED_MIN: usize = 128;
 const EDITED_MIN: usize = 1024;
 /// Bytes of most edits.
 const EDITS_EXPECTED: usize = 128;
-/// Edits may take this share of what they save packing.
+/// Edits may take one in so many bytes of the packed version that they are of.
 const EDITS_SHARE: usize = 2;
 
 impl Drop for Meta {
@@ -285,6 +285,12 @@ impl Object {
     /// Whether both have the same JSON; nothing is unpacked where their lengths say that they have not.
     pub(crate) fn same_json(&self, other: &Self) -> bool {
         self.json_len() == other.json_len() && self.json() == other.json()
+    }
+
+    /// How many bytes the object keeps of its JSON, unless that is edits of an earlier version.
+    pub(crate) fn packed_len(&self) -> Option<usize> {
+        let edited = matches!(self.head().kept, Kept::Edited(_));
+        (!edited).then(|| self.kept_bytes().len())
     }
 
     /// How many bytes the object keeps of its JSON.

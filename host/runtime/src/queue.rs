@@ -19,7 +19,7 @@ use std::time::Instant;
 const HOLES_MIN: usize = 64;
 
 /// Once the waiting events take this many bytes, those that come wait without the text that their objects carry for whoever reads them soon:
-/// a plugin that is behind has it unpacked when its turn comes. A hundred updates of 5 KB objects.
+/// a plugin that is behind has it unpacked when its turn comes. Four hundred updates of 5 KB objects, of each plugin that is behind.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// Where merging begins.

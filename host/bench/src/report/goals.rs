@@ -1,4 +1,4 @@
-//! The host beside the best of the others, and what is wanted of it.
+//! The host beside the best of the others, or beside itself, and what is wanted of it.
 
 use std::fmt::Write;
 
@@ -11,6 +11,22 @@ use crate::results::{Metric, Results};
 enum Wanted {
     AtMost(f64),
     AtLeast(f64),
+}
+
+impl Wanted {
+    fn is_met(self, ratio: f64) -> bool {
+        match self {
+            Self::AtMost(most) => ratio <= most,
+            Self::AtLeast(least) => ratio >= least,
+        }
+    }
+
+    fn shown(self) -> String {
+        match self {
+            Self::AtMost(most) => format!("at most {most:.3}"),
+            Self::AtLeast(least) => format!("at least {least:.3}"),
+        }
+    }
 }
 
 /// One comparison.
@@ -37,15 +53,14 @@ pub(crate) fn table(results: &Results, few: u32, pods: u32) -> String {
         "| | Informant | compared with | ratio | wanted | |\n| --- | ---: | ---: | ---: | ---: | --- |\n",
     );
     for Goal { what, of, show, wanted } in goals(results, few, pods) {
-        let Some((own, other)) = of.filter(|(_, other)| *other > 0.0) else { continue };
-        let ratio = own / other;
-        let (wanted, met) = match wanted {
-            Wanted::AtMost(most) => (format!("at most {most:.2}"), ratio <= most),
-            Wanted::AtLeast(least) => (format!("at least {least:.2}"), ratio >= least),
+        let Some((own, other)) = of.filter(|(_, other)| *other > 0.0) else {
+            let _ = writeln!(text, "| {what} | – | – | – | {} | not measured |", wanted.shown());
+            continue;
         };
-        let met = if met { "yes" } else { "**no**" };
-        let (own, other) = (show(own), show(other));
-        let _ = writeln!(text, "| {what} | {own} | {other} | {ratio:.2} | {wanted} | {met} |");
+        let ratio = own / other;
+        let met = if wanted.is_met(ratio) { "yes" } else { "**no**" };
+        let (own, other, wanted) = (show(own), show(other), wanted.shown());
+        let _ = writeln!(text, "| {what} | {own} | {other} | {ratio:.3} | {wanted} | {met} |");
     }
     text
 }
@@ -138,14 +153,15 @@ mod tests {
         let others = OTHERS.iter().zip(others).map(|(contender, value)| run(*contender, *value));
         let runs = others.chain([run(Contender::Informant, own)]).collect();
         let table = table(&Results { runs }, 1, 9);
-        assert_eq!(table.lines().nth(2), row, "{table}");
+        let found = table.lines().find(|line| line.contains("sustained"));
+        assert_eq!(found, row, "{table}");
     }
 
     #[test]
     fn the_host_is_compared_with_the_best_of_the_others() {
         let row = |cells: &str| format!("| sustained updates | {cells} |");
-        check(34.0, &[10.0, 20.0], Some(&row("34/s | 20/s | 1.70 | at least 1.70 | yes")));
-        check(33.0, &[20.0, 10.0], Some(&row("33/s | 20/s | 1.65 | at least 1.70 | **no**")));
-        check(33.0, &[], None);
+        check(34.0, &[10.0, 20.0], Some(&row("34/s | 20/s | 1.700 | at least 1.700 | yes")));
+        check(33.0, &[20.0, 10.0], Some(&row("33/s | 20/s | 1.650 | at least 1.700 | **no**")));
+        check(33.0, &[], Some(&row("– | – | – | at least 1.700 | not measured")));
     }
 }

@@ -37,8 +37,11 @@ struct Ratio {
 impl Ratio {
     fn note(&mut self, object: &Object) {
         self.objects += 1;
-        self.plain += object.json_len();
-        self.kept += object.kept_len();
+        // Edits say nothing of a dictionary.
+        if let Some(packed) = object.packed_len() {
+            self.plain += object.json_len();
+            self.kept += packed;
+        }
     }
 
     /// Whether this many bytes are kept of the plain ones, and more than a quarter above the other's share.

@@ -102,6 +102,14 @@ impl<'a> IndexerWrite<'a> {
         self.writer.put(object, write, SeenBy::Part(by))
     }
 
+    /// A list in progress has shown an object, which somebody else writes.
+    pub(crate) fn see(&mut self, key: &ObjectKey, by: &ListMark) {
+        let Writer { state, lists, .. } = &mut *self.writer;
+        if let Some(stored) = state.objects.get(key) {
+            lists.touch(stored.slot, SeenBy::Part(Some(by)), false);
+        }
+    }
+
     /// Removes what a watch reports as deleted.
     pub(crate) fn delete(&mut self, deleted: &Object) -> Removed {
         let Some(stored) = self.get(deleted.key()) else { return Removed::Nothing };

@@ -102,6 +102,7 @@ fn a_change_is_kept_as_what_differs_from_the_version_that_was_packed() {
         assert!(told.text.as_ref().is_some_and(|text| text.0.get().is_some()), "it was unpacked");
         check_same(&told, &changing(time - 1));
         assert!(new.is_packed_with(&with) && new.packed_with() == first.packed_with());
+        assert!(new.packed_len().is_none() && first.packed_len().is_some());
         assert!(new.size() < first.size() + 100, "{} after {}", new.size(), first.size());
         old = new;
     }

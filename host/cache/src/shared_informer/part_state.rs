@@ -31,7 +31,7 @@ pub(super) struct PartState {
     pub(super) epoch: u64,
     /// What others have written since its list began, and it has not shown.
     pub(super) awaited: Awaited,
-    /// Since its list began it left something to a part that was wanted when it was not.
+    /// Since its last list began it left something to a part that was wanted when it was not.
     pub(super) gave_way: bool,
 }
 

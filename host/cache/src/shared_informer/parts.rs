@@ -96,15 +96,18 @@ impl Parts {
         if there.is_some_and(|(_, state)| !state.gave_way) {
             return None;
         }
-        let before = there.map(|(id, state)| (*id, state.progress.clone()));
+        let before = there.map(|(id, state)| (*id, state.progress.clone(), state.epoch));
         self.last += 1;
-        let Some((before, progress)) = before else {
+        let Some((before, progress, epoch)) = before else {
             let progress = PartProgress::started(&self.progress, part.clone());
             self.parts.insert(self.last, PartState::new(progress.clone()));
             return Some(Step::Start(self.last, progress));
         };
         self.parts.remove(&before);
-        self.parts.insert(self.last, PartState::new(progress.clone()));
+        // A server that was found to be set back is so until a list has taken that in.
+        let mut state = PartState::new(progress.clone());
+        state.epoch = epoch;
+        self.parts.insert(self.last, state);
         Some(Step::Restart(before, self.last, progress))
     }
 
@@ -236,7 +239,7 @@ impl Parts {
             && self.parts.values().any(|one| one.wanted && one.synced && one.contains(object))
     }
 
-    /// The part left an object to one that is wanted: should that one go first, it has to look again.
+    /// The part left an object to one that is wanted: should it be wanted again, it is listed anew.
     pub(super) fn gave_way(&mut self, id: PartId) {
         if let Some(state) = self.parts.get_mut(&id) {
             state.gave_way = true;
@@ -431,6 +434,21 @@ mod tests {
         parts.begin(3, store.write().begin_list());
         parts.list_is_complete(3, "10");
         assert_eq!(want(&mut parts, &[""]), ["stop 4 namespace a"], "it has looked again");
+    }
+
+    #[test]
+    fn a_part_that_is_listed_anew_still_knows_that_the_server_was_set_back() {
+        let store = Indexer::default();
+        let mut parts = parts();
+        want(&mut parts, &[""]);
+        sync(&mut parts, 1, "5");
+        want(&mut parts, &["a"]);
+        parts.gave_way(1);
+        parts.get(1).expect("it is there").progress.rewound();
+        want(&mut parts, &[""]);
+        parts.begin(3, store.write().begin_list());
+        let listing = parts.get(3).and_then(|part| part.listing.as_ref());
+        assert!(parts.overlap && listing.is_some_and(|listing| listing.consistent));
     }
 
     #[test]

@@ -164,6 +164,10 @@ impl Deltas {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
         if self.parts.gives_way(id, &object) {
+            if let Some(listing) = self.parts.get(id).and_then(|part| part.listing.as_ref()) {
+                // Whoever else goes meanwhile: this list has shown it.
+                write.see(object.key(), &listing.mark);
+            }
             return self.parts.gave_way(id);
         }
         let deleted = self.parts.was_deleted(&object);
