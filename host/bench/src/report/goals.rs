@@ -66,75 +66,77 @@ pub(crate) fn table(results: &Results, few: u32, pods: u32) -> String {
 }
 
 fn goals(results: &Results, few: u32, pods: u32) -> Vec<Goal> {
-    let median =
-        |metric: Metric| move |contender: Contender| results.median(contender, pods, 1, metric);
-    let per_pod =
-        |metric: Metric| move |contender: Contender| results.per_pod(contender, few, pods, metric);
-    let own = Contender::Informant;
-    let (settled, released) = (per_pod(Metric::Settled), per_pod(Metric::Released));
-    let least = |of: &dyn Fn(Contender) -> Option<f64>, others: &[Contender]| {
-        let others = others.iter().filter_map(|other| of(*other));
-        Some((of(own)?, others.reduce(f64::min)?))
+    let mut goals = memory(results, few, pods);
+    goals.extend(speed(results, few, pods));
+    goals.extend(peaks(results, pods));
+    goals
+}
+
+/// The host's number, and the least or the most of others'.
+fn compare(
+    of: &dyn Fn(Contender) -> Option<f64>,
+    others: &[Contender],
+    best: fn(f64, f64) -> f64,
+) -> Option<(f64, f64)> {
+    let others = others.iter().filter_map(|other| of(*other));
+    Some((of(Contender::Informant)?, others.reduce(best)?))
+}
+
+fn memory(results: &Results, few: u32, pods: u32) -> Vec<Goal> {
+    let per_pod = |metric| move |contender| results.per_pod(contender, few, pods, metric);
+    let settled = per_pod(Metric::Settled);
+    // The host has no garbage to collect.
+    let released = |contender| match contender {
+        Contender::Informant => settled(contender),
+        other => results.per_pod(other, few, pods, Metric::Released),
     };
-    let most = |of: &dyn Fn(Contender) -> Option<f64>| {
-        let others = OTHERS.iter().filter_map(|other| of(*other));
-        Some((of(own)?, others.reduce(f64::max)?))
+    let collected = compare(&released, CLIENT_GO, f64::min);
+    let goal = |what, of, most: f64| {
+        let show = |value: f64| format!("{value:.0} B");
+        Goal { what, of, show, wanted: Wanted::AtMost(most) }
     };
-    let collected = || {
-        let others = CLIENT_GO.iter().filter_map(|other| released(*other));
-        Some((settled(own)?, others.reduce(f64::min)?))
-    };
-    let itself = |peak: Metric, rest: Metric| Some((median(peak)(own)?, median(rest)(own)?));
-    let bytes = |value: f64| format!("{value:.0} B");
-    let micros = |value: f64| format!("{:.1} µs", value * 1e6);
-    let memory = |value: f64| shown(Metric::Settled, value);
-    let rate = |value: f64| shown(Metric::Sustained, value);
-    let goal = |what, of, show, wanted| Goal { what, of, show, wanted };
-    let (twelfth, twentieth) = (Wanted::AtMost(1.0 / 12.0), Wanted::AtMost(1.0 / 20.0));
-    let update = Wanted::AtMost(0.45);
     vec![
-        goal("memory per pod, kube-rs", least(&settled, KUBE_RS), bytes, twentieth),
-        goal("memory per pod, client-go", least(&settled, CLIENT_GO), bytes, twelfth),
-        goal("the same after its garbage collection", collected(), bytes, twelfth),
-        goal(
-            "CPU per synced pod",
-            least(&per_pod(Metric::SyncCpu), OTHERS),
-            micros,
-            Wanted::AtMost(0.4),
-        ),
-        goal("CPU per update, 5,000/s", least(&median(Metric::PacedCpu), OTHERS), micros, update),
-        goal("CPU per update, burst", least(&median(Metric::BurstCpu), OTHERS), micros, update),
-        goal("sustained updates", most(&median(Metric::Sustained)), rate, Wanted::AtLeast(1.7)),
-        goal(
-            "latency, p50",
-            least(&median(Metric::LatencyP50), OTHERS),
-            micros,
-            Wanted::AtMost(1.0),
-        ),
-        goal(
-            "latency, p99",
-            least(&median(Metric::LatencyP99), OTHERS),
-            micros,
-            Wanted::AtMost(1.0),
-        ),
-        goal(
-            "first list, peak over settled",
-            itself(Metric::SyncPeak, Metric::Settled),
-            memory,
-            Wanted::AtMost(1.2),
-        ),
-        goal(
-            "relist, peak over settled",
-            itself(Metric::RelistPeak, Metric::RelistSettled),
-            memory,
-            Wanted::AtMost(1.2),
-        ),
-        goal(
-            "memory after all updates, over settled",
-            itself(Metric::AfterUpdates, Metric::Settled),
-            memory,
-            Wanted::AtMost(1.2),
-        ),
+        goal("memory per pod, kube-rs", compare(&settled, KUBE_RS, f64::min), 1.0 / 20.0),
+        goal("memory per pod, client-go", compare(&settled, CLIENT_GO, f64::min), 1.0 / 12.0),
+        goal("the same after its garbage collection", collected, 1.0 / 12.0),
+    ]
+}
+
+fn speed(results: &Results, few: u32, pods: u32) -> Vec<Goal> {
+    let median = |metric| move |contender| results.median(contender, pods, 1, metric);
+    let sync = |contender| results.per_pod(contender, few, pods, Metric::SyncCpu);
+    let least = |of: &dyn Fn(Contender) -> Option<f64>| compare(of, OTHERS, f64::min);
+    let goal = |what, of, most: f64| {
+        let show = |value: f64| format!("{:.1} µs", value * 1e6);
+        Goal { what, of, show, wanted: Wanted::AtMost(most) }
+    };
+    let sustained = Goal {
+        what: "sustained updates",
+        of: compare(&median(Metric::Sustained), OTHERS, f64::max),
+        show: |rate| shown(Metric::Sustained, rate),
+        wanted: Wanted::AtLeast(1.7),
+    };
+    vec![
+        goal("CPU per synced pod", least(&sync), 0.4),
+        goal("CPU per update, 5,000/s", least(&median(Metric::PacedCpu)), 0.45),
+        goal("CPU per update, burst", least(&median(Metric::BurstCpu)), 0.45),
+        sustained,
+        goal("latency, p50", least(&median(Metric::LatencyP50)), 1.0),
+        goal("latency, p99", least(&median(Metric::LatencyP99)), 1.0),
+    ]
+}
+
+/// The host beside itself.
+fn peaks(results: &Results, pods: u32) -> Vec<Goal> {
+    let own = |metric| results.median(Contender::Informant, pods, 1, metric);
+    let goal = |what, peak, rest| {
+        let show = |bytes: f64| shown(Metric::Settled, bytes);
+        Goal { what, of: own(peak).zip(own(rest)), show, wanted: Wanted::AtMost(1.2) }
+    };
+    vec![
+        goal("first list, peak over settled", Metric::SyncPeak, Metric::Settled),
+        goal("relist, peak over settled", Metric::RelistPeak, Metric::RelistSettled),
+        goal("memory after all updates, over settled", Metric::AfterUpdates, Metric::Settled),
     ]
 }
 
