@@ -15,7 +15,7 @@ use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
 use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
-use crate::status::StatusCell;
+use crate::status::{RunningVersion, StatusCell};
 use call::call;
 use hashbrown::HashMap;
 use jiff::Timestamp;
@@ -41,6 +41,8 @@ const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 
 /// Everything that one version of a plugin needs to run.
 pub(crate) struct Version {
+    /// What is shown of it while it runs.
+    pub(crate) shown: RunningVersion,
     pub(crate) template: Template,
     pub(crate) reads: Arc<Reads>,
     pub(crate) config: Vec<u8>,
@@ -162,9 +164,9 @@ impl Actor {
     /// The old version is kept until the new one has started; then the queue goes on with the new one.
     async fn swap(&mut self, version: Box<Version>) -> Result<(), CallError> {
         let instance = Box::new(self.instance(&version).await?);
+        self.status.took_over(version.shown.clone(), Timestamp::now());
         let running = Running::Alive { version, instance, losses: 0 };
         let old = std::mem::replace(&mut self.running, running);
-        self.status.apply(Input::Loaded, Timestamp::now());
         // At most one old instance waits for its end.
         self.retire().await;
         if let Running::Alive { instance, .. } = old {

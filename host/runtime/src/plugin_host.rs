@@ -251,6 +251,7 @@ impl PluginHost {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ids = plugin.ids(&prepared.descriptor);
         let version = Box::new(Version {
+            shown: running(&prepared.descriptor, &load.sha256),
             template: prepared.template,
             reads: Arc::new(reads),
             config: config(),
@@ -273,7 +274,6 @@ impl PluginHost {
         plugin.has_version = true;
         plugin.subscribe(descriptor, ids, &self.informers);
         self.informers.start();
-        plugin.status.loaded(&load.sha256, Ok(running(descriptor, &load.sha256)), Timestamp::now());
         if !first {
             add_one(&plugin.status.counters.reloads_ok);
         }
@@ -285,15 +285,13 @@ impl PluginHost {
     /// Keeps what runs, and says why the new version does not.
     fn refused(&mut self, load: &Load, error: &LoadError) {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
-        let now = Timestamp::now();
         // It may name what the file is made of.
         let reason = one_line(&error.to_string(), REASON_BYTES_MAX).into_owned();
-        plugin.status.loaded(&load.sha256, Err(&reason), now);
         let input = match error {
             LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },
             _ => Input::LoadFailed { reason: reason.clone() },
         };
-        plugin.status.apply(input, now);
+        plugin.status.refused(&load.sha256, &reason, input, Timestamp::now());
         let kept = match plugin.has_version {
             true => "not loaded, the version before it goes on",
             false => "not loaded",

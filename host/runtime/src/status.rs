@@ -60,6 +60,22 @@ pub struct PluginStatus {
     last_error: Option<(String, Timestamp)>,
 }
 
+impl Facts {
+    fn step(&mut self, input: Input, now: Timestamp) {
+        let before = self.state.clone();
+        self.state = before.clone().step(input);
+        if self.state.name() != before.name() {
+            self.since = now;
+        }
+    }
+}
+
+impl LastLoad {
+    fn new(result: &'static str, reason: Option<&str>, sha256: &str, at: Timestamp) -> Self {
+        Self { result, reason: reason.map(str::to_owned), sha256: sha256.to_owned(), at }
+    }
+}
+
 impl StatusCell {
     pub(crate) fn new(
         name: PluginName,
@@ -78,32 +94,24 @@ impl StatusCell {
     }
 
     pub(crate) fn apply(&self, input: Input, now: Timestamp) {
-        let mut facts = self.facts.lock();
-        let before = facts.state.clone();
-        facts.state = before.clone().step(input);
-        if facts.state.name() != before.name() {
-            facts.since = now;
-        }
+        self.facts.lock().step(input, now);
     }
 
-    /// Notes how the load of a version ended.
-    pub(crate) fn loaded(
-        &self,
-        sha256: &str,
-        result: Result<RunningVersion, &str>,
-        now: Timestamp,
-    ) {
+    /// A version took over. The state, the version and the result of its load change together, so that nobody sees one
+    /// without the others.
+    pub(crate) fn took_over(&self, version: RunningVersion, now: Timestamp) {
         let mut facts = self.facts.lock();
-        let (text, reason) = match &result {
-            Ok(_) => ("ok", None),
-            Err(reason) => ("failed", Some((*reason).to_owned())),
-        };
-        facts.last_load =
-            Some(LastLoad { result: text, reason, sha256: sha256.to_owned(), at: now });
-        if let Ok(running) = result {
-            facts.running = Some(running);
-            facts.last_error = None;
-        }
+        facts.step(Input::Loaded, now);
+        facts.last_load = Some(LastLoad::new("ok", None, &version.sha256, now));
+        facts.running = Some(version);
+        facts.last_error = None;
+    }
+
+    /// A version will not take over: `input` says why.
+    pub(crate) fn refused(&self, sha256: &str, reason: &str, input: Input, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.step(input, now);
+        facts.last_load = Some(LastLoad::new("failed", Some(reason), sha256, now));
     }
 
     /// Notes what went wrong in a call.
