@@ -239,8 +239,8 @@ impl Object {
     /// What later versions can be made from, and its text. What is unpacked for it is kept by a handle that is to be read.
     fn frame(&self) -> Option<(Frame, Bytes)> {
         match &self.head().kept {
-            Kept::Carried | Kept::Plain => None,
-            Kept::Packed(dictionary) => {
+            Kept::Carried | Kept::Plain | Kept::Packed(None) => None,
+            Kept::Packed(Some(dictionary)) => {
                 let json = self.json();
                 Some((Frame::new(dictionary.clone(), self.kept_bytes(), json.len()), json))
             }
@@ -272,7 +272,7 @@ impl Object {
         match &self.head().kept {
             Kept::Carried | Kept::Plain => None,
             Kept::Packed(dictionary) => dictionary.as_ref(),
-            Kept::Edited(frame) => frame.dictionary(),
+            Kept::Edited(frame) => Some(frame.dictionary()),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Seeded, deterministic simulation of `informant-cache`: informers against a model API server, with
 //! everything going wrong that can, and an oracle that looks on.
 //!
-//! One seed gives one run: a paused clock, one thread, every choice from one source of randomness, waiters woken in the order in which they
-//! began to wait. The same seed gives the same trace: a test runs each seed twice and compares them (`--twice`). The model server ([`Fault`] says what it does) is the embedded
-//! cluster's store behind the same bytes of HTTP that a real server sends, so decoding and the sorting of errors take part.
+//! One seed gives one run: a paused clock, one thread, every choice from one source of randomness, waiters woken in
+//! the order in which they began to wait. The same seed gives the same trace: a test runs each seed twice and compares
+//! them (`--twice`). The model server ([`Fault`] says what it does) is the embedded cluster's store behind the same
+//! bytes of HTTP that a real server sends, so decoding and the sorting of errors take part.
 //!
 //! After each step: a handler is told of additions only of what it does not know, of updates and deletions only of what
 //! it knows, with the old state that it knows; no object goes back to an older state, but where the server was set back;

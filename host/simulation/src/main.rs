@@ -15,16 +15,16 @@ struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
     /// How many seeds from there; without it one is run and its trace printed.
-    #[arg(long, conflicts_with = "minutes")]
+    #[arg(long, group = "several")]
     seeds: Option<u64>,
     /// For how long, in minutes.
-    #[arg(long)]
+    #[arg(long, group = "several")]
     minutes: Option<u64>,
     /// Go on after a broken invariant, and list all seeds that broke one.
     #[arg(long)]
     go_on: bool,
-    /// Run each seed twice, and compare the traces.
-    #[arg(long)]
+    /// Run each seed twice, and compare the traces: of several seeds.
+    #[arg(long, requires = "several")]
     twice: bool,
     /// Do not demand that every fault was met.
     #[arg(long)]

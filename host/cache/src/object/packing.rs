@@ -57,13 +57,13 @@ impl Packing {
 pub(super) struct Frame(ThinArc<FrameHead, u8>);
 
 struct FrameHead {
-    dictionary: Option<Arc<Dictionary>>,
+    dictionary: Arc<Dictionary>,
     text_len: usize,
 }
 
 impl Frame {
-    /// Text of `text_len` bytes that was packed with this dictionary, or with none.
-    pub(super) fn new(dictionary: Option<Arc<Dictionary>>, packed: &[u8], text_len: usize) -> Self {
+    /// Text of `text_len` bytes that was packed with this dictionary.
+    pub(super) fn new(dictionary: Arc<Dictionary>, packed: &[u8], text_len: usize) -> Self {
         Self(ThinArc::from_header_and_slice(FrameHead { dictionary, text_len }, packed))
     }
 
@@ -77,12 +77,12 @@ impl Frame {
         self.len() + size_of::<FrameHead>()
     }
 
-    pub(super) fn dictionary(&self) -> Option<&Arc<Dictionary>> {
-        self.0.header.header.dictionary.as_ref()
+    pub(super) fn dictionary(&self) -> &Arc<Dictionary> {
+        &self.0.header.header.dictionary
     }
 
     pub(super) fn unpack(&self) -> Bytes {
-        unpack(&self.0.slice, self.dictionary().map(Arc::as_ref), self.0.header.header.text_len)
+        unpack(&self.0.slice, Some(self.dictionary()), self.0.header.header.text_len)
     }
 }
 

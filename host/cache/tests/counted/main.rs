@@ -138,7 +138,7 @@ fn settle(runtime: &Runtime) {
 fn check(what: &str, found: u64, max: u64) {
     assert!(found <= max, "{what}: {found}, more than {max}");
     assert!(
-        found > max * 3 / 4,
+        found > max * 17 / 20,
         "{what}: {found}, so much less than {max} that the bound should be lowered"
     );
 }
@@ -153,7 +153,7 @@ fn memory_of_a_pod_and_allocations_of_an_update_are_bounded() {
     let mut random = fastrand::Rng::with_seed(1);
     let updates: Vec<_> = (0..UPDATES).map(|at| json(random.usize(..PODS), 2 + at)).collect();
     let updated = bench.update(&updates);
-    let allocations = updated.count_total / UPDATES as u64 - SENDING;
+    let allocations = updated.count_total.div_ceil(UPDATES as u64) - SENDING;
     check("allocations an update", allocations, ALLOCATIONS_AN_UPDATE_MAX);
     let updated_bytes = listed.bytes_current + updated.bytes_current;
     check("bytes a Pod after updates", each(updated_bytes, PODS), BYTES_A_POD_UPDATED_MAX);
