@@ -107,6 +107,7 @@ mod demand;
 mod indexer;
 mod informer_factory;
 mod informer_state;
+mod json;
 mod latch;
 pub mod leader_election;
 mod list_watch;
@@ -137,6 +138,7 @@ pub use indexer::{
 };
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
+pub use json::Projection;
 pub use list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListTweaks, ListTweaksError, ListWatchError,
     ListerWatcher, ListerWatcherSource, Part, QueryParameters, WatchEvent, WatchOptions,

@@ -13,7 +13,8 @@ pub struct Counters {
     pub retry: AtomicU64,
     /// Events given up on.
     pub dead: AtomicU64,
-    /// Changes within the plugin's views that its subscriptions did not want.
+    /// Changes within the plugin's views that its subscriptions did not want. Of a type that one does not want, what a field
+    /// selector says is not looked at.
     pub filtered: AtomicU64,
     /// Events of subscriptions that a new version no longer has.
     pub dropped: AtomicU64,

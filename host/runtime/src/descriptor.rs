@@ -2,14 +2,14 @@
 
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
-use informant_cache::JsonPointer;
+use informant_cache::{JsonPointer, Projection};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// More subscriptions than a plugin can sensibly tell apart.
 const SUBSCRIPTIONS_MAX: usize = 64;
-/// Pointers of one subscription, each of which is looked up in every update's bytes.
+/// Pointers of one subscription, which are looked up together in every update's bytes.
 const POINTERS_MAX: usize = 32;
 /// Indexes of one plugin; each costs memory for every cached object.
 const INDEXES_MAX: usize = 16;
@@ -315,11 +315,16 @@ fn resource(text: &str, at: &str) -> Result<GroupVersionResource, DescriptorErro
 }
 
 fn check_pointer(at: &str, pointer: &str) -> Result<(), DescriptorError> {
-    if pointer.is_empty() || pointer.starts_with('/') {
-        return Ok(());
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        let problem = format!("{pointer:?} is not a JSON pointer: write it as /spec/nodeName");
+        return Err(error(at, problem));
     }
-    let problem = format!("{pointer:?} is not a JSON pointer: write it as /spec/nodeName");
-    Err(error(at, problem))
+    let (steps, max) = (pointer.matches('/').count(), Projection::STEPS_MAX);
+    if steps > max {
+        let problem = format!("has a JSON pointer of {steps} steps, at most {max} are followed");
+        return Err(error(at, problem));
+    }
+    Ok(())
 }
 
 /// A name is shown, and events and indexes are filed under it.
@@ -454,6 +459,15 @@ mod tests {
             expect![[
                 r#"descriptor subscriptions[0]: the key "filter" is not offered by this host yet"#
             ]],
+        );
+        check(
+            &format!(
+                r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","onlyIfChanged":["{}"]}}]}}"#,
+                "/a".repeat(128)
+            ),
+            expect![
+                "descriptor subscriptions[0]: has a JSON pointer of 128 steps, at most 127 are followed"
+            ],
         );
         check(
             r#"{"version":"1","indexes":[{"resource":"v1/pods","name":"n","pointer":"spec.nodeName"}]}"#,

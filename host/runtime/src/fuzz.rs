@@ -2,7 +2,6 @@
 
 use crate::contract::check;
 use crate::descriptor::Descriptor;
-use crate::json_pointer::find;
 use crate::one_line::one_line;
 use informant_fuzz::Target;
 use serde_json::Value;
@@ -67,21 +66,6 @@ fn plugin_file() {
     target("plugin_file").words(words).inputs(made).run(|input| match check(input) {
         Ok(component) => assert!(check(&component.bytes).is_ok(), "what was made is accepted"),
         Err(error) => assert!(!error.to_string().is_empty()),
-    });
-}
-
-#[test]
-fn json_pointer_of_a_field() {
-    let words = &["/spec/nodeName", "/0", "/01", "/-", "~0", "~1", "\"a\":", "{\"a\":1}", "\n"];
-    target("json_pointer_of_a_field").words(words).run(|input| {
-        let Some(end) = input.iter().position(|byte| *byte == b'\n') else { return };
-        let (pointer, json) = (&input[..end], &input[end + 1..]);
-        let Ok(pointer) = std::str::from_utf8(pointer) else { return };
-        let found = find(json, pointer).map(|raw| raw.get().to_owned());
-        let Ok(tree) = serde_json::from_slice::<Value>(json) else { return };
-        let value = found.as_deref().map(serde_json::from_str::<Value>);
-        let value = value.transpose().expect("what is found is JSON");
-        assert_eq!(value.as_ref(), tree.pointer(pointer), "{found:?}");
     });
 }
 

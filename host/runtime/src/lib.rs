@@ -19,7 +19,6 @@ mod call_error;
 mod guest_state;
 mod host_functions;
 mod instance;
-mod json_pointer;
 mod json_pointer_index;
 mod log_budget;
 mod one_line;

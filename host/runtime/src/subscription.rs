@@ -1,20 +1,26 @@
 //! From the informer's notifications to one plugin's events: host code that runs in the informer's task,
 //! evaluates the subscription on old and new, and enqueues. It never calls a guest and never waits.
+//!
+//! What the subscription asks is compiled once, and asked cheapest first: namespace, name and labels, then the type of change,
+//! then everything that the bytes say, in one pass over each of the two states.
 
-use crate::descriptor::{Replay, SubscriptionSpec};
+use crate::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use crate::json_pointer::changed;
 use crate::plugin_queue::PluginQueue;
 use crate::view::View;
-use informant_cache::{Cause, FinalState, Object, ResourceEventHandler};
+use bytes::Bytes;
+use informant_cache::{Cause, FinalState, Object, Projection, ResourceEventHandler};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Listens to one informer for one subscription of one plugin.
 pub(crate) struct SubscriptionHandler {
     id: SubscriptionId,
-    spec: SubscriptionSpec,
+    types: ChangeTypes,
+    replay: Replay,
     view: View,
+    /// The view's pointers, then those of `onlyIfChanged`.
+    projection: Projection,
     queue: Arc<PluginQueue>,
     /// The reason that replayed objects are told with.
     replay_reason: Reason,
@@ -31,10 +37,15 @@ impl SubscriptionHandler {
         spec: &SubscriptionSpec,
         queue: Arc<PluginQueue>,
     ) -> Self {
+        let view = View::from(spec);
+        let concerning = spec.only_if_changed.iter().map(String::as_str);
+        let projection = Projection::new(view.pointers().chain(concerning));
         Self {
             id,
-            spec: spec.clone(),
-            view: View::from(spec),
+            types: spec.types,
+            replay: spec.replay,
+            view,
+            projection,
             queue,
             replay_reason: Reason::Initial,
             told_before: None,
@@ -70,11 +81,10 @@ impl SubscriptionHandler {
         gone: Option<Gone>,
         cause: Cause,
     ) {
-        let types = self.spec.types;
         let wanted = match change {
-            Change::Added => types.added,
-            Change::Updated => types.updated,
-            Change::Deleted => types.deleted,
+            Change::Added => self.types.added,
+            Change::Updated => self.types.updated,
+            Change::Deleted => self.types.deleted,
         };
         let reason = match Reason::from(cause.reason) {
             Reason::Initial => self.replay_reason,
@@ -95,43 +105,74 @@ impl SubscriptionHandler {
         });
     }
 
-    /// Whether an update within the view concerns one of the pointers.
-    fn concerns(&self, old: &Object, new: &Object) -> bool {
-        let pointers = &self.spec.only_if_changed;
-        pointers.is_empty() || pointers.iter().any(|pointer| changed(new, old, pointer))
+    /// Whether the view has the object. The bytes of one that could only be filtered are not looked at.
+    fn contains(&self, object: &Object, is_wanted: bool) -> bool {
+        if is_wanted { self.view.contains(object) } else { self.view.may_contain(object) }
+    }
+
+    /// Whether the bytes decide about an update. The two arguments are what can be said without them.
+    fn depends_on_bytes(&self, was_in: bool, is_in: bool) -> bool {
+        let of_view = self.view.pointers().len();
+        let of_both = self.projection.len() > of_view && was_in && is_in && self.types.updated;
+        of_both || (of_view > 0 && (was_in || is_in))
+    }
+
+    /// What becomes of an update of which the view has had the one state and has the other.
+    fn update(&self, states: [&Object; 2], is_in: [bool; 2], is_concerned: bool, cause: Cause) {
+        let [old, new] = states;
+        match is_in {
+            [true, true] if is_concerned => {
+                self.enqueue(Change::Updated, new, Some(old), None, cause);
+            }
+            [true, true] => self.queue.count_filtered(),
+            [false, true] => self.enqueue(Change::Added, new, None, None, cause),
+            [true, false] => self.enqueue(Change::Deleted, old, None, Some(Gone::LeftView), cause),
+            [false, false] => {}
+        }
     }
 }
 
 impl ResourceEventHandler for SubscriptionHandler {
     fn on_add(&self, object: &Object, cause: Cause) {
         let replayed = cause.reason == informant_cache::Reason::Initial;
-        if !self.view.contains(object) {
+        if !self.contains(object, self.types.added || replayed) {
             if replayed && self.was_told(object) {
                 self.enqueue(Change::Deleted, object, None, Some(Gone::LeftView), cause);
             }
             return;
         }
         // A subscription that wants no replay has one only when it takes another's place.
-        if replayed && self.spec.replay == Replay::Never && self.was_told(object) {
+        if replayed && self.replay == Replay::Never && self.was_told(object) {
             return;
         }
         self.enqueue(Change::Added, object, None, None, cause);
     }
 
     fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
-        match (self.view.contains(old), self.view.contains(new)) {
-            (true, true) if self.concerns(old, new) => {
-                self.enqueue(Change::Updated, new, Some(old), None, cause);
-            }
-            (true, true) => self.queue.count_filtered(),
-            (false, true) => self.enqueue(Change::Added, new, None, None, cause),
-            (true, false) => self.enqueue(Change::Deleted, old, None, Some(Gone::LeftView), cause),
-            (false, false) => {}
+        let states = [old, new];
+        let may_be_in = states.map(|state| self.view.may_contain(state));
+        let [was_in, is_in] = may_be_in;
+        if !self.depends_on_bytes(was_in, is_in) {
+            return self.update(states, may_be_in, true, cause);
         }
+        // A state that cannot be in the view is not looked at.
+        let json = |number: usize| may_be_in[number].then(|| states[number].json());
+        let texts: [Option<Bytes>; 2] = [json(0), json(1)];
+        let values =
+            texts.each_ref().map(|text| text.as_deref().map(|t| self.projection.values(t)));
+        let is_in = values
+            .each_ref()
+            .map(|values| values.as_ref().is_some_and(|values| self.view.fields_match(values)));
+        let of_view = self.view.pointers().len();
+        let [before, after] = &values;
+        let is_concerned = self.projection.len() == of_view
+            || before.as_ref().map(|values| &values[of_view..])
+                != after.as_ref().map(|values| &values[of_view..]);
+        self.update(states, is_in, is_concerned, cause);
     }
 
     fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause) {
-        if !self.view.contains(last) && !self.was_told(last) {
+        if !self.contains(last, self.types.deleted) && !self.was_told(last) {
             return;
         }
         let gone = match final_state {

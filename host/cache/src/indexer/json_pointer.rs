@@ -1,9 +1,9 @@
 //! JSON pointers (RFC 6901) with `*` for every member of an object or array, read without a tree.
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use crate::json::{Cursor, position};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 
 /// Where values are found in an object, for example `/spec/nodeName` or `/spec/volumes/*/configMap/name`.
@@ -51,12 +51,12 @@ impl JsonPointer {
         &self.steps
     }
 
-    /// The text of each string, number and boolean there, once each; nothing where the bytes are not JSON.
+    /// The text of each string, number and boolean there, once each.
+    ///
+    /// The JSON must be well formed, as every object's is; of other bytes the answer is anything, or nothing.
     pub fn values(&self, json: &[u8]) -> Vec<String> {
         let mut values = Vec::new();
-        let mut deserializer = serde_json::Deserializer::from_slice(json);
-        let seek = Seek { steps: &self.steps, values: &mut values };
-        if seek.deserialize(&mut deserializer).is_err() {
+        if seek(&mut Cursor::new(json), &self.steps, &mut values).is_none() {
             return Vec::new();
         }
         values.sort_unstable();
@@ -65,119 +65,66 @@ impl JsonPointer {
     }
 }
 
-/// Goes down the remaining steps; what is not on the way is skipped.
-struct Seek<'a> {
-    steps: &'a [Step],
-    values: &'a mut Vec<String>,
-}
-
-impl Seek<'_> {
-    fn leaf<E>(self, text: impl Into<String>) -> Result<(), E> {
-        if self.steps.is_empty() {
-            self.values.push(text.into());
-        }
-        Ok(())
-    }
-}
-
-/// RFC 6901: digits without a leading zero.
-pub(crate) fn position(step: &str) -> Option<usize> {
-    let plain = step == "0" || !step.starts_with('0');
-    let digits = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
-    if plain && digits { step.parse().ok() } else { None }
-}
-
-impl<'de> DeserializeSeed<'de> for Seek<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Seek<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Some((step, rest)) = self.steps.split_first() else {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(());
-        };
-        // Where a name stands twice its last value counts.
-        match step {
-            Step::Every => {
-                let mut members: BTreeMap<Cow<'de, str>, Vec<String>> = BTreeMap::new();
-                while let Some(name) = map.next_key()? {
-                    let mut values = Vec::new();
-                    map.next_value_seed(Seek { steps: rest, values: &mut values })?;
-                    members.insert(name, values);
+/// Reads the next value and goes down the remaining steps; what is not on the way is skipped.
+fn seek(cursor: &mut Cursor<'_>, steps: &[Step], values: &mut Vec<String>) -> Option<()> {
+    let Some((step, rest)) = steps.split_first() else {
+        values.extend(leaf(cursor.value()?));
+        return Some(());
+    };
+    match (cursor.peek()?, step) {
+        (b'{', Step::Every) => every(cursor, rest, values),
+        (b'{', Step::Member(wanted)) => {
+            let before = values.len();
+            cursor.entries(|cursor, key| {
+                if !key.is(wanted) {
+                    return cursor.value().map(|_| ());
                 }
-                self.values.extend(members.into_values().flatten());
-            }
-            Step::Member(wanted) => {
-                let before = self.values.len();
-                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-                    if **wanted == *name {
-                        self.values.truncate(before);
-                        map.next_value_seed(Seek { steps: rest, values: &mut *self.values })?;
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
-                    }
-                }
-            }
+                // Where a name stands twice its last value counts.
+                values.truncate(before);
+                seek(cursor, rest, values)
+            })
         }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let Some((step, rest)) = self.steps.split_first() else {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(());
-        };
-        let wanted = match step {
-            Step::Every => None,
-            Step::Member(step) => Some(position(step)),
-        };
-        for position in 0.. {
-            let taken = wanted.is_none_or(|wanted| wanted == Some(position));
-            let found = if taken {
-                seq.next_element_seed(Seek { steps: rest, values: &mut *self.values })?.is_some()
-            } else {
-                seq.next_element::<IgnoredAny>()?.is_some()
+        (b'[', step) => {
+            let wanted = match step {
+                Step::Every => None,
+                Step::Member(step) => Some(position(step)),
             };
-            if !found {
-                break;
-            }
+            cursor.items(|cursor, position| match wanted {
+                Some(wanted) if wanted != Some(position) => cursor.value().map(|_| ()),
+                _ => seek(cursor, rest, values),
+            })
         }
-        Ok(())
+        _ => cursor.value().map(|_| ()),
     }
+}
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.leaf(text)
+/// Every member of an object, each name once.
+fn every(cursor: &mut Cursor<'_>, rest: &[Step], values: &mut Vec<String>) -> Option<()> {
+    let mut members: BTreeMap<Cow<'_, str>, Vec<String>> = BTreeMap::new();
+    cursor.entries(|cursor, key| {
+        let mut of_member = Vec::new();
+        seek(cursor, rest, &mut of_member)?;
+        members.insert(key.name()?, of_member);
+        Some(())
+    })?;
+    values.extend(members.into_values().flatten());
+    Some(())
+}
+
+/// None for what has members, for null, and for what has no text: a number beyond all bounds.
+fn leaf(text: &[u8]) -> Option<String> {
+    if matches!(text.first(), Some(b'{' | b'[')) {
+        return None;
     }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.leaf(value.to_string())
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.leaf(value.to_string())
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.leaf(value.to_string())
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.leaf(value.to_string())
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
+    match serde_json::from_slice(text).ok()? {
+        Value::String(text) => Some(text),
+        Value::Bool(flag) => Some(flag.to_string()),
+        // What has a point or an exponent is written as the nearest number of 64 bits is.
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map(|number| number.to_string())
+        }
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
 

@@ -3,8 +3,7 @@
 use super::fields::{FieldsError, fields};
 use crate::bindings::informant::plugin::event_data::{Host, Side};
 use crate::guest_state::{GuestState, Phase};
-use crate::json_pointer::changed;
-use informant_cache::Object;
+use informant_cache::{Object, Projection};
 use wasmtime::Trap;
 
 impl Host for GuestState {
@@ -30,7 +29,8 @@ impl Host for GuestState {
         let (Some(new), Some(old)) = (self.side(Side::New), self.side(Side::Old)) else {
             return Ok(true);
         };
-        Ok(changed(new, old, &pointer))
+        let pointer = Projection::new([pointer]);
+        Ok(pointer.values(&new.json()) != pointer.values(&old.json()))
     }
 }
 

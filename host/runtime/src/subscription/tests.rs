@@ -132,6 +132,24 @@ fn unwanted_changes_are_counted_not_told() {
 }
 
 #[test]
+fn what_the_bytes_decide_is_decided_together() {
+    let told = [
+        Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
+        Told::Updated(pod(2, "", "Running"), pod(3, RED, "Running")),
+        Told::Updated(pod(3, RED, "Running"), pod(4, RED, "Running")),
+        Told::Updated(pod(4, RED, "Running"), pod(5, BLUE, "Failed")),
+        Told::Updated(pod(5, BLUE, "Failed"), pod(6, "", "Failed")),
+    ];
+    let both =
+        r#","fieldSelector":"status.phase=Running","onlyIfChanged":["/metadata/labels/colour"]"#;
+    let expect = "Added 2 Watch, Updated 3 Watch, Deleted LeftView 4 Watch, filtered 1";
+    check(both, FIRST, &told, expect);
+    let no_updates = r#","fieldSelector":"status.phase=Running","types":["added","deleted"]"#;
+    let expect = "Added 2 Watch, Deleted LeftView 4 Watch, filtered 2";
+    check(no_updates, FIRST, &told, expect);
+}
+
+#[test]
 fn a_subscription_in_the_place_of_another_is_told_again() {
     let told = [
         Told::Added(CacheReason::Initial, pod(1, "", "Pending")),

@@ -1,0 +1,187 @@
+//! A place in JSON that somebody has read before and found well formed: an object's.
+//!
+//! Whatever is written in JSON is walked: white space, escapes in keys, any depth. Nothing is checked again, so of other bytes
+//! it may find anything or nothing (`None`), and panics at none.
+
+use super::strings::special;
+use std::borrow::Cow;
+
+/// A place in a text.
+pub(crate) struct Cursor<'a> {
+    json: &'a [u8],
+    at: usize,
+}
+
+/// The name of an object's entry.
+#[derive(Clone, Copy)]
+pub(crate) struct Key<'a> {
+    /// Between the quotes.
+    raw: &'a [u8],
+    has_escapes: bool,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(json: &'a [u8]) -> Self {
+        Self { json, at: 0 }
+    }
+
+    /// The next byte that is no white space: the first of the value that comes next, for who stands before one.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        loop {
+            match *self.json.get(self.at)? {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                byte => return Some(byte),
+            }
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, byte: u8) -> Option<bool> {
+        let is_here = self.peek()? == byte;
+        self.at += usize::from(is_here);
+        Some(is_here)
+    }
+
+    /// Reads an object; `each` is told of the name of each entry and must read its value.
+    #[inline]
+    pub(crate) fn entries(
+        &mut self,
+        mut each: impl FnMut(&mut Self, Key<'a>) -> Option<()>,
+    ) -> Option<()> {
+        self.parts(*b"{}", |cursor| {
+            let key = cursor.key()?;
+            each(cursor, key)
+        })
+    }
+
+    /// Reads an array; `each` is told of each item's position and must read it.
+    #[inline]
+    pub(crate) fn items(
+        &mut self,
+        mut each: impl FnMut(&mut Self, usize) -> Option<()>,
+    ) -> Option<()> {
+        let mut position = 0;
+        self.parts(*b"[]", |cursor| {
+            each(cursor, position)?;
+            position += 1;
+            Some(())
+        })
+    }
+
+    #[inline]
+    fn parts(
+        &mut self,
+        [open, close]: [u8; 2],
+        mut each: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
+        self.take(open)?.then_some(())?;
+        if self.take(close)? {
+            return Some(());
+        }
+        loop {
+            each(self)?;
+            if !self.take(b',')? {
+                return self.take(close)?.then_some(());
+            }
+        }
+    }
+
+    #[inline]
+    fn key(&mut self) -> Option<Key<'a>> {
+        self.take(b'"')?.then_some(())?;
+        let from = self.at;
+        let first = special(self.json, from)?;
+        let has_escapes = self.json[first] == b'\\';
+        let end = if has_escapes { string_end(self.json, first)? } else { first + 1 };
+        self.at = end;
+        self.take(b':')?.then_some(())?;
+        Some(Key { raw: &self.json[from..end - 1], has_escapes })
+    }
+
+    /// Reads any value and answers its text.
+    #[inline]
+    pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
+        self.peek()?;
+        let from = self.at;
+        self.at = value_end(self.json, from)?;
+        Some(&self.json[from..self.at])
+    }
+
+    /// What `read` reads, beside its text.
+    pub(crate) fn text_of(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Option<()>,
+    ) -> Option<&'a [u8]> {
+        self.peek()?;
+        let from = self.at;
+        read(self)?;
+        self.json.get(from..self.at)
+    }
+}
+
+impl<'a> Key<'a> {
+    /// Whether it is this name.
+    #[inline]
+    pub(crate) fn is(self, name: &str) -> bool {
+        match self.has_escapes {
+            false => self.raw == name.as_bytes(),
+            true => self.name().is_some_and(|own| own == name),
+        }
+    }
+
+    /// None where it is no text: half of a surrogate pair has none.
+    pub(crate) fn name(self) -> Option<Cow<'a, str>> {
+        let raw = std::str::from_utf8(self.raw).ok()?;
+        match self.has_escapes {
+            false => Some(Cow::Borrowed(raw)),
+            true => serde_json::from_str(&format!("\"{raw}\"")).ok().map(Cow::Owned),
+        }
+    }
+}
+
+/// Where the value that begins at `at` ends.
+#[inline]
+fn value_end(json: &[u8], mut at: usize) -> Option<usize> {
+    let mut open = 0_usize;
+    loop {
+        match *json.get(at)? {
+            b'"' => {
+                at = string_end(json, at + 1)?;
+                if open == 0 {
+                    return Some(at);
+                }
+                continue;
+            }
+            b'{' | b'[' => open += 1,
+            b'}' | b']' => {
+                open = open.checked_sub(1)?;
+                if open == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ if open == 0 => return Some(word_end(json, at)),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Behind the closing quote of the string that `at` is in.
+#[inline]
+fn string_end(json: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at = special(json, at)?;
+        if json[at] == b'"' {
+            return Some(at + 1);
+        }
+        // What is escaped may be a quote.
+        at += 2;
+    }
+}
+
+/// Behind a number, `true`, `false` or `null`.
+fn word_end(json: &[u8], at: usize) -> usize {
+    let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+    json[at..].iter().position(is_end).map_or(json.len(), |length| at + length)
+}

@@ -1,0 +1,152 @@
+//! Several places of one JSON text, found in one pass.
+//!
+//! Pointers (RFC 6901) are split once, into a tree of steps that they have in common. The pass goes down where a step leads, and
+//! skips everything else. It always reads to the end: of a key that comes twice the last one counts, as for
+//! `serde_json::Value`, so nothing is found for good before that. There is no `*` here; see [`JsonPointer`](crate::JsonPointer).
+
+use super::cursor::{Cursor, Key};
+use super::position;
+use std::borrow::Cow;
+
+/// JSON pointers to look up together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Projection {
+    /// The first is the whole text.
+    nodes: Vec<Node>,
+    /// How many pointers there are.
+    len: usize,
+}
+
+/// A place that pointers end at or lead through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Node {
+    /// The pointers that end here.
+    here: Vec<usize>,
+    /// Those, and the ones that lead through here.
+    within: Vec<usize>,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Step {
+    name: Box<str>,
+    /// What the name means in an array.
+    position: Option<usize>,
+    node: usize,
+}
+
+impl Projection {
+    /// Steps of a pointer; one that has more finds nothing. serde_json reads no deeper into a tree, and it bounds the recursion.
+    pub const STEPS_MAX: usize = 127;
+
+    /// Pointers as `/spec/nodeName`; the empty one is the whole text. A text that is no pointer finds nothing.
+    pub fn new<P: AsRef<str>>(pointers: impl IntoIterator<Item = P>) -> Self {
+        let mut projection = Self { nodes: vec![Node::default()], len: 0 };
+        for pointer in pointers {
+            projection.add(pointer.as_ref());
+        }
+        projection
+    }
+
+    fn add(&mut self, pointer: &str) {
+        let number = self.len;
+        self.len += 1;
+        if pointer.is_empty() {
+            return self.nodes[0].here.push(number);
+        }
+        let Some(steps) = pointer.strip_prefix('/') else { return };
+        if steps.split('/').count() > Self::STEPS_MAX {
+            return;
+        }
+        let mut node = 0;
+        for step in steps.split('/') {
+            node = self.step(node, &unescape(step));
+            self.nodes[node].within.push(number);
+        }
+        self.nodes[node].here.push(number);
+    }
+
+    /// Where a step leads from a node.
+    fn step(&mut self, from: usize, name: &str) -> usize {
+        let known = self.nodes[from].steps.iter().find(|step| *step.name == *name);
+        if let Some(step) = known {
+            return step.node;
+        }
+        let node = self.nodes.len();
+        self.nodes.push(Node::default());
+        self.nodes[from].steps.push(Step { name: name.into(), position: position(name), node });
+        node
+    }
+
+    /// How many pointers it has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The text of the value at each pointer, in the order of the pointers.
+    ///
+    /// The JSON must be well formed, as every object's is; of other bytes the answer is anything, or nothing.
+    pub fn values<'a>(&self, json: &'a [u8]) -> Vec<Option<&'a [u8]>> {
+        let mut found = vec![None; self.len];
+        if !self.is_empty() && self.walk(&mut Cursor::new(json), 0, &mut found).is_none() {
+            found.fill(None);
+        }
+        found
+    }
+
+    /// Reads the value at a node's place.
+    fn walk<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        node: usize,
+        found: &mut [Option<&'a [u8]>],
+    ) -> Option<()> {
+        let node = &self.nodes[node];
+        let text = cursor.text_of(|cursor| self.inside(cursor, node, found))?;
+        for &number in &node.here {
+            found[number] = Some(text);
+        }
+        Some(())
+    }
+
+    fn inside<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        node: &Node,
+        found: &mut [Option<&'a [u8]>],
+    ) -> Option<()> {
+        match cursor.peek()? {
+            b'{' if !node.steps.is_empty() => cursor.entries(|cursor, key: Key<'a>| {
+                match node.steps.iter().find(|step| key.is(&step.name)) {
+                    Some(step) => {
+                        // The key may have come before, and then counts no more.
+                        for &number in &self.nodes[step.node].within {
+                            found[number] = None;
+                        }
+                        self.walk(cursor, step.node, found)
+                    }
+                    None => cursor.value().map(|_| ()),
+                }
+            }),
+            b'[' if !node.steps.is_empty() => cursor.items(|cursor, position| {
+                match node.steps.iter().find(|step| step.position == Some(position)) {
+                    Some(step) => self.walk(cursor, step.node, found),
+                    None => cursor.value().map(|_| ()),
+                }
+            }),
+            _ => cursor.value().map(|_| ()),
+        }
+    }
+}
+
+fn unescape(step: &str) -> Cow<'_, str> {
+    if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
+}
+
+#[cfg(test)]
+mod tests;
