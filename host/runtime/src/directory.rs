@@ -1,9 +1,17 @@
 //! The watched directories. They are the truth; file events only say that it is time to look.
 
+mod content;
 mod debounce;
+mod follow;
+mod plugin_file;
 mod scan;
+mod wanted;
 mod watch;
 
-pub(crate) use debounce::Debounce;
-pub(crate) use scan::{Known, PluginFile, Problem, Scan, scan};
-pub(crate) use watch::DirectoryWatch;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use content::Content;
+pub(crate) use follow::Directories;
+pub(crate) use scan::{PluginFile, Problem};
+pub(crate) use wanted::{Change, Decision};

@@ -3,6 +3,7 @@
 use crate::actor::{Actor, COMMANDS_MAX, Command, Running};
 use crate::counters::Counters;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
+use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
@@ -16,7 +17,6 @@ use hashbrown::HashSet;
 use informant_cache::{HandlerOptions, InformerLease, Registration, SharedInformerFactory};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -26,14 +26,10 @@ use tracing::error;
 /// One plugin's name and everything that belongs to it.
 pub(crate) struct Plugin {
     pub(crate) status: Arc<StatusCell>,
-    pub(crate) file: PathBuf,
-    /// Hash of the content that was seen last.
-    pub(crate) wanted: String,
-    /// Content that is to be loaded next.
-    pub(crate) next: Option<Arc<[u8]>>,
+    /// The file that is to be loaded next.
+    pub(crate) next: Option<PluginFile>,
     /// Number of the load under way.
     pub(crate) load: Option<u64>,
-    pub(crate) missing_since: Option<Instant>,
     /// Some version took over and goes on whatever becomes of its successors.
     pub(crate) has_version: bool,
     actor: Option<ActorHandle>,
@@ -64,11 +60,8 @@ impl Plugin {
         let status = StatusCell::new(name.clone(), counters, queue, Timestamp::now());
         Self {
             status: Arc::new(status),
-            file: PathBuf::new(),
-            wanted: String::new(),
             next: None,
             load: None,
-            missing_since: None,
             has_version: false,
             actor: None,
             subscriptions: BTreeMap::new(),

@@ -3,7 +3,7 @@
 use crate::actor::{Command, Subscription, Version};
 use crate::counters::add_one;
 use crate::descriptor::Descriptor;
-use crate::directory::{Debounce, DirectoryWatch, Known, PluginFile, Scan, scan};
+use crate::directory::{Change, Decision, Directories, PluginFile};
 use crate::engine::{Engine, EngineError};
 use crate::event::SubscriptionId;
 use crate::guest_threads::GuestThreads;
@@ -24,17 +24,9 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
-
-/// The directories are looked at this often, whatever the file events say: some file systems give none.
-const RESCAN: Duration = Duration::from_secs(30);
-/// A file that is missing for less than this was only being replaced, as editors do.
-const REMOVAL_GRACE: Duration = Duration::from_millis(300);
-/// When something is missing or was being written, the next look comes after this.
-const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
 /// Bytes of the reason for which a file is not loaded: the longest of ours, with the names it tells of.
 const REASON_BYTES_MAX: usize = 2 << 10;
@@ -64,7 +56,7 @@ pub enum StartError {
 
 /// Runs plugins until it is told to stop.
 pub struct PluginHost {
-    directories: Vec<PathBuf>,
+    directories: Directories,
     limits: Limits,
     informers: Arc<SharedInformerFactory>,
     preparer: Preparer,
@@ -72,7 +64,6 @@ pub struct PluginHost {
     plugins: BTreeMap<PluginName, Plugin>,
     loads: Loads,
     loads_begun: u64,
-    debounce: Debounce,
     view: Plugins,
 }
 
@@ -82,7 +73,7 @@ impl PluginHost {
         let engine = Engine::new()?;
         let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);
         Ok(Self {
-            directories: options.directories,
+            directories: Directories::new(options.directories),
             preparer: Preparer::new(engine, threads, options.limits.clone()),
             limits: options.limits,
             informers: options.informers,
@@ -90,7 +81,6 @@ impl PluginHost {
             plugins: BTreeMap::new(),
             loads: Loads::default(),
             loads_begun: 0,
-            debounce: Debounce::default(),
             view: Plugins::default(),
         })
     }
@@ -102,20 +92,11 @@ impl PluginHost {
 
     /// Follows the directories until `shutdown`, then stops every plugin.
     pub async fn run(mut self, shutdown: CancellationToken) {
-        let mut watch = DirectoryWatch::new(&self.directories);
-        let mut rescan = Instant::now();
         loop {
-            let due = self.debounce.due().map_or(rescan, |due| due.min(rescan));
             tokio::select! {
                 () = shutdown.cancelled() => break,
-                Some(hint) = watch.hints.recv() => self.debounce.hint(hint.complete, Instant::now()),
                 Some(outcome) = self.loads.next() => self.settle(outcome),
-                () = tokio::time::sleep_until(due.into()) => {
-                    self.debounce.clear();
-                    watch.arm();
-                    let again = self.look().await;
-                    rescan = Instant::now() + if again { LOOK_AGAIN } else { RESCAN };
-                }
+                decision = self.directories.next() => self.carry_out(decision),
             }
         }
         self.stop().await;
@@ -128,58 +109,26 @@ impl PluginHost {
         futures::future::join_all(stops).await;
     }
 
-    /// Compares the directories with what runs. True if something has to be looked at again soon.
-    async fn look(&mut self) -> bool {
-        let directories = self.directories.clone();
-        let known: Known = self
-            .plugins
-            .iter()
-            .map(|(name, plugin)| (name.clone(), plugin.wanted.clone()))
-            .collect();
-        let scan = match tokio::task::spawn_blocking(move || scan(&directories, &known)).await {
-            Ok(scan) => scan,
-            Err(error) => {
-                error!("looking at the plugin directories failed: {error}");
-                return false;
+    /// Makes what runs what the directories ask for.
+    fn carry_out(&mut self, decision: Decision) {
+        self.view.scanned(&decision.problems);
+        for change in decision.changes {
+            match change {
+                Change::Load(name, file) => self.found(name, file),
+                Change::Remove(name) => self.gone(&name),
             }
-        };
-        self.view.scanned(&scan.problems);
-        let missing = self.find_removed(&scan);
-        let unfinished = !scan.unread.is_empty();
-        for (name, file) in scan.files {
-            self.found(name, file);
         }
         self.view.found_all();
-        missing || unfinished
     }
 
-    /// Removes plugins whose files are gone for good. True if some may only be on their way.
-    fn find_removed(&mut self, scan: &Scan) -> bool {
-        let now = Instant::now();
-        let mut removed = Vec::new();
-        for (name, plugin) in &mut self.plugins {
-            // While a directory cannot be read nobody knows what was removed from it.
-            let unknown = scan.unreadable.iter().any(|it| plugin.file.starts_with(it));
-            if unknown || scan.files.contains_key(name) || scan.unread.contains(name) {
-                plugin.missing_since = None;
-                continue;
-            }
-            let since = *plugin.missing_since.get_or_insert(now);
-            if now.duration_since(since) >= REMOVAL_GRACE {
-                removed.push(name.clone());
-            }
-        }
-        for name in removed {
-            let Some(plugin) = self.plugins.remove(&name) else { continue };
-            self.loads.spawn_stop(plugin.stop());
-            self.view.remove(&name);
-            info!(plugin = name.as_str(), "removed: its file is gone");
-        }
-        self.plugins.values().any(|plugin| plugin.missing_since.is_some())
+    fn gone(&mut self, name: &PluginName) {
+        let Some(plugin) = self.plugins.remove(name) else { return };
+        self.loads.spawn_stop(plugin.stop());
+        self.view.remove(name);
+        info!(plugin = name.as_str(), "removed: its file is gone");
     }
 
     fn found(&mut self, name: PluginName, file: PluginFile) {
-        let Some(content) = file.content else { return };
         let plugin = match self.plugins.get_mut(&name) {
             Some(plugin) => {
                 plugin.status.apply(Input::FileChanged, Timestamp::now());
@@ -193,9 +142,7 @@ impl PluginHost {
         };
         let sha256 = &file.sha256[..12];
         info!(plugin = name.as_str(), sha256, "loading {}", file.path.display());
-        plugin.wanted = file.sha256;
-        plugin.file = file.path;
-        plugin.next = Some(content);
+        plugin.next = Some(file);
         self.load_next(&name);
     }
 
@@ -205,11 +152,13 @@ impl PluginHost {
         if plugin.load.is_some() {
             return;
         }
-        let Some(content) = plugin.next.take() else { return };
+        let Some(PluginFile { sha256, content: Some(content), .. }) = plugin.next.take() else {
+            return;
+        };
         self.loads_begun += 1;
         let number = self.loads_begun;
         plugin.load = Some(number);
-        let load = Load { name: name.clone(), number, sha256: plugin.wanted.clone() };
+        let load = Load { name: name.clone(), number, sha256 };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
             match preparer.prepare(begun.name.clone(), content, config()).await {

@@ -3,6 +3,7 @@
 use crate::call_error::CallError;
 use crate::contract::{ContractError, check};
 use crate::descriptor::{Descriptor, DescriptorError};
+use crate::directory::Content;
 use crate::engine::Engine;
 use crate::guest_state::GuestState;
 use crate::guest_threads::GuestThreads;
@@ -63,7 +64,7 @@ impl Preparer {
     pub(crate) async fn prepare(
         &self,
         name: PluginName,
-        content: Arc<[u8]>,
+        content: Content,
         config: Vec<u8>,
     ) -> Result<Prepared, LoadError> {
         let template = self.compile(content).await?;
@@ -81,7 +82,7 @@ impl Preparer {
         Ok(Prepared { template, descriptor })
     }
 
-    async fn compile(&self, content: Arc<[u8]>) -> Result<Template, LoadError> {
+    async fn compile(&self, content: Content) -> Result<Template, LoadError> {
         let host = |error: &dyn std::fmt::Display| LoadError::Host(error.to_string());
         let permit = self.compiling.clone().acquire_owned().await.map_err(|e| host(&e))?;
         let engine = self.engine.clone();

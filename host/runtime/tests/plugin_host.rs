@@ -1,5 +1,7 @@
 //! The plugin host over a directory, an informer source in memory and real guests.
 
+#[path = "plugin_host/directory.rs"]
+mod directory;
 #[path = "plugin_host/limits.rs"]
 mod limits;
 

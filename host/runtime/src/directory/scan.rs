@@ -1,42 +1,98 @@
 //! One look at the plugin directories: which plugin files are there, and what they hold.
+//!
+//! It decides nothing: what a look comes to is the business of [`Wanted`](super::Wanted).
 
+use super::content::{Content, ContentRoom};
+use super::plugin_file::{self, FILE_BYTES_MAX, Fingerprint, Opened};
+use crate::contract::ContractError;
 use crate::plugin_name::PluginName;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-/// A Python plugin is 18 MiB; nothing sensible is larger than this.
-const FILE_BYTES_MAX: u64 = 64 << 20;
-/// Entries looked at in one directory: more is a wrong directory, not a plugin collection.
-const ENTRIES_MAX: usize = 4_096;
-/// Endings of files that somebody is still writing, or that an editor keeps for itself.
-const UNFINISHED: [&str; 6] = ["~", ".tmp", ".swp", ".part", ".crdownload", ".new"];
+/// Plugin files that one host follows. Each may have a queue of tens of MiB and a guest of as much, so there is
+/// no room for more in one process; more are left alone, with a word.
+pub(crate) const PLUGINS_MAX: usize = 256;
+/// Entries of one directory. With more it is a wrong directory, whose listing alone takes too long; it counts as
+/// one that cannot be read.
+const ENTRIES_MAX: usize = 65_536;
+
+/// Problems that are told apart; whoever has more has one problem.
+const PROBLEMS_MAX: usize = 100;
+
+/// What a look goes by.
+pub(crate) struct Look<'a> {
+    /// Where plugin files are; of two files that give one name the one in the earlier directory counts.
+    pub(crate) directories: &'a [PathBuf],
+    /// What is known already.
+    pub(crate) known: &'a Known,
+    /// Where new content finds room.
+    pub(crate) room: &'a ContentRoom,
+    /// The time that files' times are compared with.
+    pub(crate) now: SystemTime,
+    /// Whether files are read that seem to be as they were. Neither times nor sizes tell for sure.
+    pub(crate) thorough: bool,
+}
+
+/// What is known of a plugin's file, which need not be kept again.
+pub(crate) type Known = BTreeMap<PluginName, KnownFile>;
+
+#[derive(Debug, Clone)]
+pub(crate) struct KnownFile {
+    pub(crate) path: PathBuf,
+    pub(crate) sha256: String,
+    /// None when the file changed so shortly before it was read that it may have changed again unnoticed.
+    pub(crate) fingerprint: Option<Fingerprint>,
+}
 
 /// What a look found.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     /// Plugin files by name, wherever they are.
     pub(crate) files: BTreeMap<PluginName, PluginFile>,
-    /// Plugins whose files are there and could not be read, or were being written: nothing is known of them.
-    pub(crate) unread: BTreeSet<PluginName>,
+    /// Plugins whose files are there, and of which nothing else is known.
+    pub(crate) unread: BTreeMap<PluginName, Unread>,
     /// What stands in the way, in a fixed order, so that two looks can be compared.
     pub(crate) problems: Vec<Problem>,
-    /// Directories that could not be read: nothing is known of what is in them.
-    pub(crate) unreadable: Vec<PathBuf>,
+    /// Numbers of the directories that could not be read: nothing is known of what is in them.
+    pub(crate) unreadable: BTreeSet<usize>,
+    /// How many files were left alone because there are too many.
+    pub(crate) crowded: usize,
 }
 
 /// One plugin file.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct PluginFile {
+    /// Number of its directory.
+    pub(crate) directory: usize,
     pub(crate) path: PathBuf,
     /// Of the content, in hexadecimal.
     pub(crate) sha256: String,
+    pub(crate) fingerprint: Option<Fingerprint>,
+    /// Time since it was last written; none when that is still to come, as where clocks disagree.
+    pub(crate) age: Option<Duration>,
     /// None when the content is the one that was known already.
-    pub(crate) content: Option<Arc<[u8]>>,
+    pub(crate) content: Option<Content>,
+}
+
+/// Why nothing is known of a file that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unread {
+    /// Number of its directory.
+    pub(crate) directory: usize,
+    pub(crate) cause: UnreadCause,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnreadCause {
+    /// It changed while it was read.
+    Writing,
+    /// It is too large, or may not be read.
+    Refused,
+    /// Too much that was read waits to be compiled.
+    NoRoom,
 }
 
 /// Something that is not as the user will have meant it.
@@ -46,182 +102,182 @@ pub(crate) struct Problem {
     pub(crate) text: String,
 }
 
-/// The content hash that is known of each plugin, whose bytes need not be kept again.
-pub(crate) type Known = BTreeMap<PluginName, String>;
+impl Problem {
+    pub(crate) fn new(path: &Path, text: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), text: text.into() }
+    }
+}
 
-/// Looks at every directory. Reads every plugin file whole, because neither times nor sizes tell whether
-/// a mounted ConfigMap changed; call it where blocking is allowed.
-pub(crate) fn scan(directories: &[PathBuf], known: &Known) -> Scan {
+/// Looks at every directory. Call it where blocking is allowed: a file system may take its time.
+pub(crate) fn scan(look: &Look<'_>) -> Scan {
     let mut scan = Scan::default();
-    for directory in directories {
-        if let Err(error) = scan_directory(directory, known, &mut scan) {
-            scan.unreadable.push(directory.clone());
-            scan.problem(directory, format!("cannot be read: {error}"));
+    for (number, directory) in look.directories.iter().enumerate() {
+        match list(directory) {
+            Ok(paths) => {
+                let before = scan.crowded;
+                for path in paths {
+                    scan.entry(number, &path, look);
+                }
+                scan.tell_crowded(directory, scan.crowded - before);
+            }
+            Err(error) => {
+                scan.unreadable.insert(number);
+                let text = format!("cannot be read, so its plugins stay as they are: {error}");
+                scan.problem(directory, text);
+            }
         }
     }
     scan.problems.sort();
+    let more = scan.problems.len().saturating_sub(PROBLEMS_MAX);
+    scan.problems.truncate(PROBLEMS_MAX);
+    if let Some(first) = look.directories.first().filter(|_| more > 0) {
+        scan.problem(first, format!("and others have {more} problems more like these"));
+    }
     scan
+}
+
+/// What may be plugin files, sorted, so that two looks at the same files see the same.
+fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for (count, entry) in fs::read_dir(directory)?.enumerate() {
+        if count >= ENTRIES_MAX {
+            let text = format!(
+                "it has more than {ENTRIES_MAX} entries; give plugins a directory of their own"
+            );
+            return Err(io::Error::other(text));
+        }
+        let name = entry?.file_name();
+        let shown = name.to_string_lossy();
+        if !shown.starts_with('.') && (is(&shown, "wasm") || is(&shown, "cwasm")) {
+            paths.push(directory.join(name));
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn is(file_name: &str, extension: &str) -> bool {
+    file_name.rsplit_once('.').is_some_and(|(_, found)| found.eq_ignore_ascii_case(extension))
 }
 
 impl Scan {
     fn problem(&mut self, path: &Path, text: impl Into<String>) {
-        self.problems.push(Problem { path: path.to_owned(), text: text.into() });
+        self.problems.push(Problem::new(path, text));
+    }
+
+    fn entry(&mut self, directory: usize, path: &Path, look: &Look<'_>) {
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        if is(&file_name, "cwasm") {
+            return self.problem(path, ContractError::Precompiled.to_string());
+        }
+        let Some(stem) = file_name.strip_suffix(".wasm") else {
+            return self
+                .problem(path, "is not loaded: plugin files end in .wasm, in small letters");
+        };
+        let name: PluginName = match stem.parse() {
+            Ok(name) => name,
+            Err(error) => return self.problem(path, format!("is not loaded: {error}")),
+        };
+        if let Some(first) = self.first(&name) {
+            let first = look.directories[first].display();
+            let text =
+                format!("is not loaded: {file_name} in {first} has the same name and counts");
+            return self.problem(path, text);
+        }
+        if !look.known.contains_key(&name) && self.is_full(look.known) {
+            self.crowded += 1;
+            return;
+        }
+        match read(directory, path, &name, look) {
+            Ok(Read::File(file)) => _ = self.files.insert(name, file),
+            Ok(Read::Unread(cause)) => _ = self.unread.insert(name, Unread { directory, cause }),
+            Ok(Read::NoFile(kind)) => {
+                let text =
+                    format!("is {kind} and no file; put the plugin file here, or a link to it");
+                self.problem(path, text);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.missing(path),
+            Err(error) => {
+                let cause = UnreadCause::Refused;
+                self.unread.insert(name, Unread { directory, cause });
+                self.problem(path, format!("cannot be read: {error}"));
+            }
+        }
+    }
+
+    fn tell_crowded(&mut self, directory: &Path, files: usize) {
+        if files > 0 {
+            let text = format!(
+                "has {files} plugin files that are not loaded: one host runs at most {PLUGINS_MAX} plugins; remove \
+                 some, or run another host for them"
+            );
+            self.problem(directory, text);
+        }
+    }
+
+    /// The directory whose file has the name, read or not.
+    fn first(&self, name: &PluginName) -> Option<usize> {
+        let read = self.files.get(name).map(|file| file.directory);
+        read.or_else(|| self.unread.get(name).map(|unread| unread.directory))
+    }
+
+    fn is_full(&self, known: &Known) -> bool {
+        let new = self.files.keys().chain(self.unread.keys());
+        known.len() + new.filter(|name| !known.contains_key(*name)).count() >= PLUGINS_MAX
+    }
+
+    /// A file that went between the listing and the look is simply not there; a link stays, and leads nowhere.
+    fn missing(&mut self, path: &Path) {
+        let link = fs::read_link(path);
+        if let Ok(target) = link {
+            let target = target.display();
+            self.problem(path, format!("is a link to {target}, which is not there"));
+        }
     }
 }
 
-fn scan_directory(directory: &Path, known: &Known, scan: &mut Scan) -> io::Result<()> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        paths.push(entry?.path());
-    }
-    // Sorted before it is cut, so that two looks see the same entries.
-    paths.sort();
-    if paths.len() > ENTRIES_MAX {
-        let text = format!("has more than {ENTRIES_MAX} entries; the rest is not looked at");
-        scan.problem(directory, text);
-        paths.truncate(ENTRIES_MAX);
-    }
-    for path in paths {
-        scan_entry(&path, known, scan);
-    }
-    Ok(())
-}
-
-fn scan_entry(path: &Path, known: &Known, scan: &mut Scan) {
-    let Some(file_name) = path.file_name().and_then(|name| name.to_str()) else { return };
-    if file_name.starts_with('.') || UNFINISHED.iter().any(|ending| file_name.ends_with(ending)) {
-        return;
-    }
-    if file_name.ends_with(".cwasm") {
-        return scan.problem(path, crate::contract::ContractError::Precompiled.to_string());
-    }
-    let Some(stem) = file_name.strip_suffix(".wasm") else { return };
-    let name: PluginName = match stem.parse() {
-        Ok(name) => name,
-        Err(error) => return scan.problem(path, format!("{error}")),
-    };
-    if let Some(first) = scan.files.get(&name) {
-        let text = format!("has the name of {}, which counts", first.path.display());
-        return scan.problem(path, text);
-    }
-    match read(path) {
-        Ok(Read::Whole(content)) => {
-            let sha256 = hex(&Sha256::digest(&content));
-            let content = (known.get(&name) != Some(&sha256)).then(|| content.into());
-            scan.files.insert(name, PluginFile { path: path.to_owned(), sha256, content });
-        }
-        Ok(Read::Nothing) => {}
-        Ok(Read::Unfinished) => {
-            scan.unread.insert(name);
-        }
-        // A file that went between the listing and the look is simply not there.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => {
-            scan.problem(path, format!("cannot be read: {error}"));
-            scan.unread.insert(name);
-        }
-    }
-}
-
-/// What reading a file came to.
 enum Read {
-    Whole(Vec<u8>),
-    /// It changed while it was read.
-    Unfinished,
-    /// It is no regular file.
-    Nothing,
+    File(PluginFile),
+    Unread(UnreadCause),
+    /// What it is instead.
+    NoFile(&'static str),
 }
 
-fn read(path: &Path) -> io::Result<Read> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Ok(Read::Nothing);
+fn read(directory: usize, path: &Path, name: &PluginName, look: &Look<'_>) -> io::Result<Read> {
+    let mut file = match plugin_file::open(path)? {
+        Opened::File(file) => file,
+        Opened::Other(kind) => return Ok(Read::NoFile(kind)),
+    };
+    let known = look.known.get(name);
+    let age = file.age(look.now);
+    let found = |sha256, fingerprint, content| {
+        let path = path.to_owned();
+        Ok(Read::File(PluginFile { directory, path, sha256, fingerprint, age, content }))
+    };
+    let seen = known.filter(|known| known.path == path && !look.thorough);
+    if let Some(seen) = seen.filter(|seen| seen.fingerprint == Some(file.fingerprint())) {
+        return found(seen.sha256.clone(), seen.fingerprint, None);
     }
-    if metadata.len() > FILE_BYTES_MAX {
-        let text = format!("it has {} bytes, at most {FILE_BYTES_MAX} are allowed", metadata.len());
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    if file.bytes() > FILE_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, too_large(file.bytes())));
     }
-    let mut file = File::open(path)?;
-    let before = file.metadata()?;
-    let mut content = Vec::with_capacity(before.len() as usize);
-    file.by_ref().take(FILE_BYTES_MAX + 1).read_to_end(&mut content)?;
-    let after = file.metadata()?;
-    let print = |metadata: &fs::Metadata| (metadata.len(), metadata.mtime(), metadata.mtime_nsec());
-    let unchanged = print(&before) == print(&after) && content.len() as u64 == after.len();
-    Ok(if unchanged { Read::Whole(content) } else { Read::Unfinished })
+    let Some(room) = look.room.take(file.bytes()) else {
+        return Ok(Read::Unread(UnreadCause::NoRoom));
+    };
+    let Some(bytes) = file.read_whole()? else { return Ok(Read::Unread(UnreadCause::Writing)) };
+    let content = Content::new(bytes, room);
+    let sha256 = content.sha256();
+    let is_known = known.is_some_and(|known| known.sha256 == sha256);
+    let content = (!is_known).then_some(content);
+    found(sha256, file.settled_fingerprint(look.now), content)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn too_large(bytes: u64) -> String {
+    format!(
+        "it has {bytes} bytes, and a plugin has at most {FILE_BYTES_MAX}; build it for size, without debug \
+         information"
+    )
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::{Expect, expect};
-
-    /// Makes the files, looks once, and shows names, hashes' beginnings and problems.
-    #[track_caller]
-    fn check(files: &[(&str, &str)], expect: Expect) {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        for (name, content) in files {
-            fs::write(directory.path().join(name), content).expect("a file");
-        }
-        let scan = scan(&[directory.path().to_owned()], &Known::new());
-        let mut lines = Vec::new();
-        for (name, file) in &scan.files {
-            lines.push(format!("{name} {}\n", &file.sha256[..8]));
-        }
-        for problem in &scan.problems {
-            let name = problem.path.file_name().unwrap_or_default().to_string_lossy();
-            lines.push(format!("{name}: {}\n", problem.text));
-        }
-        expect.assert_eq(&lines.concat());
-    }
-
-    #[test]
-    fn plugin_files_are_found_by_their_ending() {
-        check(
-            &[("a.wasm", "x"), ("b.wasm", "y"), ("README.md", "z"), ("c.wasm.tmp", "x")],
-            expect![[r#"
-                a 2d711642
-                b a1fce436
-            "#]],
-        );
-    }
-
-    #[test]
-    fn hidden_and_unfinished_files_are_passed_over() {
-        check(&[(".a.wasm", ""), ("..data", ""), ("a.wasm~", ""), ("a.wasm.swp", "")], expect![""]);
-    }
-
-    #[test]
-    fn what_cannot_be_a_plugin_is_said() {
-        check(
-            &[("a b.wasm", "x"), ("c.cwasm", "x")],
-            expect![[r#"
-                a b.wasm: "a b" cannot be a plugin's name: use 1 to 63 letters, digits, '.', '_' or '-'
-                c.cwasm: compiled code (.cwasm) is not accepted, because loading it would run it unchecked; drop in the .wasm it was made from
-            "#]],
-        );
-    }
-
-    #[test]
-    fn a_missing_directory_is_unreadable_not_empty() {
-        let scan = scan(&["/no/such/directory".into()], &Known::new());
-        assert_eq!(scan.unreadable.len(), 1);
-        assert!(scan.files.is_empty());
-    }
-
-    #[test]
-    fn known_content_is_not_kept_again() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        fs::write(directory.path().join("a.wasm"), "x").expect("a file");
-        let directories = [directory.path().to_owned()];
-        let first = scan(&directories, &Known::new());
-        let name: PluginName = "a".parse().expect("a name");
-        let known = Known::from([(name.clone(), first.files[&name].sha256.clone())]);
-        assert!(first.files[&name].content.is_some());
-        assert!(scan(&directories, &known).files[&name].content.is_none());
-    }
-}
+mod tests;

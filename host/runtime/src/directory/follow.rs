@@ -1,0 +1,118 @@
+//! Follows the plugin directories: waits for hints, looks, and says what is to be done. What blocks is done aside, so
+//! that a file system that does not answer holds nobody up.
+
+use super::content::{CONTENT_BYTES_MAX, ContentRoom};
+use super::debounce::{Debounce, Finished, Hint};
+use super::scan::{Look, Scan, scan};
+use super::wanted::{Decision, Wanted};
+use super::watch::DirectoryWatch;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tracing::error;
+
+/// The directories are looked at this often, and every file is read, whatever the file events say: some file systems
+/// give none, and what a link leads to changes without any.
+const RESCAN: Duration = Duration::from_secs(30);
+/// Hints that wait while a look is under way.
+const HINTS_MAX: usize = 1_024;
+
+/// The watched directories.
+pub(crate) struct Directories {
+    directories: Arc<[PathBuf]>,
+    room: ContentRoom,
+    debounce: Debounce,
+    wanted: Wanted,
+    hint_sender: mpsc::Sender<Hint>,
+    hints: mpsc::Receiver<Hint>,
+    /// Away while a look is under way.
+    watch: Option<DirectoryWatch>,
+    look: Option<UnderWay>,
+    next_rescan: Instant,
+    look_again: Option<Instant>,
+}
+
+struct UnderWay {
+    look: JoinHandle<(DirectoryWatch, Scan)>,
+    finished: Finished,
+}
+
+impl Directories {
+    /// Nothing is looked at before [`next`](Self::next).
+    pub(crate) fn new(directories: Vec<PathBuf>) -> Self {
+        let (hint_sender, hints) = mpsc::channel(HINTS_MAX);
+        Self {
+            directories: directories.into(),
+            room: ContentRoom::new(CONTENT_BYTES_MAX),
+            debounce: Debounce::default(),
+            wanted: Wanted::default(),
+            hint_sender,
+            hints,
+            watch: None,
+            look: None,
+            next_rescan: Instant::now(),
+            look_again: None,
+        }
+    }
+
+    /// What the next look comes to. Nothing is lost when it is dropped and called again.
+    pub(crate) async fn next(&mut self) -> Decision {
+        loop {
+            let Some(under_way) = &mut self.look else {
+                let due = self.due();
+                tokio::select! {
+                    Some(hint) = self.hints.recv() => self.debounce.hint(hint, Instant::now()),
+                    () = tokio::time::sleep_until(due.into()) => self.begin(),
+                }
+                continue;
+            };
+            // Hints wait in their channel meanwhile: they are for the look after this one.
+            let ended = (&mut under_way.look).await;
+            let Some(UnderWay { finished, .. }) = self.look.take() else { continue };
+            match ended {
+                Ok((watch, scan)) => {
+                    self.watch = Some(watch);
+                    let now = Instant::now();
+                    let decision = self.wanted.decide(scan, &finished, now);
+                    self.look_again = decision.look_again.map(|wait| now + wait);
+                    return decision;
+                }
+                Err(error) => error!("looking at the plugin directories failed: {error}"),
+            }
+        }
+    }
+
+    fn due(&self) -> Instant {
+        let hinted = self.debounce.due().into_iter().chain(self.look_again);
+        hinted.fold(self.next_rescan, Instant::min)
+    }
+
+    fn begin(&mut self) {
+        let now = Instant::now();
+        let thorough = now >= self.next_rescan;
+        if thorough {
+            self.next_rescan = now + RESCAN;
+        }
+        self.look_again = None;
+        let (directories, known, room) =
+            (self.directories.clone(), self.wanted.known(), self.room.clone());
+        let (watch, hints) = (self.watch.take(), self.hint_sender.clone());
+        let look = tokio::task::spawn_blocking(move || {
+            let mut watch = watch.unwrap_or_else(|| DirectoryWatch::new(&directories, hints));
+            // Before the look, so that what changes after it is told of.
+            watch.arm();
+            let look = Look {
+                directories: &directories,
+                known: &known,
+                room: &room,
+                now: SystemTime::now(),
+                thorough,
+            };
+            let scan = scan(&look);
+            (watch, scan)
+        });
+        self.look = Some(UnderWay { look, finished: self.debounce.take() });
+    }
+}

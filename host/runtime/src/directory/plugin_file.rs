@@ -1,0 +1,108 @@
+//! Opening and reading one plugin file, whatever somebody put in its place: no fifo, device or endless file
+//! holds a look up.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// A Python plugin is 18 MiB; nothing sensible is larger than this.
+pub(super) const FILE_BYTES_MAX: u64 = 64 << 20;
+/// A file that changed this shortly before it was read may have changed again within its file system's shortest
+/// time, unnoticed: 2 s on FAT, a few ms elsewhere.
+const UNSETTLED: Duration = Duration::from_secs(3);
+
+/// What tells a file that was not touched from one that was, without reading it: which file it is, its size, and
+/// when its content and its entry changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fingerprint {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+pub(super) enum Opened {
+    File(OpenFile),
+    /// What it is instead.
+    Other(&'static str),
+}
+
+pub(super) struct OpenFile {
+    file: File,
+    metadata: Metadata,
+}
+
+/// Opens the file, or what the link of this name leads to. Nothing but a regular file is opened, and if it is
+/// exchanged for something else in between, opening does not wait.
+pub(super) fn open(path: &Path) -> io::Result<Opened> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Ok(Opened::Other(kind(&metadata)));
+    }
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Ok(Opened::Other(kind(&metadata)));
+    }
+    Ok(Opened::File(OpenFile { file, metadata }))
+}
+
+fn kind(metadata: &Metadata) -> &'static str {
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_dir() => "a directory",
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () if kind.is_char_device() || kind.is_block_device() => "a device",
+        () => "something else",
+    }
+}
+
+impl OpenFile {
+    pub(super) fn bytes(&self) -> u64 {
+        self.metadata.len()
+    }
+
+    /// Time since it was last written; none when that is still to come.
+    pub(super) fn age(&self, now: SystemTime) -> Option<Duration> {
+        now.duration_since(self.metadata.modified().ok()?).ok()
+    }
+
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        fingerprint(&self.metadata)
+    }
+
+    /// The fingerprint, if the last change is so long ago that another one would show.
+    pub(super) fn settled_fingerprint(&self, now: SystemTime) -> Option<Fingerprint> {
+        let changed = Duration::new(
+            u64::try_from(self.metadata.ctime()).ok()?,
+            u32::try_from(self.metadata.ctime_nsec()).ok()?,
+        );
+        let age = now.duration_since(SystemTime::UNIX_EPOCH + changed).ok()?;
+        (age >= UNSETTLED).then(|| self.fingerprint())
+    }
+
+    /// The content; none if it changed meanwhile. Reads no more than the file had when it was opened, and a byte.
+    pub(super) fn read_whole(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let bytes = self.metadata.len();
+        let mut content = Vec::with_capacity(bytes as usize + 1);
+        self.file.by_ref().take(bytes + 1).read_to_end(&mut content)?;
+        let after = fingerprint(&self.file.metadata()?);
+        let unchanged = after == self.fingerprint() && content.len() as u64 == bytes;
+        Ok(unchanged.then_some(content))
+    }
+}
+
+fn fingerprint(metadata: &Metadata) -> Fingerprint {
+    Fingerprint {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        bytes: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    }
+}

@@ -1,0 +1,291 @@
+//! Looks at directories as they may be found.
+
+use super::*;
+use crate::directory::content::CONTENT_BYTES_MAX;
+use expect_test::{Expect, expect};
+use std::fs::File;
+use std::os::unix::fs::symlink;
+use tempfile::TempDir;
+
+fn look(directories: &[PathBuf], known: &Known, thorough: bool) -> Scan {
+    let room = ContentRoom::new(CONTENT_BYTES_MAX);
+    let now = SystemTime::now() + Duration::from_secs(60);
+    scan(&Look { directories, known, room: &room, now, thorough })
+}
+
+fn made(make: impl FnOnce(&Path)) -> TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    make(directory.path());
+    directory
+}
+
+fn write(directory: &Path, name: &str, content: &str) {
+    fs::write(directory.join(name), content).expect("a file");
+}
+
+/// What a look shows: names, hashes' beginnings, what was not read, problems.
+fn shown(scan: &Scan, root: &Path) -> String {
+    let mut lines = Vec::new();
+    for (name, file) in &scan.files {
+        let kept = if file.content.is_some() { "" } else { " known" };
+        lines.push(format!("{name} {}{kept}\n", &file.sha256[..8]));
+    }
+    for (name, unread) in &scan.unread {
+        lines.push(format!("{name} {:?}\n", unread.cause));
+    }
+    for problem in &scan.problems {
+        let path = problem.path.strip_prefix(root).unwrap_or(&problem.path);
+        let text = problem.text.replace(&root.display().to_string(), "ROOT");
+        lines.push(format!("{}: {text}\n", path.display()));
+    }
+    lines.concat()
+}
+
+/// Makes something in one directory and looks once.
+#[track_caller]
+fn check(make: impl FnOnce(&Path), expect: Expect) {
+    let directory = made(make);
+    let scan = look(&[directory.path().to_owned()], &Known::new(), true);
+    expect.assert_eq(&shown(&scan, directory.path()));
+}
+
+#[test]
+fn plugin_files_are_found_by_their_ending() {
+    check(
+        |at| {
+            write(at, "a.wasm", "x");
+            write(at, "b.wasm", "y");
+            write(at, "README.md", "z");
+        },
+        expect![[r#"
+            a 2d711642
+            b a1fce436
+        "#]],
+    );
+}
+
+#[test]
+fn hidden_and_unfinished_files_are_passed_over() {
+    let names = [".a.wasm", "..data", "a.wasm~", "a.wasm.swp", "a.wasm.tmp", "a.wasm.part", "4913"];
+    check(|at| names.iter().for_each(|name| write(at, name, "x")), expect![""]);
+}
+
+#[test]
+fn what_cannot_be_a_plugin_is_said() {
+    use std::os::unix::ffi::OsStrExt;
+    check(
+        |at| {
+            write(at, "a b.wasm", "x");
+            write(at, "c.cwasm", "x");
+            write(at, "D.WASM", "x");
+            write(at, &format!("{}.wasm", "e".repeat(64)), "x");
+            fs::write(at.join(std::ffi::OsStr::from_bytes(b"\xff.wasm")), "x").expect("a file");
+        },
+        expect![[r#"
+            D.WASM: is not loaded: plugin files end in .wasm, in small letters
+            a b.wasm: is not loaded: "a b" cannot be a plugin's name: use 1 to 63 letters, digits, '.', '_' or '-'
+            c.cwasm: compiled code (.cwasm) is not accepted, because loading it would run it unchecked; drop in the .wasm it was made from
+            eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee.wasm: is not loaded: "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee" cannot be a plugin's name: use 1 to 63 letters, digits, '.', '_' or '-'
+            �.wasm: is not loaded: "�" cannot be a plugin's name: use 1 to 63 letters, digits, '.', '_' or '-'
+        "#]],
+    );
+}
+
+/// Opening a fifo that nobody writes waits for ever; a device may do anything.
+#[test]
+fn what_is_no_file_is_said_and_never_opened() {
+    check(
+        |at| {
+            fs::create_dir(at.join("directory.wasm")).expect("a directory");
+            symlink("/", at.join("to-directory.wasm")).expect("a link");
+            fifo(&at.join("fifo.wasm"));
+            symlink("fifo.wasm", at.join("to-fifo.wasm")).expect("a link");
+            symlink("/dev/zero", at.join("device.wasm")).expect("a link");
+            symlink("nothing", at.join("dangling.wasm")).expect("a link");
+        },
+        expect![[r#"
+            dangling.wasm: is a link to nothing, which is not there
+            device.wasm: is a device and no file; put the plugin file here, or a link to it
+            directory.wasm: is a directory and no file; put the plugin file here, or a link to it
+            fifo.wasm: is a pipe and no file; put the plugin file here, or a link to it
+            to-directory.wasm: is a directory and no file; put the plugin file here, or a link to it
+            to-fifo.wasm: is a pipe and no file; put the plugin file here, or a link to it
+        "#]],
+    );
+}
+
+fn fifo(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).expect("a fifo");
+}
+
+#[test]
+fn links_are_followed_and_loops_are_not() {
+    check(
+        |at| {
+            write(at, ".kept", "x");
+            symlink(".kept", at.join("link.wasm")).expect("a link");
+            symlink("link.wasm", at.join("link-to-link.wasm")).expect("a link");
+            fs::hard_link(at.join(".kept"), at.join("hard.wasm")).expect("a link");
+            symlink("loop.wasm", at.join("loop.wasm")).expect("a link");
+        },
+        expect![[r#"
+            hard 2d711642
+            link 2d711642
+            link-to-link 2d711642
+            loop Refused
+            loop.wasm: cannot be read: Too many levels of symbolic links (os error 40)
+        "#]],
+    );
+}
+
+/// It has no blocks on the disk, and would take a while to read.
+#[test]
+fn a_file_that_is_too_large_is_not_read() {
+    check(
+        |at| {
+            let file = File::create(at.join("large.wasm")).expect("a file");
+            file.set_len(1 << 40).expect("a file of one TiB");
+        },
+        expect![[r#"
+            large Refused
+            large.wasm: cannot be read: it has 1099511627776 bytes, and a plugin has at most 67108864; build it for size, without debug information
+        "#]],
+    );
+}
+
+#[test]
+fn the_file_in_the_first_directory_counts() {
+    let root = made(|at| {
+        for name in ["one", "two"] {
+            fs::create_dir(at.join(name)).expect("a directory");
+            write(&at.join(name), "a.wasm", name);
+        }
+        symlink("b.wasm", at.join("one/b.wasm")).expect("a loop");
+        write(&at.join("two"), "b.wasm", "not even if the first cannot be read");
+    });
+    let scan = look(&["one", "two"].map(|name| root.path().join(name)), &Known::new(), true);
+    expect![[r#"
+        a 7692c3ad
+        b Refused
+        one/b.wasm: cannot be read: Too many levels of symbolic links (os error 40)
+        two/a.wasm: is not loaded: a.wasm in ROOT/one has the same name and counts
+        two/b.wasm: is not loaded: b.wasm in ROOT/one has the same name and counts
+    "#]]
+    .assert_eq(&shown(&scan, root.path()));
+}
+
+#[test]
+fn a_missing_directory_is_unreadable_not_empty() {
+    let scan = look(&["/no/such/directory".into()], &Known::new(), true);
+    assert_eq!(scan.unreadable, [0].into());
+    assert!(scan.files.is_empty());
+}
+
+#[test]
+fn more_plugins_than_fit_are_left_alone() {
+    let root = made(|at| {
+        (0..PLUGINS_MAX + 3).for_each(|number| write(at, &format!("{number:04}.wasm"), "x"));
+    });
+    let scan = look(&[root.path().to_owned()], &Known::new(), true);
+    assert_eq!((scan.files.len(), scan.crowded), (PLUGINS_MAX, 3));
+    expect!["has 3 plugin files that are not loaded: one host runs at most 256 plugins; remove some, or run another host for them"]
+        .assert_eq(&scan.problems[0].text);
+}
+
+#[test]
+fn as_many_problems_as_people_read_are_told_of() {
+    let root = made(|at| {
+        (0..PROBLEMS_MAX + 5).for_each(|number| write(at, &format!("{number}.cwasm"), "x"));
+    });
+    let scan = look(&[root.path().to_owned()], &Known::new(), true);
+    assert_eq!(scan.problems.len(), PROBLEMS_MAX + 1);
+    let last = &scan.problems[PROBLEMS_MAX];
+    assert_eq!(last.text, "and others have 5 problems more like these");
+}
+
+#[test]
+fn a_directory_with_too_many_entries_is_unreadable() {
+    let root = made(|at| {
+        let file = at.join("0");
+        fs::write(&file, "").expect("a file");
+        (1..=ENTRIES_MAX).for_each(|number| {
+            // Links to one file are made sooner than files; a file has so many at most.
+            let from = at.join((number / 30_000 * 30_000).to_string());
+            let to = at.join(number.to_string());
+            match number % 30_000 {
+                0 => fs::write(to, "").expect("a file"),
+                _ => fs::hard_link(from, to).expect("a link"),
+            }
+        });
+    });
+    let scan = look(&[root.path().to_owned()], &Known::new(), true);
+    assert_eq!(scan.unreadable, [0].into());
+    assert!(scan.problems[0].text.contains("more than 65536 entries"), "{:?}", scan.problems);
+}
+
+#[test]
+fn what_finds_no_room_is_left_for_the_next_look() {
+    let root = made(|at| {
+        write(at, "a.wasm", "x");
+        write(at, "b.wasm", "y");
+    });
+    let (directories, known) = ([root.path().to_owned()], Known::new());
+    let room = ContentRoom::new(4 << 10);
+    let now = SystemTime::now();
+    let look = Look { directories: &directories, known: &known, room: &room, now, thorough: true };
+    let first = scan(&look);
+    expect![[r#"
+        a 2d711642
+        b NoRoom
+    "#]]
+    .assert_eq(&shown(&first, root.path()));
+    drop(first);
+    assert_eq!(scan(&look).files.len(), 1, "the room came back");
+}
+
+/// What is known after a look.
+fn known(scan: &Scan) -> Known {
+    let known = scan.files.iter().map(|(name, file)| {
+        let (path, sha256) = (file.path.clone(), file.sha256.clone());
+        (name.clone(), KnownFile { path, sha256, fingerprint: file.fingerprint })
+    });
+    known.collect()
+}
+
+#[test]
+fn known_content_is_not_kept_again() {
+    let root = made(|at| write(at, "a.wasm", "x"));
+    let directories = [root.path().to_owned()];
+    let first = look(&directories, &Known::new(), true);
+    assert_eq!(shown(&first, root.path()), "a 2d711642\n");
+    for thorough in [true, false] {
+        let again = look(&directories, &known(&first), thorough);
+        assert_eq!(shown(&again, root.path()), "a 2d711642 known\n");
+    }
+}
+
+/// Everything but a thorough look passes over a file that seems to be as it was, which a lie about it shows.
+#[test]
+fn a_file_that_seems_to_be_as_it_was_is_read_by_a_thorough_look_only() {
+    let root = made(|at| write(at, "a.wasm", "x"));
+    let directories = [root.path().to_owned()];
+    let mut known = known(&look(&directories, &Known::new(), true));
+    let lie = "0".repeat(64);
+    known.values_mut().for_each(|file| file.sha256.clone_from(&lie));
+    assert_eq!(shown(&look(&directories, &known, false), root.path()), "a 00000000 known\n");
+    assert_eq!(shown(&look(&directories, &known, true), root.path()), "a 2d711642\n");
+    write(root.path(), "a.wasm", "z");
+    assert_eq!(shown(&look(&directories, &known, false), root.path()), "a 594e519a\n");
+}
+
+#[test]
+fn a_file_that_changed_just_now_is_read_again() {
+    let root = made(|at| write(at, "a.wasm", "x"));
+    let (directories, known) = ([root.path().to_owned()], Known::new());
+    let room = ContentRoom::new(CONTENT_BYTES_MAX);
+    let now = SystemTime::now();
+    let scan =
+        scan(&Look { directories: &directories, known: &known, room: &room, now, thorough: true });
+    assert!(scan.files.values().all(|file| file.fingerprint.is_none()));
+}

@@ -1,0 +1,190 @@
+//! Which version of which plugin the directories ask for: what looks found goes in, loads and removals come out.
+//! A synchronous cupboard that is given the time.
+//!
+//! A look sees a moment, and files change over a while. So content counts once it rests, or once an event said that
+//! its writer is done; what is missing counts as removed after a while; and what could not be seen stays as it is.
+
+use super::debounce::Finished;
+use super::scan::{Known, KnownFile, PluginFile, Problem, Scan, Unread, UnreadCause};
+use crate::plugin_name::PluginName;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// New content that no event called finished counts when it has been the same for this long: somebody who copies a
+/// file may stop for a moment.
+const REST: Duration = Duration::from_secs(1);
+/// A file that is missing for less than this was only being replaced, as editors and deployments do.
+const REMOVAL_GRACE: Duration = Duration::from_secs(1);
+/// When something waits, the next look comes after this.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
+/// A file that changes for ever is read less and less often, down to this.
+const LOOK_AGAIN_MAX: Duration = Duration::from_secs(30);
+
+/// What is wanted, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    entries: BTreeMap<PluginName, Entry>,
+    /// Before the first look nothing runs that a half-written file could harm.
+    looked: bool,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// Number of the directory that its file was last seen in.
+    directory: usize,
+    /// The file whose content counted last; none before any did.
+    counted: Option<KnownFile>,
+    /// Newer content, and since when it has been that.
+    resting: Option<(String, Instant)>,
+    /// Looks in a row that found the file changing.
+    changing: u32,
+    missing_since: Option<Instant>,
+}
+
+/// What a look comes to.
+#[derive(Debug, Default)]
+pub(crate) struct Decision {
+    pub(crate) changes: Vec<Change>,
+    /// What is not as the user will have meant it; all of it, each time.
+    pub(crate) problems: Vec<Problem>,
+    /// Something waits that no event may tell of: look again after this.
+    pub(crate) look_again: Option<Duration>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// This content is wanted under this name. The file has it.
+    Load(PluginName, PluginFile),
+    /// Nothing is wanted under this name any more.
+    Remove(PluginName),
+}
+
+impl Wanted {
+    /// What the next look need not keep again.
+    pub(crate) fn known(&self) -> Known {
+        let known =
+            |(name, entry): (&PluginName, &Entry)| Some((name.clone(), entry.counted.clone()?));
+        self.entries.iter().filter_map(known).collect()
+    }
+
+    /// Takes in what a look found; `finished` is what events had said when it began.
+    pub(crate) fn decide(&mut self, scan: Scan, finished: &Finished, now: Instant) -> Decision {
+        let mut decision = Decision { problems: scan.problems, ..Decision::default() };
+        let hidden = |directory: usize| scan.unreadable.contains(&directory);
+        let (files, unread) = (scan.files, scan.unread);
+        self.missing(now, hidden, &mut decision, |name| {
+            files.contains_key(name) || unread.contains_key(name)
+        });
+        if scan.crowded > 0 && decision.changes.iter().any(|it| matches!(it, Change::Remove(_))) {
+            decision.look_again_after(LOOK_AGAIN);
+        }
+        for (name, unread) in unread {
+            self.unread(name, unread, &mut decision);
+        }
+        let first = !std::mem::replace(&mut self.looked, true);
+        for (name, file) in files {
+            let finished = first || finished.contains(&file.path);
+            let entry = self.entries.entry(name.clone()).or_default();
+            // The file in the earlier directory counts, and nobody knows what became of it.
+            let shadowed = entry.counted.is_some()
+                && entry.directory < file.directory
+                && hidden(entry.directory);
+            if !shadowed && let Some(file) = entry.found(file, finished, now, &mut decision) {
+                decision.changes.push(Change::Load(name, file));
+            }
+        }
+        decision
+    }
+
+    fn missing(
+        &mut self,
+        now: Instant,
+        hidden: impl Fn(usize) -> bool,
+        decision: &mut Decision,
+        is_there: impl Fn(&PluginName) -> bool,
+    ) {
+        self.entries.retain(|name, entry| {
+            // While a directory cannot be read nobody knows what was removed from it.
+            if is_there(name) || hidden(entry.directory) {
+                entry.missing_since = None;
+                return true;
+            }
+            entry.resting = None;
+            let since = *entry.missing_since.get_or_insert(now);
+            let left = REMOVAL_GRACE.saturating_sub(now.duration_since(since));
+            if entry.counted.is_none() {
+                return false;
+            }
+            if left.is_zero() {
+                decision.changes.push(Change::Remove(name.clone()));
+                return false;
+            }
+            decision.look_again_after(left);
+            true
+        });
+    }
+
+    fn unread(&mut self, name: PluginName, unread: Unread, decision: &mut Decision) {
+        let entry = self.entries.entry(name).or_default();
+        if entry.counted.is_none() {
+            entry.directory = unread.directory;
+        }
+        match unread.cause {
+            UnreadCause::Writing => {
+                let doubled = LOOK_AGAIN * 2u32.saturating_pow(entry.changing.min(16));
+                decision.look_again_after(doubled.min(LOOK_AGAIN_MAX));
+                entry.changing += 1;
+            }
+            UnreadCause::NoRoom => decision.look_again_after(LOOK_AGAIN),
+            UnreadCause::Refused => {}
+        }
+    }
+}
+
+impl Entry {
+    /// The file, if it has new content that counts.
+    fn found(
+        &mut self,
+        file: PluginFile,
+        finished: bool,
+        now: Instant,
+        decision: &mut Decision,
+    ) -> Option<PluginFile> {
+        self.changing = 0;
+        if file.content.is_none() {
+            self.resting = None;
+            self.count(&file);
+            return None;
+        }
+        let since = match self.resting.take() {
+            Some((sha256, since)) if sha256 == file.sha256 => since,
+            _ => now,
+        };
+        let rested = file.age.is_some_and(|age| age >= REST) || now.duration_since(since) >= REST;
+        if !finished && !rested {
+            self.resting = Some((file.sha256, since));
+            if self.counted.is_none() {
+                self.directory = file.directory;
+            }
+            decision.look_again_after(LOOK_AGAIN);
+            return None;
+        }
+        self.count(&file);
+        Some(file)
+    }
+
+    fn count(&mut self, file: &PluginFile) {
+        self.directory = file.directory;
+        let (path, sha256) = (file.path.clone(), file.sha256.clone());
+        self.counted = Some(KnownFile { path, sha256, fingerprint: file.fingerprint });
+    }
+}
+
+impl Decision {
+    fn look_again_after(&mut self, wait: Duration) {
+        self.look_again = Some(self.look_again.map_or(wait, |before| before.min(wait)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

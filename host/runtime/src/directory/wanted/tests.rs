@@ -1,0 +1,177 @@
+//! Looks as data: what each found, and what that comes to.
+
+use super::super::content::{Content, ContentRoom};
+use super::super::debounce::Hint;
+use super::*;
+use std::path::PathBuf;
+
+/// What a look finds of the one plugin that these tests have.
+#[derive(Clone, Copy)]
+enum Found {
+    Nothing,
+    /// In this directory, with this content, last written so long ago; none is in the future.
+    File(usize, &'static str, Option<u64>),
+    Unread(UnreadCause),
+    /// Both: the directory of that number cannot be read, and the look finds something elsewhere.
+    Hidden(usize, Option<(usize, &'static str)>),
+    /// An event said that the file, with this content, was finished.
+    Finished(&'static str),
+}
+
+use Found::{File, Finished as Done, Hidden, Nothing, Unread as There};
+
+fn file(directory: usize, content: &str, age_ms: Option<u64>, known: &Known) -> PluginFile {
+    let bytes = content.as_bytes().to_vec();
+    let room = ContentRoom::new(1 << 20).take(1).expect("room");
+    let is_known = known.values().any(|known| known.sha256 == content);
+    PluginFile {
+        directory,
+        path: PathBuf::from(format!("/{directory}/a.wasm")),
+        sha256: content.to_owned(),
+        fingerprint: None,
+        age: age_ms.map(Duration::from_millis),
+        content: (!is_known).then(|| Content::new(bytes, room)),
+    }
+}
+
+/// Looks at these times in ms; each says what it comes to, and when to look again.
+#[track_caller]
+fn check(looks: &[(u64, Found, &str)]) {
+    let start = Instant::now();
+    let mut wanted = Wanted::default();
+    for (number, (ms, found, expect)) in looks.iter().enumerate() {
+        let name: PluginName = "a".parse().expect("a name");
+        let (mut scan, known) = (Scan::default(), wanted.known());
+        let mut debounce = super::super::debounce::Debounce::default();
+        match *found {
+            Nothing => {}
+            File(at, text, age) => _ = scan.files.insert(name, file(at, text, age, &known)),
+            There(cause) => _ = scan.unread.insert(name, Unread { directory: 0, cause }),
+            Hidden(directory, other) => {
+                scan.unreadable.insert(directory);
+                let other = other.map(|(at, text)| (name, file(at, text, Some(9_000), &known)));
+                scan.files.extend(other);
+            }
+            Done(text) => {
+                debounce.hint(Hint::Finished("/0/a.wasm".into()), start);
+                scan.files.insert(name, file(0, text, Some(0), &known));
+            }
+        }
+        let now = start + Duration::from_millis(*ms);
+        let decision = wanted.decide(scan, &debounce.take(), now);
+        let mut shown: Vec<String> = decision.changes.iter().map(show).collect();
+        shown.extend(decision.look_again.map(|wait| format!("again {}", wait.as_millis())));
+        assert_eq!(shown.join(", "), *expect, "look {number}, at {ms} ms");
+    }
+}
+
+fn show(change: &Change) -> String {
+    match change {
+        Change::Load(_, file) => format!("load {}", file.sha256),
+        Change::Remove(name) => format!("remove {name}"),
+    }
+}
+
+#[test]
+fn the_first_look_takes_what_is_there() {
+    check(&[(0, File(0, "one", None), "load one"), (50, File(0, "one", None), "")]);
+}
+
+#[test]
+fn new_content_has_to_rest() {
+    check(&[
+        (0, Nothing, ""),
+        (100, File(0, "half", Some(20)), "again 300"),
+        (400, File(0, "more", Some(10)), "again 300"),
+        (700, File(0, "more", Some(310)), "again 300"),
+        (1_399, File(0, "more", None), "again 300"),
+        (1_400, File(0, "more", None), "load more"),
+        (1_700, File(0, "more", None), ""),
+    ]);
+}
+
+#[test]
+fn content_that_has_rested_or_was_finished_counts_at_once() {
+    check(&[(0, Nothing, ""), (100, File(0, "one", Some(1_000)), "load one")]);
+    check(&[(0, Nothing, ""), (100, Done("one"), "load one"), (200, Done("two"), "load two")]);
+}
+
+#[test]
+fn content_that_comes_back_is_not_loaded_again() {
+    check(&[
+        (0, Done("one"), "load one"),
+        (100, File(0, "two", Some(0)), "again 300"),
+        (400, File(0, "one", Some(0)), ""),
+        (500, File(0, "two", Some(0)), "again 300"),
+        (1_499, File(0, "two", None), "again 300"),
+        (1_500, File(0, "two", None), "load two"),
+    ]);
+}
+
+#[test]
+fn what_is_missing_for_a_moment_was_only_replaced() {
+    check(&[
+        (0, Done("one"), "load one"),
+        (100, Nothing, "again 1000"),
+        (1_000, Nothing, "again 100"),
+        (1_050, Done("one"), ""),
+        (1_100, Nothing, "again 1000"),
+        (2_100, Nothing, "remove a"),
+        (2_200, Nothing, ""),
+        (2_300, Done("one"), "load one"),
+    ]);
+}
+
+#[test]
+fn what_cannot_be_seen_stays() {
+    check(&[
+        (0, Done("one"), "load one"),
+        (100, Nothing, "again 1000"),
+        (5_000, Hidden(0, None), ""),
+        (99_000, There(UnreadCause::Refused), ""),
+        (100_000, Nothing, "again 1000"),
+        (101_000, Nothing, "remove a"),
+    ]);
+}
+
+#[test]
+fn a_file_that_changes_for_ever_is_read_less_and_less_often() {
+    check(&[
+        (0, Done("one"), "load one"),
+        (1, There(UnreadCause::Writing), "again 300"),
+        (2, There(UnreadCause::Writing), "again 600"),
+        (3, There(UnreadCause::Writing), "again 1200"),
+        (4, There(UnreadCause::Writing), "again 2400"),
+        (5, Done("one"), ""),
+        (6, There(UnreadCause::Writing), "again 300"),
+        (7, There(UnreadCause::NoRoom), "again 300"),
+    ]);
+    let mut many = [(0, There(UnreadCause::Writing), "again 30000"); 40];
+    let first =
+        ["300", "600", "1200", "2400", "4800", "9600", "19200"].map(|ms| format!("again {ms}"));
+    for (look, wait) in many.iter_mut().zip(&first) {
+        look.2 = wait;
+    }
+    check(&many);
+}
+
+#[test]
+fn a_file_in_a_later_directory_does_not_step_in_for_one_that_cannot_be_seen() {
+    check(&[
+        (0, Done("one"), "load one"),
+        (100, Hidden(0, Some((1, "other"))), ""),
+        (200, File(1, "other", Some(9_000)), "load other"),
+        (300, Hidden(1, Some((0, "one"))), "load one"),
+    ]);
+}
+
+#[test]
+fn a_file_that_never_counted_goes_without_a_word() {
+    check(&[
+        (0, Nothing, ""),
+        (100, File(0, "half", Some(0)), "again 300"),
+        (400, Nothing, ""),
+        (500, There(UnreadCause::Refused), ""),
+        (600, Nothing, ""),
+    ]);
+}
