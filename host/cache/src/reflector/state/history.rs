@@ -34,7 +34,8 @@ pub(super) enum Repeated {
     /// It is the very change.
     Same,
     /// The number and the object are the same, and what the change left is not: an object that is written all the time can
-    /// hit the number again after the server was set back.
+    /// hit the number again after the server was set back. (Or a newer server shows it in another way: then a list that
+    /// compares everything is due, too.)
     Changed,
     /// It is another one.
     Other,

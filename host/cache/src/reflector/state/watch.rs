@@ -208,26 +208,22 @@ impl Machine {
         object: &Object,
         now: Instant,
     ) -> (Self, Action) {
-        match repeated {
+        let message = match repeated {
             Repeated::Same => {
                 self.doubt = Doubt::None;
                 // It is no progress: a server that ends every watch after it must not be asked at once again.
                 self.state = Watch { expected: None, repeats: true, ..watch }.heard(now);
-                (self, Action::Read)
+                return (self, Action::Read);
             }
-            Repeated::Changed => {
-                self.incomplete("watch repeats the newest change with another content", now);
-                self.wait(Next::List(RelistCause::Unconfirmed), None, now)
-            }
+            Repeated::Changed => format!("it sends the known change {known} with another content"),
             Repeated::Other => {
                 let found = object.resource_version();
-                self.rewound(format!(
-                    "it sends change {found} instead of the known change {known}"
-                ));
-                self.backoff.reset();
-                self.wait(Next::List(RelistCause::Rewind), None, now)
+                format!("it sends change {found} instead of the known change {known}")
             }
-        }
+        };
+        self.rewound(message);
+        self.backoff.reset();
+        self.wait(Next::List(RelistCause::Rewind), None, now)
     }
 
     fn watch_ended(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
