@@ -19,6 +19,15 @@ pub trait ListerWatcherSource: Send + Sync {
     fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher>;
 }
 
+/// One lister-watcher for everything.
+pub(crate) struct OneListerWatcher(pub(crate) Arc<dyn ListerWatcher>);
+
+impl ListerWatcherSource for OneListerWatcher {
+    fn lister_watcher(&self, _: &GroupVersionResource, _: &Part) -> Arc<dyn ListerWatcher> {
+        self.0.clone()
+    }
+}
+
 /// Lists and watches one part of one resource.
 pub trait ListerWatcher: Send + Sync + 'static {
     /// Asks for one page. The objects stream in; [`ListEvent::End`] comes last or the page is not whole.

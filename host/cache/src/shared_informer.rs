@@ -14,7 +14,7 @@ mod process_deltas;
 use crate::demand::Demand;
 use crate::indexer::Indexer;
 use crate::informer_state::{InformerState, InformerStats, Progress};
-use crate::list_watch::{ListTweaks, ListerWatcher, ListerWatcherSource, Part};
+use crate::list_watch::{ListTweaks, ListerWatcher, ListerWatcherSource, OneListerWatcher};
 use crate::notifications::{HandlerOptions, Notifications};
 use crate::reflector::WatchErrorHandler;
 use crate::resource_definitions::ResourceDefinitions;
@@ -98,15 +98,6 @@ impl Drop for AskedScope {
     fn drop(&mut self) {
         self.shared.demand.give_back(self.id, now());
         self.shared.inbox.wake();
-    }
-}
-
-/// One lister-watcher for everything.
-struct OneListerWatcher(Arc<dyn ListerWatcher>);
-
-impl ListerWatcherSource for OneListerWatcher {
-    fn lister_watcher(&self, _: &GroupVersionResource, _: &Part) -> Arc<dyn ListerWatcher> {
-        self.0.clone()
     }
 }
 
@@ -225,6 +216,13 @@ impl SharedIndexInformer {
         handler: Arc<dyn ResourceEventHandler>,
     ) -> Registration {
         self.add_inline_handler_in(None, handler, HandlerOptions::default(), Some(old))
+    }
+
+    /// Calls `call` in the informer's task, between two notifications: inline handlers have then been told of exactly what
+    /// [`indexer`](Self::indexer) shows, so that what `call` does falls into their order. It must not block. Where the informer does
+    /// not run yet the call waits for its start; one that has stopped drops it uncalled.
+    pub fn between_notifications(&self, call: impl FnOnce() + Send + 'static) {
+        self.shared.inbox.call(call);
     }
 
     pub(crate) fn default_handler_options(&self) -> HandlerOptions {

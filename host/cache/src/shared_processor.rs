@@ -19,6 +19,7 @@ use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::{Cause, FinalState, Reason};
 use crate::scope::Scope;
 use listener::{Listener, Place};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
@@ -160,7 +161,7 @@ impl SharedProcessor {
         Self { inbox, progress, active: Vec::new(), tasks: JoinSet::new() }
     }
 
-    /// Takes in handlers that were added and lets go of those that were removed.
+    /// Takes in handlers that were added, lets go of those that were removed, and does what was asked for.
     pub(crate) fn admit(&mut self, now: Instant) {
         for arrival in self.inbox.take() {
             // Here no notification can come between the one's end and the other's beginning.
@@ -174,6 +175,11 @@ impl SharedProcessor {
         self.active.retain(|active| !active.listener().is_removed());
         while let Some(ended) = self.tasks.try_join_next() {
             note_ended(ended);
+        }
+        for call in self.inbox.take_calls() {
+            if catch_unwind(AssertUnwindSafe(call.0)).is_err() {
+                self.progress.handler_panicked();
+            }
         }
     }
 

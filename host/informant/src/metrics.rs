@@ -205,6 +205,20 @@ impl Snapshot {
                 restarts.map(|(cause, n)| (vec![name(plugin), ("cause", cause)], n))
             }),
         )?;
+        counters(
+            encoder,
+            "informant_plugin_trips",
+            "How often a plugin failed so much that its events were held back",
+            self.plugins
+                .iter()
+                .map(|plugin| (vec![name(plugin)], plugin.counters.trips.load(Relaxed))),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_dead_letters",
+            "Events that were given up on and are kept",
+            self.plugin_gauge(|plugin| plugin.dead_letters as f64),
+        )?;
         gauges(
             encoder,
             "informant_plugin_memory_bytes",

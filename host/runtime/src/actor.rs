@@ -1,8 +1,10 @@
 //! The actor of one plugin: the only one that calls its guest. Takes the next event, calls, settles.
 
 mod call;
+mod failures;
 
-use crate::call_error::{CallError, Retry};
+use crate::breaker::Outcome;
+use crate::call_error::CallError;
 use crate::counters::add_one;
 use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
@@ -13,22 +15,19 @@ use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
-use crate::queue::{Queued, Settled};
+use crate::queue::Settled;
 use crate::reads::Reads;
 use crate::status::{RunningVersion, StatusCell};
 use call::call;
+pub(crate) use failures::Failures;
 use hashbrown::HashMap;
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
-/// First wait of a failed event, doubled with each attempt, as client-go's
-/// `DefaultTypedItemBasedRateLimiter` does, with a cap that people can wait for.
-const RETRY_BASE: Duration = Duration::from_millis(5);
-const RETRY_MAX: Duration = Duration::from_secs(30);
 /// First wait before a lost instance is replaced, doubled with each loss until an event succeeds.
 const RESTART_BASE: Duration = Duration::from_millis(100);
 const RESTART_MAX: Duration = Duration::from_secs(300);
@@ -62,6 +61,10 @@ pub(crate) struct Subscription {
 pub(crate) enum Command {
     /// Take over with this version; on an error the old one goes on.
     Swap(Box<Version>, oneshot::Sender<Result<(), CallError>>),
+    /// Take no events until further notice; the one in the guest's hands ends.
+    Pause,
+    /// Take events again, also those that the breaker holds back.
+    Resume,
     /// Stop the guest and end.
     Stop,
 }
@@ -77,6 +80,8 @@ pub(crate) struct Actor {
     pub(crate) status: Arc<StatusCell>,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) running: Running,
+    pub(crate) failures: Failures,
+    pub(crate) paused: bool,
     /// The instance of the version before, and when it ends at the latest.
     pub(crate) retired: Option<(Box<Instance>, Instant)>,
 }
@@ -113,7 +118,7 @@ impl Actor {
                 biased;
                 command = self.commands.recv() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
-                wake = Self::work(&mut self.running, &self.status) => wake,
+                wake = Self::work(&mut self.running, self.failures.open_until(), &self.status), if !self.paused => wake,
             };
             match wake {
                 Wake::Command(Some(Command::Swap(version, reply))) => {
@@ -121,6 +126,8 @@ impl Actor {
                     // Whoever asked may be gone at shutdown; the swap stands all the same.
                     let _ = reply.send(result);
                 }
+                Wake::Command(Some(Command::Pause)) => self.paused = true,
+                Wake::Command(Some(Command::Resume)) => self.resume(),
                 Wake::Command(Some(Command::Stop) | None) => return self.stop().await,
                 Wake::Restart => self.restart().await,
                 Wake::Retire => self.retire().await,
@@ -130,7 +137,8 @@ impl Actor {
     }
 
     /// Waits for something to do. It only waits, so that a command can interrupt it.
-    async fn work(running: &mut Running, status: &StatusCell) -> Wake {
+    async fn work(running: &mut Running, closed_at: Option<Instant>, status: &StatusCell) -> Wake {
+        until_or_now(closed_at).await;
         match running {
             Running::Nothing => std::future::pending().await,
             Running::Lost { at, .. } => {
@@ -167,6 +175,8 @@ impl Actor {
         self.status.took_over(version.shown.clone(), Timestamp::now());
         let running = Running::Alive { version, instance, losses: 0 };
         let old = std::mem::replace(&mut self.running, running);
+        // What its predecessor did is not held against it.
+        self.failures.reset();
         // At most one old instance waits for its end.
         self.retire().await;
         if let Running::Alive { instance, .. } = old {
@@ -212,7 +222,18 @@ impl Actor {
                 let instance = Box::new(instance);
                 self.running = Running::Alive { version, instance, losses };
             }
-            Err(error) => self.lose(version, losses, &error),
+            Err(error) => {
+                self.lose(version, losses, &error);
+                self.note(Outcome::Lost, false, Instant::now());
+            }
+        }
+    }
+
+    fn resume(&mut self) {
+        self.paused = false;
+        self.failures.reset();
+        if let Running::Lost { at, losses, .. } = &mut self.running {
+            (*at, *losses) = (Instant::now(), 0);
         }
     }
 
@@ -275,6 +296,7 @@ impl Actor {
                     counters.event_latency_seconds.observe(now - queued.event.received);
                 }
                 self.status.queue.settle(Settled::Finished, now);
+                self.note(Outcome::Succeeded, queued.attempt == 1, now);
                 self.retire().await;
                 (!owes).then_some(now)
             }
@@ -284,61 +306,12 @@ impl Actor {
             }
         }
     }
+}
 
-    fn failed(&mut self, queued: &Queued, error: &CallError, now: Instant) {
-        let settled = self.verdict(queued, error, now);
-        let counters = &self.status.counters;
-        add_one(if settled == Settled::Finished { &counters.dead } else { &counters.retry });
-        self.status.failed(&error.to_string(), Timestamp::now());
-        self.report(queued, error, settled);
-        self.status.queue.settle(settled, now);
-        if error.ends_instance() {
-            let Running::Alive { version, losses, .. } =
-                std::mem::replace(&mut self.running, Running::Nothing)
-            else {
-                return;
-            };
-            self.lose(version, losses, error);
-        }
-    }
-
-    /// What becomes of an event whose call failed.
-    fn verdict(&self, queued: &Queued, error: &CallError, now: Instant) -> Settled {
-        let at = now + doubled(RETRY_BASE, queued.attempt - 1, RETRY_MAX);
-        match error {
-            CallError::Guest { retry: Retry::Never, .. } => Settled::Finished,
-            _ if queued.attempt >= self.limits.attempts_max => Settled::Finished,
-            CallError::Guest { retry: Retry::After(wait), .. } => Settled::RetryAt(now + *wait),
-            CallError::Guest { retry: Retry::Backoff, .. } => Settled::RetryAt(at),
-            _ if queued.crashes + 1 >= self.limits.crashes_per_event_max => Settled::Finished,
-            _ => Settled::CrashedRetryAt(at),
-        }
-    }
-
-    fn report(&self, queued: &Queued, error: &CallError, settled: Settled) {
-        let plugin = self.name.as_str();
-        let key = queued.event.object.key();
-        let (namespace, name) = (key.namespace(), key.name());
-        let resource_version = queued.event.object.resource_version();
-        let attempt = queued.attempt;
-        match settled {
-            Settled::Finished => error!(
-                plugin,
-                namespace,
-                name,
-                resource_version,
-                "gave up on the event after {attempt} attempts: {error}"
-            ),
-            // Once for each event: the attempts that follow fail alike, and are counted.
-            _ if attempt > 1 => {}
-            _ => warn!(
-                plugin,
-                namespace,
-                name,
-                resource_version,
-                "attempt {attempt} failed, the event comes again: {error}"
-            ),
-        }
+/// At once without a time.
+async fn until_or_now(at: Option<Instant>) {
+    if let Some(at) = at {
+        tokio::time::sleep_until(at.into()).await;
     }
 }
 

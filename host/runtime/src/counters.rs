@@ -24,6 +24,10 @@ pub struct Counters {
     pub reloads_ok: AtomicU64,
     /// Versions that were to take over from one that runs, and could not.
     pub reloads_failed: AtomicU64,
+    /// How often the breaker opened.
+    pub trips: AtomicU64,
+    /// Dead letters that are not kept any more, because there were too many.
+    pub dead_letters_dropped: AtomicU64,
     /// Linear memory of the instance after its last call, in bytes.
     pub memory_bytes: AtomicU64,
     /// Time in `handle`.

@@ -27,6 +27,33 @@ pub enum Reason {
     Resync,
     /// A new version of the plugin asked for its objects again.
     Reload,
+    /// Somebody sent a dead letter again.
+    Redrive,
+}
+
+impl Change {
+    /// As the contract spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Updated => "updated",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+impl Reason {
+    /// As the contract spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Watch => "watch",
+            Self::Relist => "relist",
+            Self::Resync => "resync",
+            Self::Reload => "reload",
+            Self::Redrive => "redrive",
+        }
+    }
 }
 
 impl From<CacheReason> for Reason {

@@ -33,7 +33,10 @@ mod queue;
 mod subscription;
 
 mod actor;
+mod admin;
+mod breaker;
 mod counters;
+mod dead_letters;
 mod guest_threads;
 mod lifecycle;
 mod status;
@@ -48,9 +51,11 @@ mod prepare;
 #[cfg(test)]
 mod fuzz;
 
+pub use admin::{AdminError, PluginAdmin};
 pub use call_error::{CallError, Retry};
 pub use contract::{CONTRACT_VERSION, CheckedComponent, ContractError, check};
 pub use counters::{BUCKETS, Counters, Histogram};
+pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError};
 pub use engine::EngineError;
 pub use instance::CompileError;

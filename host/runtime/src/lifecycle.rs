@@ -14,13 +14,23 @@ pub enum State {
     Running,
     /// A new version is being prepared, and the one before it goes on.
     Reloading {
-        /// How the running instance ended, while it is being replaced.
-        lost: Option<String>,
+        /// What the one before it is doing.
+        before: Box<State>,
     },
     /// Its instance ended and a new one is due.
     BackingOff {
         /// How the instance ended.
         reason: String,
+    },
+    /// It failed too often. Now and then one event is tried; the others wait until one succeeds.
+    Tripped {
+        /// How it failed.
+        reason: String,
+    },
+    /// Somebody holds it: its events wait until it is resumed.
+    Paused {
+        /// What it goes on with.
+        then: Box<State>,
     },
     /// There is no version that can run.
     Stopped {
@@ -32,7 +42,7 @@ pub enum State {
 /// What happens to a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Its file has new content.
+    /// Its file has new content, or a version is to be loaded again.
     FileChanged,
     /// The version of the file took over.
     Loaded,
@@ -53,6 +63,17 @@ pub enum Input {
     },
     /// A new instance of the same version runs.
     Restarted,
+    /// The breaker opened.
+    Tripped {
+        /// What was too much.
+        reason: String,
+    },
+    /// The breaker closed: the event that was tried succeeded.
+    Recovered,
+    /// Somebody holds it.
+    Paused,
+    /// Whoever held it lets it go on. One that is tripped tries again at once.
+    Resumed,
 }
 
 impl State {
@@ -61,45 +82,47 @@ impl State {
     pub fn step(self, input: Input) -> Self {
         use Input as I;
         match (self, input) {
-            (Self::Loading | Self::Waiting { .. } | Self::Stopped { .. }, I::FileChanged) => {
-                Self::Loading
-            }
-            (Self::Running, I::FileChanged) => Self::Reloading { lost: None },
-            (Self::BackingOff { reason }, I::FileChanged) => Self::Reloading { lost: Some(reason) },
-            (state @ Self::Reloading { .. }, I::FileChanged) => state,
+            (Self::Paused { then }, I::Resumed) => then.step(I::Resumed),
+            (state @ Self::Paused { .. }, I::Paused) => state,
+            (Self::Paused { then }, input) => Self::Paused { then: Box::new(then.step(input)) },
+            (state, I::Paused) => Self::Paused { then: Box::new(state) },
             (_, I::Loaded) => Self::Running,
-            (
-                Self::Reloading { lost: Some(reason) },
-                I::LoadFailed { .. } | I::NotGranted { .. },
-            ) => Self::BackingOff { reason },
-            (Self::Reloading { lost: None }, I::LoadFailed { .. } | I::NotGranted { .. }) => {
-                Self::Running
+            (Self::Reloading { before }, I::LoadFailed { .. } | I::NotGranted { .. }) => *before,
+            (state @ Self::Reloading { .. }, I::FileChanged) => state,
+            (Self::Reloading { before }, input) => {
+                Self::Reloading { before: Box::new(before.step(input)) }
+            }
+            (state @ (Self::Loading | Self::Waiting { .. } | Self::Stopped { .. }), input) => {
+                state.step_without_version(input)
             }
             (
-                state @ (Self::Running | Self::BackingOff { .. }),
-                I::LoadFailed { .. } | I::NotGranted { .. },
-            ) => state,
-            (
-                Self::Loading | Self::Waiting { .. } | Self::Stopped { .. },
-                I::LoadFailed { reason },
-            ) => Self::Stopped { reason },
-            (
-                Self::Loading | Self::Waiting { .. } | Self::Stopped { .. },
-                I::NotGranted { reason },
-            ) => Self::Waiting { reason },
-            (Self::Running | Self::BackingOff { .. }, I::Crashed { reason }) => {
+                state @ (Self::Running | Self::BackingOff { .. } | Self::Tripped { .. }),
+                I::FileChanged,
+            ) => Self::Reloading { before: Box::new(state) },
+            (state, input) => state.step_with_version(input),
+        }
+    }
+
+    /// Nothing runs, so only loads matter.
+    fn step_without_version(self, input: Input) -> Self {
+        match input {
+            Input::FileChanged => Self::Loading,
+            Input::LoadFailed { reason } => Self::Stopped { reason },
+            Input::NotGranted { reason } => Self::Waiting { reason },
+            _ => self,
+        }
+    }
+
+    /// Some version has the queue.
+    fn step_with_version(self, input: Input) -> Self {
+        match (self, input) {
+            (Self::Running | Self::BackingOff { .. }, Input::Crashed { reason }) => {
                 Self::BackingOff { reason }
             }
-            (Self::Reloading { .. }, I::Crashed { reason }) => {
-                Self::Reloading { lost: Some(reason) }
-            }
-            (Self::Reloading { .. }, I::Restarted) => Self::Reloading { lost: None },
-            (Self::BackingOff { .. }, I::Restarted) => Self::Running,
-            (
-                state @ (Self::Loading | Self::Waiting { .. } | Self::Stopped { .. }),
-                I::Crashed { .. } | I::Restarted,
-            ) => state,
-            (Self::Running, I::Restarted) => Self::Running,
+            (Self::BackingOff { .. }, Input::Restarted)
+            | (Self::Tripped { .. }, Input::Recovered | Input::Resumed) => Self::Running,
+            (_, Input::Tripped { reason }) => Self::Tripped { reason },
+            (state, _) => state,
         }
     }
 
@@ -111,6 +134,8 @@ impl State {
             Self::Running => "running",
             Self::Reloading { .. } => "reloading",
             Self::BackingOff { .. } => "backing-off",
+            Self::Tripped { .. } => "tripped",
+            Self::Paused { .. } => "paused",
             Self::Stopped { .. } => "stopped",
         }
     }
@@ -119,16 +144,30 @@ impl State {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Loading | Self::Running => None,
-            Self::Reloading { lost } => lost.as_deref(),
-            Self::Waiting { reason } | Self::BackingOff { reason } | Self::Stopped { reason } => {
-                Some(reason)
-            }
+            Self::Reloading { before: inner } | Self::Paused { then: inner } => inner.reason(),
+            Self::Waiting { reason }
+            | Self::BackingOff { reason }
+            | Self::Tripped { reason }
+            | Self::Stopped { reason } => Some(reason),
         }
     }
 
-    /// Whether some version takes events now: while a plugin backs off, none does.
+    /// Whether some version takes events now: one that backs off, is tripped or paused does not.
     pub fn takes_events(&self) -> bool {
-        matches!(self, Self::Running | Self::Reloading { lost: None })
+        match self {
+            Self::Running => true,
+            Self::Reloading { before } => before.takes_events(),
+            _ => false,
+        }
+    }
+
+    /// Whether its first version is still on its way.
+    pub fn is_first_load(&self) -> bool {
+        match self {
+            Self::Loading => true,
+            Self::Paused { then } => then.is_first_load(),
+            _ => false,
+        }
     }
 }
 
@@ -147,6 +186,10 @@ mod tests {
                 "not granted" => Input::NotGranted { reason: reason() },
                 "crashed" => Input::Crashed { reason: reason() },
                 "restarted" => Input::Restarted,
+                "tripped" => Input::Tripped { reason: reason() },
+                "recovered" => Input::Recovered,
+                "paused" => Input::Paused,
+                "resumed" => Input::Resumed,
                 other => panic!("no such input: {other}"),
             })
         });
@@ -157,6 +200,7 @@ mod tests {
     fn a_good_version_runs_on_whatever_follows_it() {
         check(&["loaded"], "running");
         check(&["loaded", "changed"], "reloading");
+        check(&["loaded", "changed", "changed"], "reloading");
         check(&["loaded", "changed", "failed"], "running");
         check(&["loaded", "changed", "not granted"], "running");
         check(&["loaded", "changed", "loaded"], "running");
@@ -177,5 +221,64 @@ mod tests {
         check(&["failed", "changed"], "loading");
         check(&["failed", "changed", "loaded"], "running");
         check(&["not granted", "changed", "failed"], "stopped");
+        check(&["failed", "crashed"], "stopped");
+    }
+
+    #[test]
+    fn one_that_is_tripped_stays_so_until_it_recovers_or_is_replaced() {
+        check(&["loaded", "crashed", "tripped"], "tripped");
+        check(&["loaded", "tripped", "crashed", "restarted"], "tripped");
+        check(&["loaded", "tripped", "recovered"], "running");
+        check(&["loaded", "tripped", "resumed"], "running");
+        check(&["loaded", "tripped", "changed"], "reloading");
+        check(&["loaded", "tripped", "changed", "failed"], "tripped");
+        check(&["loaded", "tripped", "changed", "recovered", "failed"], "running");
+        check(&["loaded", "tripped", "changed", "loaded"], "running");
+    }
+
+    #[test]
+    fn one_that_is_paused_goes_on_with_what_became_of_it() {
+        check(&["loaded", "paused"], "paused");
+        check(&["loaded", "paused", "paused", "resumed"], "running");
+        check(&["paused", "loaded"], "paused");
+        check(&["paused", "loaded", "resumed"], "running");
+        check(&["paused", "resumed"], "loading");
+        check(&["loaded", "paused", "changed", "loaded"], "paused");
+        check(&["loaded", "paused", "changed", "resumed"], "reloading");
+        check(&["loaded", "paused", "changed", "failed", "resumed"], "running");
+        check(&["loaded", "crashed", "paused", "resumed"], "backing-off");
+        check(&["loaded", "tripped", "paused", "resumed"], "running");
+        check(&["loaded", "resumed"], "running");
+    }
+
+    /// Whatever comes in whatever order, a version that took over is never forgotten.
+    #[test]
+    fn what_has_run_never_stops_for_good() {
+        let inputs = || {
+            let reason = || "why".to_owned();
+            [
+                Input::FileChanged,
+                Input::Loaded,
+                Input::LoadFailed { reason: reason() },
+                Input::NotGranted { reason: reason() },
+                Input::Crashed { reason: reason() },
+                Input::Restarted,
+                Input::Tripped { reason: reason() },
+                Input::Recovered,
+                Input::Paused,
+                Input::Resumed,
+            ]
+        };
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..2_000 {
+            let mut state = State::Loading.step(Input::Loaded);
+            for _ in 0..20 {
+                state = state.step(random.choice(inputs()).expect("there are some"));
+                let text = format!("{state:?}");
+                for never in ["Loading,", "Loading }", "Waiting", "Stopped"] {
+                    assert!(state != State::Loading && !text.contains(never), "{text}");
+                }
+            }
+        }
     }
 }

@@ -44,6 +44,10 @@ pub struct Limits {
     pub queue_bytes_mark: usize,
     /// How often an event is tried before it becomes a dead letter.
     pub attempts_max: u32,
+    /// Dead letters that are kept; for one more the oldest is dropped and counted.
+    pub dead_letters_max: usize,
+    /// Bytes of the objects that dead letters keep, with the same rule.
+    pub dead_letters_bytes_max: usize,
     /// An object whose events ended this many instances is parked: its event becomes a dead letter.
     pub crashes_per_event_max: u32,
 }
@@ -68,6 +72,8 @@ impl Default for Limits {
             queue_events_mark: 10_000,
             queue_bytes_mark: 32 << 20,
             attempts_max: 10,
+            dead_letters_max: 1_000,
+            dead_letters_bytes_max: 8 << 20,
             crashes_per_event_max: 3,
         }
     }

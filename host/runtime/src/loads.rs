@@ -1,7 +1,6 @@
 //! What is under way for plugins beside the host's task: preparations, swaps and stops. They take as long
 //! as the guest takes, so the host never waits for one of them alone.
 
-use crate::descriptor::Descriptor;
 use crate::event::SubscriptionId;
 use crate::plugin_name::PluginName;
 use crate::prepare::{LoadError, Prepared};
@@ -23,7 +22,7 @@ pub(crate) enum Outcome {
     /// The version can be started.
     Prepared(Load, Prepared),
     /// The version took over.
-    Swapped(Load, Descriptor, Vec<SubscriptionId>),
+    Swapped(Load, Prepared, Vec<SubscriptionId>),
     /// The version will not take over.
     Refused(Load, LoadError),
     /// A removed plugin has ended.

@@ -1,15 +1,20 @@
 //! One plugin's name and everything that belongs to it: its actor, its subscriptions, its queue.
 
-use crate::actor::{Actor, COMMANDS_MAX, Command, Running};
+mod redrive;
+
+use crate::actor::{Actor, COMMANDS_MAX, Command, Failures, Running};
+use crate::admin::{AdminError, Reply};
 use crate::counters::Counters;
+use crate::dead_letters::Bounds;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
 use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
+use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::PluginQueue;
-use crate::prepare::Preparer;
+use crate::prepare::{Prepared, Preparer};
 use crate::queue::Marks;
 use crate::status::StatusCell;
 use crate::subscription::SubscriptionHandler;
@@ -30,11 +35,23 @@ pub(crate) struct Plugin {
     pub(crate) next: Option<PluginFile>,
     /// Number of the load under way.
     pub(crate) load: Option<u64>,
-    /// Some version took over and goes on whatever becomes of its successors.
-    pub(crate) has_version: bool,
+    /// The version that took over last; it goes on whatever becomes of its successors.
+    pub(crate) current: Option<Loaded>,
+    /// The one before it, compiled and ready, for whoever wants it back.
+    pub(crate) previous: Option<Loaded>,
+    /// Who waits for the load under way.
+    pub(crate) asked: Vec<Reply>,
+    paused: bool,
     actor: Option<ActorHandle>,
     subscriptions: BTreeMap<String, Active>,
     subscription_ids: u32,
+}
+
+/// A version that was in charge at least once.
+#[derive(Clone)]
+pub(crate) struct Loaded {
+    pub(crate) sha256: String,
+    pub(crate) prepared: Prepared,
 }
 
 struct ActorHandle {
@@ -49,7 +66,7 @@ struct Active {
     /// Dropping it ends the subscription.
     registration: Registration,
     /// Dropping it lets the informer stop, if nobody else needs it.
-    _informer: InformerLease,
+    informer: InformerLease,
 }
 
 impl Plugin {
@@ -57,12 +74,17 @@ impl Plugin {
         let counters = Arc::new(Counters::default());
         let marks = Marks { events: limits.queue_events_mark, bytes: limits.queue_bytes_mark };
         let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
-        let status = StatusCell::new(name.clone(), counters, queue, Timestamp::now());
+        let dead =
+            Bounds { letters: limits.dead_letters_max, bytes: limits.dead_letters_bytes_max };
+        let status = StatusCell::new(name.clone(), counters, queue, dead, Timestamp::now());
         Self {
             status: Arc::new(status),
             next: None,
             load: None,
-            has_version: false,
+            current: None,
+            previous: None,
+            asked: Vec::new(),
+            paused: false,
             actor: None,
             subscriptions: BTreeMap::new(),
             subscription_ids: 0,
@@ -104,6 +126,8 @@ impl Plugin {
             status: self.status.clone(),
             commands: receiver,
             running: Running::Nothing,
+            failures: Failures::default(),
+            paused: self.paused,
             retired: None,
         };
         let task = preparer.threads.spawn(actor.run());
@@ -120,6 +144,34 @@ impl Plugin {
         if let Err(error) = actor.task.await {
             error!("a plugin's actor ended early: {error}");
         }
+    }
+
+    /// Notes the version that took over.
+    pub(crate) fn took_over(&mut self, loaded: Loaded) {
+        self.previous = self.current.replace(loaded).or_else(|| self.previous.take());
+    }
+
+    /// Tells everybody who waits for the load how it ended.
+    pub(crate) fn answer(&mut self, answer: &Result<String, AdminError>) {
+        for reply in self.asked.drain(..) {
+            // Whoever asked may have gone.
+            let _ = reply.send(answer.clone());
+        }
+    }
+
+    /// Holds the plugin's events back, or lets them go.
+    pub(crate) fn pause(&mut self, paused: bool) -> Result<(), AdminError> {
+        let command = if paused { Command::Pause } else { Command::Resume };
+        let told = self.actor.as_ref().map(|actor| actor.commands.try_send(command));
+        if let Some(Err(mpsc::error::TrySendError::Full(_))) = told {
+            let text = "it is still busy with what it was asked before; try again in a second";
+            return Err(AdminError::Refused(text.to_owned()));
+        }
+        // An actor that has ended is started anew with the next version, and knows it then.
+        self.paused = paused;
+        let input = if paused { Input::Paused } else { Input::Resumed };
+        self.status.apply(input, Timestamp::now());
+        Ok(())
     }
 
     /// Makes the running subscriptions those of the descriptor. One that did not change goes on without
@@ -168,7 +220,7 @@ impl Plugin {
                 informer.informer().add_inline_handler(handler, options)
             }
         };
-        Active { id, spec: spec.clone(), registration, _informer: informer }
+        Active { id, spec: spec.clone(), registration, informer }
     }
 }
 

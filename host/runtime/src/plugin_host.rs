@@ -1,6 +1,9 @@
 //! The host of all plugins: one task that follows the directories and does every load, swap and removal.
 
+mod requests;
+
 use crate::actor::{Command, Subscription, Version};
+use crate::admin::{AdminError, PluginAdmin, Request};
 use crate::counters::add_one;
 use crate::descriptor::Descriptor;
 use crate::directory::{Change, Decision, Directories, PluginFile};
@@ -12,7 +15,7 @@ use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::loads::{Load, Loads, Outcome};
 use crate::one_line::one_line;
-use crate::plugin::Plugin;
+use crate::plugin::{Loaded, Plugin};
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
 use crate::prepare::{LoadError, Prepared, Preparer};
@@ -65,6 +68,8 @@ pub struct PluginHost {
     loads: Loads,
     loads_begun: u64,
     view: Plugins,
+    admin: PluginAdmin,
+    requests: mpsc::Receiver<Request>,
 }
 
 impl PluginHost {
@@ -72,6 +77,7 @@ impl PluginHost {
     pub fn new(options: PluginHostOptions) -> Result<Self, StartError> {
         let engine = Engine::new()?;
         let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);
+        let (admin, requests) = PluginAdmin::new();
         Ok(Self {
             directories: Directories::new(options.directories),
             preparer: Preparer::new(engine, threads, options.limits.clone()),
@@ -82,12 +88,19 @@ impl PluginHost {
             loads: Loads::default(),
             loads_begun: 0,
             view: Plugins::default(),
+            admin,
+            requests,
         })
     }
 
     /// What others may look at.
     pub fn plugins(&self) -> Plugins {
         self.view.clone()
+    }
+
+    /// The way to change what runs.
+    pub fn admin(&self) -> PluginAdmin {
+        self.admin.clone()
     }
 
     /// Follows the directories until `shutdown`, then stops every plugin.
@@ -97,6 +110,7 @@ impl PluginHost {
                 () = shutdown.cancelled() => break,
                 Some(outcome) = self.loads.next() => self.settle(outcome),
                 decision = self.directories.next() => self.carry_out(decision),
+                Some(request) = self.requests.recv() => self.answer(request),
             }
         }
         self.stop().await;
@@ -119,10 +133,12 @@ impl PluginHost {
             }
         }
         self.view.found_all();
+        self.refuse_reloads();
     }
 
     fn gone(&mut self, name: &PluginName) {
-        let Some(plugin) = self.plugins.remove(name) else { return };
+        let Some(mut plugin) = self.plugins.remove(name) else { return };
+        plugin.answer(&Err(AdminError::NoSuchPlugin(name.clone())));
         self.loads.spawn_stop(plugin.stop());
         self.view.remove(name);
         info!(plugin = name.as_str(), "removed: its file is gone");
@@ -155,10 +171,7 @@ impl PluginHost {
         let Some(PluginFile { sha256, content: Some(content), .. }) = plugin.next.take() else {
             return;
         };
-        self.loads_begun += 1;
-        let number = self.loads_begun;
-        plugin.load = Some(number);
-        let load = Load { name: name.clone(), number, sha256 };
+        let load = self.begin_load(name, sha256);
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
             match preparer.prepare(begun.name.clone(), content, config()).await {
@@ -166,6 +179,15 @@ impl PluginHost {
                 Err(error) => Outcome::Refused(begun, error),
             }
         });
+    }
+
+    fn begin_load(&mut self, name: &PluginName, sha256: String) -> Load {
+        self.loads_begun += 1;
+        let number = self.loads_begun;
+        if let Some(plugin) = self.plugins.get_mut(name) {
+            plugin.load = Some(number);
+        }
+        Load { name: name.clone(), number, sha256 }
     }
 
     /// Goes on with a load whose step ended, if its plugin still waits for it.
@@ -180,14 +202,19 @@ impl PluginHost {
         if waiting != Some(load.number) {
             return;
         }
-        match outcome {
+        let answer = match outcome {
             Outcome::Prepared(_, prepared) => return self.take_over(load, prepared),
-            Outcome::Swapped(_, descriptor, ids) => self.took_over(&load, &descriptor, &ids),
-            Outcome::Refused(_, error) => self.refused(&load, &error),
-            Outcome::Stopped => {}
-        }
+            Outcome::Swapped(_, prepared, ids) => {
+                let version = prepared.descriptor.version.clone();
+                self.took_over(&load, prepared, &ids);
+                Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
+            }
+            Outcome::Refused(_, error) => Err(AdminError::Refused(self.refused(&load, &error))),
+            Outcome::Stopped => return,
+        };
         if let Some(plugin) = self.plugins.get_mut(&load.name) {
             plugin.load = None;
+            plugin.answer(&answer);
         }
         self.load_next(&load.name);
     }
@@ -201,7 +228,7 @@ impl PluginHost {
         let ids = plugin.ids(&prepared.descriptor);
         let version = Box::new(Version {
             shown: running(&prepared.descriptor, &load.sha256),
-            template: prepared.template,
+            template: prepared.template.clone(),
             reads: Arc::new(reads),
             config: config(),
             subscriptions: subscriptions(&prepared.descriptor, &ids),
@@ -210,17 +237,17 @@ impl PluginHost {
         let begun = load.clone();
         self.loads.spawn(load, async move {
             match swap(&commands, version).await {
-                Ok(()) => Outcome::Swapped(begun, prepared.descriptor, ids),
+                Ok(()) => Outcome::Swapped(begun, prepared, ids),
                 Err(error) => Outcome::Refused(begun, error),
             }
         });
     }
 
     /// The new version has the queue; now its subscriptions follow.
-    fn took_over(&mut self, load: &Load, descriptor: &Descriptor, ids: &[SubscriptionId]) {
+    fn took_over(&mut self, load: &Load, prepared: Prepared, ids: &[SubscriptionId]) {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
-        let first = !plugin.has_version;
-        plugin.has_version = true;
+        let first = plugin.current.is_none();
+        let descriptor = &prepared.descriptor;
         plugin.subscribe(descriptor, ids, &self.informers);
         self.informers.start();
         if !first {
@@ -229,26 +256,28 @@ impl PluginHost {
         let verb = if first { "running" } else { "reloaded: a new version took over" };
         let (sha256, version) = (&load.sha256[..12], &descriptor.version);
         info!(plugin = load.name.as_str(), sha256, version, "{verb}");
+        plugin.took_over(Loaded { sha256: load.sha256.clone(), prepared });
     }
 
     /// Keeps what runs, and says why the new version does not.
-    fn refused(&mut self, load: &Load, error: &LoadError) {
-        let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
+    fn refused(&mut self, load: &Load, error: &LoadError) -> String {
         // It may name what the file is made of.
         let reason = one_line(&error.to_string(), REASON_BYTES_MAX).into_owned();
+        let Some(plugin) = self.plugins.get_mut(&load.name) else { return reason };
         let input = match error {
             LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },
             _ => Input::LoadFailed { reason: reason.clone() },
         };
         plugin.status.refused(&load.sha256, &reason, input, Timestamp::now());
-        let kept = match plugin.has_version {
+        let kept = match plugin.current.is_some() {
             true => "not loaded, the version before it goes on",
             false => "not loaded",
         };
-        if plugin.has_version {
+        if plugin.current.is_some() {
             add_one(&plugin.status.counters.reloads_failed);
         }
         error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {reason}");
+        reason
     }
 }
 

@@ -1,7 +1,7 @@
 //! All plugins as others may look at them.
 
+use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
-use crate::lifecycle::State;
 use crate::plugin_name::PluginName;
 use crate::status::{PluginStatus, StatusCell};
 use parking_lot::Mutex;
@@ -39,8 +39,14 @@ impl Plugins {
     /// Whether the directories have been looked at and no plugin is in its first load.
     pub fn settled(&self) -> bool {
         let plugins = self.shared.plugins.lock();
-        let loading = |status: &Arc<StatusCell>| status.snapshot().state == State::Loading;
+        let loading = |status: &Arc<StatusCell>| status.snapshot().state.is_first_load();
         self.shared.scanned.load(Ordering::Acquire) && !plugins.values().any(loading)
+    }
+
+    /// The dead letters of a plugin, oldest first; none if there is no such plugin.
+    pub fn dead_letters(&self, name: &PluginName) -> Option<Vec<DeadLetter>> {
+        let plugins = self.shared.plugins.lock();
+        plugins.get(name).map(|status| status.dead_letters.lock().list())
     }
 
     pub(crate) fn insert(&self, name: PluginName, status: Arc<StatusCell>) {

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{Semaphore, oneshot};
 
-/// A version that is ready to be started.
+/// A version that is ready to be started. A cheap handle, as far as its code goes.
+#[derive(Clone)]
 pub(crate) struct Prepared {
     pub(crate) template: Template,
     pub(crate) descriptor: Descriptor,

@@ -1,6 +1,7 @@
 //! What `/plugins` and the metrics show of a plugin's name.
 
 use crate::counters::Counters;
+use crate::dead_letters::{Bounds, DeadLetters};
 use crate::lifecycle::{Input, State};
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::{PluginQueue, QueueSnapshot};
@@ -15,6 +16,7 @@ pub(crate) struct StatusCell {
     name: PluginName,
     pub(crate) counters: Arc<Counters>,
     pub(crate) queue: Arc<PluginQueue>,
+    pub(crate) dead_letters: Mutex<DeadLetters>,
     facts: Mutex<Facts>,
 }
 
@@ -54,6 +56,8 @@ pub struct PluginStatus {
     pub queue: QueueSnapshot,
     /// Its counters, which go on counting.
     pub counters: Arc<Counters>,
+    /// Dead letters that are kept.
+    pub dead_letters: usize,
     since: Timestamp,
     running: Option<RunningVersion>,
     last_load: Option<LastLoad>,
@@ -81,6 +85,7 @@ impl StatusCell {
         name: PluginName,
         counters: Arc<Counters>,
         queue: Arc<PluginQueue>,
+        dead_letters: Bounds,
         now: Timestamp,
     ) -> Self {
         let facts = Facts {
@@ -90,7 +95,8 @@ impl StatusCell {
             last_load: None,
             last_error: None,
         };
-        Self { name, counters, queue, facts: Mutex::new(facts) }
+        let dead_letters = Mutex::new(DeadLetters::new(dead_letters));
+        Self { name, counters, queue, dead_letters, facts: Mutex::new(facts) }
     }
 
     pub(crate) fn apply(&self, input: Input, now: Timestamp) {
@@ -125,6 +131,7 @@ impl StatusCell {
             name: self.name.clone(),
             state: facts.state.clone(),
             queue: self.queue.snapshot(),
+            dead_letters: self.dead_letters.lock().len(),
             counters: self.counters.clone(),
             since: facts.since,
             running: facts.running.clone(),
@@ -166,6 +173,7 @@ impl PluginStatus {
                 "bytes": self.queue.bytes,
                 "ageSeconds": age,
             },
+            "deadLetters": self.dead_letters,
             "counters": {
                 "ok": counters.ok.load(Relaxed),
                 "retry": counters.retry.load(Relaxed),
@@ -177,6 +185,8 @@ impl PluginStatus {
                 "reloads": counters.reloads_ok.load(Relaxed),
                 "failedReloads": counters.reloads_failed.load(Relaxed),
                 "restarts": counters.restarts(),
+                "trips": counters.trips.load(Relaxed),
+                "deadLettersDropped": counters.dead_letters_dropped.load(Relaxed),
                 "memoryBytes": counters.memory_bytes.load(Relaxed),
             },
         })

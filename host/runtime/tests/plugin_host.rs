@@ -1,5 +1,7 @@
 //! The plugin host over a directory, an informer source in memory and real guests.
 
+#[path = "plugin_host/admin.rs"]
+mod admin;
 #[path = "plugin_host/directory.rs"]
 mod directory;
 #[path = "plugin_host/limits.rs"]
@@ -7,7 +9,9 @@ mod limits;
 
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
-use informant_runtime::{Limits, PluginHost, PluginHostOptions, PluginStatus, Plugins};
+use informant_runtime::{
+    Limits, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +31,7 @@ struct Bench {
     source: FakeControllerSource,
     informers: Arc<SharedInformerFactory>,
     plugins: Plugins,
+    admin: PluginAdmin,
     shutdown: CancellationToken,
     host: JoinHandle<()>,
 }
@@ -48,10 +53,10 @@ impl Bench {
             threads: 1,
         })
         .expect("the host can be made");
-        let plugins = host.plugins();
+        let (plugins, admin) = (host.plugins(), host.admin());
         let shutdown = CancellationToken::new();
         let host = tokio::spawn(host.run(shutdown.clone()));
-        Self { root, source, informers, plugins, shutdown, host }
+        Self { root, source, informers, plugins, admin, shutdown, host }
     }
 
     fn directory(&self) -> PathBuf {

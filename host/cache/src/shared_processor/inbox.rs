@@ -15,9 +15,19 @@ pub(crate) struct Inbox {
     woken: Notify,
 }
 
+/// What somebody wants done in the informer's task.
+pub(super) struct Call(pub(super) Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Call")
+    }
+}
+
 #[derive(Debug, Default)]
 struct Waiting {
     arrivals: Vec<Arrival>,
+    calls: Vec<Call>,
     /// The informer has stopped: nobody is taken in any more.
     closed: bool,
 }
@@ -68,6 +78,22 @@ impl Inbox {
         Notifications::new(queue, registration)
     }
 
+    /// Something to do in the informer's task, between two notifications. Dropped if the informer has stopped.
+    pub(crate) fn call(&self, call: impl FnOnce() + Send + 'static) {
+        let call = Call(Box::new(call));
+        let refused = {
+            let mut waiting = self.waiting.lock();
+            if waiting.closed {
+                Some(call)
+            } else {
+                waiting.calls.push(call);
+                None
+            }
+        };
+        drop(refused);
+        self.wake();
+    }
+
     /// Something arrived, or there is another reason to look, since the last call.
     pub(crate) async fn woken(&self) {
         self.woken.notified().await;
@@ -79,17 +105,21 @@ impl Inbox {
 
     /// Takes nobody in any more.
     pub(crate) fn close(&self) {
-        let arrivals = {
+        let left = {
             let mut waiting = self.waiting.lock();
             waiting.closed = true;
-            std::mem::take(&mut waiting.arrivals)
+            (std::mem::take(&mut waiting.arrivals), std::mem::take(&mut waiting.calls))
         };
         // Outside of the lock: what is dropped here may come back to remove itself.
-        drop(arrivals);
+        drop(left);
     }
 
     pub(super) fn take(&self) -> Vec<Arrival> {
         std::mem::take(&mut self.waiting.lock().arrivals)
+    }
+
+    pub(super) fn take_calls(&self) -> Vec<Call> {
+        std::mem::take(&mut self.waiting.lock().calls)
     }
 
     /// A handler is removed: the informer's task lets go of it, even where nothing happens for long.

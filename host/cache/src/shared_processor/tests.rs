@@ -92,6 +92,71 @@ fn a_handler_that_sleeps_through_a_million_changes_holds_a_bounded_queue() {
     assert_eq!(waiting as u64 + stats.coalesced, 1_000_000, "each waits or is counted");
 }
 
+/// The last resourceVersion that it was told of.
+#[derive(Default)]
+struct Last(Mutex<String>);
+
+impl Last {
+    fn note(&self, object: &Object) {
+        *self.0.lock() = object.resource_version().to_owned();
+    }
+}
+
+impl ResourceEventHandler for Last {
+    fn on_add(&self, object: &Object, _: Cause) {
+        self.note(object);
+    }
+    fn on_update(&self, _: &Object, new: &Object, _: Cause) {
+        self.note(new);
+    }
+    fn on_delete(&self, last: &Object, _: FinalState, _: Cause) {
+        self.note(last);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_between_notifications_sees_what_was_told_and_no_more() {
+    let bench = Bench::start(1).await;
+    let told = Arc::new(Last::default());
+    let _registration = bench.informer.add_inline_handler(told.clone(), HandlerOptions::default());
+    settle().await;
+    let (sender, mut seen) = tokio::sync::mpsc::unbounded_channel();
+    for number in 0..200 {
+        bench.source.modify(&pod(0));
+        let (told, indexer, sender) = (told.clone(), bench.informer.indexer(), sender.clone());
+        bench.informer.between_notifications(move || {
+            let shown = indexer
+                .get(&ObjectKey::new("", "p0000"))
+                .map(|object| object.resource_version().to_owned());
+            // Whoever does not listen any more has failed already.
+            let _ = sender.send((told.0.lock().clone(), shown.unwrap_or_default()));
+        });
+        if number % 7 == 0 {
+            settle().await;
+        }
+    }
+    bench.informer.between_notifications(|| panic!("it harms nobody"));
+    settle().await;
+    drop(sender);
+    let mut calls = 0;
+    while let Some((told, shown)) = seen.recv().await {
+        assert_eq!(told, shown);
+        calls += 1;
+    }
+    assert_eq!((calls, bench.informer.stats().handler_panics), (200, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_to_an_informer_that_has_stopped_is_dropped() {
+    let bench = Bench::start(1).await;
+    bench.factory.shutdown().await;
+    let (sender, called) = tokio::sync::oneshot::channel();
+    bench.informer.between_notifications(move || {
+        let _ = sender.send(());
+    });
+    assert!(called.await.is_err(), "nobody will call it");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_slow_handler_holds_nobody_up() {
     let bench = Bench::start(1).await;

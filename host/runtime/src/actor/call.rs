@@ -62,6 +62,7 @@ fn reason(event: &Event) -> contract::Reason {
         Reason::Relist => contract::Reason::Relist,
         Reason::Resync => contract::Reason::Resync,
         Reason::Reload => contract::Reason::Reload,
+        Reason::Redrive => contract::Reason::Redrive,
     }
 }
 

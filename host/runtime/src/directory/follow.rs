@@ -6,6 +6,7 @@ use super::debounce::{Debounce, Finished, Hint};
 use super::scan::{Look, Scan, scan};
 use super::wanted::{Decision, Wanted};
 use super::watch::DirectoryWatch;
+use crate::plugin_name::PluginName;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -82,6 +83,17 @@ impl Directories {
                 Err(error) => error!("looking at the plugin directories failed: {error}"),
             }
         }
+    }
+
+    /// Has the plugin's file read once more at once, and its content loaded even if it is the same.
+    pub(crate) fn load_again(&mut self, name: &PluginName) {
+        self.wanted.load_again(name);
+        self.look_again = Some(Instant::now());
+    }
+
+    /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
+    pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
+        self.wanted.is_to_load_again(name)
     }
 
     fn due(&self) -> Instant {

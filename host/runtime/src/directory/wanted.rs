@@ -39,6 +39,8 @@ struct Entry {
     /// Looks in a row that found the file changing.
     changing: u32,
     missing_since: Option<Instant>,
+    /// Somebody wants its content loaded once more, whatever it is.
+    again: bool,
 }
 
 /// What a look comes to.
@@ -64,7 +66,19 @@ impl Wanted {
     pub(crate) fn known(&self) -> Known {
         let known =
             |(name, entry): (&PluginName, &Entry)| Some((name.clone(), entry.counted.clone()?));
-        self.entries.iter().filter_map(known).collect()
+        self.entries.iter().filter(|(_, entry)| !entry.again).filter_map(known).collect()
+    }
+
+    /// The next look is to read the file once more, and its content is to be loaded even if it is the same.
+    pub(crate) fn load_again(&mut self, name: &PluginName) {
+        if let Some(entry) = self.entries.get_mut(name) {
+            entry.again = true;
+        }
+    }
+
+    /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
+    pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
+        self.entries.get(name).is_some_and(|entry| entry.again)
     }
 
     /// Takes in what a look found; `finished` is what events had said when it began.
@@ -136,7 +150,7 @@ impl Wanted {
                 entry.changing += 1;
             }
             UnreadCause::NoRoom => decision.look_again_after(LOOK_AGAIN),
-            UnreadCause::Refused => {}
+            UnreadCause::Refused => entry.again = false,
         }
     }
 }
@@ -154,6 +168,10 @@ impl Entry {
         if file.content.is_none() {
             self.resting = None;
             self.count(&file);
+            if self.again {
+                // The look had begun before it was asked for.
+                decision.look_again_after(Duration::ZERO);
+            }
             return None;
         }
         let since = match self.resting.take() {
@@ -170,6 +188,7 @@ impl Entry {
             return None;
         }
         self.count(&file);
+        self.again = false;
         Some(file)
     }
 

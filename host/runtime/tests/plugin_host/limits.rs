@@ -4,7 +4,7 @@ use super::{Bench, HELLO, is, pod};
 use informant_runtime::PluginStatus;
 
 /// `hello` with more memory, `fields` of `event-data`, more declarations, and code that `handle` begins with.
-fn guest(declarations: &str, handle: &str) -> Vec<u8> {
+pub(crate) fn guest(declarations: &str, handle: &str) -> Vec<u8> {
     let swap = |text: &str, from: &str, to: &str| {
         assert!(text.contains(from), "the shipped plugin has changed: it has no {from}");
         text.replacen(from, to, 1)

@@ -175,3 +175,23 @@ fn a_file_that_never_counted_goes_without_a_word() {
         (600, Nothing, ""),
     ]);
 }
+
+#[test]
+fn content_that_is_asked_for_again_is_loaded_though_it_is_the_same() {
+    let name: PluginName = "a".parse().expect("a name");
+    let mut wanted = Wanted::default();
+    let look = |wanted: &mut Wanted, known: &Known| {
+        let mut scan = Scan::default();
+        scan.files.insert(name.clone(), file(0, "x", Some(9_000), known));
+        let decision = wanted.decide(scan, &Finished::default(), Instant::now());
+        (decision.changes.len(), decision.look_again.is_some())
+    };
+    assert_eq!(look(&mut wanted, &Known::default()), (1, false));
+    let under_way = wanted.known();
+    wanted.load_again(&name);
+    assert_eq!(look(&mut wanted, &under_way), (0, true), "a look that had begun cannot bring it");
+    let next = wanted.known();
+    assert!(wanted.is_to_load_again(&name));
+    assert_eq!(look(&mut wanted, &next), (1, false));
+    assert!(!wanted.is_to_load_again(&name));
+}

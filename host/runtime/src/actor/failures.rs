@@ -1,0 +1,171 @@
+//! What becomes of an event whose call failed, and of a plugin whose calls fail.
+
+use super::{Actor, Running};
+use crate::breaker::{Breaker, Outcome, Turn};
+use crate::call_error::{CallError, Retry};
+use crate::counters::add_one;
+use crate::dead_letters::DeadLetter;
+use crate::lifecycle::Input;
+use crate::queue::{Queued, Settled};
+use informant_cache::workqueue::{BucketRateLimiter, RateLimiter, exponential};
+use jiff::Timestamp;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tracing::{error, info, warn};
+
+/// First wait of a failed event, doubled with each attempt, as client-go's `DefaultTypedControllerRateLimiter` does, with a cap
+/// that people can wait for.
+const RETRY_BASE: Duration = Duration::from_millis(5);
+const RETRY_MAX: Duration = Duration::from_secs(30);
+/// Retries of all events together, after a burst: a plugin that fails for a while does not come back to all of its events at once.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
+const RETRY_BURST: u32 = 1_000;
+
+/// What an actor remembers of failures.
+pub(crate) struct Failures {
+    breaker: Breaker,
+    retries: BucketRateLimiter,
+}
+
+impl Default for Failures {
+    fn default() -> Self {
+        let retries = BucketRateLimiter::new(RETRY_INTERVAL, RETRY_BURST);
+        Self { breaker: Breaker::default(), retries }
+    }
+}
+
+impl Failures {
+    /// When the next event may be tried, if the breaker is open.
+    pub(super) fn open_until(&self) -> Option<Instant> {
+        self.breaker.open_until()
+    }
+
+    /// From here on everything is tried again.
+    pub(super) fn reset(&mut self) {
+        self.breaker.reset();
+    }
+}
+
+/// Why an event comes no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GivenUp {
+    /// The guest said so, or it was tried often enough.
+    Failed,
+    /// It ended too many instances.
+    Parked,
+}
+
+impl Actor {
+    /// Settles an event whose call failed, and replaces the instance if that ended.
+    pub(super) fn failed(&mut self, queued: &Queued, error: &CallError, now: Instant) {
+        self.status.failed(&error.to_string(), Timestamp::now());
+        let settled = match self.given_up(queued, error) {
+            Some(why) => {
+                self.bury(queued, error, why);
+                Settled::Finished
+            }
+            None => self.again(queued, error, now),
+        };
+        self.status.queue.settle(settled, now);
+        let mut outcome = Outcome::Failed;
+        if error.ends_instance() {
+            let Running::Alive { version, losses, .. } =
+                std::mem::replace(&mut self.running, Running::Nothing)
+            else {
+                return;
+            };
+            self.lose(version, losses, error);
+            outcome = Outcome::Lost;
+        }
+        self.note(outcome, queued.attempt == 1, now);
+    }
+
+    /// Tells the breaker how a call ended, and others what it makes of it.
+    pub(super) fn note(&mut self, outcome: Outcome, first: bool, now: Instant) {
+        let Some(turn) = self.failures.breaker.note(outcome, first, now) else { return };
+        let plugin = self.name.as_str();
+        match turn {
+            Turn::Opened { reason, wait } => {
+                add_one(&self.status.counters.trips);
+                let seconds = wait.as_secs();
+                error!(
+                    plugin,
+                    "tripped: {reason}; its events wait, the next is tried in {seconds} s"
+                );
+                self.status.apply(Input::Tripped { reason }, Timestamp::now());
+            }
+            Turn::Closed => {
+                info!(plugin, "recovered: the event that was tried succeeded");
+                self.status.apply(Input::Recovered, Timestamp::now());
+            }
+        }
+    }
+
+    fn given_up(&self, queued: &Queued, error: &CallError) -> Option<GivenUp> {
+        let parked = queued.crashes + 1 >= self.limits.crashes_per_event_max;
+        match error {
+            CallError::Guest { retry: Retry::Never, .. } => Some(GivenUp::Failed),
+            _ if queued.attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
+            _ if error.ends_instance() && parked => Some(GivenUp::Parked),
+            _ => None,
+        }
+    }
+
+    /// When the event comes again.
+    fn again(&mut self, queued: &Queued, error: &CallError, now: Instant) -> Settled {
+        add_one(&self.status.counters.retry);
+        let overall = RateLimiter::<()>::when(&mut self.failures.retries, &(), now);
+        let wait = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
+        // Once for each event: the attempts that follow fail alike, and are counted.
+        if queued.attempt == 1 {
+            let key = queued.event.object.key();
+            let (namespace, name) = (key.namespace(), key.name());
+            let resource_version = queued.event.object.resource_version();
+            let plugin = self.name.as_str();
+            warn!(
+                plugin,
+                namespace,
+                name,
+                resource_version,
+                "attempt 1 failed, the event comes again: {error}"
+            );
+        }
+        match error {
+            CallError::Guest { retry: Retry::After(wait), .. } => Settled::RetryAt(now + *wait),
+            CallError::Guest { .. } => Settled::RetryAt(now + wait),
+            _ => Settled::CrashedRetryAt(now + wait),
+        }
+    }
+
+    /// Makes a dead letter of the event.
+    fn bury(&self, queued: &Queued, error: &CallError, why: GivenUp) {
+        let (plugin, attempts) = (self.name.as_str(), queued.attempt);
+        let key = queued.event.object.key();
+        let (namespace, name) = (key.namespace(), key.name());
+        let resource_version = queued.event.object.resource_version();
+        let counters = &self.status.counters;
+        add_one(&counters.dead);
+        error!(
+            plugin,
+            namespace,
+            name,
+            resource_version,
+            "gave up on the event after {attempts} attempts, it is a dead letter now: {error}"
+        );
+        let Running::Alive { version, .. } = &self.running else { return };
+        let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
+            return;
+        };
+        let dropped = self.status.dead_letters.lock().push(DeadLetter {
+            id: 0,
+            subscription: subscription.spec.name.clone(),
+            resource: subscription.resource.to_string(),
+            event: queued.event.clone(),
+            attempts,
+            parked: why == GivenUp::Parked,
+            error: error.to_string(),
+            at: Timestamp::now(),
+        });
+        counters.dead_letters_dropped.fetch_add(dropped as u64, Relaxed);
+    }
+}

@@ -1,0 +1,231 @@
+//! Events that were given up on, kept to be looked at, sent again or thrown away: a synchronous cupboard of one plugin's name.
+
+use crate::event::{Change, Event};
+use crate::one_line::one_line;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// Bytes of an error that a letter keeps.
+const ERROR_BYTES_MAX: usize = 1 << 10;
+
+/// An event that was given up on.
+#[derive(Debug, Clone)]
+pub struct DeadLetter {
+    /// Rises by one with every dead letter of the plugin.
+    pub id: u64,
+    /// The name of the subscription that the event was for.
+    pub subscription: String,
+    /// The subscription's resource.
+    pub resource: String,
+    /// The event as it was delivered last.
+    pub event: Event,
+    /// How often it was delivered.
+    pub attempts: u32,
+    /// Its object ended too many instances: it was given up on before its last attempt.
+    pub parked: bool,
+    /// Why the last delivery failed.
+    pub error: String,
+    /// When it was given up on.
+    pub at: Timestamp,
+}
+
+/// Which dead letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// All that there are.
+    All,
+    /// Those with these ids.
+    Ids(Vec<u64>),
+}
+
+impl Selection {
+    fn contains(&self, letter: &DeadLetter) -> bool {
+        match self {
+            Self::All => true,
+            Self::Ids(ids) => ids.contains(&letter.id),
+        }
+    }
+}
+
+/// The dead letters of one plugin's name, oldest first.
+#[derive(Debug)]
+pub(crate) struct DeadLetters {
+    letters: VecDeque<DeadLetter>,
+    bytes: usize,
+    ids: u64,
+    bounds: Bounds,
+}
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) letters: usize,
+    /// Of the objects' bytes.
+    pub(crate) bytes: usize,
+}
+
+impl DeadLetters {
+    pub(crate) fn new(bounds: Bounds) -> Self {
+        Self { letters: VecDeque::new(), bytes: 0, ids: 0, bounds }
+    }
+
+    /// Keeps a letter, whose id is given here, and answers how many older ones had to go for it.
+    pub(crate) fn push(&mut self, mut letter: DeadLetter) -> usize {
+        self.ids += 1;
+        letter.id = self.ids;
+        letter.error = one_line(&letter.error, ERROR_BYTES_MAX).into_owned();
+        letter.event.object = letter.event.object.at_rest();
+        letter.event.old = None;
+        self.bytes += size(&letter);
+        self.letters.push_back(letter);
+        let mut dropped = 0;
+        // The newest stays even if it alone is larger than the bound.
+        while self.letters.len() > 1
+            && (self.letters.len() > self.bounds.letters || self.bytes > self.bounds.bytes)
+        {
+            let Some(oldest) = self.letters.pop_front() else { break };
+            self.bytes -= size(&oldest);
+            dropped += 1;
+        }
+        dropped
+    }
+
+    pub(crate) fn list(&self) -> Vec<DeadLetter> {
+        self.letters.iter().cloned().collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.letters.len()
+    }
+
+    /// Puts back what was taken and cannot be sent.
+    pub(crate) fn put_back(&mut self, letters: Vec<DeadLetter>) {
+        self.bytes += letters.iter().map(size).sum::<usize>();
+        self.letters.extend(letters);
+        self.letters.make_contiguous().sort_by_key(|letter| letter.id);
+    }
+
+    /// Takes out those that are selected, oldest first.
+    pub(crate) fn take(&mut self, selection: &Selection) -> Vec<DeadLetter> {
+        let all = std::mem::take(&mut self.letters);
+        let (taken, kept): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|letter| selection.contains(letter));
+        self.letters = kept.into();
+        self.bytes -= taken.iter().map(size).sum::<usize>();
+        taken
+    }
+}
+
+/// `1 dead letter`, `2 dead letters`.
+pub(crate) fn counted(letters: usize) -> String {
+    format!("{letters} dead letter{}", if letters == 1 { "" } else { "s" })
+}
+
+fn size(letter: &DeadLetter) -> usize {
+    letter.event.object.size() + letter.error.len() + size_of::<DeadLetter>()
+}
+
+impl DeadLetter {
+    /// The letter without its object, as a list shows it.
+    pub fn to_json(&self) -> Value {
+        let key = self.event.object.key();
+        json!({
+            "id": self.id,
+            "subscription": self.subscription,
+            "resource": self.resource,
+            "namespace": key.namespace(),
+            "name": key.name(),
+            "uid": self.event.object.uid(),
+            "resourceVersion": self.event.object.resource_version(),
+            "change": self.event.change.as_str(),
+            "reason": self.event.reason.as_str(),
+            "coalesced": self.event.coalesced,
+            "attempts": self.attempts,
+            "parked": self.parked,
+            "error": self.error,
+            "at": self.at.to_string(),
+        })
+    }
+
+    /// The letter with its object, the last one known for a deletion.
+    pub fn to_json_with_object(&self) -> Value {
+        let mut letter = self.to_json();
+        let side = if self.event.change == Change::Deleted { "lastObject" } else { "object" };
+        // The cache keeps only what it could read.
+        letter[side] = serde_json::from_slice(&self.event.object.json()).unwrap_or_default();
+        letter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Reason, SubscriptionId};
+    use informant_cache::Object;
+    use std::time::Instant;
+
+    fn letter(name: &str) -> DeadLetter {
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","resourceVersion":"1"}}}}"#
+        );
+        let object = Object::decode(json.as_bytes(), None).expect("an object");
+        let event = Event {
+            subscription: SubscriptionId(1),
+            change: Change::Added,
+            reason: Reason::Watch,
+            gone: None,
+            object,
+            old: None,
+            coalesced: 0,
+            received: Instant::now(),
+        };
+        let (subscription, resource) = ("pods".to_owned(), "v1/pods".to_owned());
+        let (error, at) = ("no\nway".to_owned(), Timestamp::UNIX_EPOCH);
+        DeadLetter { id: 0, subscription, resource, event, attempts: 10, parked: false, error, at }
+    }
+
+    fn names(letters: &[DeadLetter]) -> Vec<String> {
+        let name =
+            |letter: &DeadLetter| format!("{} {}", letter.id, letter.event.object.key().name());
+        letters.iter().map(name).collect()
+    }
+
+    /// What is left after letters to `a`, `b`, ... and the answers to each.
+    #[track_caller]
+    fn check(bounds: Bounds, letters: &[&str], dropped: &[usize], left: &[&str]) {
+        let mut dead = DeadLetters::new(bounds);
+        let answers: Vec<usize> = letters.iter().map(|name| dead.push(letter(name))).collect();
+        assert_eq!(answers, dropped);
+        assert_eq!(names(&dead.list()), left);
+        assert_eq!(dead.bytes, dead.letters.iter().map(size).sum::<usize>());
+    }
+
+    #[test]
+    fn the_oldest_go_first_above_the_bounds() {
+        let bounds = Bounds { letters: 2, bytes: 1 << 20 };
+        check(bounds, &["a", "b", "c"], &[0, 0, 1], &["2 b", "3 c"]);
+        check(Bounds { letters: 9, bytes: 1 }, &["a", "b"], &[0, 1], &["2 b"]);
+    }
+
+    #[test]
+    fn those_selected_are_taken_out() {
+        let mut dead = DeadLetters::new(Bounds { letters: 9, bytes: 1 << 20 });
+        for name in ["a", "b", "c"] {
+            dead.push(letter(name));
+        }
+        assert_eq!(names(&dead.take(&Selection::Ids(vec![3, 1, 7]))), ["1 a", "3 c"]);
+        assert_eq!(names(&dead.take(&Selection::All)), ["2 b"]);
+        assert_eq!((dead.len(), dead.bytes), (0, 0));
+    }
+
+    #[test]
+    fn a_letter_shows_its_object_when_it_is_asked_for() {
+        let mut dead = DeadLetters::new(Bounds { letters: 9, bytes: 1 << 20 });
+        dead.push(letter("a"));
+        let shown = dead.list()[0].to_json_with_object();
+        assert_eq!(shown["object"]["metadata"]["name"], "a");
+        assert_eq!(shown["error"], "no\\nway");
+        assert_eq!(dead.list()[0].to_json().get("object"), None);
+    }
+}

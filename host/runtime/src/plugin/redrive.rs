@@ -1,0 +1,166 @@
+//! Sends dead letters again: never their old bytes, but what has become of their objects.
+
+use super::Plugin;
+use crate::admin::AdminError;
+use crate::dead_letters::{DeadLetter, Selection, counted};
+use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
+use crate::view::View;
+use informant_cache::{Object, ObjectKey};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+impl Plugin {
+    /// Queues the present state of the letters' objects. It is read in the informers' tasks, between two notifications, so that no
+    /// older state of an object can follow it.
+    pub(crate) fn redrive(&mut self, selection: &Selection) -> Result<String, AdminError> {
+        let mut by_subscription = BTreeMap::<String, Vec<DeadLetter>>::new();
+        let (taken, orphans) = {
+            let mut letters = self.status.dead_letters.lock();
+            let taken = letters.take(selection);
+            let known = |letter: &DeadLetter| self.subscriptions.contains_key(&letter.subscription);
+            let (taken, orphans): (Vec<_>, Vec<_>) = taken.into_iter().partition(known);
+            let left = orphans.len();
+            letters.put_back(orphans);
+            (taken, left)
+        };
+        let count = taken.len();
+        if count == 0 && orphans > 0 {
+            let text = "the running version has no subscription of that name any more; the dead letters stay";
+            return Err(AdminError::Refused(text.to_owned()));
+        }
+        if count == 0 {
+            return Err(AdminError::Refused("there is no such dead letter".to_owned()));
+        }
+        for letter in taken {
+            by_subscription.entry(letter.subscription.clone()).or_default().push(letter);
+        }
+        for (name, letters) in by_subscription {
+            let Some(active) = self.subscriptions.get(&name) else { continue };
+            let informer = active.informer.informer();
+            let (indexer, queue) = (informer.indexer(), self.status.queue.clone());
+            let (id, view) = (active.id, View::from(&active.spec));
+            informer.between_notifications(move || {
+                let present = |key: &ObjectKey| indexer.get(key);
+                for event in redriven(id, &letters, &view, present, Instant::now()) {
+                    queue.push(event);
+                }
+            });
+        }
+        let kept = match orphans {
+            0 => String::new(),
+            orphans => format!("; {orphans} stay, for their subscriptions are gone"),
+        };
+        Ok(format!("{} sent again{kept}", counted(count)))
+    }
+}
+
+/// One event for each object, in the order of their last letters.
+fn redriven(
+    subscription: SubscriptionId,
+    letters: &[DeadLetter],
+    view: &View,
+    present: impl Fn(&ObjectKey) -> Option<Object>,
+    now: Instant,
+) -> Vec<Event> {
+    let is_last = |at: usize| {
+        let key = letters[at].event.object.key();
+        letters[at + 1..].iter().all(|later| later.event.object.key() != key)
+    };
+    let last = (0..letters.len()).filter(|at| is_last(*at)).map(|at| &letters[at]);
+    last.map(|letter| {
+        let found = present(letter.event.object.key());
+        let belongs = found.as_ref().is_some_and(|object| view.contains(object));
+        let (change, gone, object) = match found.filter(|_| belongs) {
+            Some(object) if letter.event.change == Change::Added => (Change::Added, None, object),
+            Some(object) => (Change::Updated, None, object),
+            None => {
+                let gone = letter.event.gone.unwrap_or(Gone::Unknown);
+                (Change::Deleted, Some(gone), letter.event.object.clone())
+            }
+        };
+        let reason = Reason::Redrive;
+        Event { subscription, change, reason, gone, object, old: None, coalesced: 0, received: now }
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptor::Descriptor;
+    use jiff::Timestamp;
+
+    fn object(name: &str, version: u32, color: &str) -> Object {
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","resourceVersion":"{version}","labels":{{"color":"{color}"}}}}}}"#
+        );
+        Object::decode(json.as_bytes(), None).expect("an object")
+    }
+
+    fn letter(name: &str, change: Change) -> DeadLetter {
+        let gone = (change == Change::Deleted).then_some(Gone::Deleted);
+        let event = Event {
+            subscription: SubscriptionId(1),
+            change,
+            reason: Reason::Watch,
+            gone,
+            object: object(name, 1, "red"),
+            old: None,
+            coalesced: 0,
+            received: Instant::now(),
+        };
+        let (subscription, resource, error) = ("s".to_owned(), "v1/pods".to_owned(), String::new());
+        let at = Timestamp::UNIX_EPOCH;
+        DeadLetter { id: 0, subscription, resource, event, attempts: 1, parked: false, error, at }
+    }
+
+    /// What letters become where the cache holds `present`; the view wants what is red.
+    #[track_caller]
+    fn check(letters: &[(&str, Change)], present: &[Object], expect: &[&str]) {
+        let descriptor = br#"{"version":"1","subscriptions":[{"resource":"v1/pods","labelSelector":"color=red"}]}"#;
+        let descriptor = Descriptor::parse(descriptor).expect("a descriptor");
+        let view = View::from(&descriptor.subscriptions[0]);
+        let letters: Vec<_> = letters.iter().map(|(name, change)| letter(name, *change)).collect();
+        let find = |key: &ObjectKey| present.iter().find(|object| object.key() == key).cloned();
+        let events = redriven(SubscriptionId(2), &letters, &view, find, Instant::now());
+        let shown: Vec<String> = events
+            .iter()
+            .map(|event| {
+                assert_eq!(
+                    (event.subscription, event.reason),
+                    (SubscriptionId(2), Reason::Redrive)
+                );
+                let gone = event.gone.map_or_else(String::new, |gone| format!(" {gone:?}"));
+                let (name, version) = (event.object.key().name(), event.object.resource_version());
+                format!("{} {name}@{version}{gone}", event.change.as_str())
+            })
+            .collect();
+        assert_eq!(shown, expect);
+    }
+
+    #[test]
+    fn the_present_state_is_told_and_not_the_letters() {
+        let present = [object("a", 7, "red"), object("b", 8, "red")];
+        check(
+            &[("a", Change::Added), ("b", Change::Updated)],
+            &present,
+            &["added a@7", "updated b@8"],
+        );
+    }
+
+    #[test]
+    fn what_is_gone_or_has_left_the_view_is_told_as_deleted() {
+        let left = [object("b", 8, "blue")];
+        check(
+            &[("a", Change::Updated), ("b", Change::Updated), ("c", Change::Deleted)],
+            &left,
+            &["deleted a@1 Unknown", "deleted b@1 Unknown", "deleted c@1 Deleted"],
+        );
+    }
+
+    #[test]
+    fn several_letters_of_one_object_are_one_event() {
+        let letters = [("a", Change::Added), ("b", Change::Updated), ("a", Change::Updated)];
+        check(&letters, &[object("a", 7, "red")], &["deleted b@1 Unknown", "updated a@7"]);
+    }
+}

@@ -1,0 +1,71 @@
+//! What the host of the plugins is asked to do while it runs.
+
+use super::PluginHost;
+use crate::admin::{Action, AdminError, Reply, Request};
+use crate::dead_letters::counted;
+use crate::lifecycle::Input;
+use crate::plugin_name::PluginName;
+use jiff::Timestamp;
+
+impl PluginHost {
+    /// Does what was asked for. A load answers when it has ended.
+    pub(super) fn answer(&mut self, request: Request) {
+        let Request { name, action, reply } = request;
+        let answer = match self.plugins.get_mut(&name) {
+            None => Err(AdminError::NoSuchPlugin(name)),
+            Some(plugin) => match action {
+                Action::Reload => return self.reload(&name, reply),
+                Action::Rollback => return self.rollback(&name, reply),
+                Action::Pause => plugin.pause(true).map(|()| "paused; its events wait".to_owned()),
+                Action::Resume => plugin.pause(false).map(|()| "resumed".to_owned()),
+                Action::Redrive(selection) => plugin.redrive(&selection),
+                Action::Purge(selection) => {
+                    let purged = plugin.status.dead_letters.lock().take(&selection).len();
+                    Ok(format!("{} thrown away", counted(purged)))
+                }
+            },
+        };
+        // Whoever asked may have gone.
+        let _ = reply.send(answer);
+    }
+
+    /// Reads the file once more, as if it had changed.
+    fn reload(&mut self, name: &PluginName, reply: Reply) {
+        let Some(plugin) = self.plugins.get_mut(name) else { return };
+        plugin.asked.push(reply);
+        self.directories.load_again(name);
+    }
+
+    /// Tells those whose reload the last look has not brought that it will not come.
+    pub(super) fn refuse_reloads(&mut self) {
+        for (name, plugin) in &mut self.plugins {
+            let comes = plugin.load.is_some()
+                || plugin.next.is_some()
+                || self.directories.is_to_load_again(name);
+            if !comes {
+                let text = "its file cannot be read now; the version that runs goes on";
+                plugin.answer(&Err(AdminError::Refused(text.to_owned())));
+            }
+        }
+    }
+
+    /// Puts the version before in charge.
+    fn rollback(&mut self, name: &PluginName, reply: Reply) {
+        let Some(plugin) = self.plugins.get_mut(name) else { return };
+        let refused = match (&plugin.previous, plugin.load) {
+            (_, Some(_)) => Some("a version is being loaded; try again when that has ended"),
+            (None, None) => Some("there is no version before this one since the host started"),
+            (Some(_), None) => None,
+        };
+        if let Some(text) = refused {
+            // Whoever asked may have gone.
+            let _ = reply.send(Err(AdminError::Refused(text.to_owned())));
+            return;
+        }
+        let Some(previous) = plugin.previous.clone() else { return };
+        plugin.status.apply(Input::FileChanged, Timestamp::now());
+        plugin.asked.push(reply);
+        let load = self.begin_load(name, previous.sha256);
+        self.take_over(load, previous.prepared);
+    }
+}
