@@ -166,6 +166,14 @@ impl Snapshot {
                 results.map(|(result, n)| (vec![name(plugin), ("result", result)], n))
             }),
         )?;
+        counters(
+            encoder,
+            "informant_plugin_filter_errors",
+            "Evaluations of a filter that failed; the event was told",
+            self.plugins
+                .iter()
+                .map(|plugin| (vec![name(plugin)], plugin.counters.filter_errors.load(Relaxed))),
+        )?;
         gauges(
             encoder,
             "informant_plugin_queue_depth",

@@ -18,7 +18,7 @@ use crate::plugin_name::PluginName;
 use crate::queue::Settled;
 use crate::reads::Reads;
 use crate::status::{RunningVersion, StatusCell};
-use call::call;
+use call::{call, is_told};
 pub(crate) use failures::Failures;
 use hashbrown::HashMap;
 use jiff::Timestamp;
@@ -273,6 +273,11 @@ impl Actor {
             self.status.queue.settle(Settled::Finished, now);
             return Some(now);
         };
+        if !is_told(subscription, &queued.event, &self.status.counters) {
+            let now = Instant::now();
+            self.status.queue.settle(Settled::Finished, now);
+            return Some(now);
+        }
         let called = Instant::now();
         let result = call(instance, subscription, &queued, called).await;
         let now = Instant::now();

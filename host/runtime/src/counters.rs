@@ -16,6 +16,8 @@ pub struct Counters {
     /// Changes within the plugin's views that its subscriptions did not want. Of a type that one does not want, what a field
     /// selector says is not looked at.
     pub filtered: AtomicU64,
+    /// Evaluations of a subscription's filter that failed; the event was told.
+    pub filter_errors: AtomicU64,
     /// Events of subscriptions that a new version no longer has.
     pub dropped: AtomicU64,
     /// Log lines that were over the limit.
@@ -35,12 +37,24 @@ pub struct Counters {
     /// Time from the read of the bytes to the end of `handle`, of events told for the first time.
     pub event_latency_seconds: Histogram,
     restarts: parking_lot::Mutex<BTreeMap<&'static str, u64>>,
+    last_filter_error: parking_lot::Mutex<Option<String>>,
 }
 
 impl Counters {
     /// Counts an instance that ended, by cause: `trap`, `deadline`, `memory`.
     pub(crate) fn restart(&self, cause: &'static str) {
         *self.restarts.lock().entry(cause).or_default() += 1;
+    }
+
+    /// Counts a filter that could not say anything, and why.
+    pub(crate) fn filter_failed(&self, error: String) {
+        add_one(&self.filter_errors);
+        *self.last_filter_error.lock() = Some(error);
+    }
+
+    /// The subscription whose filter failed last, and why.
+    pub fn last_filter_error(&self) -> Option<String> {
+        self.last_filter_error.lock().clone()
     }
 
     /// How many instances ended so far, by cause.

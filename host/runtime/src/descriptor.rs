@@ -1,8 +1,12 @@
 //! What a plugin asks for: the JSON that its `describe` answers with, checked key by key.
 
+mod keys;
+
+use crate::filter::Filter;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
 use informant_cache::{JsonPointer, Projection};
+use keys::checked;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -57,6 +61,8 @@ pub struct SubscriptionSpec {
     pub with_old: bool,
     /// JSON pointers; an update is told only if one of their values changed.
     pub only_if_changed: Vec<String>,
+    /// Only events for which this is true are told.
+    pub filter: Option<Filter>,
 }
 
 /// Which of the three changes a subscription wants.
@@ -128,9 +134,6 @@ fn error(at: &str, problem: impl Into<String>) -> DescriptorError {
     let problem = one_line(&problem.into(), ERROR_BYTES_MAX).into_owned();
     DescriptorError { at: at.to_owned(), problem }
 }
-
-/// Keys that the contract names and that this host does not carry out yet.
-const NOT_OFFERED: [&str; 5] = ["filter", "enqueue", "schedules", "resyncPeriod", "reconciler"];
 
 impl Descriptor {
     /// Reads and checks a descriptor.
@@ -222,6 +225,7 @@ struct RawSubscription {
     with_old: bool,
     #[serde(default)]
     only_if_changed: Vec<String>,
+    filter: Option<String>,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -252,12 +256,15 @@ fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, DescriptorEr
         "delivery",
         "withOld",
         "onlyIfChanged",
+        "filter",
     ];
     let raw: RawSubscription = checked(value, at, &known)?;
     bound(at, raw.only_if_changed.len(), POINTERS_MAX)?;
     for pointer in &raw.only_if_changed {
         check_pointer(at, pointer)?;
     }
+    let filter = raw.filter.as_deref().map(Filter::compile).transpose();
+    let filter = filter.map_err(|e| error(at, e.to_string()))?;
     let wants = |wanted| raw.types.as_ref().is_none_or(|types| types.contains(&wanted));
     Ok(SubscriptionSpec {
         name: raw.name.unwrap_or_else(|| raw.resource.clone()),
@@ -280,6 +287,7 @@ fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, DescriptorEr
         delivery: raw.delivery,
         with_old: raw.with_old,
         only_if_changed: raw.only_if_changed,
+        filter,
     })
 }
 
@@ -366,38 +374,6 @@ fn each<T>(
     numbered.map(|(index, value)| parse(value, &format!("{at}[{index}]"))).collect()
 }
 
-/// Refuses unknown keys, naming the nearest known one, before serde looks at the values.
-fn checked<T: serde::de::DeserializeOwned>(
-    value: Value,
-    at: &str,
-    known: &[&str],
-) -> Result<T, DescriptorError> {
-    if let Some(object) = value.as_object() {
-        for key in object.keys() {
-            if known.contains(&key.as_str()) {
-                continue;
-            }
-            if NOT_OFFERED.contains(&key.as_str()) {
-                return Err(error(at, format!("the key {key:?} is not offered by this host yet")));
-            }
-            return Err(error(at, unknown_key(key, known)));
-        }
-    }
-    serde_json::from_value(value).map_err(|e| error(at, e.to_string()))
-}
-
-fn unknown_key(key: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b)));
-    match nearest {
-        Some(nearest) if strsim::jaro_winkler(key, nearest) > 0.7 => {
-            format!("unknown key {key:?}; did you mean {nearest:?}?")
-        }
-        _ => format!("unknown key {key:?}; known are {}", known.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -455,9 +431,15 @@ mod tests {
             expect![[r#"descriptor subscriptions: the name "v1/pods" is used twice"#]],
         );
         check(
-            r#"{"version":"1","subscriptions":[{"resource":"v1/pods","filter":"true"}]}"#,
+            r#"{"version":"1","subscriptions":[{"resource":"v1/pods","resyncPeriod":"1h"}]}"#,
             expect![[
-                r#"descriptor subscriptions[0]: the key "filter" is not offered by this host yet"#
+                r#"descriptor subscriptions[0]: the key "resyncPeriod" is not offered by this host yet"#
+            ]],
+        );
+        check(
+            r#"{"version":"1","subscriptions":[{"resource":"v1/pods","filter":"object.spec.x == pod"}]}"#,
+            expect![[
+                r#"descriptor subscriptions[0]: filter: line 1, column 18: "pod" is not known; there are object, old and change"#
             ]],
         );
         check(

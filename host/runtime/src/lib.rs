@@ -27,6 +27,7 @@ mod view;
 
 mod delivery;
 mod event;
+mod filter;
 mod merge;
 mod plugin_queue;
 mod queue;

@@ -165,6 +165,7 @@ impl PluginStatus {
                 "message": message,
                 "at": at.to_string(),
             })),
+            "lastFilterError": counters.last_filter_error(),
             "subscriptions": subscriptions
                 .map(|(name, resource)| json!({ "name": name, "resource": resource }))
                 .collect::<Vec<_>>(),
@@ -179,6 +180,7 @@ impl PluginStatus {
                 "retry": counters.retry.load(Relaxed),
                 "dead": counters.dead.load(Relaxed),
                 "filtered": counters.filtered.load(Relaxed),
+                "filterErrors": counters.filter_errors.load(Relaxed),
                 "coalesced": self.queue.coalesced,
                 "dropped": counters.dropped.load(Relaxed),
                 "logLinesDropped": counters.log_lines_dropped.load(Relaxed),

@@ -112,6 +112,18 @@ fn hello_again(version: u32) -> Vec<u8> {
     module
 }
 
+/// The same plugin with one more key of its subscription, as JSON.
+fn hello_with(key: &str) -> Vec<u8> {
+    const DESCRIPTOR: &str =
+        r#"{"version":"0.1.0","subscriptions":[{"name":"v1/pods","resource":"v1/pods"}]}"#;
+    let longer = DESCRIPTOR.replace("}]}", &format!(",{key}}}]}}"));
+    let quoted = |text: &str| text.replace('"', "\\\"");
+    let text = HELLO
+        .replace(&quoted(DESCRIPTOR), &quoted(&longer))
+        .replace(r"\4d\00\00\00", &format!(r"\{:02x}\00\00\00", longer.len()));
+    wat::parse_str(text).expect("the changed plugin is well formed")
+}
+
 fn pod(name: &str) -> String {
     format!(r#"{{"metadata":{{"name":"{name}","namespace":"default"}}}}"#)
 }
@@ -157,6 +169,43 @@ async fn a_replaced_file_takes_the_queue_over_and_is_not_told_again() {
     bench.source.add(&pod("b"));
     bench.until("hello", |status| handled(status) >= 2).await;
     assert_eq!(handled(bench.status("hello").as_ref()), 2, "nothing came twice");
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_filter_keeps_back_is_settled_without_a_call() {
+    let bench = Bench::start();
+    bench.source.add(&pod("a"));
+    bench.source.add(&pod("b"));
+    let filter = r#""filter":"object.metadata.name != 'a' && (old == null || object.x)""#;
+    bench.drop_in("hello.wasm", &hello_with(filter));
+    let counts = |status: Option<&PluginStatus>| {
+        let json = status.map(PluginStatus::to_json).unwrap_or_default();
+        let of = |name: &str| json["counters"][name].as_u64().unwrap_or_default();
+        let waiting = json["queue"]["depth"].as_u64().unwrap_or_default();
+        (of("ok"), of("filtered"), of("filterErrors"), waiting)
+    };
+    bench.until("hello", |status| counts(status) == (1, 1, 0, 0)).await;
+    bench.source.modify(&pod("a"));
+    bench.until("hello", |status| counts(status) == (1, 2, 0, 0)).await;
+    // A filter that fails keeps nothing back.
+    bench.source.modify(&pod("b"));
+    bench.until("hello", |status| counts(status) == (2, 2, 1, 0)).await;
+    let json = bench.status("hello").expect("it runs").to_json();
+    assert_eq!(json["lastFilterError"], "v1/pods: No such key: x");
+    bench.source.delete(&pod("a"));
+    bench.until("hello", |status| counts(status) == (3, 2, 1, 0)).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_filter_that_cannot_be_read_keeps_the_plugin_from_running() {
+    let bench = Bench::start();
+    bench.drop_in("hello.wasm", &hello_with(r#""filter":"objekt.x""#));
+    bench.until("hello", |status| is(status, "stopped")).await;
+    let reason = last_load(bench.status("hello").as_ref());
+    let expect = "subscriptions[0]: filter: line 1, column 1: \\\"objekt\\\" is not known";
+    assert!(reason.contains(expect), "{reason}");
     bench.stop().await;
 }
 

@@ -121,7 +121,9 @@ impl Subscription {
         self
     }
 
-    /// Only events for which this CEL expression over `object` and `old` is true.
+    /// Only events for which this CEL expression over `object`, `old` and `change` is true:
+    /// `old == null || object.status.phase != old.status.phase`. Deletions are told all the same unless it names `change`
+    /// (`"added"`, `"updated"`, `"deleted"`), and so is what it fails for.
     #[must_use]
     pub fn filter(self, cel: impl Into<String>) -> Self {
         Self { filter: Some(cel.into()), ..self }

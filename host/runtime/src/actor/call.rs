@@ -4,12 +4,30 @@ use super::Subscription;
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::types as contract;
 use crate::call_error::CallError;
+use crate::counters::{Counters, add_one};
 use crate::delivery::payload;
 use crate::event::{Change, Event, Gone, Reason};
+use crate::filter::Verdict;
 use crate::guest_state::CurrentEvent;
 use crate::instance::Instance;
 use crate::queue::Queued;
 use std::time::Instant;
+
+/// Whether the guest is to hear of the event, as the subscription's filter says. One that fails is counted, and the event is told.
+pub(super) fn is_told(subscription: &Subscription, event: &Event, counters: &Counters) -> bool {
+    let Some(filter) = &subscription.spec.filter else { return true };
+    match filter.verdict(event) {
+        Verdict::Told => true,
+        Verdict::Filtered => {
+            add_one(&counters.filtered);
+            false
+        }
+        Verdict::Failed(error) => {
+            counters.filter_failed(format!("{}: {error}", subscription.spec.name));
+            true
+        }
+    }
+}
 
 /// Hands one event to the guest.
 pub(super) async fn call(

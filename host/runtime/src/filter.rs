@@ -1,0 +1,148 @@
+//! `filter`: a CEL expression that says whether an event of a subscription is told.
+//!
+//! It sees `object` and `old` as the event has them, null where there is none (`object` of a deletion, `old` of an addition), and
+//! `change` as `"added"`, `"updated"` or `"deleted"`. It suppresses calls, never membership. A deletion is filtered only by an
+//! expression that names `change`. Where the evaluation fails the event is told.
+//!
+//! It is evaluated on the plugin's own thread, before the call. Binding a whole object costs more than the evaluation: what the
+//! expression reads of an object is found out once ([`needs`]), and only that is taken from the bytes ([`bind`]).
+//!
+//! # Bounds
+//!
+//! An expression has at most [`TEXT_BYTES_MAX`] bytes and [`NESTING_MAX`] levels, and no regular expressions, times or messages. It
+//! reads at most [`READ_BYTES_MAX`] bytes of both objects. What loops over, adds up or makes lists pays for it ([`cost`]).
+
+mod bind;
+mod compile;
+mod cost;
+mod needs;
+
+use crate::event::{Change, Event};
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use bind::bind;
+use cel::common::types::{CelBool, CelNull, CelString};
+use cel::common::value::Val;
+use cel::{Context, IdedExpr, Value};
+use cost::{ENVIRONMENT, limited};
+use needs::Needs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Bytes of an expression: a screen full.
+const TEXT_BYTES_MAX: usize = 2048;
+/// Levels of an expression's tree, each of which takes stack; a chain of members is one.
+const NESTING_MAX: usize = 16;
+/// Bytes of JSON that one evaluation reads, both objects together. Binding them takes about a millisecond.
+const READ_BYTES_MAX: usize = 128 << 10;
+
+/// A compiled expression. A clone is the same one.
+#[derive(Clone)]
+pub struct Filter {
+    text: Arc<str>,
+    compiled: Arc<Compiled>,
+}
+
+struct Compiled {
+    expression: IdedExpr,
+    object: Needs,
+    old: Needs,
+    names_change: bool,
+}
+
+/// The expression cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("filter: {problem}")]
+pub(crate) struct FilterError {
+    problem: String,
+}
+
+/// What becomes of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Told,
+    Filtered,
+    /// The evaluation failed, and the event is told.
+    Failed(String),
+}
+
+impl Filter {
+    pub(crate) fn compile(text: &str) -> Result<Self, FilterError> {
+        let compiled = compile::compile(text).map_err(|problem| FilterError { problem })?;
+        Ok(Self { text: text.into(), compiled: Arc::new(compiled) })
+    }
+
+    pub(crate) fn verdict(&self, event: &Event) -> Verdict {
+        let compiled = &*self.compiled;
+        let (object, old) = match event.change {
+            Change::Deleted if !compiled.names_change => return Verdict::Told,
+            Change::Deleted => (None, Some(&event.object)),
+            Change::Added | Change::Updated => (Some(&event.object), event.old.as_ref()),
+        };
+        // What the expression does not read is not unpacked.
+        let object = object.map(|object| compiled.object.is_used().then(|| object.json()));
+        let old = old.map(|old| compiled.old.is_used().then(|| old.json()));
+        let json = |text: &'_ Option<Option<bytes::Bytes>>| {
+            text.as_ref().map(|text| text.clone().unwrap_or_default())
+        };
+        compiled.verdict(json(&object).as_deref(), json(&old).as_deref(), event.change)
+    }
+}
+
+impl Compiled {
+    fn verdict(&self, object: Option<&[u8]>, old: Option<&[u8]>, change: Change) -> Verdict {
+        // The interpreter is another's, and no expression may end the plugin's actor.
+        let evaluated = catch_unwind(AssertUnwindSafe(|| self.evaluate(object, old, change)));
+        match evaluated.unwrap_or_else(|_| Err("the interpreter panicked".to_owned())) {
+            Ok(true) => Verdict::Told,
+            Ok(false) => Verdict::Filtered,
+            Err(error) => Verdict::Failed(one_line(&error, ERROR_BYTES_MAX).into_owned()),
+        }
+    }
+
+    fn evaluate(
+        &self,
+        object: Option<&[u8]>,
+        old: Option<&[u8]>,
+        change: Change,
+    ) -> Result<bool, String> {
+        let mut context = Context::with_env(ENVIRONMENT.clone());
+        let mut bytes_left = READ_BYTES_MAX;
+        for (name, needs, json) in [("object", &self.object, object), ("old", &self.old, old)] {
+            if !needs.is_used() {
+                continue;
+            }
+            let value: Box<dyn Val> = match json {
+                Some(json) => bind(needs, json, &mut bytes_left)?,
+                None => Box::new(CelNull),
+            };
+            context.add_variable_as_val(name, value);
+        }
+        let change = match change {
+            Change::Added => "added",
+            Change::Updated => "updated",
+            Change::Deleted => "deleted",
+        };
+        context.add_variable_as_val("change", Box::new(CelString::from(change)));
+        let answer = limited(|| Value::resolve_val(&self.expression, &context))?;
+        let answer = answer.map_err(|error| error.to_string())?;
+        let told = answer.downcast_ref::<CelBool>().map(|told| *told.inner());
+        told.ok_or_else(|| format!("the answer is a {}, not a bool", answer.get_type().name()))
+    }
+}
+
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Filter {}
+
+impl std::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Filter({:?})", self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! What an evaluation may cost. The interpreter has no limit of its own, so one is worked into the expression: whatever a loop
+//! goes over, what a loop's body reads from outside of it, every sum and every list or map that the expression makes is a call of
+//! [`charge`], which counts its size and fails when too much has been counted. What is not charged is done once for each part of the
+//! expression, or once for each item that was.
+
+use super::compile::{ACCUMULATOR, chain};
+use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, operators};
+use cel::common::types::{CelBytes, CelList, CelMap, CelString, DYN_TYPE};
+use cel::common::value::{CowVal, Val};
+use cel::{Env, ExecutionError};
+use std::cell::Cell;
+use std::sync::{Arc, LazyLock};
+
+/// Values, and eights of bytes of texts, that one evaluation may go through. They take some milliseconds.
+const COST_MAX: u64 = 500_000;
+
+/// No expression can name it.
+const CHARGE: &str = "@charge";
+
+/// CEL's standard functions and ours.
+pub(super) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
+    let mut environment = Env::stdlib().with_optional_support(false);
+    environment
+        .add_overload(CHARGE, "charge", vec![DYN_TYPE], charge)
+        .expect("no standard function has the name");
+    Arc::new(environment)
+});
+
+thread_local! {
+    /// What the evaluation on this thread may still cost; none when it was too much.
+    static LEFT: Cell<Option<u64>> = const { Cell::new(Some(0)) };
+}
+
+/// Evaluates within the limit.
+pub(super) fn limited<T>(evaluate: impl FnOnce() -> T) -> Result<T, String> {
+    LEFT.set(Some(COST_MAX));
+    let result = evaluate();
+    // The expression may have made something of the error.
+    LEFT.get().map(|_| result).ok_or_else(too_much)
+}
+
+fn too_much() -> String {
+    format!("it goes through more than {COST_MAX} values")
+}
+
+fn charge<'b, 'v>(mut values: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    let value = values.pop().ok_or_else(ExecutionError::missing_argument_or_target)?;
+    let left = LEFT.get().and_then(|left| pay(value.as_ref(), left));
+    LEFT.set(left);
+    left.map(|_| value).ok_or_else(|| ExecutionError::function_error(CHARGE, too_much()))
+}
+
+/// What is left after a value was gone through.
+fn pay(value: &dyn Val, left: u64) -> Option<u64> {
+    let left = left.checked_sub(1)?;
+    if let Some(list) = value.downcast_ref::<CelList<'_>>() {
+        return list.inner().iter().try_fold(left, |left, item| pay(item.as_ref(), left));
+    }
+    if let Some(map) = value.downcast_ref::<CelMap<'_>>() {
+        return map
+            .inner()
+            .iter()
+            .try_fold(left, |left, (name, item)| pay(item.as_ref(), pay(name.inner(), left)?));
+    }
+    let bytes = match value.downcast_ref::<CelString<'_>>() {
+        Some(text) => text.inner().len(),
+        None => value.downcast_ref::<CelBytes<'_>>().map_or(0, |bytes| bytes.inner().len()),
+    };
+    left.checked_sub(bytes as u64 / 8)
+}
+
+/// Works the limit into an expression. `item` is the variable of the innermost loop that it is in.
+pub(super) fn guard(expression: &mut IdedExpr, item: Option<&str>) {
+    if let Some((root, _)) = chain(expression) {
+        if item.is_some_and(|item| root != item && root != ACCUMULATOR) {
+            wrap(expression);
+        }
+        return;
+    }
+    match &mut expression.expr {
+        Expr::Call(call) => {
+            let appends = call.args.first().is_some_and(is_accumulator);
+            for argument in call.args.iter_mut().chain(call.target.as_deref_mut()) {
+                match &mut argument.expr {
+                    // The loop's own, by which the interpreter knows that it may append in place.
+                    Expr::List(list) if appends => {
+                        list.elements.iter_mut().for_each(|element| guard(element, item));
+                    }
+                    _ => guard(argument, item),
+                }
+            }
+            if call.func_name == operators::ADD && !appends {
+                wrap(expression);
+            }
+        }
+        Expr::Comprehension(comprehension) => {
+            let range = &mut comprehension.iter_range;
+            guard(range, None);
+            wrap(range);
+            guard(&mut comprehension.loop_step, Some(&comprehension.iter_var));
+        }
+        Expr::List(list) => {
+            list.elements.iter_mut().for_each(|element| guard(element, item));
+            wrap(expression);
+        }
+        Expr::Map(map) => {
+            for entry in &mut map.entries {
+                if let EntryExpr::MapEntry(entry) = &mut entry.expr {
+                    guard(&mut entry.key, item);
+                    guard(&mut entry.value, item);
+                }
+            }
+            wrap(expression);
+        }
+        // What `has()` asks of a chain copies nothing and takes no longer for a larger value.
+        Expr::Select(select) if select.test && chain(&select.operand).is_some() => {}
+        Expr::Select(select) => guard(&mut select.operand, item),
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) | Expr::Struct(_) => {}
+    }
+}
+
+fn is_accumulator(expression: &IdedExpr) -> bool {
+    matches!(&expression.expr, Expr::Ident(name) if name == ACCUMULATOR)
+}
+
+fn wrap(expression: &mut IdedExpr) {
+    let id = expression.id;
+    let args = vec![std::mem::take(expression)];
+    let call = CallExpr { func_name: CHARGE.to_owned(), target: None, args };
+    *expression = IdedExpr { id, expr: Expr::Call(call) };
+}
