@@ -19,6 +19,8 @@ pub const BIN_VARIABLE: &str = "INFORMANT_BIN";
 /// From the start to the first list being complete, on a machine that is compiling something else.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 
+const ADMIN_SOCKET: &str = "admin.sock";
+
 /// A test that makes a host write more than this has gone wrong; later lines are dropped.
 const LINES_MAX: usize = 500_000;
 
@@ -27,6 +29,8 @@ pub struct Host {
     child: Child,
     lines: Arc<Mutex<Vec<Line>>>,
     address: SocketAddr,
+    /// Where its admin socket is: not where the developer's own host has it.
+    directory: tempfile::TempDir,
 }
 
 /// One line that the host wrote.
@@ -109,7 +113,9 @@ impl Host {
         arguments: &[String],
         announced: impl Fn(&Line) -> Option<SocketAddr>,
     ) -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir()?;
         let mut command = informant(program);
+        command.env("INFORMANT_ADMIN_SOCKET", directory.path().join(ADMIN_SOCKET));
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::spawn("informant", &mut command)?;
         let lines = Arc::new(Mutex::new(Vec::new()));
@@ -117,12 +123,17 @@ impl Host {
         collect_lines(stdout.context("no stdout")?, lines.clone());
         collect_lines(stderr.context("no stderr")?, lines.clone());
         let address = await_address(&mut child, &lines, announced).await?;
-        Ok(Self { child, lines, address })
+        Ok(Self { child, lines, address, directory })
     }
 
     /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The socket over which it may be changed.
+    pub fn admin_socket(&self) -> PathBuf {
+        self.directory.path().join(ADMIN_SOCKET)
     }
 
     /// Where it listens.

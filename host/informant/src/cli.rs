@@ -24,6 +24,10 @@ pub(crate) enum Command {
     Dev(DevArgs),
     /// Run the embedded cluster alone: a Kubernetes API in memory that kubectl works against.
     Cluster(ClusterArgs),
+    /// Look at the plugins of a running host, and change what they do.
+    Plugin(PluginArgs),
+    /// Dead letters: events that a plugin was given up on. Look at them, send them again, throw them away.
+    Dlq(DlqArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -85,9 +89,102 @@ pub(crate) struct ServeArgs {
     /// Address of the HTTP server. Any address but loopback serves health and metrics only.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8888")]
     pub(crate) listen: SocketAddr,
+    #[command(flatten)]
+    pub(crate) admin: AdminArgs,
     /// How logs are written.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
+}
+
+/// Where a running host is changed.
+#[derive(clap::Args, Debug)]
+pub(crate) struct AdminArgs {
+    /// Unix socket over which the user who runs the host may change it
+    /// [default: informant.sock in XDG_RUNTIME_DIR, else informant-UID/admin.sock in the temporary directory].
+    #[arg(long, value_name = "PATH", env = "INFORMANT_ADMIN_SOCKET")]
+    pub(crate) admin_socket: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct PluginArgs {
+    #[command(subcommand)]
+    pub(crate) command: PluginCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum PluginCommand {
+    /// What every plugin is doing.
+    List(AskArgs),
+    /// Load the plugin's file again.
+    Reload(OnePlugin),
+    /// Put the version before in charge; once more to go back.
+    Rollback(OnePlugin),
+    /// Let its events wait. New versions are loaded all the same.
+    Pause(OnePlugin),
+    /// Let it go on, also one that was tripped because it failed too often.
+    Resume(OnePlugin),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct DlqArgs {
+    #[command(subcommand)]
+    pub(crate) command: DlqCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum DlqCommand {
+    /// The dead letters of a plugin, oldest first.
+    List(OnePlugin),
+    /// One dead letter with its object, as JSON.
+    Show {
+        #[command(flatten)]
+        plugin: OnePlugin,
+        /// The letter's number.
+        id: u64,
+    },
+    /// Tell the plugin the present state of the letters' objects.
+    Redrive(LettersArgs),
+    /// Throw letters away.
+    Purge(LettersArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct LettersArgs {
+    #[command(flatten)]
+    pub(crate) plugin: OnePlugin,
+    /// The letters' numbers.
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    pub(crate) ids: Vec<u64>,
+    /// All letters of the plugin.
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) all: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct OnePlugin {
+    /// The plugin's name: its file's without .wasm.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+/// Whom to ask, and how to show the answer.
+#[derive(clap::Args, Debug)]
+pub(crate) struct AskArgs {
+    #[command(flatten)]
+    pub(crate) admin: AdminArgs,
+    /// How the answer is shown.
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]

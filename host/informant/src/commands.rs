@@ -1,11 +1,16 @@
 //! What each command does.
 
+mod ask;
 mod cluster;
 mod dev;
+mod dlq;
+mod plugin;
 mod run;
 
 pub(crate) use cluster::cluster;
 pub(crate) use dev::dev;
+pub(crate) use dlq::dlq;
+pub(crate) use plugin::plugin;
 pub(crate) use run::run;
 
 use crate::shutdown;

@@ -9,4 +9,5 @@ mod query;
 mod resources;
 mod server;
 
-pub(crate) use server::{Server, ServerOptions};
+pub(crate) use plugins::list as list_plugins;
+pub(crate) use server::{Server, ServerOptions, message};

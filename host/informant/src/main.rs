@@ -1,6 +1,7 @@
 //! The `informant` program: arguments in, exit code out. 2 is a command line that cannot be read, 1 is
 //! everything else that went wrong.
 
+mod admin;
 mod cli;
 mod cluster;
 mod commands;
@@ -26,6 +27,8 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run(args),
         Command::Dev(args) => commands::dev(args),
         Command::Cluster(args) => commands::cluster(args),
+        Command::Plugin(args) => commands::plugin(args),
+        Command::Dlq(args) => commands::dlq(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

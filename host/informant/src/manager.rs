@@ -1,5 +1,6 @@
 //! The owner of every task: starts them in order, stops them in order.
 
+use crate::admin::{self, AdminSocket};
 use crate::cli::LogFormat;
 use crate::cluster::Cluster;
 use crate::http::{Server, ServerOptions};
@@ -9,7 +10,7 @@ use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{Limits, PluginHost, PluginHostOptions};
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -29,6 +30,8 @@ pub(crate) struct ManagerOptions {
     pub(crate) cluster: Cluster,
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) listen: SocketAddr,
+    /// None: where hosts listen by default, if that can be had.
+    pub(crate) admin_socket: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
 }
 
@@ -37,6 +40,8 @@ pub(crate) struct Manager {
     informers: Arc<SharedInformerFactory>,
     plugins: Task,
     server: Task,
+    /// None where no socket was asked for and the default one could not be had.
+    admin: Option<Task>,
     shutdown: CancellationToken,
 }
 
@@ -45,7 +50,8 @@ impl Manager {
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
         let listener = listen(options.listen).await?;
         let address = listener.local_addr().context("the listening address is not known")?;
-        introduce(&options, address);
+        let socket = admin_socket(options.admin_socket.as_deref())?;
+        introduce(&options, address, socket.as_ref());
         greet(&options.cluster).await;
         let source = Arc::new(ApiServer::new(options.cluster.client.clone()));
         let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
@@ -63,8 +69,16 @@ impl Manager {
             informers: informers.clone(),
             client: options.cluster.client,
         });
+        let shared = admin::Shared {
+            plugins: host.plugins(),
+            informers: informers.clone(),
+            admin: host.admin(),
+        };
+        let admin = socket
+            .map(|socket| Task::spawn("the admin socket", socket.serve(shared, shutdown.clone())));
         Ok(Self {
             informers,
+            admin,
             plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
             server: Task::spawn("the HTTP server", server.run(listener, shutdown.clone())),
             shutdown,
@@ -77,6 +91,7 @@ impl Manager {
             () = stop.cancelled() => Ok(()),
             early = self.plugins.ended_early() => Err(early),
             early = self.server.ended_early() => Err(early),
+            early = ended_early(&mut self.admin) => Err(early),
         };
         self.shutdown.cancel();
         let drained = tokio::time::timeout(SHUTDOWN_GRACE, self.drain()).await;
@@ -91,7 +106,11 @@ impl Manager {
         let plugins = self.plugins.end().await;
         self.informers.shutdown().await;
         let server = self.server.end().await;
-        plugins.and(server)
+        let admin = match &mut self.admin {
+            Some(admin) => admin.end().await,
+            None => Ok(()),
+        };
+        plugins.and(server).and(admin)
     }
 }
 
@@ -124,6 +143,28 @@ impl Task {
     }
 }
 
+/// Waits for the end of a task that may not be there.
+async fn ended_early(task: &mut Option<Task>) -> anyhow::Error {
+    match task {
+        Some(task) => task.ended_early().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The socket that was asked for, or the default one if it can be had: a second host of the same user does without.
+fn admin_socket(path: Option<&Path>) -> Result<Option<AdminSocket>> {
+    if let Some(path) = path {
+        return AdminSocket::listen(path).map(Some);
+    }
+    match AdminSocket::listen(&admin::default_path()) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) => {
+            warn!("this host cannot be changed while it runs: {error:#}");
+            Ok(None)
+        }
+    }
+}
+
 async fn listen(address: SocketAddr) -> Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| {
         let advice = match error.kind() {
@@ -152,24 +193,26 @@ async fn greet(cluster: &Cluster) {
 }
 
 /// The first lines: cluster, user, directory and address.
-fn introduce(options: &ManagerOptions, address: SocketAddr) {
+fn introduce(options: &ManagerOptions, address: SocketAddr, socket: Option<&AdminSocket>) {
     let directories: Vec<String> =
         options.directories.iter().map(|path| path.display().to_string()).collect();
     let directories = directories.join(", ");
     let (cluster, user) = (&options.cluster.name, &options.cluster.user);
     let version = env!("CARGO_PKG_VERSION");
+    let admin = socket.map_or("none".to_owned(), |socket| socket.path().display().to_string());
     match options.log_format {
         LogFormat::Text => {
             // Whoever is gone already does not read it.
             let _ = writeln!(
                 Stdout,
                 "Informant {version}\n  cluster  {cluster}\n  user     {user}\n  plugins  {directories}\n  \
-                 address  http://{address}  (/plugins, /metrics, /readyz)"
+                 address  http://{address}  (/plugins, /metrics, /readyz)\n  \
+                 admin    {admin}"
             );
         }
         LogFormat::Json => {
             let address = address.to_string();
-            info!(version, cluster, user, plugins = directories, address, "starting");
+            info!(version, cluster, user, plugins = directories, address, admin, "starting");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Facts about the program as its users meet it: `informant run` beside a cluster.
 
+mod admin;
 mod bad_input;
 mod bench;
 mod burst;

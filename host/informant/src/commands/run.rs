@@ -15,6 +15,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             cluster,
             directories: vec![args.plugins],
             listen: args.serve.listen,
+            admin_socket: args.serve.admin.admin_socket,
             log_format: args.serve.log_format,
         };
         Manager::start(options).await?.run_until(&stop).await

@@ -1,0 +1,10 @@
+//! The admin socket: the one way to change a running host, for the user who runs it. It speaks HTTP, so that `curl --unix-socket`
+//! works as `informant plugin` and `informant dlq` do.
+
+mod client;
+mod routes;
+mod socket;
+
+pub(crate) use client::Client;
+pub(crate) use routes::{Letters, Shared};
+pub(crate) use socket::{AdminSocket, default_path};

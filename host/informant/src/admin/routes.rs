@@ -1,0 +1,148 @@
+//! What can be asked over the admin socket.
+
+use crate::http::{list_plugins, message};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use informant_cache::SharedInformerFactory;
+use informant_runtime::{AdminError, DeadLetter, PluginAdmin, PluginName, Plugins, Selection};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::sync::Arc;
+
+/// What every request can reach.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) plugins: Plugins,
+    pub(crate) informers: Arc<SharedInformerFactory>,
+    pub(crate) admin: PluginAdmin,
+}
+
+/// Which dead letters: `{"all": true}` or `{"ids": [1, 2]}`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Letters {
+    #[serde(default)]
+    pub(crate) all: bool,
+    #[serde(default)]
+    pub(crate) ids: Vec<u64>,
+}
+
+impl Letters {
+    fn selection(self) -> Result<Selection, Refusal> {
+        match (self.all, self.ids.is_empty()) {
+            (true, true) => Ok(Selection::All),
+            (false, false) => Ok(Selection::Ids(self.ids)),
+            _ => Err(Refusal(
+                StatusCode::BAD_REQUEST,
+                "either all or some ids are wanted".to_owned(),
+            )),
+        }
+    }
+}
+
+pub(super) fn router(shared: Shared) -> Router {
+    Router::new()
+        .route("/plugins", get(plugins))
+        .route("/plugins/{name}/reload", post(reload))
+        .route("/plugins/{name}/rollback", post(rollback))
+        .route("/plugins/{name}/pause", post(pause))
+        .route("/plugins/{name}/resume", post(resume))
+        .route("/plugins/{name}/dead-letters", get(dead_letters))
+        .route("/plugins/{name}/dead-letters/{id}", get(dead_letter))
+        .route("/plugins/{name}/dead-letters/redrive", post(redrive))
+        .route("/plugins/{name}/dead-letters/purge", post(purge))
+        .fallback(async || message(StatusCode::NOT_FOUND, "nothing is here; try /plugins"))
+        .with_state(shared)
+}
+
+/// Why a request was not carried out.
+struct Refusal(StatusCode, String);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        message(self.0, self.1)
+    }
+}
+
+impl From<AdminError> for Refusal {
+    fn from(error: AdminError) -> Self {
+        let code = match error {
+            AdminError::NoSuchPlugin(_) => StatusCode::NOT_FOUND,
+            AdminError::Refused(_) => StatusCode::CONFLICT,
+            AdminError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self(code, error.to_string())
+    }
+}
+
+type Answer = Result<Response, Refusal>;
+
+fn named(name: &str) -> Result<PluginName, Refusal> {
+    name.parse().map_err(|error| Refusal(StatusCode::BAD_REQUEST, format!("{error}")))
+}
+
+fn done(answer: Result<String, AdminError>) -> Answer {
+    Ok(Json(json!({ "msg": answer? })).into_response())
+}
+
+async fn plugins(State(shared): State<Shared>) -> Response {
+    Json(list_plugins(&shared.plugins, &shared.informers)).into_response()
+}
+
+async fn reload(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+    done(shared.admin.reload(&named(&name)?).await)
+}
+
+async fn rollback(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+    done(shared.admin.rollback(&named(&name)?).await)
+}
+
+async fn pause(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+    done(shared.admin.pause(&named(&name)?).await)
+}
+
+async fn resume(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+    done(shared.admin.resume(&named(&name)?).await)
+}
+
+fn letters_of(shared: &Shared, name: &str) -> Result<Vec<DeadLetter>, Refusal> {
+    let name = named(name)?;
+    let letters = shared.plugins.dead_letters(&name);
+    letters.ok_or_else(|| AdminError::NoSuchPlugin(name).into())
+}
+
+async fn dead_letters(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+    let letters = letters_of(&shared, &name)?;
+    let letters: Vec<_> = letters.iter().map(DeadLetter::to_json).collect();
+    Ok(Json(letters).into_response())
+}
+
+async fn dead_letter(
+    State(shared): State<Shared>,
+    Path((name, id)): Path<(String, u64)>,
+) -> Answer {
+    let letters = letters_of(&shared, &name)?;
+    match letters.iter().find(|letter| letter.id == id) {
+        Some(letter) => Ok(Json(letter.to_json_with_object()).into_response()),
+        None => Err(Refusal(StatusCode::NOT_FOUND, format!("{name} has no dead letter {id}"))),
+    }
+}
+
+async fn redrive(
+    State(shared): State<Shared>,
+    Path(name): Path<String>,
+    Json(letters): Json<Letters>,
+) -> Answer {
+    done(shared.admin.redrive(&named(&name)?, letters.selection()?).await)
+}
+
+async fn purge(
+    State(shared): State<Shared>,
+    Path(name): Path<String>,
+    Json(letters): Json<Letters>,
+) -> Answer {
+    done(shared.admin.purge(&named(&name)?, letters.selection()?).await)
+}

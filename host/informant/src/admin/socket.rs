@@ -1,0 +1,171 @@
+//! The socket as a file: where it is, who may open it, and what becomes of one that a host left behind.
+
+use super::routes::{self, Shared};
+use anyhow::{Context, Result, bail};
+use rustix::process::geteuid;
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
+use std::path::{Path, PathBuf};
+use tokio::net::UnixListener;
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+/// Read and write for the user who runs the host, nothing for anybody else.
+const MODE: u32 = 0o600;
+
+/// A socket that is listened on. Its file goes when this is dropped.
+pub(crate) struct AdminSocket {
+    path: PathBuf,
+    listener: Option<UnixListener>,
+}
+
+/// Where hosts listen that were told nothing else: one for each user, in a directory that is theirs alone.
+pub(crate) fn default_path() -> PathBuf {
+    match std::env::var_os("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
+        Some(directory) => Path::new(&directory).join("informant.sock"),
+        None => {
+            let directory = format!("informant-{}", geteuid().as_raw());
+            std::env::temp_dir().join(directory).join("admin.sock")
+        }
+    }
+}
+
+impl AdminSocket {
+    /// Listens at the path. A file that an ended host left there is replaced; that of a running one is not.
+    pub(crate) fn listen(path: &Path) -> Result<Self> {
+        let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        own_directory(directory, path == default_path())?;
+        make_room(path)?;
+        // Under a name of its own until nobody else can open it.
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = directory.join(format!(".{file_name}.{}", std::process::id()));
+        let listener = bind(&temporary).and_then(|listener| {
+            std::fs::rename(&temporary, path)?;
+            Ok(listener)
+        });
+        let listener = listener.inspect_err(|_| _ = std::fs::remove_file(&temporary));
+        let listener = listener.with_context(|| format!("cannot listen on {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), listener: Some(listener) })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Serves until `shutdown`, then lets the requests under way end.
+    pub(crate) async fn serve(mut self, shared: Shared, shutdown: CancellationToken) {
+        let Some(listener) = self.listener.take() else { return };
+        let router = routes::router(shared);
+        let served = axum::serve(listener, router).with_graceful_shutdown(async move {
+            shutdown.cancelled().await;
+        });
+        if let Err(error) = served.await {
+            error!("the admin socket failed: {error}");
+        }
+    }
+}
+
+impl Drop for AdminSocket {
+    fn drop(&mut self) {
+        // Gone already, perhaps.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn bind(path: &Path) -> std::io::Result<UnixListener> {
+    let listener = StdListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
+    listener.set_nonblocking(true)?;
+    UnixListener::from_std(listener)
+}
+
+/// The default's directory is made, and must be ours alone: where everybody may write, somebody else may have made it.
+fn own_directory(directory: &Path, default: bool) -> Result<()> {
+    if default {
+        match std::fs::DirBuilder::new().mode(0o700).create(directory) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(error).with_context(|| format!("cannot make {}", directory.display()));
+            }
+            _ => {}
+        }
+    }
+    let metadata = std::fs::symlink_metadata(directory).with_context(|| {
+        format!("the directory {} of the admin socket cannot be used", directory.display())
+    })?;
+    if default && (!metadata.is_dir() || metadata.uid() != geteuid().as_raw()) {
+        bail!("{} belongs to somebody else", directory.display());
+    }
+    Ok(())
+}
+
+/// Removes what an ended host left behind.
+fn make_room(path: &Path) -> Result<()> {
+    let metadata = match std::fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("{}", path.display())),
+    };
+    use std::os::unix::fs::FileTypeExt as _;
+    if !metadata.file_type().is_socket() {
+        bail!(
+            "{} is there and is no socket; name another path with --admin-socket",
+            path.display()
+        );
+    }
+    match StdStream::connect(path) {
+        Ok(_) => bail!(
+            "another host listens on {}; name another path with --admin-socket",
+            path.display()
+        ),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        Err(error) => Err(error).with_context(|| format!("{} cannot be asked", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listen(path: &Path) -> String {
+        match AdminSocket::listen(path) {
+            Ok(socket) => {
+                let mode = std::fs::metadata(socket.path()).expect("it is there").mode();
+                format!("{:o}", mode & 0o777)
+            }
+            Err(error) => format!("{error:#}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn only_its_user_may_open_it_and_its_file_goes_with_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.sock");
+        assert_eq!(listen(&path), "600");
+        assert_eq!(directory.path().read_dir().expect("it is there").count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_an_ended_host_left_is_replaced_and_what_a_running_one_has_is_not() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.sock");
+        drop(StdListener::bind(&path).expect("a socket"));
+        assert_eq!(listen(&path), "600");
+        let first = AdminSocket::listen(&path).expect("it listens");
+        assert!(listen(&path).starts_with("another host listens on "));
+        drop(first);
+        std::fs::write(&path, "precious").expect("a file");
+        assert!(listen(&path).contains("is there and is no socket"));
+        assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "precious");
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_is_not_there_is_named() {
+        let expect = "the directory /nowhere of the admin socket cannot be used: No such file";
+        let found = listen(Path::new("/nowhere/a.sock"));
+        assert!(found.starts_with(expect), "{found}");
+    }
+}

@@ -1,0 +1,88 @@
+//! What the commands that ask a running host have in common.
+
+use crate::admin::{self, Client};
+use crate::cli::{AskArgs, OnePlugin, Output};
+use crate::logging::Stdout;
+use anyhow::{Context, Result, bail};
+use informant_runtime::PluginName;
+use serde_json::{Value, json};
+use std::io::Write as _;
+
+/// Asks on this thread.
+pub(super) fn block_on<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the async runtime cannot start")?;
+    runtime.block_on(asked)
+}
+
+pub(super) fn client(ask: &AskArgs) -> Client {
+    Client::new(ask.admin.admin_socket.clone().unwrap_or_else(admin::default_path))
+}
+
+/// The path of a plugin's things; its name is one that needs no escapes.
+pub(super) fn path(name: &str, what: &str) -> Result<String> {
+    match name.parse::<PluginName>() {
+        Ok(name) => Ok(format!("/plugins/{}/{what}", name.as_str())),
+        Err(error) => bail!("{name} cannot be a plugin's name: {error}"),
+    }
+}
+
+/// Has something done to a plugin and shows what the host says of it.
+pub(super) fn act(plugin: &OnePlugin, what: &str, body: Option<Value>) -> Result<()> {
+    let path = path(&plugin.name, what)?;
+    let done = block_on(client(&plugin.ask).post(&path, body))?;
+    match plugin.ask.output {
+        Output::Text => print(&format!("{}: {done}", plugin.name)),
+        Output::Json => print_json(&json!({ "plugin": plugin.name, "msg": done })),
+    }
+    Ok(())
+}
+
+pub(super) fn print(text: &str) {
+    // Whoever is gone already does not read it.
+    let _ = writeln!(Stdout, "{text}");
+}
+
+pub(super) fn print_json(value: &Value) {
+    print(&format!("{value:#}"));
+}
+
+/// Rows under their heads, as wide as their widest; the last column ends where its text ends.
+pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let texts = rows.iter().map(|row| row[column].chars().count());
+        texts.chain([heads[column].len()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let line = |texts: Vec<&str>| {
+        let padded = texts.iter().zip(&widths).map(|(text, width)| format!("{text:width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let rows = rows.iter().map(|row| line(row.iter().map(String::as_str).collect()));
+    std::iter::once(line(heads.to_vec())).chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+/// A value of the host's answer as a cell: text as it is, nothing where nothing is.
+pub(super) fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) if text.is_empty() => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest() {
+        let rows =
+            [vec!["a".to_owned(), "running".to_owned()], vec!["müller".to_owned(), "-".to_owned()]];
+        assert_eq!(table(&["NAME", "STATE"], &rows), "NAME    STATE\na       running\nmüller  -");
+        assert_eq!(table(&["NAME"], &[]), "NAME");
+    }
+}
