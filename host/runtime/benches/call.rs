@@ -1,7 +1,7 @@
 //! What an event costs between its informer and a guest, in CPU of the two threads that see it.
 //!
 //! Events are decoded beforehand: the informer's share is the store, the subscriptions and the queue, the guests' share is the queue,
-//! the call and the guest's own work. `cargo bench -p informant-runtime --bench call -- [events] [rounds]`. Linux only: a thread's
+//! the call and the guest's own work. Of plugins that are told of nothing it says what one of them adds. `cargo bench -p informant-runtime --bench call -- [events] [rounds]`. Linux only: a thread's
 //! CPU is read from `/proc`.
 
 #![allow(clippy::print_stdout)]
@@ -24,10 +24,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+#[path = "../../cache/benches/pods/mod.rs"]
+mod pods;
+
 const GUEST: &str = include_str!("guest.wat");
 const PODS: u64 = 100;
-/// Bytes of one object's JSON.
+/// Bytes of one plain object's JSON.
 const JSON_BYTES: usize = 2048;
+/// Plugins that are told of nothing, beside one that is told of everything; more of those that hardly cost anything.
+const IDLE: usize = 20;
+const IDLE_CHEAP: usize = 100;
 /// Events on their way at once: below the mark above which they are merged.
 const BURST: usize = 4000;
 
@@ -66,17 +72,22 @@ impl ListerWatcher for Feed {
     }
 }
 
-/// A plugin file that asks for pods of these namespaces.
-fn guest(namespaces: &str) -> Vec<u8> {
+/// A plugin file that asks for pods with these keys of a subscription.
+fn guest(keys: &str) -> Vec<u8> {
     let descriptor = format!(
-        r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","withOld":true{namespaces}}}]}}"#
+        r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","withOld":true{keys}}}]}}"#
     );
-    let length = format!("{:02x}", descriptor.len());
+    let [low, high] = u16::try_from(descriptor.len()).expect("it is short").to_le_bytes();
+    let length = format!("{low:02x}\\{high:02x}");
     let text = GUEST.replace("DESCRIPTOR", &descriptor.replace('"', "\\\""));
     wat::parse_str(text.replace("LENGTH", &length)).expect("the guest is well formed")
 }
 
-fn pod(number: u64, version: u64) -> Object {
+/// Makes the pod of this number and version.
+type Pod = dyn Fn(u64, u64) -> Object;
+
+/// Flat and of always the same words.
+fn plain_pod(number: u64, version: u64) -> Object {
     let fixed = format!(
         r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"web-{number:04}","namespace":"team-{}","uid":"{number:08x}-0000-4000-8000-000000000000","resourceVersion":"{version}","labels":{{"app":"web","tier":"front"}}}},"spec":{{"nodeName":"node-{}","args":["#,
         number % 7,
@@ -91,15 +102,21 @@ fn pod(number: u64, version: u64) -> Object {
 }
 
 /// A host with its plugins.
-struct Bench {
+struct Bench<'a> {
+    pod: &'a Pod,
     feed: mpsc::UnboundedSender<Vec<WatchEvent>>,
     plugins: Plugins,
     version: u64,
     handled: u64,
 }
 
-impl Bench {
-    fn start(runtime: &tokio::runtime::Runtime, directory: &Path, files: usize) -> Self {
+impl<'a> Bench<'a> {
+    fn start(
+        runtime: &tokio::runtime::Runtime,
+        directory: &Path,
+        files: usize,
+        pod: &'a Pod,
+    ) -> Self {
         let (feed, events) = mpsc::unbounded_channel();
         let source = Feed { events: Arc::new(Mutex::new(Some(events))) };
         let _inside = runtime.enter();
@@ -113,7 +130,7 @@ impl Bench {
         .expect("the host can be made");
         let plugins = host.plugins();
         runtime.spawn(host.run(CancellationToken::new()));
-        let bench = Self { feed, plugins, version: 1, handled: 0 };
+        let bench = Self { pod, feed, plugins, version: 1, handled: 0 };
         let running = || {
             let status = bench.plugins.status();
             status.iter().filter(|status| status.state.name() == "running").count()
@@ -124,21 +141,27 @@ impl Bench {
         bench
     }
 
-    fn ok(&self) -> u64 {
+    /// Events that were handled, once nothing waits.
+    fn ok(&self) -> Option<u64> {
         let status = self.plugins.status();
-        status.iter().map(|status| status.counters.ok.load(Relaxed)).sum()
+        let settled = status.iter().all(|status| status.queue.depth == 0);
+        settled.then(|| status.iter().map(|status| status.counters.ok.load(Relaxed)).sum())
     }
 
     /// Feeds a burst and waits until all of it was handled.
     fn burst(&mut self, events: usize) {
         let events = (0..events as u64).map(|number| {
             self.version += 1;
-            WatchEvent::Changed(Change::Modified, pod(number % PODS, self.version), Instant::now())
+            WatchEvent::Changed(
+                Change::Modified,
+                (self.pod)(number % PODS, self.version),
+                Instant::now(),
+            )
         });
         let events: Vec<_> = events.collect();
         self.handled += events.len() as u64;
         self.feed.send(events).expect("the watch goes on");
-        while self.ok() < self.handled {
+        while self.ok() != Some(self.handled) {
             std::thread::sleep(Duration::from_micros(500));
         }
     }
@@ -156,8 +179,21 @@ fn cpu_by_thread() -> BTreeMap<String, u64> {
     found
 }
 
+/// What one measurement has of its own.
+struct Row<'a> {
+    files: &'a [(String, Vec<u8>)],
+    pod: &'a Pod,
+}
+
+/// Nanoseconds an event.
+#[derive(Clone, Copy)]
+struct Cost {
+    informer: f64,
+    guests: f64,
+}
+
 /// The least of the rounds, by thread: what else the machine does only adds.
-fn measure(name: &str, files: &[(String, Vec<u8>)], events: usize, rounds: usize) {
+fn measure(Row { files, pod }: Row<'_>, events: usize, rounds: usize) -> Cost {
     let directory = tempfile::tempdir().expect("a directory");
     for (name, content) in files {
         std::fs::write(directory.path().join(name), content).expect("a file");
@@ -168,7 +204,7 @@ fn measure(name: &str, files: &[(String, Vec<u8>)], events: usize, rounds: usize
         .enable_all()
         .build()
         .expect("a runtime");
-    let mut bench = Bench::start(&runtime, directory.path(), files.len());
+    let mut bench = Bench::start(&runtime, directory.path(), files.len(), pod);
     bench.burst(BURST);
     let mut least = BTreeMap::new();
     for _ in 0..rounds {
@@ -185,28 +221,88 @@ fn measure(name: &str, files: &[(String, Vec<u8>)], events: usize, rounds: usize
         }
     }
     let each = |thread| least.get(thread).copied().unwrap_or(0) as f64 / events as f64;
-    println!("{name:<44} {:>9.0} {:>9.0}", each("informers"), each("guests-0"));
     runtime.shutdown_background();
+    Cost { informer: each("informers"), guests: each("guests-0") }
+}
+
+fn show(name: &str, Cost { informer, guests }: Cost) {
+    println!("{name:<44} {informer:>9.0} {guests:>9.0}");
 }
 
 fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse::<usize>().ok());
     let (events, rounds) = (numbers.next().unwrap_or(40_000), numbers.next().unwrap_or(5));
     println!("ns of CPU an event, {events} updates, least of {rounds} rounds");
-    println!("{:<44} {:>9} {:>9}", "plugins", "informer", "guests");
+    println!("{:<44} {:>9} {:>9}", "plugins, of 2 KB objects", "informer", "guests");
+    whole_hosts(events, rounds);
+    println!("{:<44} {:>9} {:>9}", "what one more adds, of 5 KB pods", "informer", "guests");
+    additions(events, rounds);
+}
+
+fn whole_hosts(events: usize, rounds: usize) {
+    let plain = |name: &str, files: &[(String, Vec<u8>)]| {
+        show(name, measure(Row { files, pod: &plain_pod }, events, rounds));
+    };
     let interested = ("all.wasm".to_owned(), guest(""));
-    measure("one, which does nothing", std::slice::from_ref(&interested), events, rounds);
+    plain("one, which does nothing", std::slice::from_ref(&interested));
     let counter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plugins/counter.wasm");
     match std::fs::read(&counter) {
-        Ok(counter) => {
-            measure("counter (Rust)", &[("counter.wasm".to_owned(), counter)], events, rounds);
-        }
+        Ok(counter) => plain("counter (Rust)", &[("counter.wasm".to_owned(), counter)]),
         Err(error) => println!("SKIPPED counter: {error}; run `make plugins`"),
     }
     for count in [1, 10, 100] {
         let elsewhere = guest(r#","namespaces":["nowhere"]"#);
         let mut files = vec![interested.clone()];
         files.extend((0..count).map(|n| (format!("elsewhere-{n}.wasm"), elsewhere.clone())));
-        measure(&format!("one, and {count} not interested"), &files, events, rounds);
+        plain(&format!("one, and {count} not interested"), &files);
+    }
+}
+
+/// What plugins cost that are told of nothing, each by another key.
+fn additions(events: usize, rounds: usize) {
+    let pods = pods::Pods::new(20);
+    let pod = move |number, version| {
+        let json = pods.json(number, version);
+        Object::decode(json.as_bytes(), None).expect("it is an object")
+    };
+    let with = |keys: &str, count: usize| {
+        let mut files = vec![("all.wasm".to_owned(), guest(""))];
+        files.extend((0..count).map(|n| (format!("idle-{n}.wasm"), guest(keys))));
+        measure(Row { files: &files, pod: &pod }, events, rounds)
+    };
+    let cheap = [
+        r#","namespaces":["nowhere"]"#,
+        r#","labelSelector":"app=nobody""#,
+        r#","types":["deleted"]"#,
+    ];
+    let rows = [
+        ("not interested: namespace", cheap[0]),
+        ("not interested: label", cheap[1]),
+        ("not interested: type", cheap[2]),
+        ("not interested: field", r#","fieldSelector":"spec.nodeName=nowhere""#),
+        ("onlyIfChanged: 1 pointer", r#","onlyIfChanged":["/spec/nodeName"]"#),
+        (
+            "onlyIfChanged: 5 pointers",
+            r#","onlyIfChanged":["/spec/nodeName","/spec/containers","/metadata/labels","/metadata/ownerReferences","/status/podIP"]"#,
+        ),
+        ("filter: 1 member", r#","filter":"object.spec.nodeName == 'nowhere'""#),
+        (
+            "filter: 3 members, old and new",
+            r#","filter":"object.spec.nodeName != old.spec.nodeName || has(object.metadata.deletionTimestamp)""#,
+        ),
+        (
+            "filter: a loop over the containers",
+            r#","filter":"object.spec.containers.exists(c, c.image.endsWith(':none'))""#,
+        ),
+        ("filter: the whole object", r#","filter":"size(object) == 1""#),
+    ];
+    let alone = with("", 0);
+    show("(one alone)", alone);
+    for (name, keys) in rows {
+        let count = if cheap.contains(&keys) { IDLE_CHEAP } else { IDLE };
+        let all = with(keys, count);
+        let each = |all: f64, alone: f64| (all - alone) / count as f64;
+        let informer = each(all.informer, alone.informer);
+        show(name, Cost { informer, guests: each(all.guests, alone.guests) });
     }
 }

@@ -11,7 +11,8 @@ use cel::{Env, ExecutionError};
 use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
 
-/// Values, and eights of bytes of texts, that one evaluation may go through. They take some milliseconds.
+/// Values, and eights of bytes of texts, that one evaluation may go through: all items of the largest list that may be read, a few dozen
+/// times. It bounds what is made on the way as well.
 const COST_MAX: u64 = 500_000;
 
 /// No expression can name it.
