@@ -1,5 +1,6 @@
 //! The command line as it is typed.
 
+use crate::compiler::{CompileArgs, CompilerArgs};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,6 +29,9 @@ pub(crate) enum Command {
     Plugin(PluginArgs),
     /// Dead letters: events that a plugin was given up on. Look at them, send them again, throw them away.
     Dlq(DlqArgs),
+    /// Compile one plugin for the host that started this.
+    #[command(hide = true)]
+    CompilePlugin(CompileArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -37,6 +41,8 @@ pub(crate) struct RunArgs {
     pub(crate) plugins: PathBuf,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }
@@ -51,6 +57,8 @@ pub(crate) struct DevArgs {
     pub(crate) traffic: f64,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }

@@ -5,6 +5,7 @@ mod admin;
 mod cli;
 mod cluster;
 mod commands;
+mod compiler;
 mod http;
 mod logging;
 mod manager;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Cluster(args) => commands::cluster(args),
         Command::Plugin(args) => commands::plugin(args),
         Command::Dlq(args) => commands::dlq(args),
+        Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use crate::http::{Server, ServerOptions};
 use crate::logging::Stdout;
 use anyhow::{Context, Result, anyhow};
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
-use informant_runtime::{Limits, PluginHost, PluginHostOptions};
+use informant_runtime::{CompilerOptions, Limits, PluginHost, PluginHostOptions};
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ const GUEST_THREADS_MAX: usize = 4;
 pub(crate) struct ManagerOptions {
     pub(crate) cluster: Cluster,
     pub(crate) directories: Vec<PathBuf>,
+    pub(crate) compiler: CompilerOptions,
     pub(crate) listen: SocketAddr,
     /// None: where hosts listen by default, if that can be had.
     pub(crate) admin_socket: Option<PathBuf>,
@@ -61,6 +62,7 @@ impl Manager {
             limits: Limits::default(),
             informers: informers.clone(),
             threads: threads.min(GUEST_THREADS_MAX),
+            compiler: options.compiler,
         })?;
         let shutdown = CancellationToken::new();
         let server = Server::new(ServerOptions {

@@ -2,7 +2,7 @@
 //! text when somebody asks.
 
 use informant_cache::{InformerStats, RelistCause, SharedInformerFactory};
-use informant_runtime::{BUCKETS, Histogram, PluginStatus, Plugins};
+use informant_runtime::{BUCKETS, CompileCounts, Histogram, PluginStatus, Plugins};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet as NoLabels};
@@ -23,6 +23,7 @@ pub(crate) fn render(
 ) -> Result<String, fmt::Error> {
     let snapshot = Snapshot {
         plugins: plugins.status(),
+        compiles: plugins.compiles(),
         informers: informers
             .informers()
             .iter()
@@ -44,6 +45,7 @@ pub(crate) fn render(
 #[derive(Debug)]
 struct Snapshot {
     plugins: Vec<PluginStatus>,
+    compiles: CompileCounts,
     informers: Vec<Informer>,
 }
 
@@ -61,6 +63,7 @@ impl Collector for Snapshot {
         self.encode_informers(&mut encoder)?;
         self.encode_caches(&mut encoder)?;
         self.encode_plugins(&mut encoder)?;
+        self.encode_compiles(&mut encoder)?;
         self.encode_instances(&mut encoder)?;
         self.encode_plugin_times(&mut encoder)
     }
@@ -187,6 +190,17 @@ impl Snapshot {
             self.plugin_gauge(|plugin| {
                 plugin.queue.oldest.map_or(0.0, |at| at.elapsed().as_secs_f64())
             }),
+        )
+    }
+
+    fn encode_compiles(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let CompileCounts { compiled, cached, failed } = self.compiles;
+        let results = [("compiled", compiled), ("cached", cached), ("failed", failed)];
+        counters(
+            encoder,
+            "informant_plugin_compiles",
+            "Plugins' code by how it was come by",
+            results.into_iter().map(|(result, n)| (vec![("result", result)], n)),
         )
     }
 

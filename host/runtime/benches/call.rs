@@ -15,7 +15,7 @@ use informant_cache::{
     ListerWatcherSource, Object, Part, SharedInformerFactory, WatchEvent, WatchOptions,
     WatchStream,
 };
-use informant_runtime::{Limits, PluginHost, PluginHostOptions, Plugins};
+use informant_runtime::{CompilerOptions, Limits, PluginHost, PluginHostOptions, Plugins};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -126,6 +126,7 @@ impl<'a> Bench<'a> {
             limits: Limits::default(),
             informers: Arc::new(informers),
             threads: 1,
+            compiler: CompilerOptions::default(),
         })
         .expect("the host can be made");
         let plugins = host.plugins();

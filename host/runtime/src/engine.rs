@@ -1,5 +1,7 @@
 //! The only place that tunes wasmtime: one engine, and the thread that makes its time pass.
 
+use sha2::{Digest, Sha256};
+use std::hash::{Hash as _, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::{Config, EngineWeak};
@@ -23,20 +25,44 @@ pub struct EngineError(String);
 impl Engine {
     /// Makes the engine and starts its ticker thread, which ends when the last clone is dropped.
     pub fn new() -> Result<Self, EngineError> {
-        let mut config = Config::new();
-        config.wasm_component_model(true);
-        config.epoch_interruption(true);
-        // The async ABI of components costs every call about 200 ns and no guest needs it here.
-        config.concurrency_support(false);
-        let engine =
-            wasmtime::Engine::new(&config).map_err(|error| EngineError(format!("{error:#}")))?;
+        let engine = Self::compiler()?;
         let ticker =
             Ticker::start(engine.weak()).map_err(|error| EngineError(error.to_string()))?;
         Ok(Self { engine, _ticker: Arc::new(ticker) })
     }
 
+    /// An engine with the same settings that compiles and runs nothing, so that it needs no ticker.
+    pub(crate) fn compiler() -> Result<wasmtime::Engine, EngineError> {
+        let mut config = Config::new();
+        config.wasm_component_model(true);
+        config.epoch_interruption(true);
+        // The async ABI of components costs every call about 200 ns and no guest needs it here.
+        config.concurrency_support(false);
+        wasmtime::Engine::new(&config).map_err(|error| EngineError(format!("{error:#}")))
+    }
+
+    /// What is the same for engines that can run each other's compiled code: version, settings, processor.
+    pub(crate) fn compatibility(&self) -> [u8; 32] {
+        let mut hash = Compatibility(Sha256::new());
+        self.engine.precompile_compatibility_hash().hash(&mut hash);
+        hash.0.finalize().into()
+    }
+
     pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
         &self.engine
+    }
+}
+
+/// Everything that the engine tells of itself, in a hash that is the same in every process and long enough to be a name.
+struct Compatibility(Sha256);
+
+impl Hasher for Compatibility {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        unreachable!("the whole hash is taken, never a part of it")
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::bindings::exports::informant::plugin::{handler, lifecycle};
 use crate::bindings::informant::plugin as imports;
 use crate::call_error::{CallError, Retry};
-use crate::contract::CheckedComponent;
+use crate::compiler::CompileError;
 use crate::engine::Engine;
 use crate::guest_state::{GuestState, Phase};
 use crate::limits::Limits;
@@ -17,23 +17,13 @@ pub(crate) struct Template {
     pre: InstancePre<GuestState>,
 }
 
-/// Why a checked component cannot be run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot be compiled: {0}")]
-pub struct CompileError(String);
-
 impl Template {
-    /// Compiles the component. Takes 30 ms for a Rust plugin and seconds for a Python one: never call it
-    /// on an async thread.
-    pub(crate) fn compile(
-        engine: &Engine,
-        component: &CheckedComponent,
-    ) -> Result<Self, CompileError> {
-        let failed = |error: wasmtime::Error| CompileError(format!("{error:#}"));
-        let compiled = Component::new(engine.wasmtime(), &component.bytes).map_err(failed)?;
+    /// Links a compiled component with the host's functions.
+    pub(crate) fn new(engine: &Engine, compiled: &Component) -> Result<Self, CompileError> {
+        let failed = |error: wasmtime::Error| CompileError::Refused(format!("{error:#}"));
         let mut linker = Linker::<GuestState>::new(engine.wasmtime());
         link(&mut linker).map_err(failed)?;
-        let pre = linker.instantiate_pre(&compiled).map_err(failed)?;
+        let pre = linker.instantiate_pre(compiled).map_err(failed)?;
         Ok(Self { pre })
     }
 

@@ -8,6 +8,7 @@
 
 mod plugin_name;
 
+mod compiler;
 mod contract;
 mod descriptor;
 mod engine;
@@ -54,12 +55,15 @@ mod fuzz;
 
 pub use admin::{AdminError, PluginAdmin};
 pub use call_error::{CallError, Retry};
+pub use compiler::{
+    CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,
+    CompilerProgram, check_code_cache, compile_standard_input,
+};
 pub use contract::{CONTRACT_VERSION, CheckedComponent, ContractError, check};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError};
 pub use engine::EngineError;
-pub use instance::CompileError;
 pub use lifecycle::{Input, State};
 pub use limits::Limits;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};

@@ -4,6 +4,7 @@ mod requests;
 
 use crate::actor::{Command, Subscription, Version};
 use crate::admin::{AdminError, PluginAdmin, Request};
+use crate::compiler::{CodeCacheError, Compiler, CompilerOptions};
 use crate::counters::add_one;
 use crate::descriptor::Descriptor;
 use crate::directory::{Change, Decision, Directories, PluginFile};
@@ -44,6 +45,8 @@ pub struct PluginHostOptions {
     pub informers: Arc<SharedInformerFactory>,
     /// Threads that guests run on.
     pub threads: usize,
+    /// How plugins are compiled, and where the code is kept.
+    pub compiler: CompilerOptions,
 }
 
 /// The host could not be started.
@@ -52,6 +55,9 @@ pub enum StartError {
     /// The engine cannot run here.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Compiled code cannot be kept where it is to be kept.
+    #[error(transparent)]
+    CodeCache(#[from] CodeCacheError),
     /// The system gives no more threads.
     #[error("threads for plugins cannot be started: {0}")]
     Threads(#[from] std::io::Error),
@@ -76,20 +82,21 @@ impl PluginHost {
     /// Makes the engine and the threads. Nothing is loaded before [`run`](Self::run).
     pub fn new(options: PluginHostOptions) -> Result<Self, StartError> {
         let engine = Engine::new()?;
+        let compiler = Compiler::new(options.compiler)?;
         let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);
         let (admin, requests) = PluginAdmin::new();
         Ok(Self {
             directories: Directories::new(options.directories),
-            preparer: Preparer::new(engine, threads, options.limits.clone()),
+            preparer: Preparer::new(engine, compiler.clone(), threads, options.limits.clone()),
             limits: options.limits,
             informers: options.informers,
             indexes: SharedIndexes::default(),
             plugins: BTreeMap::new(),
             loads: Loads::default(),
             loads_begun: 0,
-            view: Plugins::default(),
             admin,
             requests,
+            view: Plugins::new(compiler),
         })
     }
 

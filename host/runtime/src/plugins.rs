@@ -1,5 +1,6 @@
 //! All plugins as others may look at them.
 
+use crate::compiler::{CompileCounts, Compiler};
 use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
 use crate::plugin_name::PluginName;
@@ -12,9 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::warn;
 
 /// A view of all plugins for whoever shows them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Plugins {
     shared: Arc<Shared>,
+    compiler: Compiler,
 }
 
 #[derive(Default)]
@@ -25,6 +27,15 @@ struct Shared {
 }
 
 impl Plugins {
+    pub(crate) fn new(compiler: Compiler) -> Self {
+        Self { shared: Arc::default(), compiler }
+    }
+
+    /// How often plugins were compiled so far, or did not have to be.
+    pub fn compiles(&self) -> CompileCounts {
+        self.compiler.counts()
+    }
+
     /// Every plugin, by name.
     pub fn status(&self) -> Vec<PluginStatus> {
         self.shared.plugins.lock().values().map(|status| status.snapshot()).collect()

@@ -1,19 +1,20 @@
 //! Prepares one version of a plugin aside, while the one before it goes on: check, compile, describe.
 
 use crate::call_error::CallError;
+use crate::compiler::{CompileError, Compiler};
 use crate::contract::{ContractError, check};
 use crate::descriptor::{Descriptor, DescriptorError};
 use crate::directory::Content;
 use crate::engine::Engine;
 use crate::guest_state::GuestState;
 use crate::guest_threads::GuestThreads;
-use crate::instance::{CompileError, Template};
+use crate::instance::Template;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 /// A version that is ready to be started. A cheap handle, as far as its code goes.
 #[derive(Clone)]
@@ -48,18 +49,23 @@ pub enum LoadError {
     Host(String),
 }
 
-/// Prepares versions; compiling is done one at a time, because it needs all cores and much memory.
+/// Prepares versions; checking and compiling is done one at a time, because it needs all cores and much memory.
 #[derive(Clone)]
 pub(crate) struct Preparer {
     pub(crate) engine: Engine,
     pub(crate) limits: Limits,
     pub(crate) threads: Arc<GuestThreads>,
-    compiling: Arc<Semaphore>,
+    compiler: Compiler,
 }
 
 impl Preparer {
-    pub(crate) fn new(engine: Engine, threads: Arc<GuestThreads>, limits: Limits) -> Self {
-        Self { engine, threads, limits, compiling: Arc::new(Semaphore::new(1)) }
+    pub(crate) fn new(
+        engine: Engine,
+        compiler: Compiler,
+        threads: Arc<GuestThreads>,
+        limits: Limits,
+    ) -> Self {
+        Self { engine, compiler, threads, limits }
     }
 
     pub(crate) async fn prepare(
@@ -84,15 +90,12 @@ impl Preparer {
     }
 
     async fn compile(&self, content: Content) -> Result<Template, LoadError> {
-        let host = |error: &dyn std::fmt::Display| LoadError::Host(error.to_string());
-        let permit = self.compiling.clone().acquire_owned().await.map_err(|e| host(&e))?;
-        let engine = self.engine.clone();
-        let compile = move || {
-            let _permit = permit;
-            let component = check(&content)?;
-            Ok(Template::compile(&engine, &component)?)
-        };
-        tokio::task::spawn_blocking(compile).await.map_err(|e| host(&e))?
+        let turn = self.compiler.turn().await;
+        // Off the async threads; the file's bytes are gone before compiling begins.
+        let checked = tokio::task::spawn_blocking(move || check(&content)).await;
+        let component = checked.map_err(|error| LoadError::Host(error.to_string()))??;
+        let compiled = self.compiler.compile(&turn, &self.engine, component).await?;
+        Ok(Template::new(&self.engine, &compiled)?)
     }
 }
 

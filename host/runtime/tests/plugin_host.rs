@@ -10,7 +10,7 @@ mod limits;
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
-    Limits, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
+    CompilerOptions, Limits, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,7 @@ impl Bench {
             limits: Limits::default(),
             informers: informers.clone(),
             threads: 1,
+            compiler: CompilerOptions::default(),
         })
         .expect("the host can be made");
         let (plugins, admin) = (host.plugins(), host.admin());

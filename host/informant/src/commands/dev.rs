@@ -2,7 +2,7 @@
 
 use crate::cli::{ConnectionArgs, DevArgs};
 use crate::manager::{Manager, ManagerOptions};
-use crate::{cluster, logging};
+use crate::{cluster, compiler, logging};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
@@ -35,6 +35,7 @@ async fn host(args: DevArgs, embedded: Option<&Path>, stop: &CancellationToken) 
     let options = ManagerOptions {
         cluster: cluster::connect(&args.connection).await?,
         directories: args.paths,
+        compiler: compiler::options(&args.compiler)?,
         listen: args.serve.listen,
         admin_socket: args.serve.admin.admin_socket,
         log_format: args.serve.log_format,

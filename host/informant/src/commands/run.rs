@@ -2,7 +2,7 @@
 
 use crate::cli::RunArgs;
 use crate::manager::{Manager, ManagerOptions};
-use crate::{cluster, logging};
+use crate::{cluster, compiler, logging};
 use anyhow::Result;
 
 /// Runs until a signal stops it.
@@ -14,6 +14,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         let options = ManagerOptions {
             cluster,
             directories: vec![args.plugins],
+            compiler: compiler::options(&args.compiler)?,
             listen: args.serve.listen,
             admin_socket: args.serve.admin.admin_socket,
             log_format: args.serve.log_format,

@@ -7,7 +7,7 @@ mod operations;
 use super::{DEADLINE, hello_again};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
-use informant_runtime::{Limits, PluginHost, PluginHostOptions, Plugins};
+use informant_runtime::{CompilerOptions, Limits, PluginHost, PluginHostOptions, Plugins};
 use operations::{Operation, Site};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -85,6 +85,7 @@ async fn random_lives_of_directories_end_with_the_right_versions() {
         limits: Limits::default(),
         informers: informers.clone(),
         threads: 1,
+        compiler: CompilerOptions::default(),
     })
     .expect("the host can be made");
     let (plugins, shutdown) = (host.plugins(), CancellationToken::new());

@@ -1,0 +1,169 @@
+//! Compiles checked components: one at a time, in a process of its own with bounds of its own, and not at all where
+//! the cache has the code.
+//!
+//! Compiling is the one thing that a plugin file can make dear: a large one takes seconds and hundreds of MiB, which the
+//! allocator keeps for long. A child gives all of it back, cannot take more than it is given, and takes nobody with it.
+
+mod cache;
+mod child;
+mod code;
+mod counts;
+mod program;
+
+pub use cache::{CodeCacheError, CodeCacheOptions, check_code_cache};
+pub use child::CompilerProgram;
+pub use counts::CompileCounts;
+pub use program::compile_standard_input;
+
+use crate::contract::CheckedComponent;
+use crate::engine::Engine;
+use cache::{CodeCache, CodeKey};
+use code::CompiledCode;
+use counts::Counts;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::task::spawn_blocking;
+use tracing::warn;
+use wasmtime::component::Component;
+
+/// How plugins are compiled.
+#[derive(Debug, Clone, Default)]
+pub struct CompilerOptions {
+    /// The program that compiles; none compiles in this process, with its memory and for as long as it takes.
+    pub program: Option<CompilerProgram>,
+    /// Where compiled code is kept; none compiles everything anew.
+    pub cache: Option<CodeCacheOptions>,
+}
+
+/// Why a checked component could not be compiled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    /// The compiler does not take it.
+    #[error("cannot be compiled: {0}")]
+    Refused(String),
+    /// The compiler's bound of memory, in bytes.
+    #[error(
+        "compiling it needs more than the {} MiB that the compiler may use; build the plugin smaller, or raise \
+         --compile-memory if there is room",
+        .0 >> 20
+    )]
+    Memory(u64),
+    /// The compiler's bound of time.
+    #[error(
+        "compiling it took longer than {} s; build the plugin smaller, or give the host more CPU",
+        .0.as_secs()
+    )]
+    Deadline(Duration),
+    /// Nothing is wrong with the plugin.
+    #[error("the compiler could not do its work: {0}")]
+    Host(String),
+}
+
+/// Compiles one component after the other. Clones share everything.
+#[derive(Clone)]
+pub(crate) struct Compiler {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    program: Option<CompilerProgram>,
+    /// The lock is who may compile: two at once would need twice the memory.
+    turn: Mutex<()>,
+    cache: Option<CodeCache>,
+    counts: Counts,
+}
+
+impl Compiler {
+    /// Opens the cache.
+    pub(crate) fn new(options: CompilerOptions) -> Result<Self, CodeCacheError> {
+        let cache = options.cache.map(CodeCache::open).transpose()?;
+        let counts = Counts::default();
+        let shared = Shared { program: options.program, turn: Mutex::new(()), cache, counts };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// What was compiled so far.
+    pub(crate) fn counts(&self) -> CompileCounts {
+        self.shared.counts.read()
+    }
+
+    /// Waits for its turn.
+    pub(crate) async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.shared.turn.lock().await
+    }
+
+    /// The component's compiled form, compiled now or before. Takes 10 ms for a Rust plugin and seconds for a Python one.
+    pub(crate) async fn compile(
+        &self,
+        _turn: &MutexGuard<'_, ()>,
+        engine: &Engine,
+        component: CheckedComponent,
+    ) -> Result<Component, CompileError> {
+        let (kept, key) = self.look_up(engine, &component).await?;
+        if let Some(kept) = kept {
+            self.shared.counts.cached();
+            return Ok(kept);
+        }
+        let compiled = self.compile_anew(engine, component, key).await;
+        match &compiled {
+            Ok(_) => self.shared.counts.compiled(),
+            Err(_) => self.shared.counts.failed(),
+        }
+        compiled
+    }
+
+    /// What the cache has, and what to keep the code under if it has nothing.
+    async fn look_up(
+        &self,
+        engine: &Engine,
+        component: &CheckedComponent,
+    ) -> Result<(Option<Component>, Option<CodeKey>), CompileError> {
+        if self.shared.cache.is_none() {
+            return Ok((None, None));
+        }
+        let key = CodeKey::new(engine, &component.bytes);
+        let (shared, engine, wanted) = (self.shared.clone(), engine.clone(), key.clone());
+        let find = move || {
+            let cache = shared.cache.as_ref()?;
+            let component = cache.find(&wanted)?.component(&engine);
+            component.inspect_err(|error| warn!("compiled code is not used: {error}")).ok()
+        };
+        Ok((aside(find).await?, Some(key)))
+    }
+
+    async fn compile_anew(
+        &self,
+        engine: &Engine,
+        component: CheckedComponent,
+        key: Option<CodeKey>,
+    ) -> Result<Component, CompileError> {
+        let code = match &self.shared.program {
+            Some(program) => program.compile(component.bytes).await?,
+            None => {
+                let engine = engine.clone();
+                aside(move || compile_here(&engine, &component.bytes)).await??
+            }
+        };
+        let (shared, engine) = (self.shared.clone(), engine.clone());
+        aside(move || {
+            if let (Some(cache), Some(key)) = (&shared.cache, key) {
+                cache.keep(&key, &code);
+            }
+            code.component(&engine)
+        })
+        .await?
+    }
+}
+
+fn compile_here(engine: &Engine, component: &[u8]) -> Result<CompiledCode, CompileError> {
+    let code = engine.wasmtime().precompile_component(component);
+    code.map(CompiledCode::trusted).map_err(|error| CompileError::Refused(format!("{error:#}")))
+}
+
+/// Off the async threads.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CompileError> {
+    spawn_blocking(work).await.map_err(|error| CompileError::Host(error.to_string()))
+}

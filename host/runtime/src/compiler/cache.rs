@@ -1,0 +1,279 @@
+//! Compiled code that is kept from one start of a host to the next, in a directory that nobody else can write to.
+//!
+//! An entry is named by what it was compiled from and with what, and bears a mark made with a key that lies beside it: a
+//! damaged or half-written entry, or one that somebody else put there, is noticed and compiled anew. Hosts may share the
+//! directory: entries and the key come into place by a rename or a link, and every entry stands for itself.
+
+use super::code::CompiledCode;
+use crate::engine::Engine;
+use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use sha2::{Digest, Sha256};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+use tracing::{debug, warn};
+
+/// Of what an entry is made of; another layout is another version.
+const FORMAT: [u8; 8] = *b"informa1";
+const MARK_BYTES: usize = 32;
+const KEY_BYTES: usize = 32;
+const KEY_FILE: &str = "key";
+const ENTRY_ENDING: &str = ".code";
+const UNFINISHED_ENDING: &str = ".unfinished";
+/// Who has not finished an entry by now never will.
+const UNFINISHED_MAX: Duration = Duration::from_secs(3_600);
+
+/// Where compiled code is kept, and how much.
+#[derive(Debug, Clone)]
+pub struct CodeCacheOptions {
+    /// A directory of the host's own, which is made if it is not there.
+    pub directory: PathBuf,
+    /// Bytes of all entries; beyond it those go that were not used for longest. One that is larger is not kept.
+    pub bytes_max: u64,
+}
+
+/// The directory cannot be used for compiled code.
+#[derive(Debug, thiserror::Error)]
+#[error("the directory {} cannot be used for compiled code: {problem}; name another with --code-cache", directory.display())]
+pub struct CodeCacheError {
+    directory: PathBuf,
+    problem: String,
+}
+
+/// Makes the directory and its key where they are missing, and says what is wrong with it, as
+/// [`PluginHost::new`](crate::PluginHost::new) does.
+pub fn check_code_cache(options: &CodeCacheOptions) -> Result<(), CodeCacheError> {
+    CodeCache::open(options.clone()).map(drop)
+}
+
+/// What an entry is found by.
+#[derive(Debug, Clone)]
+pub(super) struct CodeKey(String);
+
+/// An open cache.
+pub(super) struct CodeCache {
+    directory: PathBuf,
+    bytes_max: u64,
+    key: hmac::Key,
+    written: AtomicU64,
+}
+
+impl CodeKey {
+    /// For what this engine makes of a component.
+    pub(super) fn new(engine: &Engine, component: &[u8]) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(FORMAT);
+        hash.update(engine.compatibility());
+        hash.update(Sha256::digest(component));
+        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+impl CodeCache {
+    /// Makes the directory and the key where they are missing.
+    pub(super) fn open(options: CodeCacheOptions) -> Result<Self, CodeCacheError> {
+        let CodeCacheOptions { directory, bytes_max } = options;
+        match open_key(&directory) {
+            Ok(key) => {
+                let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+                Ok(Self { directory, bytes_max, key, written: AtomicU64::new(0) })
+            }
+            Err(error) => Err(CodeCacheError { directory, problem: error.to_string() }),
+        }
+    }
+
+    /// The code, if it is there and is what was kept. Blocks as file systems do.
+    pub(super) fn find(&self, key: &CodeKey) -> Option<CompiledCode> {
+        let path = self.entry(key);
+        match self.read(&path, key) {
+            Ok(code) => Some(CompiledCode::trusted(code)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                let shown = path.display();
+                warn!("compiled code in {shown} is not used, the plugin is compiled anew: {error}");
+                // It is written anew in a moment; if it cannot be removed now it is replaced then.
+                let _ = fs::remove_file(path);
+                None
+            }
+        }
+    }
+
+    fn read(&self, path: &Path, key: &CodeKey) -> io::Result<Vec<u8>> {
+        let mut file = open_private(path)?;
+        let bytes = file.metadata()?.len();
+        if bytes > self.bytes_max {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let mut head = [0; FORMAT.len() + MARK_BYTES];
+        file.read_exact(&mut head)?;
+        let mut code = Vec::with_capacity((bytes as usize).saturating_sub(head.len()));
+        (&file).take(self.bytes_max).read_to_end(&mut code)?;
+        let (format, mark) = head.split_at(FORMAT.len());
+        let damaged = || io::Error::other("it is damaged, or not from here");
+        if format != FORMAT {
+            return Err(damaged());
+        }
+        hmac::verify(&self.key, &marked(key, &code), mark).map_err(|_| damaged())?;
+        // So that it counts as used; it is no worse if it cannot be noted.
+        let _ = file.set_modified(SystemTime::now());
+        Ok(code)
+    }
+
+    /// Keeps code for the next time. That it cannot is told and harms nobody. Blocks as file systems do.
+    pub(super) fn keep(&self, key: &CodeKey, code: &CompiledCode) {
+        if let Err(error) = self.write(key, code.bytes()).and_then(|()| self.shrink()) {
+            let shown = self.directory.display();
+            warn!(
+                "compiled code cannot be kept in {shown}, it is compiled again next time: {error}"
+            );
+        }
+    }
+
+    fn write(&self, key: &CodeKey, code: &[u8]) -> io::Result<()> {
+        let bytes = (FORMAT.len() + MARK_BYTES + code.len()) as u64;
+        if bytes > self.bytes_max {
+            return Ok(());
+        }
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}-{number}{UNFINISHED_ENDING}", key.0, std::process::id());
+        let unfinished = self.directory.join(name);
+        let written = create_private(&unfinished).and_then(|mut file| {
+            file.write_all(&FORMAT)?;
+            file.write_all(hmac::sign(&self.key, &marked(key, code)).as_ref())?;
+            file.write_all(code)?;
+            fs::rename(&unfinished, self.entry(key))
+        });
+        // What was not finished is of no use to anybody.
+        written.inspect_err(|_| _ = fs::remove_file(&unfinished))
+    }
+
+    /// Removes what was not used for longest until the rest fits, and what nobody will finish.
+    fn shrink(&self) -> io::Result<()> {
+        let mut entries = Vec::new();
+        let now = SystemTime::now();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // Another host may have removed it just now.
+            let Ok(metadata) = entry.metadata() else { continue };
+            let used = metadata.modified()?;
+            let age = now.duration_since(used).unwrap_or_default();
+            if name.ends_with(UNFINISHED_ENDING) && age > UNFINISHED_MAX {
+                remove(&entry.path())?;
+            } else if name.ends_with(ENTRY_ENDING) {
+                entries.push((used, metadata.len(), entry.path()));
+            }
+        }
+        entries.sort();
+        let mut bytes: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, size, path) in entries {
+            if bytes <= self.bytes_max {
+                break;
+            }
+            debug!("compiled code in {} makes room", path.display());
+            remove(&path)?;
+            bytes -= size;
+        }
+        Ok(())
+    }
+
+    fn entry(&self, key: &CodeKey) -> PathBuf {
+        self.directory.join(format!("{}{ENTRY_ENDING}", key.0))
+    }
+}
+
+/// What an entry's mark is made of: an entry under another's name is none.
+fn marked(key: &CodeKey, code: &[u8]) -> Vec<u8> {
+    let hash = Sha256::digest(code);
+    [&FORMAT, key.0.as_bytes(), &hash].concat()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn open_key(directory: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let metadata = fs::symlink_metadata(directory)?;
+    if !metadata.is_dir() {
+        return Err(io::Error::other("it is no directory"));
+    }
+    check_ours(&metadata, "it", "700")?;
+    let path = directory.join(KEY_FILE);
+    if !path.try_exists()? {
+        make_key(&path)?;
+    }
+    let mut file = open_private(&path)?;
+    let mut key = [0; KEY_BYTES];
+    let read = file.read_exact(&mut key);
+    read.map_err(|_| io::Error::other("its key is damaged; remove what is in it"))?;
+    Ok(key)
+}
+
+/// Who comes second takes the other's key: a link does not replace a file.
+fn make_key(path: &Path) -> io::Result<()> {
+    let mut key = [0; KEY_BYTES];
+    let random = SystemRandom::new().fill(&mut key);
+    random.map_err(|_| io::Error::other("the system has no random numbers"))?;
+    let name =
+        format!("{KEY_FILE}-{}-{:016x}{UNFINISHED_ENDING}", std::process::id(), fastrand::u64(..));
+    let unfinished = path.with_file_name(name);
+    let made = create_private(&unfinished).and_then(|mut file| {
+        file.write_all(&key)?;
+        file.sync_all()?;
+        match fs::hard_link(&unfinished, path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    });
+    made.and(fs::remove_file(&unfinished))
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Opens a file that only we can have written.
+fn open_private(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other(format!("{} is no file", path.display())));
+    }
+    check_ours(&metadata, &path.display().to_string(), "600")?;
+    Ok(file)
+}
+
+/// Ours, and nobody else's to read or write.
+fn check_ours(metadata: &fs::Metadata, what: &str, mode: &str) -> io::Result<()> {
+    let us = rustix::process::geteuid().as_raw();
+    if metadata.uid() != us {
+        let owner = metadata.uid();
+        let text =
+            format!("{what} belongs to user {owner} and not to user {us}, who runs the host");
+        return Err(io::Error::other(text));
+    }
+    let found = metadata.mode() & 0o7777;
+    if found & 0o077 != 0 {
+        let text = format!("{what} is open to others (mode {found:03o}): chmod {mode} it");
+        return Err(io::Error::other(text));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

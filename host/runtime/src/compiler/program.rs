@@ -1,0 +1,95 @@
+//! The compiler's end: what a process does that was started to compile one component.
+
+use crate::engine::Engine;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+/// The exit code that says that the component is refused; what for stands on the standard error.
+pub(super) const EXIT_REFUSED: i32 = 3;
+/// The host is gone, or does not want the answer any more.
+const EXIT_UNWANTED: i32 = 4;
+/// Lower than everything that handles events: it can wait, they cannot.
+const NICENESS: i32 = 10;
+/// What the host hands over at most: its largest plugin file, and what turning a core module into a component adds.
+const COMPONENT_BYTES_MAX: u64 = 80 << 20;
+
+/// Compiles the component on the standard input within so many bytes of memory and writes the code to the standard
+/// output, for a [`CompilerProgram`](super::CompilerProgram). Call it first thing in a process that does nothing else.
+///
+/// An allocation beyond the bound aborts the process. So does the end of the standard input: the host is gone then.
+#[expect(clippy::print_stderr, reason = "the standard error is how the host hears why")]
+pub fn compile_standard_input(memory_bytes_max: u64) -> ExitCode {
+    match compile(memory_bytes_max) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Refused(text)) => {
+            eprintln!("{text}");
+            ExitCode::from(EXIT_REFUSED as u8)
+        }
+        Err(Failure::Io(error)) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+enum Failure {
+    Refused(String),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+fn compile(memory_bytes_max: u64) -> Result<(), Failure> {
+    keep_to(memory_bytes_max)?;
+    let component = read(&mut io::stdin().lock())?;
+    let watch = std::thread::Builder::new().name("host-watch".into());
+    // It ends with the process.
+    let _ = watch.spawn(end_with_host)?;
+    let refused = |error: &dyn std::fmt::Display| Failure::Refused(format!("{error:#}"));
+    let engine = Engine::compiler().map_err(|error| refused(&error))?;
+    let code = engine.precompile_component(&component).map_err(|error| refused(&error))?;
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&(code.len() as u64).to_le_bytes())?;
+    stdout.write_all(&code)?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Bounds what it may take of the machine.
+fn keep_to(memory_bytes_max: u64) -> io::Result<()> {
+    let limit = Rlimit { current: Some(memory_bytes_max), maximum: Some(memory_bytes_max) };
+    // What can be written to and is not shared: the address space would count the program's text and what is only
+    // reserved as well.
+    setrlimit(Resource::Data, limit)?;
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    setrlimit(Resource::Core, none)?;
+    // Neither is needed: it would only be less polite.
+    let _ = rustix::process::nice(NICENESS);
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    Ok(())
+}
+
+fn read(stdin: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; 8];
+    stdin.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    if length > COMPONENT_BYTES_MAX {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut component = vec![0; length as usize];
+    stdin.read_exact(&mut component)?;
+    Ok(component)
+}
+
+/// The host keeps its end of the pipe for as long as it waits, and the system closes it when the host is killed.
+fn end_with_host() {
+    let mut byte = [0];
+    // Nothing more comes: this returns when the pipe is closed.
+    let _ = io::stdin().lock().read(&mut byte);
+    std::process::exit(EXIT_UNWANTED);
+}

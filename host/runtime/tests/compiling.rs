@@ -1,0 +1,131 @@
+//! Plugins that are compiled by another process: this program itself, which is a compiler where it is called as one, and
+//! therefore has a `main` of its own.
+
+use informant_cache::testing::FakeControllerSource;
+use informant_cache::{FactoryOptions, SharedInformerFactory};
+use informant_runtime::{
+    CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, Limits, PluginHost,
+    PluginHostOptions, Plugins, compile_standard_input,
+};
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A whole plugin as WebAssembly text.
+const HELLO: &str = include_str!("../../../plugins/hello-wat/hello-wat.wat");
+/// Generous: a loaded machine compiles the guest in a second.
+const DEADLINE: Duration = Duration::from_secs(30);
+const ENOUGH: u64 = 512 << 20;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, command, memory] = arguments.as_slice()
+        && command == "compile-plugin"
+    {
+        return compile_standard_input(memory.parse().expect("a number of bytes"));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        a_child_compiles_and_the_cache_spares_the_next_one().await;
+        too_little_memory_is_told_and_hurts_nobody().await;
+        two_hosts_share_a_cache().await;
+    });
+    ExitCode::SUCCESS
+}
+
+fn program(memory_bytes_max: u64) -> CompilerProgram {
+    CompilerProgram {
+        program: std::env::current_exe().expect("this program"),
+        arguments: vec!["compile-plugin".into(), memory_bytes_max.to_string().into()],
+        memory_bytes_max,
+        deadline: DEADLINE,
+    }
+}
+
+/// A host over `root/plugins` with a cache in `root/code`, until the plugin has been loaded or refused: what is shown of
+/// it, and what was compiled.
+async fn load(root: &Path, memory_bytes_max: u64) -> (String, CompileCounts) {
+    let source = Arc::new(FakeControllerSource::default());
+    let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
+    let directory = root.join("code");
+    let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20 });
+    let host = PluginHost::new(PluginHostOptions {
+        directories: vec![root.join("plugins")],
+        limits: Limits::default(),
+        informers: informers.clone(),
+        threads: 1,
+        compiler: CompilerOptions { program: Some(program(memory_bytes_max)), cache },
+    })
+    .expect("the host can be made");
+    let (plugins, shutdown) = (host.plugins(), CancellationToken::new());
+    let host = tokio::spawn(host.run(shutdown.clone()));
+    let loaded = tokio::time::timeout(DEADLINE, loaded(&plugins)).await;
+    let shown = loaded.expect("it is loaded or refused in time");
+    let compiles = plugins.compiles();
+    shutdown.cancel();
+    host.await.expect("the host ends well");
+    informers.shutdown().await;
+    (shown, compiles)
+}
+
+async fn loaded(plugins: &Plugins) -> String {
+    loop {
+        let status = plugins.status().first().map(|status| status.to_json());
+        if let Some(status) = status.filter(|status| !status["lastLoad"].is_null()) {
+            return format!("{} {}", status["state"], status["lastLoad"]["reason"]);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn site() -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let plugins = root.path().join("plugins");
+    fs::create_dir(&plugins).expect("a directory");
+    let module = wat::parse_str(HELLO).expect("the shipped plugin is well formed");
+    fs::write(plugins.join("hello.wasm"), module).expect("a file");
+    root
+}
+
+async fn a_child_compiles_and_the_cache_spares_the_next_one() {
+    let root = site();
+    let (shown, compiles) = load(root.path(), ENOUGH).await;
+    assert_eq!(shown, r#""running" null"#);
+    assert_eq!(compiles, CompileCounts { compiled: 1, ..CompileCounts::default() });
+    let (shown, compiles) = load(root.path(), ENOUGH).await;
+    assert_eq!(shown, r#""running" null"#);
+    assert_eq!(compiles, CompileCounts { cached: 1, ..CompileCounts::default() });
+    for entry in fs::read_dir(root.path().join("code")).expect("the cache") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|ending| ending == "code") {
+            let bytes = fs::read(&path).expect("an entry");
+            fs::write(path, &bytes[..bytes.len() / 2]).expect("an entry");
+        }
+    }
+    let (shown, compiles) = load(root.path(), ENOUGH).await;
+    assert_eq!(shown, r#""running" null"#);
+    assert_eq!(compiles, CompileCounts { compiled: 1, ..CompileCounts::default() });
+}
+
+async fn too_little_memory_is_told_and_hurts_nobody() {
+    let root = site();
+    let (shown, compiles) = load(root.path(), 4 << 20).await;
+    assert!(shown.contains("more than the 4 MiB that the compiler may use"), "{shown}");
+    assert_eq!(compiles, CompileCounts { failed: 1, ..CompileCounts::default() });
+    let (shown, _) = load(root.path(), ENOUGH).await;
+    assert_eq!(shown, r#""running" null"#, "a failure is not kept");
+}
+
+async fn two_hosts_share_a_cache() {
+    let root = site();
+    let both = futures::future::join(load(root.path(), ENOUGH), load(root.path(), ENOUGH)).await;
+    for (shown, compiles) in [both.0, both.1] {
+        assert_eq!(shown, r#""running" null"#);
+        assert_eq!(compiles.compiled + compiles.cached, 1);
+    }
+    let (_, compiles) = load(root.path(), ENOUGH).await;
+    assert_eq!(compiles, CompileCounts { cached: 1, ..CompileCounts::default() });
+}
