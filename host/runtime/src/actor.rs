@@ -2,6 +2,7 @@
 
 mod call;
 mod failures;
+mod swap;
 
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
@@ -15,6 +16,7 @@ use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
+use crate::prepare::LoadError;
 use crate::queue::Settled;
 use crate::reads::Reads;
 use crate::status::{RunningVersion, StatusCell};
@@ -59,8 +61,8 @@ pub(crate) struct Subscription {
 
 /// What others may ask of an actor.
 pub(crate) enum Command {
-    /// Take over with this version; on an error the old one goes on.
-    Swap(Box<Version>, oneshot::Sender<Result<(), CallError>>),
+    /// Take over with this version; on an error the old one goes on. Answered with whether the new one listened to the old one's snapshot.
+    Swap(Box<Version>, oneshot::Sender<Result<bool, LoadError>>),
     /// Take no events until further notice; the one in the guest's hands ends.
     Pause,
     /// Take events again, also those that the breaker holds back.
@@ -167,32 +169,6 @@ impl Actor {
         let mut instance = version.template.instantiate(&self.engine, state).await?;
         instance.start(&version.config).await?;
         Ok(instance)
-    }
-
-    /// The old version is kept until the new one has started; then the queue goes on with the new one.
-    async fn swap(&mut self, version: Box<Version>) -> Result<(), CallError> {
-        let instance = Box::new(self.instance(&version).await?);
-        self.status.took_over(version.shown.clone(), Timestamp::now());
-        let running = Running::Alive { version, instance, losses: 0 };
-        let old = std::mem::replace(&mut self.running, running);
-        // What its predecessor did is not held against it.
-        self.failures.reset();
-        // At most one old instance waits for its end.
-        self.retire().await;
-        if let Running::Alive { instance, .. } = old {
-            self.retired = Some((instance, Instant::now() + RETIREMENT_MAX));
-        }
-        Ok(())
-    }
-
-    /// Stops the instance of the version before, once the new one has proven itself by an event, or after
-    /// a while.
-    async fn retire(&mut self) {
-        if let Some((mut instance, _)) = self.retired.take()
-            && let Err(error) = instance.stop().await
-        {
-            warn!(plugin = self.name.as_str(), "stop of the old version failed: {error}");
-        }
     }
 
     async fn stop(mut self) {

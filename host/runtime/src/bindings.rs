@@ -4,7 +4,7 @@
 
 wasmtime::component::bindgen!({
     path: "../../plugin-sdk/wit",
-    world: "plugin",
+    world: "stateful-plugin",
     imports: { default: trappable },
     exports: { default: async },
     ownership: Borrowing { duplicate_if_necessary: true },

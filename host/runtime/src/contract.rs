@@ -19,8 +19,10 @@ const PACKAGE: &str = "informant:plugin/";
 const IMPORTS_OFFERED: [&str; 5] = ["types", "log", "indexer", "event-data", "host-info"];
 /// Interfaces of the contract that this host calls.
 const EXPORTS_CALLED: [&str; 2] = ["lifecycle", "handler"];
+/// Interfaces of the contract that this host calls where they are exported.
+const EXPORTS_OPTIONAL: [&str; 1] = ["stateful"];
 /// Interfaces of the contract that are in its text, but that this host does not know yet.
-const EXPORTS_NOT_CALLED: [&str; 4] = ["sync-aware", "reconciler", "timer", "stateful"];
+const EXPORTS_NOT_CALLED: [&str; 3] = ["sync-aware", "reconciler", "timer"];
 
 /// Why a file is not a plugin for this host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -235,8 +237,8 @@ fn world_for<'a>(
         "package informant:found;\nworld found {{\n  include {PACKAGE}imports@{CONTRACT_VERSION};\n"
     );
     for (interface, _) in exports.filter_map(ours) {
-        let known = EXPORTS_CALLED.contains(&interface) || EXPORTS_NOT_CALLED.contains(&interface);
-        if known {
+        let mut known = EXPORTS_CALLED.iter().chain(&EXPORTS_OPTIONAL).chain(&EXPORTS_NOT_CALLED);
+        if known.any(|known| *known == interface) {
             text.push_str(&format!("  export {PACKAGE}{interface}@{CONTRACT_VERSION};\n"));
         }
     }

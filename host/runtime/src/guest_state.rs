@@ -30,6 +30,8 @@ pub(crate) enum Phase {
     Idle,
     Describe,
     Start,
+    /// A snapshot is made or restored.
+    Carry,
     Stop,
     Handle(CurrentEvent),
 }

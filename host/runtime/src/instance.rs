@@ -1,6 +1,6 @@
 //! One running plugin instance: a store, its limits, and the calls that can be made.
 
-use crate::bindings::exports::informant::plugin::{handler, lifecycle};
+use crate::bindings::exports::informant::plugin::{handler, lifecycle, stateful};
 use crate::bindings::informant::plugin as imports;
 use crate::call_error::{CallError, Retry};
 use crate::compiler::CompileError;
@@ -49,10 +49,17 @@ impl Template {
         let made = made.and_then(|instance| {
             let lifecycle = lifecycle::GuestIndices::new(&self.pre)?.load(&mut store, &instance)?;
             let handler = handler::GuestIndices::new(&self.pre)?.load(&mut store, &instance)?;
-            Ok((lifecycle, handler))
+            let stateful = match stateful::GuestIndices::new(&self.pre) {
+                Ok(indices) => Some(indices.load(&mut store, &instance)?),
+                // It is not exported.
+                Err(_) => None,
+            };
+            Ok((lifecycle, handler, stateful))
         });
         match made {
-            Ok((lifecycle, handler)) => Ok(Instance { store, lifecycle, handler, limits }),
+            Ok((lifecycle, handler, stateful)) => {
+                Ok(Instance { store, lifecycle, handler, stateful, limits })
+            }
             Err(error) => Err(call_error(&error, &store, limits.start_deadline)),
         }
     }
@@ -71,6 +78,7 @@ pub(crate) struct Instance {
     store: Store<GuestState>,
     lifecycle: lifecycle::Guest,
     handler: handler::Guest,
+    stateful: Option<stateful::Guest>,
     limits: Limits,
 }
 
@@ -91,6 +99,35 @@ impl Instance {
         self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline);
         let result = self.lifecycle.call_stop(&mut self.store).await;
         self.end(result, self.limits.stop_deadline)
+    }
+
+    /// What the guest wants its successor to know; none if it has nothing to say.
+    pub(crate) async fn snapshot(&mut self) -> Result<Option<Vec<u8>>, CallError> {
+        let Some(stateful) = self.stateful.clone() else { return Ok(None) };
+        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
+        let result = stateful.call_snapshot(&mut self.store).await;
+        let data = self.end(result, self.limits.start_deadline)?.map_err(guest_error)?;
+        match data {
+            Some(data) if data.len() > self.limits.state_bytes_max => {
+                let (found, max) = (data.len(), self.limits.state_bytes_max);
+                let text = format!("a snapshot of {found} bytes, at most {max} are carried over");
+                Err(CallError::guest(&text, Retry::Never))
+            }
+            data => Ok(data),
+        }
+    }
+
+    /// Hands over what the version before had to say. Answers whether the guest listens to it at all.
+    pub(crate) async fn restore(
+        &mut self,
+        from_version: &str,
+        data: &[u8],
+    ) -> Result<bool, CallError> {
+        let Some(stateful) = self.stateful.clone() else { return Ok(false) };
+        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
+        let result = stateful.call_restore(&mut self.store, from_version, data).await;
+        self.end(result, self.limits.start_deadline)?.map_err(guest_error)?;
+        Ok(true)
     }
 
     /// Delivers one event.

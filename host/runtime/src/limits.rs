@@ -48,6 +48,8 @@ pub struct Limits {
     pub dead_letters_max: usize,
     /// Bytes of the objects that dead letters keep, with the same rule.
     pub dead_letters_bytes_max: usize,
+    /// What `snapshot` may hand to the next version, in bytes; more is not carried over.
+    pub state_bytes_max: usize,
     /// An object whose events ended this many instances is parked: its event becomes a dead letter.
     pub crashes_per_event_max: u32,
 }
@@ -72,6 +74,7 @@ impl Default for Limits {
             queue_events_mark: 10_000,
             queue_bytes_mark: 32 << 20,
             attempts_max: 10,
+            state_bytes_max: 1 << 20,
             dead_letters_max: 1_000,
             dead_letters_bytes_max: 8 << 20,
             crashes_per_event_max: 3,

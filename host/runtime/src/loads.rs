@@ -22,11 +22,20 @@ pub(crate) enum Outcome {
     /// The version can be started.
     Prepared(Load, Prepared),
     /// The version took over.
-    Swapped(Load, Prepared, Vec<SubscriptionId>),
+    Swapped(Load, Box<TookOver>),
     /// The version will not take over.
     Refused(Load, LoadError),
     /// A removed plugin has ended.
     Stopped,
+}
+
+/// A version in charge.
+pub(crate) struct TookOver {
+    pub(crate) prepared: Prepared,
+    /// The ids of its subscriptions, in the descriptor's order.
+    pub(crate) ids: Vec<SubscriptionId>,
+    /// It knows what the version before it knew.
+    pub(crate) restored: bool,
 }
 
 /// The steps under way.

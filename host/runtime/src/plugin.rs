@@ -175,11 +175,13 @@ impl Plugin {
     }
 
     /// Makes the running subscriptions those of the descriptor. One that did not change goes on without
-    /// a gap; one that did is told its objects again, and what the new view lacks as gone.
+    /// a gap; one that did is told its objects again, and what the new view lacks as gone. A version that has `restored` what the one
+    /// before it knew needs nothing told again that did not change.
     pub(crate) fn subscribe(
         &mut self,
         descriptor: &Descriptor,
         ids: &[SubscriptionId],
+        restored: bool,
         informers: &SharedInformerFactory,
     ) {
         let mut before = std::mem::take(&mut self.subscriptions);
@@ -188,7 +190,7 @@ impl Plugin {
         for (spec, id) in descriptor.subscriptions.iter().zip(ids) {
             let known = before.remove(&spec.name).filter(|active| active.id == *id);
             let active = match known {
-                Some(active) if active.goes_on_with(spec) => active,
+                Some(active) if active.goes_on_with(spec, restored) => active,
                 known => self.begin(*id, spec, known, informers),
             };
             self.subscriptions.insert(spec.name.clone(), active);
@@ -226,7 +228,7 @@ impl Plugin {
 
 impl Active {
     /// Whether the new version's subscription is the same, and wants nothing told again.
-    fn goes_on_with(&self, spec: &SubscriptionSpec) -> bool {
-        self.spec == *spec && spec.replay != Replay::InitialAndReload
+    fn goes_on_with(&self, spec: &SubscriptionSpec, restored: bool) -> bool {
+        self.spec == *spec && (restored || spec.replay != Replay::InitialAndReload)
     }
 }

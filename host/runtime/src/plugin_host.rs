@@ -14,7 +14,7 @@ use crate::guest_threads::GuestThreads;
 use crate::json_pointer_index::SharedIndexes;
 use crate::lifecycle::Input;
 use crate::limits::Limits;
-use crate::loads::{Load, Loads, Outcome};
+use crate::loads::{Load, Loads, Outcome, TookOver};
 use crate::one_line::one_line;
 use crate::plugin::{Loaded, Plugin};
 use crate::plugin_name::PluginName;
@@ -200,9 +200,9 @@ impl PluginHost {
     /// Goes on with a load whose step ended, if its plugin still waits for it.
     fn settle(&mut self, outcome: Outcome) {
         let load = match &outcome {
-            Outcome::Prepared(load, _)
-            | Outcome::Swapped(load, _, _)
-            | Outcome::Refused(load, _) => load.clone(),
+            Outcome::Prepared(load, _) | Outcome::Swapped(load, _) | Outcome::Refused(load, _) => {
+                load.clone()
+            }
             Outcome::Stopped => return,
         };
         let waiting = self.plugins.get(&load.name).and_then(|plugin| plugin.load);
@@ -211,9 +211,9 @@ impl PluginHost {
         }
         let answer = match outcome {
             Outcome::Prepared(_, prepared) => return self.take_over(load, prepared),
-            Outcome::Swapped(_, prepared, ids) => {
-                let version = prepared.descriptor.version.clone();
-                self.took_over(&load, prepared, &ids);
+            Outcome::Swapped(_, took_over) => {
+                let version = took_over.prepared.descriptor.version.clone();
+                self.took_over(&load, *took_over);
                 Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
             }
             Outcome::Refused(_, error) => Err(AdminError::Refused(self.refused(&load, &error))),
@@ -244,18 +244,21 @@ impl PluginHost {
         let begun = load.clone();
         self.loads.spawn(load, async move {
             match swap(&commands, version).await {
-                Ok(()) => Outcome::Swapped(begun, prepared, ids),
+                Ok(restored) => {
+                    Outcome::Swapped(begun, Box::new(TookOver { prepared, ids, restored }))
+                }
                 Err(error) => Outcome::Refused(begun, error),
             }
         });
     }
 
     /// The new version has the queue; now its subscriptions follow.
-    fn took_over(&mut self, load: &Load, prepared: Prepared, ids: &[SubscriptionId]) {
+    fn took_over(&mut self, load: &Load, took_over: TookOver) {
+        let TookOver { prepared, ids, restored } = took_over;
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let first = plugin.current.is_none();
         let descriptor = &prepared.descriptor;
-        plugin.subscribe(descriptor, ids, &self.informers);
+        plugin.subscribe(descriptor, &ids, restored, &self.informers);
         self.informers.start();
         if !first {
             add_one(&plugin.status.counters.reloads_ok);
@@ -289,11 +292,11 @@ impl PluginHost {
 }
 
 /// Hands a version to an actor and waits until it has started, or has not.
-async fn swap(commands: &mpsc::Sender<Command>, version: Box<Version>) -> Result<(), LoadError> {
+async fn swap(commands: &mpsc::Sender<Command>, version: Box<Version>) -> Result<bool, LoadError> {
     let ended = || LoadError::Host("the plugin's actor ended".to_owned());
     let (reply, answer) = oneshot::channel();
     commands.send(Command::Swap(version, reply)).await.map_err(|_| ended())?;
-    answer.await.map_err(|_| ended())?.map_err(LoadError::Start)
+    answer.await.map_err(|_| ended())?
 }
 
 /// Plugins get no configuration yet: the empty object.

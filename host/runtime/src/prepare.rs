@@ -41,6 +41,9 @@ pub enum LoadError {
     /// `start` of the new version failed.
     #[error("start failed: {0}")]
     Start(CallError),
+    /// The new version did not accept what the one before it had to say.
+    #[error("restore failed: {0}")]
+    Restore(CallError),
     /// It asks for more than it may have.
     #[error("{0}")]
     NotGranted(String),

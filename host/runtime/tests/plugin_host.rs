@@ -6,6 +6,8 @@ mod admin;
 mod directory;
 #[path = "plugin_host/limits.rs"]
 mod limits;
+#[path = "plugin_host/stateful.rs"]
+mod stateful;
 
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};

@@ -10,3 +10,14 @@ wit_bindgen::generate!({
     pub_export_macro: true,
     additional_derives: [PartialEq, Eq, Hash],
 });
+
+/// The one export that not every plugin has.
+pub mod stateful {
+    wit_bindgen::generate!({
+        path: "../wit",
+        inline: "package informant:sdk; world carries-state { export informant:plugin/stateful@0.1.0; }",
+        world: "informant:sdk/carries-state",
+        generate_all,
+        pub_export_macro: true,
+    });
+}

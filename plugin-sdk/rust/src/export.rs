@@ -2,17 +2,45 @@
 
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::types;
-use crate::{Config, Event, Failure, Plugin, Retry, log};
+use crate::{Config, Event, Failure, Plugin, Retry, Stateful, log};
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
 /// Makes the module a plugin: exports `lifecycle` and `handler` for a type that implements
 /// [`Plugin`](crate::Plugin). Call it once, at the top level of a crate with `crate-type = ["cdylib"]`.
 ///
+/// `export_plugin!(MyPlugin, stateful)` exports `stateful`, too, for a type that implements [`Stateful`](crate::Stateful).
+///
 /// Natively it only checks the type, so that the crate's own tests are free of the ABI.
 #[macro_export]
 macro_rules! export_plugin {
     ($plugin:ty) => {
+        $crate::export_plugin!(@ $plugin, {});
+    };
+    ($plugin:ty, stateful) => {
+        $crate::export_plugin!(@ $plugin, {
+            use $crate::__export::bindings::stateful;
+
+            impl stateful::exports::informant::plugin::stateful::Guest for Exported {
+                fn snapshot() -> ::core::result::Result<::core::option::Option<Vec<u8>>, String> {
+                    $crate::__export::snapshot(&INSTANCE)
+                }
+                fn restore(
+                    from_version: String,
+                    data: Vec<u8>,
+                ) -> ::core::result::Result<(), String> {
+                    $crate::__export::restore(&INSTANCE, &from_version, data)
+                }
+            }
+
+            stateful::export!(Exported with_types_in $crate::__export::bindings::stateful);
+        });
+        const _: () = {
+            const fn is_stateful<P: $crate::Stateful>() {}
+            is_stateful::<$plugin>();
+        };
+    };
+    (@ $plugin:ty, {$($more:tt)*}) => {
         const _: () = {
             const fn is_plugin<P: $crate::Plugin>() {}
             is_plugin::<$plugin>();
@@ -54,7 +82,9 @@ macro_rules! export_plugin {
                 }
             }
 
-    $crate::__export::export!(Exported with_types_in $crate::__export::bindings);
+            $crate::__export::export!(Exported with_types_in $crate::__export::bindings);
+
+            $($more)*
         };
     };
 }
@@ -88,6 +118,30 @@ pub fn handle<P: Plugin>(
         let plugin =
             plugin.as_mut().ok_or("an event came before start: this is a fault of the host");
         plugin.map_err(Failure::from).and_then(|p| p.handle(Event::new(event))).map_err(to_contract)
+    })
+}
+
+/// `stateful.snapshot`.
+pub fn snapshot<P: Stateful>(instance: &'static Instance<P>) -> Result<Option<Vec<u8>>, String> {
+    carry(instance, P::snapshot)
+}
+
+/// `stateful.restore`.
+pub fn restore<P: Stateful>(
+    instance: &'static Instance<P>,
+    from_version: &str,
+    data: Vec<u8>,
+) -> Result<(), String> {
+    carry(instance, |plugin| plugin.restore(from_version, data))
+}
+
+fn carry<P: Stateful, T>(
+    instance: &'static Instance<P>,
+    call: impl FnOnce(&mut P) -> crate::Result<T>,
+) -> Result<T, String> {
+    instance.with_borrow_mut(|plugin| {
+        let plugin = plugin.as_mut().ok_or("it came before start: this is a fault of the host")?;
+        call(plugin).map_err(|failure| failure.message().to_owned())
     })
 }
 

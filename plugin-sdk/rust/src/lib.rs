@@ -30,7 +30,7 @@
 //! Events come at least once, so [`Plugin::handle`] must be idempotent; what else the host promises is
 //! written in the contract, `plugin-sdk/wit`.
 //!
-//! Not here yet: exports for `sync-aware`, `reconciler`, `timer` and `stateful`, and wrappers for the
+//! Not here yet: exports for `sync-aware`, `reconciler` and `timer`, and wrappers for the
 //! imports `workqueue`, `metrics`, `state`, `kube` and `http`.
 
 #[doc(hidden)]
@@ -47,6 +47,7 @@ mod imports;
 pub mod indexer;
 pub mod log;
 mod plugin;
+mod stateful;
 mod subscription;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
@@ -58,6 +59,7 @@ pub use enqueue_rule::{EnqueueRule, KeyNamespace};
 pub use event::{Event, Gone};
 pub use failure::{Failure, Result, Retry, RetryExt};
 pub use plugin::Plugin;
+pub use stateful::Stateful;
 #[cfg(feature = "k8s-openapi")]
 pub use subscription::resource_of;
 pub use subscription::{Delivery, Replay, Subscription};
@@ -70,7 +72,7 @@ pub use k8s_openapi;
 pub mod __export {
     pub use crate::bindings;
     pub use crate::bindings::export;
-    pub use crate::export::{describe, handle, start, stop};
+    pub use crate::export::{describe, handle, restore, snapshot, start, stop};
 }
 
 /// Everything that a plugin usually needs: `use informant_plugin::prelude::*;`.

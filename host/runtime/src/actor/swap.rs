@@ -1,0 +1,60 @@
+//! How a version takes over from the one before it, within the plugin's actor.
+
+use super::{Actor, RETIREMENT_MAX, Running, Version};
+use crate::prepare::LoadError;
+use jiff::Timestamp;
+use std::time::Instant;
+use tracing::warn;
+
+impl Actor {
+    /// The old version is kept until the new one has started and knows what that had to say; then the queue goes on with the new
+    /// one. Answers whether the new one listened to it.
+    pub(super) async fn swap(&mut self, version: Box<Version>) -> Result<bool, LoadError> {
+        let mut instance = Box::new(self.instance(&version).await.map_err(LoadError::Start)?);
+        let restored = match self.snapshot().await {
+            Some((from, data)) => {
+                instance.restore(&from, &data).await.map_err(LoadError::Restore)?
+            }
+            None => false,
+        };
+        self.status.took_over(version.shown.clone(), Timestamp::now());
+        let running = Running::Alive { version, instance, losses: 0 };
+        let old = std::mem::replace(&mut self.running, running);
+        // What its predecessor did is not held against it.
+        self.failures.reset();
+        // At most one old instance waits for its end.
+        self.retire().await;
+        if let Running::Alive { instance, .. } = old {
+            self.retired = Some((instance, Instant::now() + RETIREMENT_MAX));
+        }
+        Ok(restored)
+    }
+
+    /// What the running version has to say to its successor, and which version that is. A version that cannot say it says nothing.
+    async fn snapshot(&mut self) -> Option<(String, Vec<u8>)> {
+        let Running::Alive { version, instance, .. } = &mut self.running else { return None };
+        let from = version.shown.version.clone();
+        let error = match instance.snapshot().await {
+            Ok(data) => return data.map(|data| (from, data)),
+            Err(error) => error,
+        };
+        warn!(plugin = self.name.as_str(), "snapshot failed, nothing is carried over: {error}");
+        if error.ends_instance() {
+            let before = std::mem::replace(&mut self.running, Running::Nothing);
+            if let Running::Alive { version, losses, .. } = before {
+                self.lose(version, losses, &error);
+            }
+        }
+        None
+    }
+
+    /// Stops the instance of the version before, once the new one has proven itself by an event, or after
+    /// a while.
+    pub(super) async fn retire(&mut self) {
+        if let Some((mut instance, _)) = self.retired.take()
+            && let Err(error) = instance.stop().await
+        {
+            warn!(plugin = self.name.as_str(), "stop of the old version failed: {error}");
+        }
+    }
+}
