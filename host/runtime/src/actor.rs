@@ -210,6 +210,8 @@ impl Actor {
         self.failures.reset();
         if let Running::Lost { at, losses, .. } = &mut self.running {
             (*at, *losses) = (Instant::now(), 0);
+            let reason = "its instance ended and the next one starts".to_owned();
+            self.status.apply(Input::Crashed { reason }, Timestamp::now());
         }
     }
 

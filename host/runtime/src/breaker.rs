@@ -1,7 +1,7 @@
 //! Stops a plugin that only fails: a pure machine between the plugin's actor and its calls.
 //!
 //! While it is closed every event is tried. It opens when too many calls fail, and then one event is tried now and then: if that
-//! succeeds it closes. Nothing is lost meanwhile: the events wait in the queue.
+//! succeeds it closes. Nothing is dropped meanwhile: the events wait in the queue, and only what is tried uses up its attempts.
 
 use std::time::{Duration, Instant};
 
@@ -71,7 +71,7 @@ impl Breaker {
         }
         if first {
             self.outcomes = (self.outcomes << 1) | u128::from(failed);
-            self.seen += 1;
+            self.seen = self.seen.saturating_add(1);
             if self.seen >= WINDOW && !failed {
                 self.opened = 0;
             }
@@ -90,11 +90,6 @@ impl Breaker {
             return Some(self.open(&text, now));
         }
         None
-    }
-
-    /// Closes it and forgets: a new version is in charge, or somebody says that it should try again.
-    pub(crate) fn reset(&mut self) {
-        *self = Self::default();
     }
 
     fn open(&mut self, reason: &str, now: Instant) -> Turn {

@@ -2,6 +2,7 @@
 
 mod keys;
 
+use crate::event::Change;
 use crate::filter::Filter;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
@@ -74,6 +75,16 @@ pub struct ChangeTypes {
     pub updated: bool,
     /// Objects that go.
     pub deleted: bool,
+}
+
+impl ChangeTypes {
+    pub(crate) fn contain(self, change: Change) -> bool {
+        match change {
+            Change::Added => self.added,
+            Change::Updated => self.updated,
+            Change::Deleted => self.deleted,
+        }
+    }
 }
 
 /// What a subscription wants to hear again.

@@ -47,6 +47,8 @@ struct Compiled {
     object: Needs,
     old: Needs,
     names_change: bool,
+    /// What one evaluation may cost.
+    cost_max: u64,
 }
 
 /// The expression cannot be used.
@@ -123,7 +125,7 @@ impl Compiled {
             Change::Deleted => "deleted",
         };
         context.add_variable_as_val("change", Box::new(CelString::from(change)));
-        let answer = limited(|| Value::resolve_val(&self.expression, &context))?;
+        let answer = limited(self.cost_max, || Value::resolve_val(&self.expression, &context))?;
         let answer = answer.map_err(|error| error.to_string())?;
         let told = answer.downcast_ref::<CelBool>().map(|told| *told.inner());
         told.ok_or_else(|| format!("the answer is a {}, not a bool", answer.get_type().name()))

@@ -148,7 +148,13 @@ impl Plugin {
 
     /// Notes the version that took over.
     pub(crate) fn took_over(&mut self, loaded: Loaded) {
-        self.previous = self.current.replace(loaded).or_else(|| self.previous.take());
+        let before = self.current.replace(loaded);
+        let same =
+            |before: &Loaded| self.current.as_ref().is_some_and(|it| it.sha256 == before.sha256);
+        // The same content once more is no version to go back to.
+        if let Some(before) = before.filter(|before| !same(before)) {
+            self.previous = Some(before);
+        }
     }
 
     /// Tells everybody who waits for the load how it ended.

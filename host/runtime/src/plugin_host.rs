@@ -152,17 +152,11 @@ impl PluginHost {
     }
 
     fn found(&mut self, name: PluginName, file: PluginFile) {
-        let plugin = match self.plugins.get_mut(&name) {
-            Some(plugin) => {
-                plugin.status.apply(Input::FileChanged, Timestamp::now());
-                plugin
-            }
-            None => {
-                let plugin = Plugin::new(&name, &self.limits);
-                self.view.insert(name.clone(), plugin.status.clone());
-                self.plugins.entry(name.clone()).or_insert(plugin)
-            }
-        };
+        let plugin = self.plugins.entry(name.clone()).or_insert_with(|| {
+            let plugin = Plugin::new(&name, &self.limits);
+            self.view.insert(name.clone(), plugin.status.clone());
+            plugin
+        });
         let sha256 = &file.sha256[..12];
         info!(plugin = name.as_str(), sha256, "loading {}", file.path.display());
         plugin.next = Some(file);
@@ -193,6 +187,7 @@ impl PluginHost {
         let number = self.loads_begun;
         if let Some(plugin) = self.plugins.get_mut(name) {
             plugin.load = Some(number);
+            plugin.status.apply(Input::FileChanged, Timestamp::now());
         }
         Load { name: name.clone(), number, sha256 }
     }

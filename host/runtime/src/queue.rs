@@ -181,8 +181,7 @@ impl EventQueue {
         self.depth -= 1;
         self.bytes -= size(&waiting);
         self.last_waiting().remove(lane);
-        // Only a replay adds what the plugin knows already.
-        let told = waiting.reason == Reason::Reload;
+        let told = may_be_told(&waiting);
         match merge(waiting, newer, told) {
             Merged::One(event) => {
                 self.coalesced += 1;
@@ -263,7 +262,7 @@ impl EventQueue {
         let (Some(newer), Some(older)) = (held.pop_back(), held.pop_back()) else { return };
         self.depth -= 2;
         self.bytes -= size(&older.event) + size(&newer.event);
-        let told = older.event.reason == Reason::Reload;
+        let told = may_be_told(&older.event);
         let merged = match merge(older.event, newer.event, told) {
             Merged::One(event) => {
                 self.coalesced += 1;
@@ -381,6 +380,11 @@ impl EventQueue {
         }
         assert!(self.held.len() <= self.due.len() + 1, "a held lane is due or in flight");
     }
+}
+
+/// Only a replay, and a dead letter that is sent again, add what the plugin may know already.
+fn may_be_told(event: &Event) -> bool {
+    matches!(event.reason, Reason::Reload | Reason::Redrive)
 }
 
 fn size(event: &Event) -> usize {

@@ -81,16 +81,11 @@ impl SubscriptionHandler {
         gone: Option<Gone>,
         cause: Cause,
     ) {
-        let wanted = match change {
-            Change::Added => self.types.added,
-            Change::Updated => self.types.updated,
-            Change::Deleted => self.types.deleted,
-        };
         let reason = match Reason::from(cause.reason) {
             Reason::Initial => self.replay_reason,
             reason => reason,
         };
-        if !wanted {
+        if !self.types.contain(change) {
             return self.queue.count_filtered();
         }
         self.queue.push(Event {

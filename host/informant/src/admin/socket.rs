@@ -17,6 +17,8 @@ const MODE: u32 = 0o600;
 /// A socket that is listened on. Its file goes when this is dropped.
 pub(crate) struct AdminSocket {
     path: PathBuf,
+    /// Device and number of our file: another host's may take its place.
+    file: (u64, u64),
     listener: Option<UnixListener>,
 }
 
@@ -41,13 +43,16 @@ impl AdminSocket {
         // Under a name of its own until nobody else can open it.
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = directory.join(format!(".{file_name}.{}", std::process::id()));
-        let listener = bind(&temporary).and_then(|listener| {
-            std::fs::rename(&temporary, path)?;
-            Ok(listener)
+        let bound = bind(&temporary).and_then(|listener| {
+            // Unlike a rename it fails where another host was quicker.
+            std::fs::hard_link(&temporary, path)?;
+            Ok((listener, identity(path)?))
         });
-        let listener = listener.inspect_err(|_| _ = std::fs::remove_file(&temporary));
-        let listener = listener.with_context(|| format!("cannot listen on {}", path.display()))?;
-        Ok(Self { path: path.to_owned(), listener: Some(listener) })
+        // Where it could not be made there is none.
+        let _ = std::fs::remove_file(&temporary);
+        let (listener, file) =
+            bound.with_context(|| format!("cannot listen on {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), file, listener: Some(listener) })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -69,9 +74,16 @@ impl AdminSocket {
 
 impl Drop for AdminSocket {
     fn drop(&mut self) {
-        // Gone already, perhaps.
-        let _ = std::fs::remove_file(&self.path);
+        if identity(&self.path).is_ok_and(|file| file == self.file) {
+            // Gone already, perhaps.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
+}
+
+fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
+    let metadata = std::fs::symlink_metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
 }
 
 fn bind(path: &Path) -> std::io::Result<UnixListener> {
@@ -94,8 +106,10 @@ fn own_directory(directory: &Path, default: bool) -> Result<()> {
     let metadata = std::fs::symlink_metadata(directory).with_context(|| {
         format!("the directory {} of the admin socket cannot be used", directory.display())
     })?;
-    if default && (!metadata.is_dir() || metadata.uid() != geteuid().as_raw()) {
-        bail!("{} belongs to somebody else", directory.display());
+    let ours =
+        metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0;
+    if default && !ours {
+        bail!("{} is not ours alone; name a socket with --admin-socket", directory.display());
     }
     Ok(())
 }
@@ -156,7 +170,11 @@ mod tests {
         assert_eq!(listen(&path), "600");
         let first = AdminSocket::listen(&path).expect("it listens");
         assert!(listen(&path).starts_with("another host listens on "));
+        std::fs::remove_file(&path).expect("it was there");
+        let successor = AdminSocket::listen(&path).expect("it listens");
         drop(first);
+        assert!(path.exists(), "it is another's now");
+        drop(successor);
         std::fs::write(&path, "precious").expect("a file");
         assert!(listen(&path).contains("is there and is no socket"));
         assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "precious");

@@ -40,9 +40,9 @@ impl Failures {
         self.breaker.open_until()
     }
 
-    /// From here on everything is tried again.
+    /// Forgets what failed before: a new version is in charge, or somebody says that it should try again.
     pub(super) fn reset(&mut self) {
-        self.breaker.reset();
+        *self = Self::default();
     }
 }
 
@@ -115,7 +115,8 @@ impl Actor {
     fn again(&mut self, queued: &Queued, error: &CallError, now: Instant) -> Settled {
         add_one(&self.status.counters.retry);
         let overall = RateLimiter::<()>::when(&mut self.failures.retries, &(), now);
-        let wait = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
+        let wait =
+            exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall.min(RETRY_MAX));
         // Once for each event: the attempts that follow fail alike, and are counted.
         if queued.attempt == 1 {
             let key = queued.event.object.key();

@@ -64,9 +64,18 @@ pub(crate) enum Change {
 impl Wanted {
     /// What the next look need not keep again.
     pub(crate) fn known(&self) -> Known {
-        let known =
-            |(name, entry): (&PluginName, &Entry)| Some((name.clone(), entry.counted.clone()?));
-        self.entries.iter().filter(|(_, entry)| !entry.again).filter_map(known).collect()
+        let known = |(name, entry): (&PluginName, &Entry)| {
+            let counted = entry.counted.clone()?;
+            // What is to be loaded again is there, and no content is the one that is known.
+            let forgotten = || KnownFile {
+                path: counted.path.clone(),
+                sha256: String::new(),
+                fingerprint: None,
+            };
+            let known = if entry.again { forgotten() } else { counted };
+            Some((name.clone(), known))
+        };
+        self.entries.iter().filter_map(known).collect()
     }
 
     /// The next look is to read the file once more, and its content is to be loaded even if it is the same.
@@ -119,6 +128,10 @@ impl Wanted {
     ) {
         self.entries.retain(|name, entry| {
             // While a directory cannot be read nobody knows what was removed from it.
+            if hidden(entry.directory) {
+                // Whoever wants it loaded again is told that it cannot be read.
+                entry.again = false;
+            }
             if is_there(name) || hidden(entry.directory) {
                 entry.missing_since = None;
                 return true;

@@ -1,6 +1,6 @@
 //! Text to a checked expression: what is not offered or not bounded is refused here, with its place.
 
-use super::cost::{ENVIRONMENT, guard};
+use super::cost::{ENVIRONMENT, cost_max, guard};
 use super::needs::Collected;
 use super::{Compiled, NESTING_MAX, TEXT_BYTES_MAX};
 use cel::common::ast::{
@@ -62,7 +62,8 @@ fn parse(text: &str) -> Result<Compiled, String> {
     reader.read(&expression, 1).map_err(|(id, problem)| at(&source, id, &problem))?;
     let Reader { object, old, names_change, .. } = reader;
     guard(&mut expression, None);
-    Ok(Compiled { expression, object: object.finish(), old: old.finish(), names_change })
+    let (object, old, cost_max) = (object.finish(), old.finish(), cost_max(text.len()));
+    Ok(Compiled { expression, object, old, names_change, cost_max })
 }
 
 fn at(source: &SourceInfo, id: u64, problem: &str) -> String {

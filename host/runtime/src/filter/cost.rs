@@ -11,9 +11,14 @@ use cel::{Env, ExecutionError};
 use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
 
-/// Values, and eights of bytes of texts, that one evaluation may go through: all items of the largest list that may be read, a few dozen
-/// times. It bounds what is made on the way as well.
-const COST_MAX: u64 = 500_000;
+/// Values, and eights of bytes of texts, that one evaluation of a short expression may go through: all items of the largest list that
+/// may be read, several times. It bounds what is made on the way as well.
+const COST_MAX: u64 = 100_000;
+/// Expressions that are longer than this may go through as much less as they are longer: the body of a loop is not charged for what
+/// it does with an item, and is no longer than the expression.
+const SHORT_BYTES: u64 = 64;
+
+const TOO_MUCH: &str = "it goes through more values than an expression of its length may";
 
 /// No expression can name it.
 const CHARGE: &str = "@charge";
@@ -32,23 +37,24 @@ thread_local! {
     static LEFT: Cell<Option<u64>> = const { Cell::new(Some(0)) };
 }
 
-/// Evaluates within the limit.
-pub(super) fn limited<T>(evaluate: impl FnOnce() -> T) -> Result<T, String> {
-    LEFT.set(Some(COST_MAX));
-    let result = evaluate();
-    // The expression may have made something of the error.
-    LEFT.get().map(|_| result).ok_or_else(too_much)
+/// What an expression of so many bytes may cost.
+pub(super) fn cost_max(expression_bytes: usize) -> u64 {
+    COST_MAX * SHORT_BYTES / (expression_bytes as u64).max(SHORT_BYTES)
 }
 
-fn too_much() -> String {
-    format!("it goes through more than {COST_MAX} values")
+/// Evaluates within this limit.
+pub(super) fn limited<T>(max: u64, evaluate: impl FnOnce() -> T) -> Result<T, String> {
+    LEFT.set(Some(max));
+    let result = evaluate();
+    // The expression may have made something of the error.
+    LEFT.get().map(|_| result).ok_or_else(|| TOO_MUCH.to_owned())
 }
 
 fn charge<'b, 'v>(mut values: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
     let value = values.pop().ok_or_else(ExecutionError::missing_argument_or_target)?;
     let left = LEFT.get().and_then(|left| pay(value.as_ref(), left));
     LEFT.set(left);
-    left.map(|_| value).ok_or_else(|| ExecutionError::function_error(CHARGE, too_much()))
+    left.map(|_| value).ok_or_else(|| ExecutionError::function_error(CHARGE, TOO_MUCH))
 }
 
 /// What is left after a value was gone through.

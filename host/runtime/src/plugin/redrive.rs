@@ -13,11 +13,18 @@ impl Plugin {
     /// Queues the present state of the letters' objects. It is read in the informers' tasks, between two notifications, so that no
     /// older state of an object can follow it.
     pub(crate) fn redrive(&mut self, selection: &Selection) -> Result<String, AdminError> {
+        if self.load.is_some() {
+            let text = "a version is being loaded; try again when that has ended";
+            return Err(AdminError::Refused(text.to_owned()));
+        }
         let mut by_subscription = BTreeMap::<String, Vec<DeadLetter>>::new();
         let (taken, orphans) = {
             let mut letters = self.status.dead_letters.lock();
             let taken = letters.take(selection);
-            let known = |letter: &DeadLetter| self.subscriptions.contains_key(&letter.subscription);
+            let known = |letter: &DeadLetter| {
+                let active = self.subscriptions.get(&letter.subscription);
+                active.is_some_and(|active| active.spec.resource.to_string() == letter.resource)
+            };
             let (taken, orphans): (Vec<_>, Vec<_>) = taken.into_iter().partition(known);
             let left = orphans.len();
             letters.put_back(orphans);
@@ -38,11 +45,14 @@ impl Plugin {
             let Some(active) = self.subscriptions.get(&name) else { continue };
             let informer = active.informer.informer();
             let (indexer, queue) = (informer.indexer(), self.status.queue.clone());
-            let (id, view) = (active.id, View::from(&active.spec));
+            let (id, view, types) = (active.id, View::from(&active.spec), active.spec.types);
             informer.between_notifications(move || {
                 let present = |key: &ObjectKey| indexer.get(key);
                 for event in redriven(id, &letters, &view, present, Instant::now()) {
-                    queue.push(event);
+                    match types.contain(event.change) {
+                        true => queue.push(event),
+                        false => queue.count_filtered(),
+                    }
                 }
             });
         }

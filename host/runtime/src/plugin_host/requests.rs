@@ -3,9 +3,7 @@
 use super::PluginHost;
 use crate::admin::{Action, AdminError, Reply, Request};
 use crate::dead_letters::counted;
-use crate::lifecycle::Input;
 use crate::plugin_name::PluginName;
-use jiff::Timestamp;
 
 impl PluginHost {
     /// Does what was asked for. A load answers when it has ended.
@@ -52,10 +50,13 @@ impl PluginHost {
     /// Puts the version before in charge.
     fn rollback(&mut self, name: &PluginName, reply: Reply) {
         let Some(plugin) = self.plugins.get_mut(name) else { return };
-        let refused = match (&plugin.previous, plugin.load) {
-            (_, Some(_)) => Some("a version is being loaded; try again when that has ended"),
-            (None, None) => Some("there is no version before this one since the host started"),
-            (Some(_), None) => None,
+        let loads = plugin.load.is_some()
+            || plugin.next.is_some()
+            || self.directories.is_to_load_again(name);
+        let refused = match plugin.previous {
+            _ if loads => Some("a version is being loaded; try again when that has ended"),
+            None => Some("there is no version before this one since the host started"),
+            Some(_) => None,
         };
         if let Some(text) = refused {
             // Whoever asked may have gone.
@@ -63,7 +64,6 @@ impl PluginHost {
             return;
         }
         let Some(previous) = plugin.previous.clone() else { return };
-        plugin.status.apply(Input::FileChanged, Timestamp::now());
         plugin.asked.push(reply);
         let load = self.begin_load(name, previous.sha256);
         self.take_over(load, previous.prepared);

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::host::bench::{await_told, host_fact, pod_names, told};
+use crate::host::bench::{await_told, built_plugin, host_fact, pod_names, told};
 
 /// The sinner beside event-printer: all of event-printer's lines come, and `/plugins` tells of the sin.
 fn check_hurts_nobody(sin: &'static str, tells: impl Fn(&Value) -> bool + Copy) {
@@ -77,6 +77,34 @@ fn log_flood_hurts_nobody() {
 #[test]
 fn start_fails_hurts_nobody() {
     check_hurts_nobody("start-fails", |plugin| reason_has(plugin, &["start"]));
+}
+
+#[test]
+fn restore_fails_hurts_nobody() {
+    let runs = |plugin: &Value| plugin["state"] == "running";
+    host_fact(async |bench| {
+        let file = bench.plugins.join("restorer.wasm");
+        let content = std::fs::read(built_plugin("restore-fails")).expect("it is built");
+        let put = |content: &[u8]| {
+            let partial = file.with_extension("partial");
+            std::fs::write(&partial, content).expect("a file");
+            std::fs::rename(&partial, &file).expect("a rename");
+        };
+        put(&content);
+        let mut host = bench.start(&[]).await;
+        host.await_plugin("restorer", "it to run", runs).await.unwrap();
+        // The same code: the last section is one that nobody reads.
+        put(&[content.as_slice(), &[0, 2, 1, b'v']].concat());
+        let refused = |plugin: &Value| {
+            let reason = plugin["lastLoad"]["reason"].as_str().unwrap_or_default();
+            reason.contains(
+                r#"restore failed: the plugin answered: asked to refuse "what I know" of"#,
+            )
+        };
+        host.await_plugin("restorer", "the refusal", refused).await.unwrap();
+        host.await_plugin("restorer", "it to go on", runs).await.unwrap();
+        host.check_running().unwrap();
+    });
 }
 
 #[test]
