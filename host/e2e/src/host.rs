@@ -116,6 +116,8 @@ impl Host {
         let directory = tempfile::tempdir()?;
         let mut command = informant(program);
         command.env("INFORMANT_ADMIN_SOCKET", directory.path().join(ADMIN_SOCKET));
+        // All hosts of all tests share what they compile, as hosts of one user do.
+        command.env("XDG_CACHE_HOME", paths::target_directory().join("e2e/cache"));
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::spawn("informant", &mut command)?;
         let lines = Arc::new(Mutex::new(Vec::new()));

@@ -43,7 +43,13 @@ fn plugins_are_paused_resumed_reloaded_and_rolled_back() {
         await_told(&host, &bench.namespace, "added", 3).await;
 
         check(&bench, &host, &["plugin", "reload", "event-printer"], "took over");
-        check(&bench, &host, &["plugin", "rollback", "event-printer"], "took over");
+        let rollback = ["plugin", "rollback", "event-printer"];
+        // The same content once more is no other version.
+        check_refused(&bench, &host, &rollback, "there is no version before this one");
+        bench.drop_plugin("counter", "event-printer");
+        let replaced = |plugin: &Value| plugin["counters"]["reloads"].as_u64() >= Some(2);
+        host.await_plugin("event-printer", "another to take its place", replaced).await.unwrap();
+        check(&bench, &host, &rollback, "took over");
         let nobody = ["plugin", "pause", "nobody"];
         check_refused(&bench, &host, &nobody, "error: there is no plugin nobody");
         check_refused(&bench, &host, &["plugin", "pause", "a/b"], "cannot be a plugin's name");
