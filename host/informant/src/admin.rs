@@ -7,4 +7,4 @@ mod socket;
 
 pub(crate) use client::Client;
 pub(crate) use routes::{Letters, Shared};
-pub(crate) use socket::{AdminSocket, default_path};
+pub(crate) use socket::{AdminSocket, default_path, default_path_of_ours};

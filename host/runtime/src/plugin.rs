@@ -117,6 +117,7 @@ impl Plugin {
         if let Some(actor) = self.actor.as_ref().filter(|actor| !actor.commands.is_closed()) {
             return actor.commands.clone();
         }
+        self.status.queue.recover(Instant::now());
         let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
         let actor = Actor {
             name: name.clone(),

@@ -53,6 +53,11 @@ impl PluginQueue {
         self.queue.lock().settle(settled, now);
     }
 
+    /// An actor that ended early may have left an event in flight: the next one gets it again.
+    pub(crate) fn recover(&self, now: Instant) {
+        self.queue.lock().recover(now);
+    }
+
     /// Waits until something can be popped. Cancelling it loses nothing.
     pub(crate) async fn wait(&self) {
         loop {

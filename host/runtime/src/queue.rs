@@ -312,6 +312,11 @@ impl EventQueue {
         self.held.entry(lane).or_default().push_front(queued);
     }
 
+    /// Puts back what was in flight when whoever had it went without a word: as if it had ended the instance.
+    pub(crate) fn recover(&mut self, now: Instant) {
+        self.settle(Settled::CrashedRetryAt(now), now);
+    }
+
     /// Lets the next event of a held lane go, or the lane itself.
     fn release(&mut self, lane: Lane, now: Instant) {
         let Some(held) = self.held.get(&lane) else { return };

@@ -61,12 +61,15 @@ impl Client {
         let bytes = to_bytes(Body::new(response.into_body()), ANSWER_BYTES_MAX).await;
         drop(connection);
         let bytes = bytes.context(broken)?;
-        let answer: Value = serde_json::from_slice(&bytes)
-            .with_context(|| format!("the host answered {status} with what is no JSON"))?;
+        let answer = serde_json::from_slice::<Value>(&bytes);
         if status.is_success() {
-            return Ok(answer);
+            return answer.with_context(|| format!("the host answered {status} and no JSON"));
         }
-        bail!("{}", answer["msg"].as_str().unwrap_or("the host refused it and said nothing more"))
+        let said = answer.ok().and_then(|answer| Some(answer["msg"].as_str()?.to_owned()));
+        bail!(
+            "{}",
+            said.unwrap_or_else(|| format!("the host answered {status} and said nothing more"))
+        )
     }
 
     fn absent(&self, error: &std::io::Error) -> anyhow::Error {

@@ -106,12 +106,30 @@ fn own_directory(directory: &Path, default: bool) -> Result<()> {
     let metadata = std::fs::symlink_metadata(directory).with_context(|| {
         format!("the directory {} of the admin socket cannot be used", directory.display())
     })?;
-    let ours =
-        metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0;
-    if default && !ours {
+    if default && !is_ours(&metadata) {
         bail!("{} is not ours alone; name a socket with --admin-socket", directory.display());
     }
     Ok(())
+}
+
+fn is_ours(metadata: &std::fs::Metadata) -> bool {
+    metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0
+}
+
+/// Where a host of this user listens that was told nothing else. Where somebody else made the directory nobody is asked: the answer
+/// would be theirs.
+pub(crate) fn default_path_of_ours() -> Result<PathBuf> {
+    let path = default_path();
+    let directory = path.parent().map(std::fs::symlink_metadata);
+    if let Some(Ok(metadata)) = directory
+        && !is_ours(&metadata)
+    {
+        bail!(
+            "the directory of {} is not ours alone; name a socket with --admin-socket",
+            path.display()
+        );
+    }
+    Ok(path)
 }
 
 /// Removes what an ended host left behind.

@@ -17,8 +17,12 @@ pub(super) fn block_on<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
     runtime.block_on(asked)
 }
 
-pub(super) fn client(ask: &AskArgs) -> Client {
-    Client::new(ask.admin.admin_socket.clone().unwrap_or_else(admin::default_path))
+pub(super) fn client(ask: &AskArgs) -> Result<Client> {
+    let socket = match &ask.admin.admin_socket {
+        Some(path) => path.clone(),
+        None => admin::default_path_of_ours()?,
+    };
+    Ok(Client::new(socket))
 }
 
 /// The path of a plugin's things; its name is one that needs no escapes.
@@ -32,7 +36,7 @@ pub(super) fn path(name: &str, what: &str) -> Result<String> {
 /// Has something done to a plugin and shows what the host says of it.
 pub(super) fn act(plugin: &OnePlugin, what: &str, body: Option<Value>) -> Result<()> {
     let path = path(&plugin.name, what)?;
-    let done = block_on(client(&plugin.ask).post(&path, body))?;
+    let done = block_on(client(&plugin.ask)?.post(&path, body))?;
     match plugin.ask.output {
         Output::Text => print(&format!("{}: {done}", plugin.name)),
         Output::Json => print_json(&json!({ "plugin": plugin.name, "msg": done })),

@@ -18,7 +18,7 @@ pub(crate) fn dlq(args: DlqArgs) -> Result<()> {
 
 fn list(plugin: &OnePlugin) -> Result<()> {
     let path = path(&plugin.name, "dead-letters")?;
-    let letters = block_on(client(&plugin.ask).get(&path))?;
+    let letters = block_on(client(&plugin.ask)?.get(&path))?;
     match plugin.ask.output {
         Output::Json => print_json(&letters),
         Output::Text => {
@@ -42,7 +42,7 @@ fn row(letter: &Value) -> Vec<String> {
 
 fn show(plugin: &OnePlugin, id: u64) -> Result<()> {
     let path = path(&plugin.name, &format!("dead-letters/{id}"))?;
-    print_json(&block_on(client(&plugin.ask).get(&path))?);
+    print_json(&block_on(client(&plugin.ask)?.get(&path))?);
     Ok(())
 }
 

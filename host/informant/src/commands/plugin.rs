@@ -17,7 +17,7 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
 }
 
 fn list(ask: &AskArgs) -> Result<()> {
-    let plugins = block_on(client(ask).get("/plugins"))?;
+    let plugins = block_on(client(ask)?.get("/plugins"))?;
     match ask.output {
         Output::Json => print_json(&plugins),
         Output::Text => {

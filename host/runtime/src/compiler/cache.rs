@@ -13,7 +13,6 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 use tracing::{debug, warn};
 
@@ -59,7 +58,6 @@ pub(super) struct CodeCache {
     directory: PathBuf,
     bytes_max: u64,
     key: hmac::Key,
-    written: AtomicU64,
 }
 
 impl CodeKey {
@@ -80,7 +78,7 @@ impl CodeCache {
         match open_key(&directory) {
             Ok(key) => {
                 let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-                Ok(Self { directory, bytes_max, key, written: AtomicU64::new(0) })
+                Ok(Self { directory, bytes_max, key })
             }
             Err(error) => Err(CodeCacheError { directory, problem: error.to_string() }),
         }
@@ -138,15 +136,12 @@ impl CodeCache {
         if bytes > self.bytes_max {
             return Ok(());
         }
-        let number = self.written.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{}-{number}{UNFINISHED_ENDING}", key.0, std::process::id());
-        let unfinished = self.directory.join(name);
-        let written = create_private(&unfinished).and_then(|mut file| {
-            file.write_all(&FORMAT)?;
-            file.write_all(hmac::sign(&self.key, &marked(key, code)).as_ref())?;
-            file.write_all(code)?;
-            fs::rename(&unfinished, self.entry(key))
-        });
+        let unfinished = self.directory.join(unfinished(&key.0));
+        let mut file = create_private(&unfinished)?;
+        let mark = hmac::sign(&self.key, &marked(key, code));
+        let written =
+            [&FORMAT, mark.as_ref(), code].iter().try_for_each(|part| file.write_all(part));
+        let written = written.and_then(|()| fs::rename(&unfinished, self.entry(key)));
         // What was not finished is of no use to anybody.
         written.inspect_err(|_| _ = fs::remove_file(&unfinished))
     }
@@ -228,9 +223,7 @@ fn make_key(path: &Path) -> io::Result<()> {
     let mut key = [0; KEY_BYTES];
     let random = SystemRandom::new().fill(&mut key);
     random.map_err(|_| io::Error::other("the system has no random numbers"))?;
-    let name =
-        format!("{KEY_FILE}-{}-{:016x}{UNFINISHED_ENDING}", std::process::id(), fastrand::u64(..));
-    let unfinished = path.with_file_name(name);
+    let unfinished = path.with_file_name(unfinished(KEY_FILE));
     let made = create_private(&unfinished).and_then(|mut file| {
         file.write_all(&key)?;
         file.sync_all()?;
@@ -240,6 +233,11 @@ fn make_key(path: &Path) -> io::Result<()> {
         }
     });
     made.and(fs::remove_file(&unfinished))
+}
+
+/// A name that no other host takes: those in other containers may have our process id.
+fn unfinished(name: &str) -> String {
+    format!("{name}-{:016x}{UNFINISHED_ENDING}", fastrand::u64(..))
 }
 
 fn create_private(path: &Path) -> io::Result<File> {

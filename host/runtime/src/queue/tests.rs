@@ -95,6 +95,20 @@ fn an_object_that_was_made_again_is_told_as_gone_and_new() {
 }
 
 #[test]
+fn what_an_actor_left_in_flight_comes_again() {
+    let (mut queue, now) = (EventQueue::new(NO_MARK), Instant::now());
+    queue.push(parse("+a1"));
+    queue.push(parse("~a2"));
+    assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("+a1"));
+    queue.recover(now);
+    queue.recover(now);
+    let again = queue.pop(now).expect("it is due");
+    assert_eq!((show(&again).as_str(), again.crashes), ("+a1#2", 1));
+    queue.settle(Settled::Finished, now);
+    assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("~a2"));
+}
+
+#[test]
 fn a_failed_event_holds_up_only_its_own_object() {
     let mut queue = EventQueue::new(NO_MARK);
     for text in ["+a1", "~a2", "+b3"] {
