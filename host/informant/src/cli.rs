@@ -27,7 +27,7 @@ pub(crate) enum Command {
     Cluster(ClusterArgs),
     /// Look at the plugins of a running host, and change what they do.
     Plugin(PluginArgs),
-    /// Dead letters: events that a plugin was given up on. Look at them, send them again, throw them away.
+    /// Look at dead letters, the events that were given up on, send them again, throw them away.
     Dlq(DlqArgs),
     /// Compile one plugin for the host that started this.
     #[command(hide = true)]
