@@ -119,12 +119,7 @@ impl Compiled {
             };
             context.add_variable_as_val(name, value);
         }
-        let change = match change {
-            Change::Added => "added",
-            Change::Updated => "updated",
-            Change::Deleted => "deleted",
-        };
-        context.add_variable_as_val("change", Box::new(CelString::from(change)));
+        context.add_variable_as_val("change", Box::new(CelString::from(change.as_str())));
         let answer = limited(self.cost_max, || Value::resolve_val(&self.expression, &context))?;
         let answer = answer.map_err(|error| error.to_string())?;
         let told = answer.downcast_ref::<CelBool>().map(|told| *told.inner());

@@ -1,14 +1,10 @@
 //! Guests at the bounds of what they may use: `hello` with a sin written into it.
 
-use super::{Bench, HELLO, is, pod};
+use super::{Bench, HELLO, is, pod, swap};
 use informant_runtime::PluginStatus;
 
 /// `hello` with more memory, `fields` of `event-data`, more declarations, and code that `handle` begins with.
 pub(crate) fn guest(declarations: &str, handle: &str) -> Vec<u8> {
-    let swap = |text: &str, from: &str, to: &str| {
-        assert!(text.contains(from), "the shipped plugin has changed: it has no {from}");
-        text.replacen(from, to, 1)
-    };
     let fields = r#"(import "informant:plugin/event-data@0.1.0" "fields"
         (func $fields (param i32 i32 i32 i32)))"#;
     let memory = r#"(memory (export "memory") 1)"#;

@@ -1,15 +1,11 @@
 //! Guests that hand what they know to the version that replaces them.
 
-use super::{Bench, HELLO, handled, is, pod};
+use super::{Bench, HELLO, handled, is, pod, swap};
 use informant_runtime::PluginStatus;
 
 /// `hello` that wants its objects again after a reload, with a snapshot of five bytes and this in `restore`, whose last parameter is
 /// the length of what comes.
 fn guest(snapshot: &str, restore: &str) -> Vec<u8> {
-    let swap = |text: &str, from: &str, to: &str| {
-        assert!(text.contains(from), "the shipped plugin has changed: it has no {from}");
-        text.replacen(from, to, 1)
-    };
     let resource = r#"\"resource\":\"v1/pods\""#;
     let replay = r#",\"replay\":\"initial-and-reload\""#;
     let text = swap(HELLO, resource, &format!("{resource}{replay}"));
