@@ -139,8 +139,8 @@ impl Actor {
     }
 
     /// Waits for something to do. It only waits, so that a command can interrupt it.
-    async fn work(running: &mut Running, closed_at: Option<Instant>, status: &StatusCell) -> Wake {
-        until_or_now(closed_at).await;
+    async fn work(running: &mut Running, not_before: Option<Instant>, status: &StatusCell) -> Wake {
+        until_or_now(not_before).await;
         match running {
             Running::Nothing => std::future::pending().await,
             Running::Lost { at, .. } => {

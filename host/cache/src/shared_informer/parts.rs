@@ -419,14 +419,20 @@ mod tests {
         assert_eq!(want(&mut parts, &["a"]), ["stop 2 all namespaces"]);
     }
 
-    #[test]
-    fn a_part_that_left_something_to_others_is_listed_anew_when_it_is_wanted_again() {
-        let store = Indexer::default();
+    /// All namespaces were listed, then only `a` was wanted, and the first part left something to that.
+    fn parts_whose_first_gave_way() -> Parts {
         let mut parts = parts();
         want(&mut parts, &[""]);
         sync(&mut parts, 1, "5");
         want(&mut parts, &["a"]);
         parts.gave_way(1);
+        parts
+    }
+
+    #[test]
+    fn a_part_that_left_something_to_others_is_listed_anew_when_it_is_wanted_again() {
+        let store = Indexer::default();
+        let mut parts = parts_whose_first_gave_way();
         assert_eq!(want(&mut parts, &[""]), ["restart 1 as 3 all namespaces"]);
         assert_eq!(sync(&mut parts, 3, "9"), ["stop 2 namespace a"]);
         want(&mut parts, &["a"]);
@@ -439,11 +445,7 @@ mod tests {
     #[test]
     fn a_part_that_is_listed_anew_still_knows_that_the_server_was_set_back() {
         let store = Indexer::default();
-        let mut parts = parts();
-        want(&mut parts, &[""]);
-        sync(&mut parts, 1, "5");
-        want(&mut parts, &["a"]);
-        parts.gave_way(1);
+        let mut parts = parts_whose_first_gave_way();
         parts.get(1).expect("it is there").progress.rewound();
         want(&mut parts, &[""]);
         parts.begin(3, store.write().begin_list());

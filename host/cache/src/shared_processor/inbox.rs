@@ -81,17 +81,7 @@ impl Inbox {
     /// Something to do in the informer's task, between two notifications. Dropped if the informer has stopped.
     pub(crate) fn call(&self, call: impl FnOnce() + Send + 'static) {
         let call = Call(Box::new(call));
-        let refused = {
-            let mut waiting = self.waiting.lock();
-            if waiting.closed {
-                Some(call)
-            } else {
-                waiting.calls.push(call);
-                None
-            }
-        };
-        drop(refused);
-        self.wake();
+        self.put(|waiting| waiting.calls.push(call));
     }
 
     /// Something arrived, or there is another reason to look, since the last call.
@@ -143,17 +133,23 @@ impl Inbox {
         let listener = Arc::new(Listener::new(told, &beginning));
         let registration = Registration::new(listener.clone(), Arc::downgrade(self));
         let arrival = Arrival { place: Place::new(listener), replaces: beginning.replaces };
+        self.put(|waiting| waiting.arrivals.push(arrival));
+        registration
+    }
+
+    /// Puts something in, unless the informer has stopped.
+    fn put(&self, put: impl FnOnce(&mut Waiting)) {
         let refused = {
             let mut waiting = self.waiting.lock();
             if waiting.closed {
-                Some(arrival)
+                Some(put)
             } else {
-                waiting.arrivals.push(arrival);
+                put(&mut waiting);
                 None
             }
         };
+        // Outside of the lock: what is dropped here may come back to remove itself.
         drop(refused);
         self.wake();
-        registration
     }
 }

@@ -1,7 +1,7 @@
 //! Random lives of directories under a whole host, with the events that the system really sends.
 
 #[path = "operations.rs"]
-#[allow(dead_code, reason = "what looks between steps go by is for the unit tests")]
+#[expect(dead_code, reason = "what looks between steps go by is for the unit tests")]
 mod operations;
 
 use super::{DEADLINE, hello_again};
