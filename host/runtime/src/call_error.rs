@@ -1,5 +1,6 @@
 //! How a call of a guest can end, sorted by what the host does next.
 
+use crate::backtrace::Backtrace;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use std::time::Duration;
 
@@ -18,11 +19,29 @@ pub enum CallError {
     #[error("trap: {0}")]
     Trap(String),
     /// The guest ran for longer than it may, and its instance is lost.
-    #[error("the deadline of {} ms was exceeded", .0.as_millis())]
-    DeadlineExceeded(Duration),
+    #[error("the deadline of {} ms was exceeded{place}", limit.as_millis())]
+    DeadlineExceeded {
+        /// How long the call might take.
+        limit: Duration,
+        /// Which of the guest's functions it was in, if that is known.
+        place: String,
+    },
     /// The guest asked for more memory than it may have, and its instance is lost.
-    #[error("more than {} MiB of memory were asked for", .0 >> 20)]
-    MemoryExceeded(usize),
+    #[error("more than {} MiB of memory were asked for{place}", limit >> 20)]
+    MemoryExceeded {
+        /// What it might have, in bytes.
+        limit: usize,
+        /// Which of the guest's functions it was in, if that is known.
+        place: String,
+    },
+    /// The guest asked for larger tables than it may have, and its instance is lost.
+    #[error("tables of more than {limit} elements were asked for{place}")]
+    TablesExceeded {
+        /// How many elements all tables might have together.
+        limit: usize,
+        /// Which of the guest's functions it was in, if that is known.
+        place: String,
+    },
 }
 
 /// When a failed event comes again.
@@ -43,8 +62,9 @@ impl CallError {
     }
 
     /// A trap; its text may name what the guest is made of.
-    pub(crate) fn trap(text: &str) -> Self {
-        Self::Trap(one_line(text, ERROR_BYTES_MAX).into_owned())
+    pub(crate) fn trap(text: &str, backtrace: &Backtrace) -> Self {
+        let text = one_line(text, ERROR_BYTES_MAX);
+        Self::Trap(format!("{text}{}", backtrace.short()))
     }
 
     /// Whether the instance cannot be called any more.
@@ -57,8 +77,9 @@ impl CallError {
         match self {
             Self::Guest { .. } => "failure",
             Self::Trap(_) => "trap",
-            Self::DeadlineExceeded(_) => "deadline",
-            Self::MemoryExceeded(_) => "memory",
+            Self::DeadlineExceeded { .. } => "deadline",
+            Self::MemoryExceeded { .. } => "memory",
+            Self::TablesExceeded { .. } => "tables",
         }
     }
 }
@@ -73,9 +94,21 @@ mod tests {
     }
 
     #[test]
+    fn where_it_ended_stands_behind_the_cause() {
+        let backtrace = Backtrace::new([(Some("down"), 0), (None, 3)].into_iter());
+        let place = ", in down < function 3";
+        check(&CallError::trap("stack", &backtrace), &format!("trap: stack{place}"));
+        let place = place.to_owned();
+        let limit = Duration::from_secs(1);
+        let text = "the deadline of 1000 ms was exceeded, in down < function 3";
+        check(&CallError::DeadlineExceeded { limit, place }, text);
+    }
+
+    #[test]
     fn a_guests_words_stay_one_short_line() {
         check(&CallError::guest("no\nway", Retry::Never), "the plugin answered: no\\nway");
-        check(&CallError::trap("\u{1b}[0m"), "trap: \\u{1b}[0m");
+        let nowhere = Backtrace::default();
+        check(&CallError::trap("\u{1b}[0m", &nowhere), "trap: \\u{1b}[0m");
         let long = CallError::guest(&"x".repeat(4 << 20), Retry::Never).to_string();
         assert!(long.ends_with("x … (4193280 bytes more)"), "{long}");
         assert!(long.len() < ERROR_BYTES_MAX + 64);

@@ -1,7 +1,9 @@
 //! The only place that tunes wasmtime: one engine, and the thread that makes its time pass.
 
+use crate::backtrace::FRAMES_SEEN;
 use sha2::{Digest, Sha256};
 use std::hash::{Hash as _, Hasher};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::{Config, EngineWeak};
@@ -38,6 +40,7 @@ impl Engine {
         config.epoch_interruption(true);
         // The async ABI of components costs every call about 200 ns and no guest needs it here.
         config.concurrency_support(false);
+        config.wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES_SEEN));
         wasmtime::Engine::new(&config).map_err(|error| EngineError(format!("{error:#}")))
     }
 

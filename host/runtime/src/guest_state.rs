@@ -36,6 +36,20 @@ pub(crate) enum Phase {
     Handle(CurrentEvent),
 }
 
+impl Phase {
+    /// What the guest was called for, as its author knows it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Idle => "instantiation",
+            Self::Describe => "describe",
+            Self::Start => "start",
+            Self::Carry => "snapshot or restore",
+            Self::Stop => "stop",
+            Self::Handle(_) => "handle",
+        }
+    }
+}
+
 /// The event in the guest's hands, for `event-data` and for the log's keys.
 pub(crate) struct CurrentEvent {
     pub(crate) resource: Arc<str>,
@@ -80,22 +94,29 @@ impl GuestState {
     }
 }
 
-/// Refuses what is above the limits, summed over the instance's parts, and remembers memory that it refused.
+/// Refuses what is above the limits, summed over the instance's parts, and remembers what it refused.
 pub(crate) struct Limiter {
     limits: Limits,
     memory_bytes: usize,
     table_elements: usize,
-    exceeded: bool,
+    exceeded: Option<Exceeded>,
+}
+
+/// Which limit a guest ran into. Either ends its instance at once: a mere refusal would let it stumble on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    Memory,
+    Tables,
 }
 
 impl Limiter {
     fn new(limits: &Limits) -> Self {
-        Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, exceeded: false }
+        Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, exceeded: None }
     }
 
-    /// The memory limit, if the guest ran into it.
-    pub(crate) fn exceeded(&self) -> Option<usize> {
-        self.exceeded.then_some(self.limits.memory_bytes_max)
+    /// The limit that the guest ran into, if it did.
+    pub(crate) fn exceeded(&self) -> Option<Exceeded> {
+        self.exceeded
     }
 
     /// Linear memory in bytes, of all memories of the instance.
@@ -113,8 +134,7 @@ impl ResourceLimiter for Limiter {
     ) -> wasmtime::Result<bool> {
         let total = self.memory_bytes.saturating_add(desired.saturating_sub(current));
         if total > self.limits.memory_bytes_max {
-            self.exceeded = true;
-            // An error ends the guest at once; a mere refusal would let it stumble on.
+            self.exceeded = Some(Exceeded::Memory);
             return Err(wasmtime::Error::msg("the memory limit was reached"));
         }
         self.memory_bytes = total;
@@ -129,7 +149,8 @@ impl ResourceLimiter for Limiter {
     ) -> wasmtime::Result<bool> {
         let total = self.table_elements.saturating_add(desired.saturating_sub(current));
         if total > self.limits.table_elements_max {
-            return Ok(false);
+            self.exceeded = Some(Exceeded::Tables);
+            return Err(wasmtime::Error::msg("the limit of tables' elements was reached"));
         }
         self.table_elements = total;
         Ok(true)
@@ -160,17 +181,18 @@ mod tests {
         assert!(limiter.memory_growing(0, 40, None).is_ok(), "a second memory, up to the limit");
         assert_eq!(limiter.exceeded(), None);
         assert!(limiter.memory_growing(40, 41, None).is_err());
-        assert_eq!((limiter.exceeded(), limiter.memory_bytes()), (Some(100), 100));
+        assert_eq!((limiter.exceeded(), limiter.memory_bytes()), (Some(Exceeded::Memory), 100));
     }
 
     #[test]
     fn tables_are_summed() {
         let limits = Limits { table_elements_max: 100, ..Limits::default() };
         let mut limiter = Limiter::new(&limits);
-        let mut grow = |from, to| limiter.table_growing(from, to, None).expect("no failure");
-        assert!(grow(0, 60));
-        assert!(grow(0, 40), "a second table, up to the limit");
-        assert!(!grow(40, 41));
-        assert!(!grow(0, usize::MAX), "a sum too large to count");
+        assert!(limiter.table_growing(0, 60, None).is_ok());
+        assert!(limiter.table_growing(0, 40, None).is_ok(), "a second table, up to the limit");
+        assert_eq!(limiter.exceeded(), None);
+        assert!(limiter.table_growing(40, 41, None).is_err());
+        assert_eq!(limiter.exceeded(), Some(Exceeded::Tables));
+        assert!(limiter.table_growing(0, usize::MAX, None).is_err(), "a sum too large to count");
     }
 }

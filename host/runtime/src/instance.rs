@@ -1,15 +1,16 @@
 //! One running plugin instance: a store, its limits, and the calls that can be made.
 
+use crate::backtrace::Backtrace;
 use crate::bindings::exports::informant::plugin::{handler, lifecycle, stateful};
 use crate::bindings::informant::plugin as imports;
 use crate::call_error::{CallError, Retry};
 use crate::compiler::CompileError;
 use crate::engine::Engine;
-use crate::guest_state::{GuestState, Phase};
+use crate::guest_state::{Exceeded, GuestState, Phase};
 use crate::limits::Limits;
 use std::time::{Duration, Instant};
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{Store, Trap, UpdateDeadline, WasmBacktrace};
 
 /// A compiled plugin from which instances are made in microseconds.
 #[derive(Clone)]
@@ -153,8 +154,9 @@ impl Instance {
     }
 
     fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
+        let result = result.map_err(|error| call_error(&error, &self.store, deadline));
         self.store.data_mut().phase = Phase::Idle;
-        result.map_err(|error| call_error(&error, &self.store, deadline))
+        result
     }
 }
 
@@ -178,14 +180,27 @@ fn failure(failure: imports::types::Failure) -> CallError {
 }
 
 fn call_error(error: &wasmtime::Error, store: &Store<GuestState>, deadline: Duration) -> CallError {
-    if let Some(limit) = store.data().limiter.exceeded() {
-        return CallError::MemoryExceeded(limit);
-    }
-    match error.downcast_ref::<Trap>() {
-        Some(Trap::Interrupt) => CallError::DeadlineExceeded(deadline),
-        Some(trap) => CallError::trap(&trap_text(&trap.to_string())),
-        None => CallError::trap(&trap_text(&error.root_cause().to_string())),
-    }
+    let backtrace = backtrace(error);
+    let state = store.data();
+    let place = backtrace.short();
+    let ended = match (state.limiter.exceeded(), error.downcast_ref::<Trap>()) {
+        (Some(Exceeded::Memory), _) => {
+            CallError::MemoryExceeded { limit: state.limits().memory_bytes_max, place }
+        }
+        (Some(Exceeded::Tables), _) => {
+            CallError::TablesExceeded { limit: state.limits().table_elements_max, place }
+        }
+        (None, Some(Trap::Interrupt)) => CallError::DeadlineExceeded { limit: deadline, place },
+        (None, Some(trap)) => CallError::trap(&trap_text(&trap.to_string()), &backtrace),
+        (None, None) => CallError::trap(&trap_text(&error.root_cause().to_string()), &backtrace),
+    };
+    state.tell_end(&ended, &backtrace);
+    ended
+}
+
+fn backtrace(error: &wasmtime::Error) -> Backtrace {
+    let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
+    Backtrace::new(frames.iter().map(|frame| (frame.func_name(), frame.func_index())))
 }
 
 fn trap_text(text: &str) -> String {

@@ -36,6 +36,7 @@ mod subscription;
 
 mod actor;
 mod admin;
+mod backtrace;
 mod breaker;
 mod counters;
 mod dead_letters;

@@ -9,7 +9,7 @@ pub struct Limits {
     /// [`CallError::MemoryExceeded`](crate::CallError::MemoryExceeded). A Rust plugin settles at about 1 MiB.
     pub memory_bytes_max: usize,
     /// Elements of all tables together. Compilers put every function whose address is taken there; ten
-    /// thousand covers CPython. Above it a table does not grow.
+    /// thousand covers CPython. An instance that asks for more ends.
     pub table_elements_max: usize,
     /// Core instances that a component is made of. One made from a core module has a handful, CPython with
     /// its libraries some thirty. A plugin with more of these, or of the next two, does not start.

@@ -1,6 +1,8 @@
 //! `log`: the plugin's lines, with the keys that all of the host's logs have.
 
+use crate::backtrace::Backtrace;
 use crate::bindings::informant::plugin::log::{Host, Level};
+use crate::call_error::CallError;
 use crate::guest_state::{GuestState, Phase};
 use crate::one_line::one_line;
 use std::fmt::Write as _;
@@ -47,6 +49,21 @@ impl Host for GuestState {
 }
 
 impl GuestState {
+    /// Says in the plugin's log where in its code a call ended, a line for each frame. They are the guest's own words in a sense:
+    /// it chose its functions' names and when to end, so they count as its lines.
+    pub(crate) fn tell_end(&self, error: &CallError, backtrace: &Backtrace) {
+        let during = self.phase.name();
+        let line = |text: &str| {
+            if self.log_budget.take(text.len(), Instant::now()) {
+                self.write(Level::Error, text, "");
+            }
+        };
+        line(&format!("{during} ended its instance: {error}"));
+        for (number, frame) in backtrace.frames().iter().enumerate() {
+            line(&format!("  {number}: {frame}"));
+        }
+    }
+
     fn write(&self, level: Level, message: &str, fields: &str) {
         let plugin = self.plugin.as_str();
         let fields = (!fields.is_empty()).then_some(fields);

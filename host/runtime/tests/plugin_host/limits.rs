@@ -42,6 +42,16 @@ async fn a_guest_that_spins_ends_at_its_deadline() {
     check("", "(loop $for_ever (br $for_ever))", "the deadline of 1000 ms was exceeded").await;
 }
 
+#[tokio::test]
+async fn a_trap_says_where_in_the_guest_it_happened() {
+    let down =
+        "(func $_ZN4mine4down17h0123456789abcdefE (call $_ZN4mine4down17h0123456789abcdefE))";
+    let told = "trap: call stack exhausted, in mine::down (48 times)";
+    check(down, "(call $_ZN4mine4down17h0123456789abcdefE)", told).await;
+    let two = "(func $inner unreachable) (func $outer (call $inner))";
+    check(two, "(call $outer)", ", in inner < outer < ").await;
+}
+
 /// The sin answers with an error of a million NUL characters, not to be tried again.
 #[tokio::test]
 async fn what_a_failure_says_is_cut_and_escaped() {
@@ -58,7 +68,12 @@ async fn what_a_failure_says_is_cut_and_escaped() {
 #[tokio::test]
 async fn more_tables_elements_or_memories_than_allowed_do_not_start() {
     check(&"(table 1 funcref)".repeat(65), "", "table count too high").await;
-    check("(table 6000 funcref) (table 6000 funcref)", "", "table minimum size").await;
+    check(
+        "(table 6000 funcref) (table 6000 funcref)",
+        "",
+        "tables of more than 10000 elements were asked for",
+    )
+    .await;
     check(&"(memory 1)".repeat(16), "", "memory count too high").await;
 }
 

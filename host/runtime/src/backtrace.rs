@@ -1,0 +1,143 @@
+//! Where in a guest a call ended: the names of its functions, innermost first, as its author knows them.
+//!
+//! The names are those of the module's name section; a guest that was stripped has numbers. What a language's runtime
+//! does to end a program is left out, so that the first name is the code at fault.
+
+use crate::one_line::one_line;
+
+/// Frames that are looked at: those of a panic take a dozen before the first one of the guest's own.
+pub(crate) const FRAMES_SEEN: usize = 48;
+/// Frames that are logged, a line each.
+pub(crate) const FRAMES_LOGGED: usize = 16;
+/// Frames that stand in an error, which is one line.
+const FRAMES_IN_ERROR: usize = 3;
+/// Bytes of one name: generic code has names without end.
+const NAME_BYTES_MAX: usize = 160;
+
+/// Names of functions, innermost first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Backtrace {
+    frames: Vec<String>,
+}
+
+impl Backtrace {
+    /// From the functions' names as the module has them, or their numbers.
+    pub(crate) fn new<'a>(frames: impl Iterator<Item = (Option<&'a str>, u32)>) -> Self {
+        let names = frames.take(FRAMES_SEEN).map(|(name, index)| match name {
+            Some(name) => readable(name),
+            None => format!("function {index}"),
+        });
+        let mut names: Vec<String> = names.collect();
+        // All that stands before the last frame of the runtime's was called by it.
+        if let Some(last) = names.iter().rposition(|name| ends_programs(name)) {
+            names.drain(..=last);
+        }
+        let mut frames = Vec::new();
+        for same in names.chunk_by(|one, other| one == other) {
+            frames.push(match same {
+                [name] => name.clone(),
+                [name, ..] => format!("{name} ({} times)", same.len()),
+                [] => continue,
+            });
+        }
+        frames.truncate(FRAMES_LOGGED);
+        Self { frames }
+    }
+
+    /// The innermost few on one line, or nothing.
+    pub(crate) fn short(&self) -> String {
+        let some = &self.frames[..self.frames.len().min(FRAMES_IN_ERROR)];
+        match some {
+            [] => String::new(),
+            _ => format!(", in {}", some.join(" < ")),
+        }
+    }
+
+    /// All of them, at most [`FRAMES_LOGGED`].
+    pub(crate) fn frames(&self) -> &[String] {
+        &self.frames
+    }
+}
+
+fn readable(name: &str) -> String {
+    // Without the hash that tells compilations apart.
+    let name = format!("{:#}", rustc_demangle::demangle(name));
+    one_line(&name, NAME_BYTES_MAX).into_owned()
+}
+
+/// What Rust's and C's runtimes are called that get memory or end a program.
+const RUNTIMES: [&str; 8] = [
+    "__rustc::",
+    "core::panicking::",
+    "std::panicking::",
+    "std::sys::backtrace::__rust_end_short_backtrace",
+    "alloc::alloc::",
+    "alloc::raw_vec::",
+    "dlmalloc::",
+    "abort",
+];
+
+/// Whether a function belongs to what Rust or C do to end a program.
+fn ends_programs(name: &str) -> bool {
+    let name = name.trim_start_matches('<');
+    let checks =
+        name.starts_with("core::") && (name.contains("_failed") || name.contains("::panic_"));
+    checks || RUNTIMES.iter().any(|beginning| name.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(names: &[&str], expect: &[&str], short: &str) {
+        let frames = names.iter().map(|name| (Some(*name).filter(|name| *name != "?"), 7));
+        let backtrace = Backtrace::new(frames);
+        assert_eq!(backtrace.frames(), expect);
+        assert_eq!(backtrace.short(), short);
+    }
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        check(
+            &["_ZN4trap4Trap6handle17h0123456789abcdefE", "_RNvCs1234_4demo4main", "?"],
+            &["trap::Trap::handle", "demo::main", "function 7"],
+            ", in trap::Trap::handle < demo::main < function 7",
+        );
+        check(&[], &[], "");
+    }
+
+    #[test]
+    fn what_ends_a_program_is_left_out() {
+        let panic = [
+            "__rustc::__rust_abort",
+            "std::panicking::rust_panic_with_hook",
+            "std::panicking::begin_panic_handler::{{closure}}",
+            "core::panicking::panic_fmt",
+            "core::option::unwrap_failed",
+            "mine::handle",
+        ];
+        check(&panic, &["mine::handle"], ", in mine::handle");
+        check(&["abort", "parse", "handle"], &["parse", "handle"], ", in parse < handle");
+    }
+
+    #[test]
+    fn what_calls_itself_stands_once() {
+        let deep = ["down"; 100];
+        check(&deep, &["down (48 times)"], ", in down (48 times)");
+        let (one, other) = (["a"; 2], ["b"; 1]);
+        check(&[one.as_slice(), &other].concat(), &["a (2 times)", "b"], ", in a (2 times) < b");
+    }
+
+    #[test]
+    fn it_is_bounded_whatever_the_names_are() {
+        let names: Vec<String> = (0..FRAMES_SEEN).map(|n| format!("f{n}")).collect();
+        let frames = Backtrace::new(names.iter().map(|name| (Some(name.as_str()), 0)));
+        assert_eq!(frames.frames().len(), FRAMES_LOGGED);
+        assert_eq!(frames.short(), ", in f0 < f1 < f2");
+        let long = "\u{1b}".repeat(1_000);
+        let frames = Backtrace::new(std::iter::once((Some(long.as_str()), 0)));
+        assert!(frames.short().len() < NAME_BYTES_MAX + 40, "{}", frames.short());
+        assert!(!frames.short().contains('\u{1b}'));
+    }
+}
