@@ -10,16 +10,18 @@ pub(crate) mod fuzz;
 mod key;
 mod packing;
 mod shared;
+mod siblings;
 mod words;
 
 pub use decode::DecodeError;
 pub(crate) use decode::bookmark;
 pub use key::{ObjectKey, ParseKeyError};
 pub(crate) use packing::{Dictionary, Packing};
+pub(crate) use siblings::Siblings;
 pub use words::OwnerReference;
 
 use bytes::Bytes;
-use packing::Frame;
+use packing::{Frame, Made};
 use shared::shared;
 use std::cmp::Ordering;
 use std::fmt;
@@ -77,8 +79,20 @@ enum Kept {
     Plain,
     /// With this dictionary or with none.
     Packed(Option<Arc<Dictionary>>),
-    /// As edits of the text of an earlier version, which is packed.
+    /// As edits of another text, which is packed: of an earlier version, or of one of the same owner's other objects.
     Edited(Frame),
+}
+
+/// A packed text that others are made from, and the text.
+pub(crate) struct Base {
+    frame: Frame,
+    text: Bytes,
+}
+
+impl Base {
+    fn new(dictionary: Arc<Dictionary>, packed: &[u8], text: Bytes, made: Made) -> Self {
+        Self { frame: Frame::new(dictionary, packed, text.len(), made), text }
+    }
 }
 
 /// An object's JSON as text, from when somebody asks for it.
@@ -87,12 +101,10 @@ struct Text(OnceLock<Bytes>);
 
 /// Shorter JSON is not worth packing.
 const PACKED_MIN: usize = 128;
-/// Shorter JSON is packed anew whatever has changed: that is quick.
+/// Shorter JSON is packed by itself: that is quick.
 const EDITED_MIN: usize = 1024;
 /// Bytes of most edits.
-const EDITS_EXPECTED: usize = 128;
-/// Edits may take one in so many bytes of the packed version that they are of.
-const EDITS_SHARE: usize = 2;
+const EDITS_EXPECTED: usize = 512;
 
 impl Drop for Meta {
     fn drop(&mut self) {
@@ -187,8 +199,8 @@ impl Object {
         self.head().json_len as usize
     }
 
-    /// What the object costs, roughly: names, JSON as it is kept, the text that this handle carries. Labels and owners are
-    /// not counted: it shares them with others.
+    /// What the object costs, roughly: names, JSON as it is kept, the text that this handle carries. What it
+    /// shares with others is not counted: labels, owners, the text that it is kept as edits of.
     pub fn size(&self) -> usize {
         let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<Text>());
         let versions = self.head().json_at as usize;
@@ -217,42 +229,55 @@ impl Object {
         packed.unwrap_or_else(|| self.with_kept(Kept::Plain, &[versions, &json].concat()))
     }
 
-    /// The same as [`Object::packed`], quicker where little has changed: `old`, the version before it, is what it is made from again.
-    /// It carries its text afterwards if its handle is to be read.
-    pub(crate) fn packed_after(&self, old: &Self, packing: Option<&Packing>) -> Self {
-        self.edited(old, packing).unwrap_or_else(|| self.packed(packing))
-    }
-
-    fn edited(&self, old: &Self, packing: Option<&Packing>) -> Option<Self> {
-        let of_now = packing.is_some_and(|packing| old.is_packed_with(packing));
-        if !of_now || !(EDITED_MIN..=edits::TEXT_MAX).contains(&self.json_len()) {
+    /// The object as edits of the text of a base; none where packing it by itself would take less, or the base is of another dictionary.
+    pub(crate) fn edited(&self, base: &Base, packing: &Packing) -> Option<Self> {
+        let of_now = Arc::ptr_eq(base.frame.dictionary(), &packing.dictionary);
+        if !of_now || !self.may_be_edited() {
             return None;
         }
-        let (frame, before) = old.frame()?;
         let versions = self.versions();
         let mut bytes = Vec::with_capacity(versions.len() + EDITS_EXPECTED);
         bytes.extend_from_slice(versions);
-        let bytes = edits::between(&before, &self.json(), frame.len() / EDITS_SHARE, bytes)?;
-        Some(self.with_kept(Kept::Edited(frame), &bytes))
+        let packed_len = base.frame.len();
+        let bytes_max = match base.frame.made() {
+            // The base is this object's alone.
+            Made::Versions => packed_len / 2,
+            Made::Siblings => packed_len,
+        };
+        let bytes = edits::between(&base.text, &self.json(), bytes_max, bytes)?;
+        Some(self.with_kept(Kept::Edited(base.frame.clone()), &bytes))
     }
 
-    /// What later versions can be made from, and its text. What is unpacked for it is kept by a handle that is to be read.
-    fn frame(&self) -> Option<(Frame, Bytes)> {
+    fn may_be_edited(&self) -> bool {
+        (EDITED_MIN..=edits::TEXT_MAX).contains(&self.json_len())
+    }
+
+    /// What later versions can be made from; `known` is its text if it is of the same frame. A handle that is to be read keeps what
+    /// is unpacked for it.
+    fn base(&self, known: Option<&Base>) -> Option<Base> {
         match &self.head().kept {
             Kept::Carried | Kept::Plain | Kept::Packed(None) => None,
             Kept::Packed(Some(dictionary)) => {
-                let json = self.json();
-                Some((Frame::new(dictionary.clone(), self.kept_bytes(), json.len()), json))
+                Some(Base::new(dictionary.clone(), self.kept_bytes(), self.json(), Made::Versions))
             }
             Kept::Edited(frame) => {
-                let before = frame.unpack();
-                if let Some(text) = &self.text {
-                    text.0
-                        .get_or_init(|| edits::apply(&before, self.kept_bytes(), self.json_len()));
+                let known = known.filter(|known| known.frame.is(frame));
+                let text = known.map_or_else(|| frame.unpack(), |known| known.text.clone());
+                if let Some(own) = &self.text {
+                    own.0.get_or_init(|| edits::apply(&text, self.kept_bytes(), self.json_len()));
                 }
-                Some((frame.clone(), before))
+                Some(Base { frame: frame.clone(), text })
             }
         }
+    }
+
+    /// Packed as what others can be made from, and itself as the first of them.
+    fn packed_as_base(&self, packing: &Packing) -> Option<(Self, Base)> {
+        let pack = |packed: &[u8]| {
+            Base::new(packing.dictionary.clone(), packed, self.json(), Made::Siblings)
+        };
+        let base = packing::pack(&[], &self.json(), Some(packing), pack)?;
+        Some((self.with_kept(Kept::Edited(base.frame.clone()), self.versions()), base))
     }
 
     fn with_kept(&self, kept: Kept, bytes: &[u8]) -> Self {
@@ -276,6 +301,11 @@ impl Object {
         }
     }
 
+    /// The owners, as one handle for all objects that have the same ones.
+    fn owners(&self) -> &Words {
+        &self.meta().owners
+    }
+
     /// Tells dictionaries apart while objects have them.
     #[cfg(test)]
     pub(crate) fn packed_with(&self) -> Option<usize> {
@@ -287,17 +317,17 @@ impl Object {
         self.json_len() == other.json_len() && self.json() == other.json()
     }
 
-    /// How many bytes the object keeps of its JSON, unless that is edits of an earlier version.
+    /// How many bytes the object keeps of its JSON, unless that is edits of another text.
     pub(crate) fn packed_len(&self) -> Option<usize> {
         let edited = matches!(self.head().kept, Kept::Edited(_));
         (!edited).then(|| self.kept_bytes().len())
     }
 
-    /// How many bytes the object keeps of its JSON.
+    /// How many bytes the object keeps of its JSON; not what it shares with its owner's other objects.
     pub(crate) fn kept_len(&self) -> usize {
         let frame = match &self.head().kept {
-            Kept::Edited(frame) => frame.size(),
-            Kept::Carried | Kept::Plain | Kept::Packed(_) => 0,
+            Kept::Edited(frame) if frame.made() == Made::Versions => frame.size(),
+            Kept::Carried | Kept::Plain | Kept::Packed(_) | Kept::Edited(_) => 0,
         };
         self.kept_bytes().len() + frame
     }

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::load_server::field::Version;
+use crate::load_server::field::{Field, Version};
 use crate::load_server::template::Template;
 
 /// ResourceVersions have ten digits from the first to the last.
@@ -23,6 +23,23 @@ pub(crate) struct Templates {
     pub json: Vec<Template>,
     /// Empty where nobody asked for protobuf.
     pub protobuf: Vec<Template>,
+    /// What the keys of a workload's pods begin with.
+    pub keys: Vec<String>,
+}
+
+impl Templates {
+    /// Pods in the order of their keys, as etcd has them and servers list them.
+    fn in_order(&self, pods: u32) -> Vec<u32> {
+        let key = |pod: u32| {
+            let version = Version { pod, resource_version: 0, stamp: 0 };
+            let mut suffix = [0; 5];
+            Field::NameSuffix.fill(&version, &mut suffix);
+            (&self.keys[pod as usize % self.keys.len()], suffix)
+        };
+        let mut order: Vec<u32> = (0..pods).collect();
+        order.sort_unstable_by_key(|pod| key(*pod));
+        order
+    }
 }
 
 /// What a template's number is for a pod.
@@ -40,6 +57,8 @@ pub(crate) struct Cluster {
 
 struct State {
     pods: Vec<PodState>,
+    /// Numbers of all pods, as they are listed.
+    order: Vec<u32>,
     /// The update of resourceVersion `log_begin + i + 1` is the i-th.
     log: Vec<Update>,
     log_begin: u64,
@@ -97,6 +116,7 @@ impl Cluster {
     pub fn new(templates: Templates) -> Arc<Self> {
         let state = State {
             pods: Vec::new(),
+            order: Vec::new(),
             log: Vec::new(),
             log_begin: FIRST_RESOURCE_VERSION,
             age: 0,
@@ -111,6 +131,7 @@ impl Cluster {
     /// Sets the number of pods; watches end, and everybody lists again.
     pub fn reset(&self, pods: u32, now: u64) -> anyhow::Result<()> {
         ensure!(pods <= PODS_MAX, "{pods} pods are more than {PODS_MAX}");
+        let order = self.templates.in_order(pods);
         self.change(|state| {
             let first = state.resource_version;
             let pod = |number: u32| PodState {
@@ -118,6 +139,7 @@ impl Cluster {
                 stamp: now,
             };
             state.pods = (0..pods).map(pod).collect();
+            state.order = order;
             state.resource_version += u64::from(pods);
             state.expire();
             Ok(())
@@ -168,16 +190,16 @@ impl Cluster {
     /// All pods, the resourceVersion that they are of, and the age for [`Self::next`].
     pub fn snapshot(&self) -> (Vec<Version>, u64, u64) {
         let state = self.state.lock();
-        let versions = state.pods.iter().zip(0..).map(|(pod, number)| pod.version(number));
+        let versions = state.order.iter().map(|pod| state.version(*pod));
         (versions.collect(), state.resource_version, state.age)
     }
 
     /// A page of pods, the resourceVersion, and whether there are more.
     pub fn page(&self, begin: usize, limit: usize) -> (Vec<Version>, u64, bool) {
         let state = self.state.lock();
-        let rest = state.pods.get(begin..).unwrap_or_default();
+        let rest = state.order.get(begin..).unwrap_or_default();
         let page = if limit == 0 { rest } else { &rest[..limit.min(rest.len())] };
-        let versions = page.iter().zip(begin as u32..).map(|(pod, number)| pod.version(number));
+        let versions = page.iter().map(|pod| state.version(*pod));
         (versions.collect(), state.resource_version, page.len() < rest.len())
     }
 
@@ -235,16 +257,15 @@ impl State {
         self.pods[pod as usize] = PodState { resource_version, stamp };
     }
 
+    fn version(&self, pod: u32) -> Version {
+        let PodState { resource_version, stamp } = self.pods[pod as usize];
+        Version { pod, resource_version, stamp }
+    }
+
     fn expire(&mut self) {
         self.age += 1;
         self.log = Vec::new();
         self.log_begin = self.resource_version;
         self.oldest = self.resource_version;
-    }
-}
-
-impl PodState {
-    fn version(&self, pod: u32) -> Version {
-        Version { pod, resource_version: self.resource_version, stamp: self.stamp }
     }
 }

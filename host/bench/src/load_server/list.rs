@@ -9,7 +9,7 @@ use crate::load_server::cluster::{Cluster, workload_of};
 use crate::load_server::protobuf;
 use crate::load_server::server::{Encoding, body_response};
 
-/// Answers with a page. A continue token is the number of the next pod: nobody changes pods while they are listed.
+/// Answers with a page. A continue token is the place of the next pod: nobody changes pods while they are listed.
 pub(crate) fn list(
     cluster: &Cluster,
     options: &ListOptions,

@@ -18,6 +18,7 @@ use informant_apiserver::{
     Catalogue, ListOptions, QueryParameters, ResourceInfo, Route, ServeOptions, Source,
     status_response,
 };
+use serde_json::Value;
 use tokio::net::TcpListener;
 
 use crate::load_server::cluster::{Cluster, Templates};
@@ -96,6 +97,7 @@ fn templates(options: &Options) -> anyhow::Result<Templates> {
         None => Vec::new(),
         Some(encoder) => protobuf::encode(encoder, &pods.iter().map(typed).collect::<Vec<_>>())?,
     };
+    let keys = pods.iter().map(|pod| key(&typed(pod))).collect::<anyhow::Result<_>>()?;
     let json: Vec<Template> =
         pods.into_iter().map(|pod| Template::of_json(pod.into_bytes())).collect();
     let protobuf: Vec<Template> = protobuf.into_iter().map(Template::of_protobuf).collect();
@@ -103,7 +105,14 @@ fn templates(options: &Options) -> anyhow::Result<Templates> {
         let (expect, found) = (json.holes(), protobuf.holes());
         anyhow::ensure!(expect == found, "{expect} holes in JSON are {found} in protobuf");
     }
-    Ok(Templates { json, protobuf })
+    Ok(Templates { json, protobuf, keys })
+}
+
+/// What the keys of a template's pods begin with.
+fn key(pod: &str) -> anyhow::Result<String> {
+    let pod: Value = serde_json::from_str(pod)?;
+    let text = |field: &str| pod["metadata"][field].as_str().unwrap_or_default();
+    Ok(format!("{}/{}", text("namespace"), text("generateName")))
 }
 
 struct Server {

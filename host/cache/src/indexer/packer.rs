@@ -5,7 +5,7 @@
 //! much more room than what it was made for: a list comes in the order of names, so the first objects may be unlike the
 //! rest. Objects hold the dictionary they were packed with: an old one is gone when they are, or are packed anew.
 
-use crate::object::{Object, ObjectKey, Packing};
+use crate::object::{Object, ObjectKey, Packing, Siblings};
 
 /// A dictionary of objects that are fewer, or shorter in sum, would not pay for itself: its two halves take 100 KiB.
 const TRAINED_OBJECTS_MIN: usize = 32;
@@ -65,6 +65,7 @@ pub(super) struct Holds {
 #[derive(Debug, Default)]
 pub(super) struct Packer {
     packing: Option<Packing>,
+    siblings: Siblings,
     /// What the dictionary was made for: the objects that were there when it was trained.
     made_for: Ratio,
     /// Since the last look.
@@ -76,20 +77,17 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    /// The object as it is kept, in the place of an earlier version if there is one.
-    pub(super) fn pack(&mut self, object: &Object, old: Option<&Object>) -> Object {
-        let packing = self.packing.as_ref();
-        let packed = match old {
-            Some(old) => object.packed_after(old, packing),
-            None => object.packed(packing),
-        };
+    /// The object as a store of `plain` bytes of text keeps it, in the place of an earlier version if there is one.
+    pub(super) fn pack(&mut self, object: &Object, old: Option<&Object>, plain: usize) -> Object {
+        let packed = self.siblings.pack(object, old, self.packing.as_ref(), plain);
         self.since.note(&packed);
         packed
     }
 
     /// The object packed with the dictionary of now.
-    pub(super) fn pack_anew(&mut self, object: &Object) -> Object {
-        let packed = object.packed(self.packing.as_ref());
+    pub(super) fn pack_anew(&mut self, object: &Object, plain: usize) -> Object {
+        let object = object.to_be_read();
+        let packed = self.siblings.pack(&object, None, self.packing.as_ref(), plain);
         self.made_for.note(&packed);
         packed
     }

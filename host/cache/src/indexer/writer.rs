@@ -276,7 +276,7 @@ impl Writer {
         }
         // The writer unpacks the old one, most often, and those who are told of it need not.
         let old = old.to_be_read();
-        let new = self.packer.pack(&object, Some(&old));
+        let new = self.packer.pack(&object, Some(&old), self.plain);
         self.file(slot, &new);
         self.replace(&old, slot, &new);
         let same = old.uid() == new.uid();
@@ -285,7 +285,7 @@ impl Writer {
 
     fn add(&mut self, object: &Object, seen_by: SeenBy<'_>) -> Object {
         self.changed = true;
-        let new = self.packer.pack(object, None);
+        let new = self.packer.pack(object, None, self.plain);
         let slot = self.slots.take();
         self.lists.touch(slot, seen_by, true);
         self.count(new.key().namespace(), 1);
@@ -345,7 +345,7 @@ impl Writer {
         let last = old.last().filter(|_| old.len() == limit);
         let last = last.map(|stored| stored.object.key().clone());
         for Stored { object, slot } in old {
-            let new = self.packer.pack_anew(&object);
+            let new = self.packer.pack_anew(&object, self.plain);
             self.replace(&object, slot, &new);
         }
         self.packer.packed_anew(last);

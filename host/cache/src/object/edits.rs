@@ -1,12 +1,14 @@
-//! What a text has that an earlier one of the same object has not: most changes touch a few of its words.
+//! What a text has that another one has not: an earlier one of the same object, of whose words most changes touch a few, or one of the
+//! same owner's other objects.
 //!
-//! An edit says how many bytes stay as they are, how many of the old ones go and how many come in their place, and which. What is found need not
-//! be the least; applied to the old text it gives the new one.
+//! An edit says how many bytes stay as they are, how many come, how many of the old ones go for them, and which come. Most often as many go as
+//! come, which takes no number of its own. Numbers take seven bits a byte. What is found need not be the least; applied to the old text it
+//! gives the new one.
 
 use bytes::Bytes;
 
-/// Longer texts have no edits: two bytes say where.
-pub(super) const TEXT_MAX: usize = u16::MAX as usize;
+/// Longer texts have no edits: what they are compared with is kept as text for a while.
+pub(super) const TEXT_MAX: usize = 64 << 10;
 /// Texts that agree for so many bytes after a difference are taken to go on alike.
 const ALIKE: usize = 16;
 /// Where a part of the old text is looked for in the new one, after the place at which they differ.
@@ -32,8 +34,10 @@ pub(super) fn between(
             return Some(out);
         }
         let (gone, come) = differ(old, new);
-        for length in [same, gone, come] {
-            out.extend_from_slice(&u16::try_from(length).ok()?.to_le_bytes());
+        put_number(same, &mut out);
+        put_number(come << 1 | usize::from(gone != come), &mut out);
+        if gone != come {
+            put_number(gone, &mut out);
         }
         out.extend_from_slice(&new[..come]);
         if out.len() - before > bytes_max {
@@ -46,16 +50,38 @@ pub(super) fn between(
 /// The text of `len` bytes that the edits make of `old`.
 pub(super) fn apply(mut old: &[u8], mut edits: &[u8], len: usize) -> Bytes {
     let mut new = Vec::with_capacity(len);
-    while let Some((lengths, rest)) = edits.split_first_chunk::<6>() {
-        let length = |at: usize| usize::from(u16::from_le_bytes([lengths[at], lengths[at + 1]]));
-        let (same, gone, come) = (length(0), length(2), length(4));
+    while !edits.is_empty() {
+        let (same, come) = (take_number(&mut edits), take_number(&mut edits));
+        let (come, other) = (come >> 1, come & 1 == 1);
+        let gone = if other { take_number(&mut edits) } else { come };
         new.extend_from_slice(&old[..same]);
-        new.extend_from_slice(&rest[..come]);
-        (old, edits) = (&old[same + gone..], &rest[come..]);
+        new.extend_from_slice(&edits[..come]);
+        (old, edits) = (&old[same + gone..], &edits[come..]);
     }
     new.extend_from_slice(old);
     assert_eq!(new.len(), len, "edits are applied to the text that they were made for");
     Bytes::from(new)
+}
+
+fn put_number(mut number: usize, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn take_number(edits: &mut &[u8]) -> usize {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let (&byte, rest) = edits.split_first().expect("edits are whole");
+        *edits = rest;
+        number |= usize::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return number;
+        }
+        shift += 7;
+    }
 }
 
 /// How many bytes of two texts that differ at once are to be replaced by how many.
@@ -117,20 +143,20 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_kept() {
-        check_text("\"at\":\"10:00:00\"", "\"at\":\"10:00:07\"", 6 + 1);
-        check_text("\"n\":\"99\"", "\"n\":\"100\"", 6 + 3);
-        check_text("[{\"a\":1}]", "[{\"a\":1},{\"b\":2}]", 6 + 8);
-        check_text("[{\"a\":1},{\"b\":2}]", "[{\"a\":1}]", 6);
-        check_text("", &"it has grown by much. ".repeat(15), 6 + 330);
-        check_text(&"it has lost much. ".repeat(13), "", 6);
+        check_text("\"at\":\"10:00:00\"", "\"at\":\"10:00:07\"", 3 + 1);
+        check_text("\"n\":\"99\"", "\"n\":\"100\"", 4 + 3);
+        check_text("[{\"a\":1}]", "[{\"a\":1},{\"b\":2}]", 4 + 8);
+        check_text("[{\"a\":1},{\"b\":2}]", "[{\"a\":1}]", 4);
+        check_text("", &"it has grown by much. ".repeat(15), 5 + 330);
+        check_text(&"it has lost much. ".repeat(13), "", 5);
     }
 
     #[test]
     fn what_is_too_long_or_too_different_has_no_edits() {
         let (long, longer) = ("x".repeat(TEXT_MAX), "x".repeat(TEXT_MAX + 1));
-        assert_eq!(check("y", &long), Some(6 + TEXT_MAX));
+        assert_eq!(check("y", &long), Some(5 + TEXT_MAX));
         assert_eq!((check("y", &longer), check(&longer, "y")), (None, None));
-        assert_eq!(between(b"one", b"other", 7, Vec::new()), None);
+        assert_eq!(between(b"one", b"other", 6, Vec::new()), None);
     }
 
     proptest! {

@@ -52,19 +52,43 @@ impl Packing {
     }
 }
 
-/// Packed text that several versions of an object are made from. A cheap handle.
+/// Packed text that others are made from. A cheap handle.
 #[derive(Clone)]
 pub(super) struct Frame(ThinArc<FrameHead, u8>);
 
 struct FrameHead {
     dictionary: Arc<Dictionary>,
     text_len: usize,
+    made: Made,
+}
+
+/// What is made from a packed text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    /// Later versions of one object.
+    Versions,
+    /// Objects of one owner, and later versions of them.
+    Siblings,
 }
 
 impl Frame {
     /// Text of `text_len` bytes that was packed with this dictionary.
-    pub(super) fn new(dictionary: Arc<Dictionary>, packed: &[u8], text_len: usize) -> Self {
-        Self(ThinArc::from_header_and_slice(FrameHead { dictionary, text_len }, packed))
+    pub(super) fn new(
+        dictionary: Arc<Dictionary>,
+        packed: &[u8],
+        text_len: usize,
+        made: Made,
+    ) -> Self {
+        Self(ThinArc::from_header_and_slice(FrameHead { dictionary, text_len, made }, packed))
+    }
+
+    pub(super) fn made(&self) -> Made {
+        self.0.header.header.made
+    }
+
+    /// Whether both are the same handle.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0.ptr(), other.0.ptr())
     }
 
     /// Bytes of what is packed.

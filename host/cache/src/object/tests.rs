@@ -90,6 +90,11 @@ fn changing(time: usize) -> Object {
     object(7, &format!("{}{time:06}{}", "before it ".repeat(100), "after it ".repeat(100)))
 }
 
+/// As a store keeps it that knows of no siblings.
+fn after(object: &Object, old: &Object, packing: Option<&Packing>) -> Object {
+    Siblings::default().pack(object, Some(old), packing, 0)
+}
+
 #[test]
 fn a_change_is_kept_as_what_differs_from_the_version_that_was_packed() {
     let with = packing(100).expect("they have much in common");
@@ -98,7 +103,7 @@ fn a_change_is_kept_as_what_differs_from_the_version_that_was_packed() {
     for time in 1..4 {
         let told = old.to_be_read();
         let new =
-            check_kept(&changing(time), &changing(time).packed_after(&told, Some(&with)), "Edited");
+            check_kept(&changing(time), &after(&changing(time), &told, Some(&with)), "Edited");
         assert!(told.text.as_ref().is_some_and(|text| text.0.get().is_some()), "it was unpacked");
         check_same(&told, &changing(time - 1));
         assert!(new.is_packed_with(&with) && new.packed_with() == first.packed_with());
@@ -110,12 +115,108 @@ fn a_change_is_kept_as_what_differs_from_the_version_that_was_packed() {
     check_same(&old, &changing(3));
     // With another dictionary, or in the place of something else, it is packed anew.
     let next = packing(50).expect("they have much in common");
-    check_kept(&changing(4), &changing(4).packed_after(&old, Some(&next)), "Packed");
-    check_kept(&changing(4), &changing(4).packed_after(&old, None), "Packed");
+    check_kept(&changing(4), &after(&changing(4), &old, Some(&next)), "Packed");
+    check_kept(&changing(4), &after(&changing(4), &old, None), "Packed");
     let other = object(7, &noise(3000));
-    check_kept(&other, &other.packed_after(&old, Some(&with)), "Packed");
-    check_kept(&object(7, ""), &object(7, "").packed_after(&old, Some(&with)), "Packed");
+    check_kept(&other, &after(&other, &old, Some(&with)), "Packed");
+    check_kept(&object(7, ""), &after(&object(7, ""), &old, Some(&with)), "Packed");
     check_form(&old, Some(&next), "Packed");
+}
+
+/// One of an owner's objects, which differ by a few bytes each, and from those of another sort by most.
+fn sibling(sort: usize, number: usize) -> Object {
+    let own = |at: usize| noise(10 + at + number);
+    object(
+        7,
+        &format!("{}{}{}{}{}", own(0), noise(1500 + sort), own(3), noise(1400 + sort), own(5)),
+    )
+}
+
+/// How a store that keeps one after the other keeps each.
+#[track_caller]
+fn check_siblings(
+    siblings: &mut Siblings,
+    with: &Packing,
+    objects: &[(usize, usize)],
+    forms: &str,
+) {
+    let form = |&(sort, number): &(usize, usize)| {
+        let one = sibling(sort, number);
+        let kept = siblings.pack(&one, None, Some(with), 0).at_rest();
+        check_same(&kept, &one);
+        assert!(kept.is_packed_with(with));
+        match &kept.head().kept {
+            Kept::Packed(_) => 'p',
+            Kept::Edited(_) if kept.kept_bytes().is_empty() => 'b',
+            Kept::Edited(_) => 'e',
+            Kept::Carried | Kept::Plain => '-',
+        }
+    };
+    assert_eq!(objects.iter().map(form).collect::<String>(), forms);
+}
+
+#[test]
+fn objects_of_one_owner_are_kept_as_what_differs_from_one_of_them() {
+    let with = packing(100).expect("they have much in common");
+    let mut siblings = Siblings::default();
+    let of =
+        |sort: usize, count: usize| (0..count).map(|number| (sort, number)).collect::<Vec<_>>();
+    check_siblings(&mut siblings, &with, &of(0, 5), "pbeee");
+    // One of another sort changes nothing, the second is the base of those that come.
+    check_siblings(&mut siblings, &with, &[(1, 0), (0, 9), (2, 0), (0, 8)], "pepe");
+    check_siblings(&mut siblings, &with, &of(3, 4), "pbee");
+    // Where all are of different sorts no base is of any use.
+    let different: Vec<_> = (10..20).map(|sort| (sort, 0)).collect();
+    check_siblings(&mut siblings, &with, &different, "pbbbpppppp");
+    check_siblings(&mut siblings, &with, &of(4, 3), "ppp");
+}
+
+#[test]
+fn a_base_of_another_dictionary_is_of_no_use() {
+    let (with, next) = (packing(100).expect("enough"), packing(50).expect("enough"));
+    let mut siblings = Siblings::default();
+    check_siblings(&mut siblings, &with, &[(0, 0), (0, 1), (0, 2)], "pbe");
+    check_siblings(&mut siblings, &next, &[(0, 0), (0, 1), (0, 2)], "pbe");
+}
+
+#[test]
+fn later_versions_of_a_sibling_are_made_from_the_same_base() {
+    let with = packing(100).expect("they have much in common");
+    let mut siblings = Siblings::default();
+    check_siblings(&mut siblings, &with, &[(0, 0), (0, 1)], "pb");
+    for mut siblings in [siblings, Siblings::default()] {
+        let first = siblings.pack(&sibling(0, 2), None, Some(&with), 0).at_rest();
+        let told = first.to_be_read();
+        let next = siblings.pack(&sibling(0, 3), Some(&told), Some(&with), 0);
+        check_kept(&sibling(0, 3), &next, "Edited");
+        check_same(&told, &sibling(0, 2));
+        assert!(told.text.as_ref().is_some_and(|text| text.0.get().is_some()), "it was unpacked");
+    }
+}
+
+#[test]
+fn what_is_known_of_siblings_is_bounded_and_what_is_asked_for_stays() {
+    let with = packing(100).expect("they have much in common");
+    let owned = |owner: usize, number: usize| {
+        let json = sibling(0, number).json();
+        let json = String::from_utf8(json.to_vec()).expect("text");
+        let json = json.replace(r#""uid":"r""#, &format!(r#""uid":"r{owner}""#));
+        Object::decode(json.as_bytes(), None).expect("it decodes")
+    };
+    let mut siblings = Siblings::default();
+    for number in 0..3 {
+        siblings.pack(&owned(0, number), None, Some(&with), 0);
+    }
+    for owner in 1..500 {
+        let asked = siblings.pack(&owned(0, 3 + owner % 40), None, Some(&with), 0);
+        assert!(matches!(asked.head().kept, Kept::Edited(_)), "it is known after {owner} others");
+        for number in 0..3 {
+            siblings.pack(&owned(owner, number), None, Some(&with), 0);
+        }
+        assert!(siblings.bytes() < 150 << 10, "{siblings:?}");
+    }
+    let forgotten = siblings.pack(&owned(1, 9), None, Some(&with), 0);
+    assert!(matches!(forgotten.head().kept, Kept::Packed(_)));
 }
 
 #[test]

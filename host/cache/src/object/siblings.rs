@@ -1,0 +1,137 @@
+//! Objects of one owner are alike: the Pods of a ReplicaSet differ in names, addresses, times. Most are kept as what they have that
+//! one of them, their base, has not: that is several times quicker than packing each, and smaller.
+//!
+//! What is remembered is bounded and may be forgotten: then the owner's next objects get another base. Objects keep theirs.
+
+use super::words::Words;
+use super::{Base, Object, Packing};
+use hashbrown::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// Bytes of what is remembered, in each of two generations, for each of a store's bytes of text; and of a small store.
+const REMEMBERED_SHARE: usize = 64;
+const REMEMBERED_MIN: usize = 64 << 10;
+/// Bases in a row that the next object was too different from, until no more are tried.
+const MISSES_MAX: u8 = 4;
+
+/// The bases of one store's objects.
+#[derive(Default)]
+pub(crate) struct Siblings {
+    /// What was asked for since `before` was all there was.
+    now: Generation,
+    before: Generation,
+}
+
+#[derive(Default)]
+struct Generation {
+    known: HashMap<Owners, Known>,
+    bytes: usize,
+}
+
+/// Equal owners are one handle while anybody has it.
+#[derive(Clone)]
+struct Owners(Words);
+
+impl PartialEq for Owners {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.same_handle(&other.0)
+    }
+}
+
+impl Eq for Owners {}
+
+impl Hash for Owners {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.address().hash(state);
+    }
+}
+
+/// What is known of an owner's objects.
+struct Known {
+    base: Option<Base>,
+    misses: u8,
+}
+
+impl Siblings {
+    /// The object as a store of `plain` bytes of text keeps it, in the place of an earlier version if there is one.
+    ///
+    /// That one's text is unpacked, which those who are told of it would do anyway: its handle keeps it if it is to be read.
+    pub(crate) fn pack(
+        &mut self,
+        object: &Object,
+        old: Option<&Object>,
+        packing: Option<&Packing>,
+        plain: usize,
+    ) -> Object {
+        let Some(packing) = packing else { return object.packed(None) };
+        if !object.may_be_edited() {
+            return object.packed(Some(packing));
+        }
+        let known = self.known(object, plain);
+        let base = known.as_ref().and_then(|known| known.base.as_ref());
+        if let Some(before) = old.filter(|old| old.is_packed_with(packing))
+            && let Some(before) = before.base(base)
+            && let Some(edited) = object.edited(&before, packing)
+        {
+            return edited;
+        }
+        match known {
+            Some(known) => known.pack(object, packing),
+            None => object.packed(Some(packing)),
+        }
+    }
+
+    /// Of what is remembered, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        self.now.bytes + self.before.bytes
+    }
+
+    /// What is known of the object's owners, if it has any.
+    fn known(&mut self, object: &Object, plain: usize) -> Option<&mut Known> {
+        let owners = Owners(object.owners().clone());
+        if owners.0.bytes().is_empty() {
+            return None;
+        }
+        if self.now.known.contains_key(&owners) {
+            return self.now.known.get_mut(&owners);
+        }
+        let before = self.before.known.remove(&owners);
+        if self.now.bytes > (plain / REMEMBERED_SHARE).max(REMEMBERED_MIN) {
+            self.before = std::mem::take(&mut self.now);
+        }
+        let known = before.unwrap_or(Known { base: None, misses: 0 });
+        // A base that comes later is about as long as the object.
+        self.now.bytes += size_of::<(Owners, Known)>() + object.json_len();
+        Some(self.now.known.entry(owners).or_insert(known))
+    }
+}
+
+impl Known {
+    fn pack(&mut self, object: &Object, packing: &Packing) -> Object {
+        if let Some(base) = &self.base
+            && let Some(edited) = object.edited(base, packing)
+        {
+            self.misses = 0;
+            return edited;
+        }
+        self.misses = self.misses.saturating_add(1);
+        // Many owners have but one object of a kind, and one that is unlike the others is no base for them.
+        if (2..=MISSES_MAX).contains(&self.misses)
+            && let Some((packed, base)) = object.packed_as_base(packing)
+        {
+            self.base = Some(base);
+            return packed;
+        }
+        if self.misses > MISSES_MAX {
+            self.base = None;
+        }
+        object.packed(Some(packing))
+    }
+}
+
+impl fmt::Debug for Siblings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Siblings").field("bytes", &self.bytes()).finish()
+    }
+}
