@@ -170,6 +170,11 @@ impl Host {
         locked(&self.lines).clone()
     }
 
+    /// Everything written since the last call, which nobody else sees any more.
+    pub fn take_lines(&self) -> Vec<Line> {
+        std::mem::take(&mut *locked(&self.lines))
+    }
+
     /// Waits for a line of any plugin or of the host.
     pub async fn await_line(
         &self,

@@ -14,3 +14,4 @@ pub mod permissions;
 pub mod poll;
 pub mod proxy;
 pub mod skip;
+pub mod storm;

@@ -25,3 +25,8 @@ pub async fn until<T>(
         tokio::time::sleep(INTERVAL).await;
     }
 }
+
+/// Lets time go by where a test's load is to come at times of its own choice. Nothing is waited for.
+pub async fn pause(time: Duration) {
+    tokio::time::sleep(time).await;
+}

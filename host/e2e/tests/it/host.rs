@@ -10,4 +10,5 @@ mod image;
 mod lifecycle;
 mod misbehaving;
 mod reload;
+mod storm;
 mod waiting;

@@ -55,6 +55,7 @@ fn every_fact_of_client_go_has_its_test() {
 
 #[test]
 fn every_test_guest_has_its_test() {
-    let tests = include_str!("../it/host/misbehaving.rs");
+    let tests =
+        concat!(include_str!("../it/host/misbehaving.rs"), include_str!("../it/host/storm.rs"));
     check(guests::without_test(&repository::test_guests(), tests));
 }

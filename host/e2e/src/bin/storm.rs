@@ -1,0 +1,89 @@
+//! The storm at its full size, with bounds on its times: `make storm`, or `SEED=n make storm` for the same once more.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use informant_e2e::storm::{self, Options, Report, percentile};
+
+/// How long nobody may be served at a swap, for 99 of 100 swaps.
+const GAP_MAX: Duration = Duration::from_millis(50);
+/// How long the new code may take to serve once its file is whole, for 99 of 100 swaps.
+const SERVING_MAX: Duration = Duration::from_millis(700);
+
+/// Replaces a plugin's file again and again while its objects change, and looks for what was lost.
+#[derive(Parser)]
+struct Args {
+    /// What changes and versions follow from; another one each time if it is not given.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Names that objects come and go under.
+    #[arg(long, default_value_t = 2_000)]
+    objects: usize,
+    /// Changes a second.
+    #[arg(long, default_value_t = 2_000)]
+    changes: u32,
+    /// Replacements of the plugin's file.
+    #[arg(long, default_value_t = 200)]
+    replacements: u32,
+    /// Milliseconds between two replacements, at most.
+    #[arg(long, default_value_t = 400)]
+    pause: u64,
+    /// The host.
+    #[arg(long, default_value = "target/release/informant")]
+    program: PathBuf,
+    /// The guest.
+    #[arg(long, default_value = "target/test-guests/storm.wasm")]
+    guest: PathBuf,
+}
+
+#[tokio::main(worker_threads = 2)]
+async fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    let options = Options {
+        program: args.program,
+        guest: args.guest,
+        seed: args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..))),
+        objects: args.objects,
+        changes_per_second: args.changes,
+        replacements: args.replacements,
+        pause_max: Duration::from_millis(args.pause),
+    };
+    say(&format!("seed {}", options.seed));
+    let report = storm::run(&options).await?;
+    Ok(if tell(&report, options.seed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says what came of it, and whether it is as it should be.
+fn tell(report: &Report, seed: u64) -> bool {
+    let Report { verdict, times, changes, lasted, not_loaded } = report;
+    let rate = *changes as f64 / lasted.as_secs_f64();
+    say(&format!("{changes} changes in {lasted:.1?}, {rate:.0} a second"));
+    let (events, repeats, replayed) = (verdict.events, verdict.repeats, verdict.replayed);
+    say(&format!("{events} events told, {replayed} of them replays and {repeats} repeats"));
+    say(&format!("{} versions took over, {not_loaded} did not", verdict.versions));
+    let serving = shown("file complete to new code serving", &times.serving, SERVING_MAX);
+    let gap = shown("gap in delivery at a swap", &times.gaps, GAP_MAX);
+    for complaint in &verdict.complaints {
+        say(&format!("LOST: {complaint}"));
+    }
+    let right = verdict.complaints.is_empty() && serving && gap;
+    say(&format!("{}; seed {seed}", if right { "all is well" } else { "FAILED" }));
+    right
+}
+
+/// Says how long something took, and whether that is within its bound.
+fn shown(what: &str, sorted: &[Duration], max: Duration) -> bool {
+    let [half, most, worst] = [50, 99, 100].map(|hundredths| percentile(sorted, hundredths));
+    let count = sorted.len();
+    say(&format!(
+        "{what}: p50 {half:.1?}, p99 {most:.1?}, max {worst:.1?} of {count} (p99 at most {max:?})"
+    ));
+    count > 0 && most <= max
+}
+
+#[expect(clippy::print_stdout, reason = "a program for people")]
+fn say(line: &str) {
+    println!("{line}");
+}

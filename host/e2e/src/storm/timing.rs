@@ -1,0 +1,54 @@
+//! How long replacements took, from the host's own times: until the new code served, and how long nobody was served meanwhile.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::storm::told::{Entry, What};
+
+/// One time for each version that took over and was called.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// From the complete file to the new version's first event, shortest first.
+    pub serving: Vec<Duration>,
+    /// From the old version's last event to the new one's first, or from there to its second (the old one's end comes between them),
+    /// shortest first. Where the old one's instance had just ended, its wait is not the swap's, and the swap is left out.
+    pub gaps: Vec<Duration>,
+}
+
+/// Finds the swaps in what was told. `complete` has the time at which each version's file was whole.
+pub fn times(told: &[Entry], complete: &BTreeMap<u32, Timestamp>) -> Times {
+    let mut times = Times::default();
+    let mut events = told.iter().filter_map(|entry| match &entry.what {
+        What::Event(event) => Some((entry.at, event)),
+        What::InCharge(_) | What::NotLoaded | What::Other => None,
+    });
+    let Some((mut at, mut event)) = events.next() else { return times };
+    let mut waited = None;
+    for (next_at, next) in events {
+        let gap = between(at, next_at);
+        if let Some(first) = waited.take() {
+            // A first event that ends the instance says nothing about the swap either.
+            times.gaps.extend((!event.traps).then_some(gap.max(first)));
+        }
+        if next.by != event.by {
+            times.serving.extend(complete.get(&next.by).map(|&whole| between(whole, next_at)));
+            waited = (!event.traps).then_some(gap);
+        }
+        (at, event) = (next_at, next);
+    }
+    times.serving.sort_unstable();
+    times.gaps.sort_unstable();
+    times
+}
+
+fn between(begin: Timestamp, end: Timestamp) -> Duration {
+    Duration::try_from(end.duration_since(begin)).unwrap_or_default()
+}
+
+/// Of sorted times the one that so many hundredths do not exceed; zero of none.
+pub fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
+    let at = (sorted.len() * hundredths).div_ceil(100).max(1) - 1;
+    sorted.get(at).copied().unwrap_or_default()
+}
