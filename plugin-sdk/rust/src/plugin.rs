@@ -9,7 +9,7 @@ use crate::{Config, Descriptor, Event, Result};
 /// deadline or a reload: treat it as a cache.
 pub trait Plugin: Sized + 'static {
     /// What the plugin wants to hear of. Called before [`start`](Self::start) and possibly on an instance
-    /// that never starts; no host function but the log answers meanwhile.
+    /// that never starts; of the host, only the log and `host_info` answer meanwhile.
     fn describe(config: &Config) -> Result<Descriptor>;
 
     /// Makes the instance. A failure keeps this version of the plugin from running: where an older one

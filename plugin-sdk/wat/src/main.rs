@@ -1,6 +1,8 @@
 //! `wat2plugin IN.wat OUT.wasm`: assembles a plugin written in the WebAssembly text format, with nothing
 //! installed but cargo. The output appears complete or not at all, so it may be written straight into a
 //! directory that a host watches. Whether the module is valid is for the host to find; it says it best.
+//!
+//! A line `;; include FILE` stands for that file's text, found from where the line is; what is included includes nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,8 +30,25 @@ fn report(message: &str) {
 }
 
 fn assemble(input: &Path, output: &Path) -> Result<(), String> {
-    let bytes = wat::parse_file(input).map_err(|e| e.to_string())?;
+    let text = with_included(input)?;
+    let bytes = wat::Parser::new().parse_str(Some(input), &text).map_err(|e| e.to_string())?;
     write_at_once(output, &bytes).map_err(|e| format!("cannot write {}: {e}", output.display()))
+}
+
+/// The text with what it includes in place.
+fn with_included(input: &Path) -> Result<String, String> {
+    let read = |path: &Path| {
+        fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
+    };
+    let mut text = String::new();
+    for line in read(input)?.lines() {
+        match line.trim_start().strip_prefix(";; include ") {
+            Some(file) => text.push_str(&read(&input.with_file_name(file.trim_end()))?),
+            None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// Writes beside the file and renames: a watcher sees the old content or the new, never a part.
@@ -74,6 +93,16 @@ mod tests {
     #[test]
     fn a_module_replaces_the_old_file() {
         check("good", "(module)", Ok(()), b"\0asm\x01\0\0\0");
+    }
+
+    #[test]
+    fn what_a_text_includes_stands_in_its_place() {
+        let part = folder("part").join("memory.wat");
+        fs::write(&part, "(memory 1)").expect("the part is written");
+        let text = format!("(module\n  ;; include {}\n)", part.display());
+        check("includes", &text, Ok(()), b"\0asm\x01\0\0\0\x05\x03\x01\0\x01");
+        check("misses", "(module\n;; include not-there.wat\n)", Err("not-there.wat"), b"old");
+        fs::remove_dir_all(part.parent().expect("a folder")).expect("the folder is removed");
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub fn test_guests() -> Vec<String> {
         .map(|target| target["name"].as_str().expect("a name").replace('_', "-"))
         .collect();
     let mut texts = Vec::new();
-    collect(&paths::root().join("plugins/test-guests"), "", &mut texts);
+    collect(&paths::root().join("plugins/test-guests/wat"), "", &mut texts);
     let wat = |text: &Text| {
         let name = text.path.rsplit('/').next()?;
         name.strip_suffix(".wat").map(str::to_owned)

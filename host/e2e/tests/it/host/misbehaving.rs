@@ -3,19 +3,39 @@
 
 use serde_json::Value;
 
-use crate::host::bench::{await_told, built_plugin, host_fact, pod_names, told};
+use crate::host::bench::{LINES_DEADLINE, await_told, built_plugin, host_fact, pod_names, told};
+use informant_e2e::host::Line;
 
 /// The sinner beside event-printer: all of event-printer's lines come, and `/plugins` tells of the sin.
 fn check_hurts_nobody(sin: &'static str, tells: impl Fn(&Value) -> bool + Copy) {
+    check_together(sin, &[sin], |_, plugin| tells(plugin));
+}
+
+/// A guest that sins before it runs, under the names that say in which export: each is stopped, and told of with its words.
+fn check_loads_hurt_nobody(guest: &'static str, told: &'static [(&str, &[&str])]) {
+    let names: Vec<&str> = told.iter().map(|(name, _)| *name).collect();
+    check_together(guest, &names, |name, plugin| {
+        told.iter().any(|(one, words)| *one == name && is_stopped(plugin, words))
+    });
+}
+
+/// A guest, under each of these names, beside event-printer.
+fn check_together(guest: &str, names: &[&str], tells: impl Fn(&str, &Value) -> bool + Copy) {
     host_fact(async |bench| {
         bench.drop_plugin("event-printer", "event-printer");
-        bench.drop_plugin(sin, sin);
+        for name in names {
+            bench.drop_plugin(guest, name);
+        }
         let mut host = bench.start(&[]).await;
+        let sinful = vec![guest.to_owned(), format!("{guest}-again")];
+        let sinners = names;
         let names = pod_names(0..20);
-        let sinful = vec![sin.to_owned(), format!("{sin}-again")];
         bench.create_pods(&names).await;
         bench.create_pods(&sinful).await;
-        host.await_plugin(sin, "its sin to be told", tells).await.unwrap();
+        for sinner in sinners {
+            let tells = |plugin: &Value| tells(sinner, plugin);
+            host.await_plugin(sinner, "its sin to be told", tells).await.unwrap();
+        }
         // A sin may be told before event-printer runs; what it does not see it cannot tell.
         await_told(&host, &bench.namespace, "added", names.len()).await;
         bench.label_pods(&names).await;
@@ -35,17 +55,82 @@ fn check_hurts_nobody(sin: &'static str, tells: impl Fn(&Value) -> bool + Copy) 
     });
 }
 
-/// The reason that `/plugins` gives has one of these words.
-fn reason_has(plugin: &Value, words: &[&str]) -> bool {
-    let reason = plugin["reason"].as_str().unwrap_or_default();
-    let last = plugin["lastLoad"]["reason"].as_str().unwrap_or_default();
-    let told = format!("{reason} {last}").to_lowercase();
-    words.iter().any(|word| told.contains(word))
+/// Everything that `/plugins` says of the last load, the last error and the present state has all of these words.
+fn told_of(plugin: &Value, words: &[&str]) -> bool {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (reason, load) = (text(&plugin["reason"]), text(&plugin["lastLoad"]["reason"]));
+    let told = format!("{reason} {load} {}", text(&plugin["lastError"]["message"]));
+    words.iter().all(|word| told.contains(word))
+}
+
+/// How many instances ended by this.
+fn ended_by(plugin: &Value, cause: &str) -> u64 {
+    plugin["counters"]["restarts"][cause].as_u64().unwrap_or_default()
+}
+
+fn is_stopped(plugin: &Value, words: &[&str]) -> bool {
+    plugin["state"] == "stopped" && told_of(plugin, words)
+}
+
+/// A version of the guest that takes over from another runs, sins as its name says, and is told of with these words; the version before
+/// goes on.
+fn check_reload_hurts_nobody(guest: &'static str, name: &'static str, words: &'static [&str]) {
+    host_fact(async |bench| {
+        let file = bench.plugins.join(format!("{name}.wasm"));
+        let content = std::fs::read(built_plugin(guest)).expect("it is built");
+        let put = |content: &[u8]| {
+            let partial = file.with_extension("partial");
+            std::fs::write(&partial, content).expect("a file");
+            std::fs::rename(&partial, &file).expect("a rename");
+        };
+        put(&content);
+        let mut host = bench.start(&[]).await;
+        let runs = |plugin: &Value| plugin["state"] == "running";
+        host.await_plugin(name, "it to run", runs).await.unwrap();
+        // The same code: the last section is one that nobody reads.
+        put(&[content.as_slice(), &[0, 2, 1, b'v']].concat());
+        let told = |line: &Line| {
+            line.field("plugin") == Some(name) && words.iter().all(|word| line.text.contains(word))
+        };
+        host.await_line("the sin to be told", LINES_DEADLINE, told).await.unwrap();
+        host.await_plugin(name, "one of the versions to go on", runs).await.unwrap();
+        bench.create_pods(&["after".to_owned()]).await;
+        let well = |plugin: &Value| plugin["counters"]["ok"].as_u64() >= Some(1);
+        host.await_plugin(name, "it to be told", well).await.unwrap();
+        host.check_running().unwrap();
+    });
 }
 
 #[test]
 fn trap_hurts_nobody() {
-    check_hurts_nobody("trap", |plugin| reason_has(plugin, &["trap", "panic", "unreachable"]));
+    // The name that the compiler gave to the code at fault is in it.
+    check_hurts_nobody("trap", |plugin| told_of(plugin, &["unreachable", ", in ", "Trap"]));
+}
+
+#[test]
+fn trap_in_describe_or_start_hurts_nobody() {
+    check_loads_hurt_nobody(
+        "trap",
+        &[
+            ("trap-in-describe", &["describe failed", "unreachable"]),
+            ("trap-in-start", &["start failed", "unreachable"]),
+        ],
+    );
+}
+
+#[test]
+fn trap_in_snapshot_hurts_nobody() {
+    check_reload_hurts_nobody("trap", "trap-in-snapshot", &["snapshot failed", "unreachable"]);
+}
+
+#[test]
+fn trap_in_restore_hurts_nobody() {
+    check_reload_hurts_nobody("trap", "trap-in-restore", &["restore failed", "unreachable"]);
+}
+
+#[test]
+fn trap_in_stop_hurts_nobody() {
+    check_reload_hurts_nobody("trap", "trap-in-stop", &["stop of the old version failed"]);
 }
 
 #[test]
@@ -56,80 +141,181 @@ fn absent_resource_hurts_nobody() {
 
 #[test]
 fn spin_hurts_nobody() {
-    check_hurts_nobody("spin", |plugin| reason_has(plugin, &["deadline", "time"]));
+    check_hurts_nobody("spin", |plugin| told_of(plugin, &["the deadline of 1000 ms", ", in "]));
+}
+
+#[test]
+fn spin_in_start_hurts_nobody() {
+    check_loads_hurt_nobody("spin", &[("spin-in-start", &["start failed", "deadline of 10000"])]);
+}
+
+#[test]
+fn spin_in_stop_hurts_nobody() {
+    check_reload_hurts_nobody("spin", "spin-in-stop", &["stop of the old version", "2000 ms"]);
+}
+
+#[test]
+fn calls_for_ever_hurts_nobody() {
+    check_hurts_nobody("calls-for-ever", |plugin| told_of(plugin, &["the deadline of 1000 ms"]));
 }
 
 #[test]
 fn allocate_hurts_nobody() {
-    check_hurts_nobody("allocate", |plugin| reason_has(plugin, &["memory", "trap"]));
+    check_hurts_nobody("allocate", |plugin| {
+        told_of(plugin, &["more than 64 MiB of memory"]) && ended_by(plugin, "memory") > 0
+    });
+}
+
+#[test]
+fn grows_slowly_hurts_nobody() {
+    check_hurts_nobody("grows-slowly", |plugin| ended_by(plugin, "memory") > 0);
+}
+
+#[test]
+fn tables_hurts_nobody() {
+    check_hurts_nobody("tables", |plugin| {
+        told_of(plugin, &["tables of more than 10000 elements", ", in sin"])
+    });
+}
+
+#[test]
+fn stack_hurts_nobody() {
+    check_hurts_nobody("stack", |plugin| told_of(plugin, &["call stack exhausted", "in deeper"]));
 }
 
 #[test]
 fn fail_hurts_nobody() {
-    check_hurts_nobody("fail", |plugin| !plugin["counters"].is_null());
+    check_hurts_nobody("fail", |plugin| {
+        let counters = &plugin["counters"];
+        // Two objects fail; those of all others are taken, by the same instance.
+        counters["retry"].as_u64() >= Some(2)
+            && counters["ok"].as_u64() >= Some(20)
+            && counters["restarts"].as_object().is_some_and(serde_json::Map::is_empty)
+            && told_of(plugin, &["asked to fail by"])
+    });
 }
 
 #[test]
 fn log_flood_hurts_nobody() {
-    check_hurts_nobody("log-flood", |plugin| plugin["state"] == "running");
+    check_hurts_nobody("log-flood", |plugin| {
+        plugin["state"] == "running" && plugin["counters"]["logLinesDropped"].as_u64() > Some(9_000)
+    });
 }
 
 #[test]
-fn start_fails_hurts_nobody() {
-    check_hurts_nobody("start-fails", |plugin| reason_has(plugin, &["start"]));
-}
-
-#[test]
-fn restore_fails_hurts_nobody() {
-    let runs = |plugin: &Value| plugin["state"] == "running";
+fn log_flood_of_one_line_hurts_nobody() {
     host_fact(async |bench| {
-        let file = bench.plugins.join("restorer.wasm");
-        let content = std::fs::read(built_plugin("restore-fails")).expect("it is built");
-        let put = |content: &[u8]| {
-            let partial = file.with_extension("partial");
-            std::fs::write(&partial, content).expect("a file");
-            std::fs::rename(&partial, &file).expect("a rename");
-        };
-        put(&content);
+        bench.drop_plugin("log-flood", "log-flood");
         let mut host = bench.start(&[]).await;
-        host.await_plugin("restorer", "it to run", runs).await.unwrap();
-        // The same code: the last section is one that nobody reads.
-        put(&[content.as_slice(), &[0, 2, 1, b'v']].concat());
-        let refused = |plugin: &Value| {
-            let reason = plugin["lastLoad"]["reason"].as_str().unwrap_or_default();
-            reason.contains(
-                r#"restore failed: the plugin answered: asked to refuse "what I know" of"#,
-            )
-        };
-        host.await_plugin("restorer", "the refusal", refused).await.unwrap();
-        host.await_plugin("restorer", "it to go on", runs).await.unwrap();
+        bench.create_pods(&["log-flood-long".to_owned()]).await;
+        let cut = |line: &Line| line.message().ends_with("… (4177920 bytes more)");
+        let line = host.await_line("the line, cut", LINES_DEADLINE, cut).await.unwrap();
+        assert!(line.text.len() < 17 << 10, "{} bytes", line.text.len());
         host.check_running().unwrap();
     });
 }
 
 #[test]
+fn huge_return_hurts_nobody() {
+    check_hurts_nobody("huge-return", |plugin| ended_by(plugin, "trap") > 0);
+}
+
+#[test]
+fn invalid_utf8_hurts_nobody() {
+    check_hurts_nobody("invalid-utf8", |plugin| told_of(plugin, &["utf-8"]));
+}
+
+#[test]
+fn re_enters_hurts_nobody() {
+    check_hurts_nobody("re-enters", |plugin| told_of(plugin, &["cannot leave component instance"]));
+}
+
+#[test]
+fn forges_hurts_nobody() {
+    host_fact(async |bench| {
+        bench.drop_plugin("forges", "forges");
+        let mut host = bench.start(&[]).await;
+        bench.create_pods(&["forges".to_owned()]).await;
+        let done = |line: &Line| line.message().starts_with("forgeries done");
+        host.await_line("every forgery to be tried", LINES_DEADLINE, done).await.unwrap();
+        let lines = host.lines_of("forges");
+        let refused = lines.iter().filter(|line| line.message().starts_with("refused: "));
+        assert!(refused.count() >= 6, "{lines:?}");
+        let forger = host.plugin("forges").unwrap();
+        assert_eq!(forger["counters"]["restarts"], serde_json::json!({}), "{forger}");
+        // Nothing was begun to be cached for it.
+        let metrics = host.get("/metrics").unwrap().body;
+        assert!(!metrics.contains("resource=\"v1/secrets\""), "{metrics}");
+        host.check_running().unwrap();
+    });
+}
+
+#[test]
+fn start_fails_hurts_nobody() {
+    check_hurts_nobody("start-fails", |plugin| {
+        is_stopped(plugin, &["start failed", "asked to fail at start"])
+    });
+}
+
+#[test]
+fn restore_fails_hurts_nobody() {
+    let words = &[r#"restore failed: the plugin answered: asked to refuse \"what I know\" of"#];
+    check_reload_hurts_nobody("restore-fails", "restorer", words);
+}
+
+#[test]
 fn describe_garbage_hurts_nobody() {
     check_hurts_nobody("describe-garbage", |plugin| {
-        reason_has(plugin, &["describe", "descriptor"])
+        is_stopped(plugin, &["descriptor as a whole: is not JSON"])
     });
 }
 
 #[test]
 fn describe_unknown_key_hurts_nobody() {
-    check_hurts_nobody("describe-unknown-key", |plugin| reason_has(plugin, &["unknown", "key"]));
+    check_hurts_nobody("describe-unknown-key", |plugin| {
+        is_stopped(plugin, &["unknown key \"resuorce\"", "did you mean \"resource\"?"])
+    });
+}
+
+#[test]
+fn describe_nonsense_hurts_nobody() {
+    check_hurts_nobody("describe-nonsense", |plugin| {
+        is_stopped(plugin, &["descriptor subscriptions[0]: resource \"all the pods, please\""])
+    });
+}
+
+#[test]
+fn asks_for_secrets_hurts_nobody() {
+    check_hurts_nobody("asks-for-secrets", |plugin| {
+        told_of(plugin, &["Secrets are never given to a plugin"])
+    });
 }
 
 #[test]
 fn no_exports_hurts_nobody() {
-    check_hurts_nobody("no-exports", |plugin| reason_has(plugin, &["export"]));
+    check_hurts_nobody("no-exports", |plugin| is_stopped(plugin, &["does not export"]));
 }
 
 #[test]
 fn wrong_version_hurts_nobody() {
-    check_hurts_nobody("wrong-version", |plugin| reason_has(plugin, &["0.2.0"]));
+    check_hurts_nobody("wrong-version", |plugin| {
+        is_stopped(plugin, &["made for contract informant:plugin@0.2.0"])
+    });
+}
+
+#[test]
+fn wrong_world_hurts_nobody() {
+    check_hurts_nobody("wrong-world", |plugin| is_stopped(plugin, &["does not keep the contract"]));
+}
+
+#[test]
+fn unknown_import_hurts_nobody() {
+    check_hurts_nobody("unknown-import", |plugin| {
+        is_stopped(plugin, &["imports informant:plugin/kube@0.1.0, which this host does not offer"])
+    });
 }
 
 #[test]
 fn not_wasm_hurts_nobody() {
-    check_hurts_nobody("not-wasm", |plugin| reason_has(plugin, &["wasm", "webassembly"]));
+    check_hurts_nobody("not-wasm", |plugin| is_stopped(plugin, &["not a WebAssembly file"]));
 }

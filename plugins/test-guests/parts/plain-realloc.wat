@@ -1,0 +1,2 @@
+  ;; parts/plain-realloc.wat: nothing is done before memory is handed out.
+  (func $before_realloc)
