@@ -2,8 +2,10 @@
 
 use crate::compiler::{CompileArgs, CompilerArgs};
 use clap::{Parser, Subcommand, ValueEnum};
+use informant_runtime::StateDirectoryOptions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// React to what happens in a Kubernetes cluster with WebAssembly plugins that are replaced while they run.
 #[derive(Parser, Debug)]
@@ -44,6 +46,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) compiler: CompilerArgs,
     #[command(flatten)]
+    pub(crate) state: StateArgs,
+    #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }
 
@@ -59,6 +63,8 @@ pub(crate) struct DevArgs {
     pub(crate) connection: ConnectionArgs,
     #[command(flatten)]
     pub(crate) compiler: CompilerArgs,
+    #[command(flatten)]
+    pub(crate) state: StateArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }
@@ -89,6 +95,26 @@ pub(crate) struct ConnectionArgs {
     /// Context of the kubeconfig; else its current one.
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
+}
+
+/// What outlives the host.
+#[derive(clap::Args, Debug)]
+pub(crate) struct StateArgs {
+    /// Directory of this host's own, which nobody else may read or write, in which waiting retries, dead letters, pauses and plugins'
+    /// own state outlive it. Without it they end with the host.
+    #[arg(long, value_name = "DIR", env = "INFORMANT_STATE_DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Days for which that is kept of a plugin whose file is gone.
+    #[arg(long, value_name = "DAYS", default_value_t = 30, requires = "state_dir")]
+    pub(crate) state_keep_days: u32,
+}
+
+impl StateArgs {
+    pub(crate) fn options(&self) -> Option<StateDirectoryOptions> {
+        let keep_removed = Duration::from_secs(u64::from(self.state_keep_days) * 24 * 3_600);
+        let directory = self.state_dir.clone()?;
+        Some(StateDirectoryOptions { directory, keep_removed })
+    }
 }
 
 /// What the host shows.

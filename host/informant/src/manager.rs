@@ -7,7 +7,9 @@ use crate::http::{Server, ServerOptions};
 use crate::logging::Stdout;
 use anyhow::{Context, Result, anyhow};
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
-use informant_runtime::{CompilerOptions, Limits, PluginHost, PluginHostOptions};
+use informant_runtime::{
+    CompilerOptions, Limits, PluginHost, PluginHostOptions, StateDirectoryOptions,
+};
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,8 @@ pub(crate) struct ManagerOptions {
     pub(crate) cluster: Cluster,
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) compiler: CompilerOptions,
+    /// None: nothing outlives the host.
+    pub(crate) state: Option<StateDirectoryOptions>,
     pub(crate) listen: SocketAddr,
     /// None: where hosts listen by default, if that can be had.
     pub(crate) admin_socket: Option<PathBuf>,
@@ -63,6 +67,7 @@ impl Manager {
             informers: informers.clone(),
             threads: threads.min(GUEST_THREADS_MAX),
             compiler: options.compiler,
+            state: options.state,
         })?;
         let shutdown = CancellationToken::new();
         let server = Server::new(ServerOptions {

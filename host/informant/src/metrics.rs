@@ -1,8 +1,12 @@
 //! Every metric, declared once. The crates below keep plain counters; this turns them into Prometheus'
 //! text when somebody asks.
 
+mod state;
+
 use informant_cache::{InformerStats, RelistCause, SharedInformerFactory};
-use informant_runtime::{BUCKETS, CompileCounts, Histogram, PluginStatus, Plugins};
+use informant_runtime::{
+    BUCKETS, CompileCounts, Histogram, PluginStatus, Plugins, StateDirectoryStatus,
+};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet as NoLabels};
@@ -24,6 +28,7 @@ pub(crate) fn render(
     let snapshot = Snapshot {
         plugins: plugins.status(),
         compiles: plugins.compiles(),
+        state_directory: plugins.state_directory(),
         informers: informers
             .informers()
             .iter()
@@ -46,6 +51,7 @@ pub(crate) fn render(
 struct Snapshot {
     plugins: Vec<PluginStatus>,
     compiles: CompileCounts,
+    state_directory: Option<StateDirectoryStatus>,
     informers: Vec<Informer>,
 }
 
@@ -65,6 +71,7 @@ impl Collector for Snapshot {
         self.encode_plugins(&mut encoder)?;
         self.encode_compiles(&mut encoder)?;
         self.encode_instances(&mut encoder)?;
+        self.encode_state(&mut encoder)?;
         self.encode_plugin_times(&mut encoder)
     }
 }

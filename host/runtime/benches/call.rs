@@ -127,6 +127,7 @@ impl<'a> Bench<'a> {
             informers: Arc::new(informers),
             threads: 1,
             compiler: CompilerOptions::default(),
+            state: None,
         })
         .expect("the host can be made");
         let plugins = host.plugins();

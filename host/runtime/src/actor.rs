@@ -16,8 +16,9 @@ use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
+use crate::plugin_state::{StateCall, StateChanges};
 use crate::prepare::LoadError;
-use crate::queue::Settled;
+use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
 use crate::status::{RunningVersion, StatusCell};
 use call::{call, is_told};
@@ -160,7 +161,8 @@ impl Actor {
 
     fn state(&self, version: &Version) -> GuestState {
         let (log_budget, reads) = (self.log_budget.clone(), version.reads.clone());
-        GuestState::new(self.name.clone(), &self.limits, log_budget, Some(reads))
+        let state = StateCall::new(self.status.state.clone());
+        GuestState::new(self.name.clone(), &self.limits, log_budget, Some(reads)).with_state(state)
     }
 
     /// Makes and starts an instance of the version.
@@ -248,12 +250,12 @@ impl Actor {
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
             // It was queued for a subscription that this version has not.
             add_one(&self.status.counters.dropped);
-            self.status.queue.settle(Settled::Finished, now);
+            self.finish(&queued, StateChanges::new(), now);
             return Some(now);
         };
         if !is_told(subscription, &queued.event, &self.status.counters) {
             let now = Instant::now();
-            self.status.queue.settle(Settled::Finished, now);
+            self.finish(&queued, StateChanges::new(), now);
             return Some(now);
         }
         let called = Instant::now();
@@ -278,16 +280,24 @@ impl Actor {
                 if queued.attempt == 1 {
                     counters.event_latency_seconds.observe(now - queued.event.received);
                 }
-                self.status.queue.settle(Settled::Finished, now);
+                let state = instance.state().commit_state();
+                self.finish(&queued, state, now);
                 self.note(Outcome::Succeeded, queued.attempt == 1, now);
                 self.retire().await;
                 (!owes).then_some(now)
             }
             Err(error) => {
+                instance.state().forget_state();
                 self.failed(&queued, &error, now);
                 None
             }
         }
+    }
+
+    /// The event does not come again. What its call wrote is kept together with its end.
+    fn finish(&self, queued: &Queued, state: StateChanges, now: Instant) {
+        self.status.archive.finished(&queued.event, state);
+        self.status.queue.settle(Settled::Finished, now);
     }
 }
 

@@ -16,7 +16,7 @@ const CONTRACT: &str = include_str!("../../../plugin-sdk/wit/plugin.wit");
 const PACKAGE: &str = "informant:plugin/";
 
 /// Interfaces of the contract that this host links.
-const IMPORTS_OFFERED: [&str; 5] = ["types", "log", "indexer", "event-data", "host-info"];
+const IMPORTS_OFFERED: [&str; 6] = ["types", "log", "indexer", "event-data", "host-info", "state"];
 /// Interfaces of the contract that this host calls.
 const EXPORTS_CALLED: [&str; 2] = ["lifecycle", "handler"];
 /// Interfaces of the contract that this host calls where they are exported.

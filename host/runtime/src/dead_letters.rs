@@ -57,6 +57,13 @@ pub(crate) struct DeadLetters {
     bounds: Bounds,
 }
 
+/// A letter that is kept from now on, and the ids of those that are kept no more.
+#[derive(Debug)]
+pub(crate) struct Pushed {
+    pub(crate) letter: DeadLetter,
+    pub(crate) dropped: Vec<u64>,
+}
+
 /// How much is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
@@ -70,25 +77,32 @@ impl DeadLetters {
         Self { letters: VecDeque::new(), bytes: 0, ids: 0, bounds }
     }
 
-    /// Keeps a letter, whose id is given here, and answers how many older ones had to go for it.
-    pub(crate) fn push(&mut self, mut letter: DeadLetter) -> usize {
+    /// Takes what was kept, whatever the bounds are now, and the id of the last letter there was.
+    pub(crate) fn restore(&mut self, letters: Vec<DeadLetter>, last_id: u64) {
+        let newest = letters.iter().map(|letter| letter.id).max().unwrap_or_default();
+        self.ids = self.ids.max(last_id).max(newest);
+        self.put_back(letters);
+    }
+
+    /// Keeps a letter, whose id is given here, and says which older ones had to go for it.
+    pub(crate) fn push(&mut self, mut letter: DeadLetter) -> Pushed {
         self.ids += 1;
         letter.id = self.ids;
         letter.error = one_line(&letter.error, ERROR_BYTES_MAX).into_owned();
         letter.event.object = letter.event.object.at_rest();
         letter.event.old = None;
-        self.bytes += size(&letter);
-        self.letters.push_back(letter);
-        let mut dropped = 0;
+        self.bytes += letter.size();
+        self.letters.push_back(letter.clone());
+        let mut dropped = Vec::new();
         // The newest stays even if it alone is larger than the bound.
         while self.letters.len() > 1
             && (self.letters.len() > self.bounds.letters || self.bytes > self.bounds.bytes)
         {
             let Some(oldest) = self.letters.pop_front() else { break };
-            self.bytes -= size(&oldest);
-            dropped += 1;
+            self.bytes -= oldest.size();
+            dropped.push(oldest.id);
         }
-        dropped
+        Pushed { letter, dropped }
     }
 
     pub(crate) fn list(&self) -> Vec<DeadLetter> {
@@ -101,7 +115,7 @@ impl DeadLetters {
 
     /// Puts back what was taken and cannot be sent.
     pub(crate) fn put_back(&mut self, letters: Vec<DeadLetter>) {
-        self.bytes += letters.iter().map(size).sum::<usize>();
+        self.bytes += letters.iter().map(DeadLetter::size).sum::<usize>();
         self.letters.extend(letters);
         self.letters.make_contiguous().sort_by_key(|letter| letter.id);
     }
@@ -112,7 +126,7 @@ impl DeadLetters {
         let (taken, kept): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|letter| selection.contains(letter));
         self.letters = kept.into();
-        self.bytes -= taken.iter().map(size).sum::<usize>();
+        self.bytes -= taken.iter().map(DeadLetter::size).sum::<usize>();
         taken
     }
 }
@@ -122,11 +136,12 @@ pub(crate) fn counted(letters: usize) -> String {
     format!("{letters} dead letter{}", if letters == 1 { "" } else { "s" })
 }
 
-fn size(letter: &DeadLetter) -> usize {
-    letter.event.object.size() + letter.error.len() + size_of::<DeadLetter>()
-}
-
 impl DeadLetter {
+    /// Bytes that its object's text and its error take, about: what a file that keeps it needs for it, and more than memory does.
+    pub(crate) fn size(&self) -> usize {
+        self.event.object.json_len() + self.error.len() + size_of::<Self>()
+    }
+
     /// The letter without its object, as a list shows it.
     pub fn to_json(&self) -> Value {
         let key = self.event.object.key();
@@ -195,10 +210,11 @@ mod tests {
     #[track_caller]
     fn check(bounds: Bounds, letters: &[&str], dropped: &[usize], left: &[&str]) {
         let mut dead = DeadLetters::new(bounds);
-        let answers: Vec<usize> = letters.iter().map(|name| dead.push(letter(name))).collect();
+        let answers: Vec<usize> =
+            letters.iter().map(|name| dead.push(letter(name)).dropped.len()).collect();
         assert_eq!(answers, dropped);
         assert_eq!(names(&dead.list()), left);
-        assert_eq!(dead.bytes, dead.letters.iter().map(size).sum::<usize>());
+        assert_eq!(dead.bytes, dead.letters.iter().map(DeadLetter::size).sum::<usize>());
     }
 
     #[test]
@@ -217,6 +233,16 @@ mod tests {
         assert_eq!(names(&dead.take(&Selection::Ids(vec![3, 1, 7]))), ["1 a", "3 c"]);
         assert_eq!(names(&dead.take(&Selection::All)), ["2 b"]);
         assert_eq!((dead.len(), dead.bytes), (0, 0));
+    }
+
+    #[test]
+    fn ids_rise_over_what_is_restored() {
+        let mut dead = DeadLetters::new(Bounds { letters: 2, bytes: 1 << 20 });
+        let numbered = |id| DeadLetter { id, ..letter("a") };
+        dead.restore(vec![numbered(4), numbered(3), numbered(7)], 9);
+        assert_eq!(names(&dead.list()), ["3 a", "4 a", "7 a"], "all of them, by id");
+        let pushed = dead.push(letter("b"));
+        assert_eq!((pushed.letter.id, pushed.dropped), (10, vec![3, 4]));
     }
 
     #[test]

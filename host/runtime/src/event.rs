@@ -32,6 +32,8 @@ pub enum Reason {
 }
 
 impl Change {
+    pub(crate) const ALL: [Self; 3] = [Self::Added, Self::Updated, Self::Deleted];
+
     /// As the contract spells it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,6 +45,9 @@ impl Change {
 }
 
 impl Reason {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Initial, Self::Watch, Self::Relist, Self::Resync, Self::Reload, Self::Redrive];
+
     /// As the contract spells it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,6 +81,19 @@ pub enum Gone {
     LeftView,
     /// The deletion was not seen.
     Unknown,
+}
+
+impl Gone {
+    pub(crate) const ALL: [Self; 3] = [Self::Deleted, Self::LeftView, Self::Unknown];
+
+    /// As the contract spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::LeftView => "left-view",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// One change of one object for one subscription.

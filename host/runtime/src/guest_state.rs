@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
 use crate::plugin_name::PluginName;
+use crate::plugin_state::{StateCall, StateChanges};
 use crate::reads::Reads;
 use informant_cache::Object;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub(crate) struct GuestState {
     pub(crate) log_budget: LogBudget,
     /// Nothing for an instance that only describes itself.
     pub(crate) reads: Option<Arc<Reads>>,
+    /// The plugin's values, as the call in progress sees them. Nothing for an instance that only describes itself.
+    pub(crate) state: Option<StateCall>,
     limits: Limits,
 }
 
@@ -85,7 +88,25 @@ impl GuestState {
             phase: Phase::Idle,
             log_budget,
             reads,
+            state: None,
             limits: limits.clone(),
+        }
+    }
+
+    /// The same, with the plugin's values.
+    pub(crate) fn with_state(self, state: StateCall) -> Self {
+        Self { state: Some(state), ..self }
+    }
+
+    /// The call succeeded: what it wrote is the plugin's from here on.
+    pub(crate) fn commit_state(&mut self) -> StateChanges {
+        self.state.as_mut().map(StateCall::commit).unwrap_or_default()
+    }
+
+    /// The call failed: what it wrote was never there.
+    pub(crate) fn forget_state(&mut self) {
+        if let Some(state) = &mut self.state {
+            state.forget();
         }
     }
 

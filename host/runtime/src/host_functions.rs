@@ -5,6 +5,7 @@ mod fields;
 mod host_info;
 mod indexer;
 mod log;
+mod state;
 
 use crate::bindings::informant::plugin::types;
 use crate::guest_state::GuestState;

@@ -71,7 +71,8 @@ fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     imports::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     imports::indexer::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     imports::event_data::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::host_info::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+    imports::host_info::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::state::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
 }
 
 /// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.

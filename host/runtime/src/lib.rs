@@ -7,6 +7,7 @@
 //! aside, then the actor swaps.
 
 mod plugin_name;
+mod private_files;
 
 mod compiler;
 mod contract;
@@ -36,12 +37,15 @@ mod subscription;
 
 mod actor;
 mod admin;
+mod archive;
 mod backtrace;
 mod breaker;
 mod counters;
 mod dead_letters;
 mod guest_threads;
 mod lifecycle;
+mod plugin_archive;
+mod plugin_state;
 mod status;
 
 mod directory;
@@ -55,6 +59,9 @@ mod prepare;
 mod fuzz;
 
 pub use admin::{AdminError, PluginAdmin};
+pub use archive::{
+    StateDirectoryError, StateDirectoryOptions, StateDirectoryStatus, check_state_directory,
+};
 pub use call_error::{CallError, Retry};
 pub use compiler::{
     CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,
@@ -67,6 +74,7 @@ pub use descriptor::{Descriptor, DescriptorError};
 pub use engine::EngineError;
 pub use lifecycle::{Input, State};
 pub use limits::Limits;
+pub use plugin_archive::KeptSnapshot;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
 pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugin_queue::QueueSnapshot;

@@ -48,7 +48,13 @@ pub struct Limits {
     pub dead_letters_max: usize,
     /// Bytes of the objects that dead letters keep, with the same rule.
     pub dead_letters_bytes_max: usize,
-    /// What `snapshot` may hand to the next version, in bytes; more is not carried over.
+    /// Bytes of the retries that a state directory keeps of one plugin; a retry above it is made all the same and does not outlive the
+    /// host, which is counted. As much as may wait in order.
+    pub kept_retries_bytes_max: usize,
+    /// Keys of a plugin's `state`; one more is refused.
+    pub state_keys_max: usize,
+    /// What `snapshot` may hand to the next version, in bytes; more is not carried over. Keys and values of `state` may take as much
+    /// again; more is refused.
     pub state_bytes_max: usize,
     /// An object whose events ended this many instances is parked: its event becomes a dead letter.
     pub crashes_per_event_max: u32,
@@ -74,6 +80,8 @@ impl Default for Limits {
             queue_events_mark: 10_000,
             queue_bytes_mark: 32 << 20,
             attempts_max: 10,
+            kept_retries_bytes_max: 32 << 20,
+            state_keys_max: 1_000,
             state_bytes_max: 1 << 20,
             dead_letters_max: 1_000,
             dead_letters_bytes_max: 8 << 20,

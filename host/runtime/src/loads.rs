@@ -1,6 +1,7 @@
 //! What is under way for plugins beside the host's task: preparations, swaps and stops. They take as long
 //! as the guest takes, so the host never waits for one of them alone.
 
+use crate::archive::Kept;
 use crate::event::SubscriptionId;
 use crate::plugin_name::PluginName;
 use crate::prepare::{LoadError, Prepared};
@@ -19,6 +20,8 @@ pub(crate) struct Load {
 
 /// How a step ended.
 pub(crate) enum Outcome {
+    /// What is kept of the plugin was read, or could not be.
+    Read(Load, Result<Kept, String>),
     /// The version can be started.
     Prepared(Load, Prepared),
     /// The version took over.

@@ -1,11 +1,11 @@
 //! One plugin's name and everything that belongs to it: its actor, its subscriptions, its queue.
 
 mod redrive;
+mod remembered;
 
 use crate::actor::{Actor, COMMANDS_MAX, Command, Failures, Running};
 use crate::admin::{AdminError, Reply};
 use crate::counters::Counters;
-use crate::dead_letters::Bounds;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
 use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
@@ -19,8 +19,9 @@ use crate::queue::Marks;
 use crate::status::StatusCell;
 use crate::subscription::SubscriptionHandler;
 use hashbrown::HashSet;
-use informant_cache::{HandlerOptions, InformerLease, Registration, SharedInformerFactory};
+use informant_cache::{HandlerOptions, InformerLease, Object, Registration, SharedInformerFactory};
 use jiff::Timestamp;
+use remembered::Memory;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,6 +43,7 @@ pub(crate) struct Plugin {
     /// Who waits for the load under way.
     pub(crate) asked: Vec<Reply>,
     paused: bool,
+    memory: Memory,
     actor: Option<ActorHandle>,
     subscriptions: BTreeMap<String, Active>,
     subscription_ids: u32,
@@ -74,9 +76,7 @@ impl Plugin {
         let counters = Arc::new(Counters::default());
         let marks = Marks { events: limits.queue_events_mark, bytes: limits.queue_bytes_mark };
         let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
-        let dead =
-            Bounds { letters: limits.dead_letters_max, bytes: limits.dead_letters_bytes_max };
-        let status = StatusCell::new(name.clone(), counters, queue, dead, Timestamp::now());
+        let status = StatusCell::new(name.clone(), counters, queue, limits, Timestamp::now());
         Self {
             status: Arc::new(status),
             next: None,
@@ -85,6 +85,7 @@ impl Plugin {
             previous: None,
             asked: Vec::new(),
             paused: false,
+            memory: Memory::default(),
             actor: None,
             subscriptions: BTreeMap::new(),
             subscription_ids: 0,
@@ -176,6 +177,8 @@ impl Plugin {
         }
         // An actor that has ended is started anew with the next version, and knows it then.
         self.paused = paused;
+        self.memory.pause_is_said = true;
+        self.status.archive.paused(paused);
         let input = if paused { Input::Paused } else { Input::Resumed };
         self.status.apply(input, Timestamp::now());
         Ok(())
@@ -194,11 +197,19 @@ impl Plugin {
         let mut before = std::mem::take(&mut self.subscriptions);
         let keep: HashSet<SubscriptionId> = ids.iter().copied().collect();
         self.status.queue.retain(&keep);
+        self.status.archive.retain(&keep);
+        let mut told_before = self.restore(descriptor, ids);
         for (spec, id) in descriptor.subscriptions.iter().zip(ids) {
             let known = before.remove(&spec.name).filter(|active| active.id == *id);
             let active = match known {
                 Some(active) if active.goes_on_with(spec, restored) => active,
-                known => self.begin(*id, spec, known, informers),
+                known => self.begin(
+                    *id,
+                    spec,
+                    known,
+                    told_before.remove(id).unwrap_or_default(),
+                    informers,
+                ),
             };
             self.subscriptions.insert(spec.name.clone(), active);
         }
@@ -210,6 +221,7 @@ impl Plugin {
         id: SubscriptionId,
         spec: &SubscriptionSpec,
         before: Option<Active>,
+        told_before: Vec<Object>,
         informers: &SharedInformerFactory,
     ) -> Active {
         let informer = informers.lease(&spec.resource);
@@ -217,6 +229,10 @@ impl Plugin {
         let handler = match &before {
             Some(before) => SubscriptionHandler::replacing(id, spec, queue, &before.spec),
             None => SubscriptionHandler::new(id, spec, queue),
+        };
+        let handler = match told_before.is_empty() {
+            true => handler,
+            false => handler.knowing(told_before, informer.informer().indexer()),
         };
         let handler = Arc::new(handler);
         let registration = match (before, spec.replay) {

@@ -4,6 +4,7 @@ mod requests;
 
 use crate::actor::{Command, Subscription, Version};
 use crate::admin::{AdminError, PluginAdmin, Request};
+use crate::archive::{Archive, ArchiveThread, Kept, StateDirectoryError, StateDirectoryOptions};
 use crate::compiler::{CodeCacheError, Compiler, CompilerOptions};
 use crate::counters::add_one;
 use crate::descriptor::Descriptor;
@@ -47,6 +48,8 @@ pub struct PluginHostOptions {
     pub threads: usize,
     /// How plugins are compiled, and where the code is kept.
     pub compiler: CompilerOptions,
+    /// Where what is to outlive the host is kept; none: it ends with the host.
+    pub state: Option<StateDirectoryOptions>,
 }
 
 /// The host could not be started.
@@ -58,6 +61,9 @@ pub enum StartError {
     /// Compiled code cannot be kept where it is to be kept.
     #[error(transparent)]
     CodeCache(#[from] CodeCacheError),
+    /// What is to outlive the host cannot be kept where it is to be kept.
+    #[error(transparent)]
+    State(#[from] StateDirectoryError),
     /// The system gives no more threads.
     #[error("threads for plugins cannot be started: {0}")]
     Threads(#[from] std::io::Error),
@@ -73,6 +79,9 @@ pub struct PluginHost {
     plugins: BTreeMap<PluginName, Plugin>,
     loads: Loads,
     loads_begun: u64,
+    state: Option<ArchiveThread>,
+    /// Whether the state directory knows which plugins are there.
+    told_present: bool,
     view: Plugins,
     admin: PluginAdmin,
     requests: mpsc::Receiver<Request>,
@@ -85,6 +94,8 @@ impl PluginHost {
         let compiler = Compiler::new(options.compiler)?;
         let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);
         let (admin, requests) = PluginAdmin::new();
+        let state = options.state.map(ArchiveThread::start).transpose()?;
+        let archive = state.as_ref().map(ArchiveThread::archive);
         Ok(Self {
             directories: Directories::new(options.directories),
             preparer: Preparer::new(engine, compiler.clone(), threads, options.limits.clone()),
@@ -96,7 +107,9 @@ impl PluginHost {
             loads_begun: 0,
             admin,
             requests,
-            view: Plugins::new(compiler),
+            state,
+            told_present: false,
+            view: Plugins::new(compiler, archive),
         })
     }
 
@@ -128,6 +141,13 @@ impl PluginHost {
         self.loads.shutdown().await;
         let stops = self.plugins.into_values().map(Plugin::stop);
         futures::future::join_all(stops).await;
+        if let Some(state) = self.state {
+            state.stop().await;
+        }
+    }
+
+    fn archive(&self) -> Option<Archive> {
+        self.state.as_ref().map(ArchiveThread::archive)
     }
 
     /// Makes what runs what the directories ask for.
@@ -140,12 +160,19 @@ impl PluginHost {
             }
         }
         self.view.found_all();
+        if !self.told_present
+            && let Some(archive) = self.archive()
+        {
+            archive.present(self.plugins.keys().cloned().collect());
+            self.told_present = true;
+        }
         self.refuse_reloads();
     }
 
     fn gone(&mut self, name: &PluginName) {
         let Some(mut plugin) = self.plugins.remove(name) else { return };
         plugin.answer(&Err(AdminError::NoSuchPlugin(name.clone())));
+        plugin.status.archive.gone(Timestamp::now());
         self.loads.spawn_stop(plugin.stop());
         self.view.remove(name);
         info!(plugin = name.as_str(), "removed: its file is gone");
@@ -169,6 +196,15 @@ impl PluginHost {
         if plugin.load.is_some() {
             return;
         }
+        if let Some(archive) = self.state.as_ref().filter(|_| !plugin.remembers()) {
+            let archive = archive.archive();
+            let load = self.begin_load(name, String::new());
+            let begun = load.clone();
+            return self.loads.spawn(load, async move {
+                let kept = archive.read(&begun.name).await;
+                Outcome::Read(begun, kept)
+            });
+        }
         let Some(PluginFile { sha256, content: Some(content), .. }) = plugin.next.take() else {
             return;
         };
@@ -180,6 +216,16 @@ impl PluginHost {
                 Err(error) => Outcome::Refused(begun, error),
             }
         });
+    }
+
+    /// What was kept is there before anything of the plugin runs.
+    fn remember(&mut self, name: &PluginName, kept: Result<Kept, String>) {
+        let archive = self.archive();
+        if let (Some(plugin), Some(archive)) = (self.plugins.get_mut(name), archive) {
+            plugin.load = None;
+            plugin.remember(name.as_str(), &archive, kept);
+        }
+        self.load_next(name);
     }
 
     fn begin_load(&mut self, name: &PluginName, sha256: String) -> Load {
@@ -195,9 +241,10 @@ impl PluginHost {
     /// Goes on with a load whose step ended, if its plugin still waits for it.
     fn settle(&mut self, outcome: Outcome) {
         let load = match &outcome {
-            Outcome::Prepared(load, _) | Outcome::Swapped(load, _) | Outcome::Refused(load, _) => {
-                load.clone()
-            }
+            Outcome::Read(load, _)
+            | Outcome::Prepared(load, _)
+            | Outcome::Swapped(load, _)
+            | Outcome::Refused(load, _) => load.clone(),
             Outcome::Stopped => return,
         };
         let waiting = self.plugins.get(&load.name).and_then(|plugin| plugin.load);
@@ -205,6 +252,7 @@ impl PluginHost {
             return;
         }
         let answer = match outcome {
+            Outcome::Read(_, kept) => return self.remember(&load.name, kept),
             Outcome::Prepared(_, prepared) => return self.take_over(load, prepared),
             Outcome::Swapped(_, took_over) => {
                 let version = took_over.prepared.descriptor.version.clone();

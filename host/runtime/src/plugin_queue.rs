@@ -41,6 +41,12 @@ impl PluginQueue {
         self.pushed.notify_one();
     }
 
+    /// Puts in what a host before this one has attempted.
+    pub(crate) fn restore(&self, queued: Queued, due: Instant) {
+        self.queue.lock().restore(queued, due);
+        self.pushed.notify_one();
+    }
+
     pub(crate) fn count_filtered(&self) {
         add_one(&self.counters.filtered);
     }

@@ -1,5 +1,6 @@
 //! All plugins as others may look at them.
 
+use crate::archive::{Archive, StateDirectoryStatus};
 use crate::compiler::{CompileCounts, Compiler};
 use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
@@ -17,6 +18,7 @@ use tracing::warn;
 pub struct Plugins {
     shared: Arc<Shared>,
     compiler: Compiler,
+    archive: Option<Archive>,
 }
 
 #[derive(Default)]
@@ -27,8 +29,13 @@ struct Shared {
 }
 
 impl Plugins {
-    pub(crate) fn new(compiler: Compiler) -> Self {
-        Self { shared: Arc::default(), compiler }
+    pub(crate) fn new(compiler: Compiler, archive: Option<Archive>) -> Self {
+        Self { shared: Arc::default(), compiler, archive }
+    }
+
+    /// How the state directory is doing; none without one.
+    pub fn state_directory(&self) -> Option<StateDirectoryStatus> {
+        self.archive.as_ref().map(Archive::status)
     }
 
     /// How often plugins were compiled so far, or did not have to be.

@@ -6,6 +6,7 @@
 //! of that object wait behind it, other objects do not.
 
 mod lane;
+mod restored;
 
 use crate::event::{Event, Reason, SubscriptionId};
 use crate::merge::{Merged, merge};
@@ -67,6 +68,8 @@ pub(crate) struct EventQueue {
     /// When the head of each held lane may be tried; one entry for each lane of `held`, but for the one
     /// in flight.
     due: BTreeSet<(Instant, u64, Lane)>,
+    /// Of the held lanes those whose head was attempted by a host before this one, and not by this one yet.
+    restored: HashSet<Lane>,
     in_flight: Option<Queued>,
     depth: usize,
     bytes: usize,
@@ -83,6 +86,7 @@ impl EventQueue {
             last: None,
             held: HashMap::new(),
             due: BTreeSet::new(),
+            restored: HashSet::new(),
             in_flight: None,
             depth: 0,
             bytes: 0,
@@ -120,6 +124,12 @@ impl EventQueue {
             event.old = event.old.map(|old| old.at_rest());
         }
         let lane = Lane::of(&event);
+        if !self.restored.is_empty() {
+            match self.supersede(&lane, event) {
+                Some(kept) => event = kept,
+                None => return,
+            }
+        }
         let into = if self.over_mark() { self.last_waiting().get(&lane).copied() } else { None };
         match into {
             Some(number) => self.merge_at(&lane, number, event),
@@ -219,6 +229,7 @@ impl EventQueue {
         }
         let (_, _, lane) = self.due.pop_first()?;
         let mut queued = self.held.get_mut(&lane)?.pop_front()?;
+        self.restored.remove(&lane);
         self.number(&mut queued);
         Some(queued)
     }
@@ -361,29 +372,10 @@ impl EventQueue {
         }
         self.held.retain(|lane, _| keep.contains(&lane.subscription));
         self.due.retain(|(_, _, lane)| keep.contains(&lane.subscription));
+        self.restored.retain(|lane| keep.contains(&lane.subscription));
         self.depth -= dropped_events;
         self.bytes -= dropped_bytes;
         before - self.depth
-    }
-
-    #[cfg(test)]
-    fn check_invariants(&self) {
-        let waiting: Vec<&Event> = self.waiting.iter().flatten().collect();
-        let held: Vec<&Event> = self.held.values().flatten().map(|queued| &queued.event).collect();
-        assert_eq!(self.depth, waiting.len() + held.len(), "depth counts waiting and held");
-        let bytes: usize = waiting.iter().chain(&held).map(|event| size(event)).sum();
-        assert_eq!(self.bytes, bytes, "bytes are those of waiting and held");
-        for (lane, number) in self.last.iter().flatten() {
-            let of_lane =
-                |entry: &Option<Event>| entry.as_ref().is_some_and(|e| Lane::of(e) == *lane);
-            let last = self.waiting.iter().rposition(of_lane);
-            assert_eq!(
-                last.map(|index| self.first + index as u64),
-                Some(*number),
-                "`last` is true"
-            );
-        }
-        assert!(self.held.len() <= self.due.len() + 1, "a held lane is due or in flight");
     }
 }
 

@@ -3,8 +3,11 @@
 use crate::counters::Counters;
 use crate::dead_letters::{Bounds, DeadLetters};
 use crate::lifecycle::{Input, State};
+use crate::limits::Limits;
+use crate::plugin_archive::{KeptSnapshot, PluginArchive};
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::{PluginQueue, QueueSnapshot};
+use crate::plugin_state::{self, PluginState};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -17,6 +20,10 @@ pub(crate) struct StatusCell {
     pub(crate) counters: Arc<Counters>,
     pub(crate) queue: Arc<PluginQueue>,
     pub(crate) dead_letters: Mutex<DeadLetters>,
+    /// What the plugin keeps in `state`.
+    pub(crate) state: Arc<Mutex<PluginState>>,
+    /// What of all this outlives the host.
+    pub(crate) archive: PluginArchive,
     facts: Mutex<Facts>,
 }
 
@@ -58,6 +65,10 @@ pub struct PluginStatus {
     pub counters: Arc<Counters>,
     /// Dead letters that are kept.
     pub dead_letters: usize,
+    /// Keys of the plugin's `state`, and bytes of its keys and values.
+    pub state_size: (usize, usize),
+    /// What outlives the host; none without a state directory.
+    pub kept: Option<KeptSnapshot>,
     since: Timestamp,
     running: Option<RunningVersion>,
     last_load: Option<LastLoad>,
@@ -85,7 +96,7 @@ impl StatusCell {
         name: PluginName,
         counters: Arc<Counters>,
         queue: Arc<PluginQueue>,
-        dead_letters: Bounds,
+        limits: &Limits,
         now: Timestamp,
     ) -> Self {
         let facts = Facts {
@@ -95,8 +106,19 @@ impl StatusCell {
             last_load: None,
             last_error: None,
         };
-        let dead_letters = Mutex::new(DeadLetters::new(dead_letters));
-        Self { name, counters, queue, dead_letters, facts: Mutex::new(facts) }
+        let bounds =
+            Bounds { letters: limits.dead_letters_max, bytes: limits.dead_letters_bytes_max };
+        let of_state =
+            plugin_state::Bounds { keys: limits.state_keys_max, bytes: limits.state_bytes_max };
+        Self {
+            counters,
+            queue,
+            dead_letters: Mutex::new(DeadLetters::new(bounds)),
+            state: Arc::new(Mutex::new(PluginState::new(of_state))),
+            archive: PluginArchive::new(name.clone(), limits.kept_retries_bytes_max),
+            facts: Mutex::new(facts),
+            name,
+        }
     }
 
     pub(crate) fn apply(&self, input: Input, now: Timestamp) {
@@ -132,6 +154,8 @@ impl StatusCell {
             state: facts.state.clone(),
             queue: self.queue.snapshot(),
             dead_letters: self.dead_letters.lock().len(),
+            state_size: self.state.lock().size(),
+            kept: self.archive.snapshot(),
             counters: self.counters.clone(),
             since: facts.since,
             running: facts.running.clone(),
@@ -175,6 +199,8 @@ impl PluginStatus {
                 "ageSeconds": age,
             },
             "deadLetters": self.dead_letters,
+            "store": { "keys": self.state_size.0, "bytes": self.state_size.1 },
+            "kept": self.kept.map(KeptSnapshot::to_json),
             "counters": {
                 "ok": counters.ok.load(Relaxed),
                 "retry": counters.retry.load(Relaxed),

@@ -4,14 +4,18 @@
 //! What the subscription asks is compiled once, and asked cheapest first: namespace, name and labels, then the type of change,
 //! then everything that the bytes say, in one pass over each of the two states.
 
+mod known;
+
 use crate::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::plugin_queue::PluginQueue;
 use crate::view::View;
 use bytes::Bytes;
-use informant_cache::{Cause, FinalState, Object, Projection, ResourceEventHandler};
+use informant_cache::{Cause, FinalState, Indexer, Object, Projection, ResourceEventHandler};
+use known::Known;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Listens to one informer for one subscription of one plugin.
 pub(crate) struct SubscriptionHandler {
@@ -28,6 +32,8 @@ pub(crate) struct SubscriptionHandler {
     /// what has to be told as gone.
     told_before: Option<View>,
     replayed: AtomicBool,
+    /// What the plugin was told of before this host was there.
+    known: Option<Known>,
 }
 
 impl SubscriptionHandler {
@@ -50,6 +56,7 @@ impl SubscriptionHandler {
             replay_reason: Reason::Initial,
             told_before: None,
             replayed: AtomicBool::new(false),
+            known: None,
         }
     }
 
@@ -65,6 +72,11 @@ impl SubscriptionHandler {
             told_before: Some(View::from(before)),
             ..Self::new(id, spec, queue)
         }
+    }
+
+    /// The same, for a plugin that a host before this one has told of these objects: an end of theirs that nobody saw is told as well.
+    pub(crate) fn knowing(self, objects: Vec<Object>, present: Indexer) -> Self {
+        Self { known: Some(Known::new(objects, present)), ..self }
     }
 
     /// Whether the object was in the view of the handler before, and the replay may not have come by yet.
@@ -85,6 +97,23 @@ impl SubscriptionHandler {
             Reason::Initial => self.replay_reason,
             reason => reason,
         };
+        // Another object of its name has come: the one that the plugin knows is gone.
+        let known = self.known.as_ref().and_then(|known| known.replaced_by(object));
+        if let Some(gone) = known {
+            self.push(Change::Deleted, Reason::Relist, &gone, None, Some(Gone::Unknown), cause);
+        }
+        self.push(change, reason, object, old, gone, cause);
+    }
+
+    fn push(
+        &self,
+        change: Change,
+        reason: Reason,
+        object: &Object,
+        old: Option<&Object>,
+        gone: Option<Gone>,
+        cause: Cause,
+    ) {
         if !self.types.contain(change) {
             return self.queue.count_filtered();
         }
@@ -180,6 +209,11 @@ impl ResourceEventHandler for SubscriptionHandler {
 
     fn on_synced(&self) {
         self.replayed.store(true, Ordering::Release);
+        let Some(known) = &self.known else { return };
+        let cause = Cause { reason: informant_cache::Reason::Relist, received: Instant::now() };
+        for object in known.gone(&self.view) {
+            self.push(Change::Deleted, Reason::Relist, &object, None, Some(Gone::Unknown), cause);
+        }
     }
 }
 

@@ -58,6 +58,7 @@ async fn load(root: &Path, memory_bytes_max: u64) -> (String, CompileCounts) {
         informers: informers.clone(),
         threads: 1,
         compiler: CompilerOptions { program: Some(program(memory_bytes_max)), cache },
+        state: None,
     })
     .expect("the host can be made");
     let (plugins, shutdown) = (host.plugins(), CancellationToken::new());

@@ -6,6 +6,8 @@ mod admin;
 mod directory;
 #[path = "plugin_host/limits.rs"]
 mod limits;
+#[path = "plugin_host/state.rs"]
+mod state;
 #[path = "plugin_host/stateful.rs"]
 mod stateful;
 
@@ -13,6 +15,7 @@ use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
     CompilerOptions, Limits, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
+    StateDirectoryOptions,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,6 +43,10 @@ struct Bench {
 
 impl Bench {
     fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    fn start_with(state: Option<StateDirectoryOptions>) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let directory = root.path().join("plugins");
         fs::create_dir(&directory).expect("a directory");
@@ -54,6 +61,7 @@ impl Bench {
             informers: informers.clone(),
             threads: 1,
             compiler: CompilerOptions::default(),
+            state,
         })
         .expect("the host can be made");
         let (plugins, admin) = (host.plugins(), host.admin());

@@ -36,6 +36,7 @@ async fn host(args: DevArgs, embedded: Option<&Path>, stop: &CancellationToken) 
         cluster: cluster::connect(&args.connection).await?,
         directories: args.paths,
         compiler: compiler::options(&args.compiler)?,
+        state: args.state.options(),
         listen: args.serve.listen,
         admin_socket: args.serve.admin.admin_socket,
         log_format: args.serve.log_format,

@@ -15,6 +15,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             cluster,
             directories: vec![args.plugins],
             compiler: compiler::options(&args.compiler)?,
+            state: args.state.options(),
             listen: args.serve.listen,
             admin_socket: args.serve.admin.admin_socket,
             log_format: args.serve.log_format,

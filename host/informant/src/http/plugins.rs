@@ -14,8 +14,13 @@ pub(crate) fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Valu
         .map(|informer| (informer.resource().to_string(), informer.state()))
         .collect();
     let mut list: Vec<Value> = plugins.status().iter().map(|plugin| plugin.to_json()).collect();
+    let state_directory = plugins.state_directory().unwrap_or_default();
     for plugin in &mut list {
         add_informers(plugin, &states);
+        if plugin["kept"].is_object() {
+            plugin["kept"]["waitingToBeWritten"] = state_directory.waiting.into();
+            plugin["kept"]["error"] = state_directory.error.clone().into();
+        }
     }
     list.into()
 }

@@ -1,6 +1,6 @@
 //! What becomes of an event whose call failed, and of a plugin whose calls fail.
 
-use super::{Actor, Running};
+use super::{Actor, Running, Subscription};
 use crate::breaker::{Breaker, Outcome, Turn};
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
@@ -66,6 +66,7 @@ impl Actor {
             }
             None => self.again(queued, error, now),
         };
+        self.keep_retry(queued, settled);
         self.status.queue.settle(settled, now);
         let mut outcome = Outcome::Failed;
         if error.ends_instance() {
@@ -153,11 +154,9 @@ impl Actor {
             resource_version,
             "gave up on the event after {attempts} attempts, it is a dead letter now: {error}"
         );
-        let Running::Alive { version, .. } = &self.running else { return };
-        let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
-            return;
-        };
-        let dropped = self.status.dead_letters.lock().push(DeadLetter {
+        let Some(subscription) = self.subscription(queued) else { return };
+        let mut letters = self.status.dead_letters.lock();
+        let pushed = letters.push(DeadLetter {
             id: 0,
             subscription: subscription.spec.name.clone(),
             resource: subscription.resource.to_string(),
@@ -167,6 +166,24 @@ impl Actor {
             error: error.to_string(),
             at: Timestamp::now(),
         });
-        counters.dead_letters_dropped.fetch_add(dropped as u64, Relaxed);
+        self.status.archive.gave_up(&queued.event, &pushed);
+        counters.dead_letters_dropped.fetch_add(pushed.dropped.len() as u64, Relaxed);
+    }
+
+    /// Says where the retry is kept for the case that the host ends before it comes.
+    fn keep_retry(&self, queued: &Queued, settled: Settled) {
+        let (due, crashed) = match settled {
+            Settled::Finished => return,
+            Settled::RetryAt(due) => (due, false),
+            Settled::CrashedRetryAt(due) => (due, true),
+        };
+        let Some(subscription) = self.subscription(queued) else { return };
+        let of = (subscription.spec.name.as_str(), &subscription.resource);
+        self.status.archive.waits(of, queued, crashed, due);
+    }
+
+    fn subscription(&self, queued: &Queued) -> Option<&Subscription> {
+        let Running::Alive { version, .. } = &self.running else { return None };
+        version.subscriptions.get(&queued.event.subscription)
     }
 }

@@ -6,12 +6,12 @@
 
 use super::code::CompiledCode;
 use crate::engine::Engine;
+use crate::private_files;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use sha2::{Digest, Sha256};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tracing::{debug, warn};
@@ -101,7 +101,7 @@ impl CodeCache {
     }
 
     fn read(&self, path: &Path, key: &CodeKey) -> io::Result<Vec<u8>> {
-        let mut file = open_private(path)?;
+        let mut file = private_files::open(path, false)?;
         let bytes = file.metadata()?.len();
         if bytes > self.bytes_max {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -137,7 +137,7 @@ impl CodeCache {
             return Ok(());
         }
         let unfinished = self.directory.join(unfinished(&key.0));
-        let mut file = create_private(&unfinished)?;
+        let mut file = private_files::create(&unfinished)?;
         let mark = hmac::sign(&self.key, &marked(key, code));
         let written =
             [&FORMAT, mark.as_ref(), code].iter().try_for_each(|part| file.write_all(part));
@@ -195,23 +195,12 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn open_key(directory: &Path) -> io::Result<[u8; KEY_BYTES]> {
-    if let Some(parent) = directory.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let metadata = fs::symlink_metadata(directory)?;
-    if !metadata.is_dir() {
-        return Err(io::Error::other("it is no directory"));
-    }
-    check_ours(&metadata, "it", "700")?;
+    private_files::make_directory(directory)?;
     let path = directory.join(KEY_FILE);
     if !path.try_exists()? {
         make_key(&path)?;
     }
-    let mut file = open_private(&path)?;
+    let mut file = private_files::open(&path, false)?;
     let mut key = [0; KEY_BYTES];
     let read = file.read_exact(&mut key);
     read.map_err(|_| io::Error::other("its key is damaged; remove what is in it"))?;
@@ -224,7 +213,7 @@ fn make_key(path: &Path) -> io::Result<()> {
     let random = SystemRandom::new().fill(&mut key);
     random.map_err(|_| io::Error::other("the system has no random numbers"))?;
     let unfinished = path.with_file_name(unfinished(KEY_FILE));
-    let made = create_private(&unfinished).and_then(|mut file| {
+    let made = private_files::create(&unfinished).and_then(|mut file| {
         file.write_all(&key)?;
         file.sync_all()?;
         match fs::hard_link(&unfinished, path) {
@@ -238,39 +227,6 @@ fn make_key(path: &Path) -> io::Result<()> {
 /// A name that no other host takes: those in other containers may have our process id.
 fn unfinished(name: &str) -> String {
     format!("{name}-{:016x}{UNFINISHED_ENDING}", fastrand::u64(..))
-}
-
-fn create_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-/// Opens a file that only we can have written.
-fn open_private(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other(format!("{} is no file", path.display())));
-    }
-    check_ours(&metadata, &path.display().to_string(), "600")?;
-    Ok(file)
-}
-
-/// Ours, and nobody else's to read or write.
-fn check_ours(metadata: &fs::Metadata, what: &str, mode: &str) -> io::Result<()> {
-    let us = rustix::process::geteuid().as_raw();
-    if metadata.uid() != us {
-        let owner = metadata.uid();
-        let text =
-            format!("{what} belongs to user {owner} and not to user {us}, who runs the host");
-        return Err(io::Error::other(text));
-    }
-    let found = metadata.mode() & 0o7777;
-    if found & 0o077 != 0 {
-        let text = format!("{what} is open to others (mode {found:03o}): chmod {mode} it");
-        return Err(io::Error::other(text));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

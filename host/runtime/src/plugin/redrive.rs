@@ -4,6 +4,7 @@ use super::Plugin;
 use crate::admin::AdminError;
 use crate::dead_letters::{DeadLetter, Selection, counted};
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
+use crate::plugin_state::StateChanges;
 use crate::view::View;
 use informant_cache::{Object, ObjectKey};
 use std::collections::BTreeMap;
@@ -44,14 +45,21 @@ impl Plugin {
         for (name, letters) in by_subscription {
             let Some(active) = self.subscriptions.get(&name) else { continue };
             let informer = active.informer.informer();
-            let (indexer, queue) = (informer.indexer(), self.status.queue.clone());
+            let (indexer, status) = (informer.indexer(), self.status.clone());
             let (id, view, types) = (active.id, View::from(&active.spec), active.spec.types);
             informer.between_notifications(move || {
                 let present = |key: &ObjectKey| indexer.get(key);
                 for event in redriven(id, &letters, &view, present, Instant::now()) {
+                    let of_event =
+                        |letter: &&DeadLetter| letter.event.object.key() == event.object.key();
+                    let ids = letters.iter().filter(of_event).map(|letter| letter.id).collect();
+                    status.archive.sent_again(&event, ids);
                     match types.contain(event.change) {
-                        true => queue.push(event),
-                        false => queue.count_filtered(),
+                        true => status.queue.push(event),
+                        false => {
+                            status.queue.count_filtered();
+                            status.archive.finished(&event, StateChanges::new());
+                        }
                     }
                 }
             });
@@ -61,6 +69,16 @@ impl Plugin {
             orphans => format!("; {orphans} stay, for their subscriptions are gone"),
         };
         Ok(format!("{} sent again{kept}", counted(count)))
+    }
+}
+
+impl Plugin {
+    /// Throws letters away.
+    pub(crate) fn purge(&self, selection: &Selection) -> String {
+        let mut letters = self.status.dead_letters.lock();
+        let taken = letters.take(selection);
+        self.status.archive.threw_away(&taken);
+        format!("{} thrown away", counted(taken.len()))
     }
 }
 

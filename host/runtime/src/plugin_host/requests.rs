@@ -2,8 +2,11 @@
 
 use super::PluginHost;
 use crate::admin::{Action, AdminError, Reply, Request};
-use crate::dead_letters::counted;
 use crate::plugin_name::PluginName;
+
+/// What is added to an answer where it may be forgotten.
+const NOT_WRITTEN: &str =
+    " (the state directory cannot be written now: this may not outlive the host)";
 
 impl PluginHost {
     /// Does what was asked for. A load answers when it has ended.
@@ -17,14 +20,18 @@ impl PluginHost {
                 Action::Pause => plugin.pause(true).map(|()| "paused; its events wait".to_owned()),
                 Action::Resume => plugin.pause(false).map(|()| "resumed".to_owned()),
                 Action::Redrive(selection) => plugin.redrive(&selection),
-                Action::Purge(selection) => {
-                    let purged = plugin.status.dead_letters.lock().take(&selection).len();
-                    Ok(format!("{} thrown away", counted(purged)))
-                }
+                Action::Purge(selection) => Ok(plugin.purge(&selection)),
             },
         };
-        // Whoever asked may have gone.
-        let _ = reply.send(answer);
+        match self.archive() {
+            // What is said to be done is not undone by the end of the host.
+            Some(archive) if answer.is_ok() => archive.when_written(move |is_written| {
+                let note = if is_written { "" } else { NOT_WRITTEN };
+                // Whoever asked may have gone.
+                let _ = reply.send(answer.map(|text| text + note));
+            }),
+            _ => _ = reply.send(answer),
+        }
     }
 
     /// Reads the file once more, as if it had changed.

@@ -5,6 +5,27 @@ use crate::event::{Change, Gone, Reason};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+impl EventQueue {
+    fn check_invariants(&self) {
+        let waiting: Vec<&Event> = self.waiting.iter().flatten().collect();
+        let held: Vec<&Event> = self.held.values().flatten().map(|queued| &queued.event).collect();
+        assert_eq!(self.depth, waiting.len() + held.len(), "depth counts waiting and held");
+        let bytes: usize = waiting.iter().chain(&held).map(|event| size(event)).sum();
+        assert_eq!(self.bytes, bytes, "bytes are those of waiting and held");
+        for (lane, number) in self.last.iter().flatten() {
+            let of_lane =
+                |entry: &Option<Event>| entry.as_ref().is_some_and(|e| Lane::of(e) == *lane);
+            let last = self.waiting.iter().rposition(of_lane);
+            assert_eq!(
+                last.map(|index| self.first + index as u64),
+                Some(*number),
+                "`last` is true"
+            );
+        }
+        assert!(self.held.len() <= self.due.len() + 1, "a held lane is due or in flight");
+    }
+}
+
 const SUBSCRIPTION: SubscriptionId = SubscriptionId(1);
 const NO_MARK: Marks = Marks { events: usize::MAX, bytes: usize::MAX };
 

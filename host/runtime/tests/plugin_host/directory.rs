@@ -86,6 +86,7 @@ async fn random_lives_of_directories_end_with_the_right_versions() {
         informers: informers.clone(),
         threads: 1,
         compiler: CompilerOptions::default(),
+        state: None,
     })
     .expect("the host can be made");
     let (plugins, shutdown) = (host.plugins(), CancellationToken::new());

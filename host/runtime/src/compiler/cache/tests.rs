@@ -161,7 +161,7 @@ fn what_was_not_used_for_longest_makes_room() {
     let long_ago = SystemTime::now() - Duration::from_secs(1_000);
     for (age, name) in ["a", "b", "c"].into_iter().enumerate() {
         keep(&cache, name, &[0; 100]);
-        let file = File::open(cache.directory.join(format!("{name}.code"))).expect("the entry");
+        let file = fs::File::open(cache.directory.join(format!("{name}.code"))).expect("the entry");
         file.set_modified(long_ago + Duration::from_secs(age as u64)).expect("a time");
     }
     assert!(found(&cache, "a").is_some(), "it is used");
@@ -179,7 +179,7 @@ fn what_nobody_will_finish_is_removed() {
     let cache = cache(&root, LARGE);
     for (name, age) in [("old", UNFINISHED_MAX * 2), ("new", UNFINISHED_MAX / 2)] {
         let path = cache.directory.join(format!("{name}{UNFINISHED_ENDING}"));
-        let file = create_private(&path).expect("a file");
+        let file = private_files::create(&path).expect("a file");
         file.set_modified(SystemTime::now() - age).expect("a time");
     }
     keep(&cache, "a", b"code");

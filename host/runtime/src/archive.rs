@@ -1,0 +1,117 @@
+//! What outlives the host: waiting retries, dead letters, pauses and plugins' state, in one file of a directory of the host's own.
+//!
+//! Plugins' tasks only say what has changed, into a bounded cupboard (`pending.rs`); one thread (`writer.rs`) owns the file and
+//! writes all that changed meanwhile in one transaction. What that promises: `host/docs/designs/state.md`.
+
+mod pending;
+mod record;
+mod store;
+mod writer;
+
+use crate::dead_letters::DeadLetter;
+use crate::event::Event;
+use crate::plugin_name::PluginName;
+use bytes::Bytes;
+use informant_cache::ObjectKey;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use store::StateDirectoryError;
+pub(crate) use writer::{Archive, ArchiveThread};
+pub use writer::{StateDirectoryStatus, check_state_directory};
+
+/// Where the host keeps what is to outlive it, and for how long.
+#[derive(Debug, Clone)]
+pub struct StateDirectoryOptions {
+    /// A directory of this host's own, which is made if it is not there.
+    pub directory: PathBuf,
+    /// How long what belongs to a plugin is kept once its file is gone.
+    pub keep_removed: Duration,
+}
+
+/// Where something of a plugin is kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// What is known of the plugin's name. It is there as long as anything of the plugin is.
+    Head,
+    /// The attempted event at the head of an object's lane. By the subscription's name: its id is this host's.
+    Retry { subscription: Arc<str>, key: ObjectKey },
+    /// A dead letter by its id.
+    Letter(u64),
+    /// A value of the plugin's own.
+    State(Arc<str>),
+}
+
+/// What is kept there.
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    Head(Head),
+    Retry(Box<Waiting>),
+    Letter(Box<DeadLetter>),
+    State(Bytes),
+}
+
+/// What is known of a plugin's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// The id of the last dead letter: they rise over restarts as well.
+    pub(crate) letters: u64,
+    /// Somebody holds it.
+    pub(crate) paused: bool,
+    /// When its file was found to be gone, in seconds since 1970.
+    pub(crate) gone: Option<i64>,
+}
+
+/// An event that waits for its next attempt.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    /// The subscription's, as text.
+    pub(crate) resource: Arc<str>,
+    /// Its subscription's id says nothing here.
+    pub(crate) event: Event,
+    /// The next one's number.
+    pub(crate) attempt: u32,
+    pub(crate) crashes: u32,
+    /// As wall time, which goes on while no host runs.
+    pub(crate) due: Timestamp,
+}
+
+/// Everything that is kept of one plugin.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kept {
+    /// None where nothing is kept.
+    pub(crate) head: Option<Head>,
+    pub(crate) retries: Vec<(Arc<str>, Waiting)>,
+    /// By id.
+    pub(crate) letters: Vec<DeadLetter>,
+    pub(crate) state: BTreeMap<Arc<str>, Bytes>,
+    /// Records that nobody can read any more; they are left where they are.
+    pub(crate) unreadable: usize,
+}
+
+/// What becomes of places, the last word for each; none: it is empty from here on.
+pub(crate) type Changes = BTreeMap<(PluginName, Place), Option<Content>>;
+
+impl Content {
+    /// Bytes that it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Head(_) => size_of::<Head>(),
+            Self::Retry(waiting) => waiting.size(),
+            Self::Letter(letter) => letter.size(),
+            Self::State(value) => value.len(),
+        }
+    }
+}
+
+impl Waiting {
+    /// Bytes that its record takes, about.
+    pub(crate) fn size(&self) -> usize {
+        let old = self.event.old.as_ref().map_or(0, |old| old.json_len());
+        size_of::<Self>() + self.event.object.json_len() + old
+    }
+}

@@ -1,0 +1,302 @@
+//! How what is kept stands in the file: keys that sort by plugin and kind, and a head in JSON before objects as they are.
+
+use super::{Content, Head, Place, Waiting};
+use crate::dead_letters::DeadLetter;
+use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
+use crate::plugin_name::PluginName;
+use bytes::Bytes;
+use informant_cache::{Object, ObjectKey};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// No plugin's name has it.
+const AFTER_NAME: u8 = 0;
+const RETRY: u8 = b'r';
+const LETTER: u8 = b'l';
+const STATE: u8 = b's';
+
+#[derive(Serialize, Deserialize)]
+struct RetryHead {
+    attempt: u32,
+    crashes: u32,
+    due: Timestamp,
+    resource: String,
+    event: EventHead,
+}
+
+#[derive(Serialize, Deserialize)]
+struct LetterHead {
+    subscription: String,
+    resource: String,
+    attempts: u32,
+    parked: bool,
+    error: String,
+    at: Timestamp,
+    event: EventHead,
+}
+
+/// An event but for its objects, of which only the lengths.
+#[derive(Serialize, Deserialize)]
+struct EventHead {
+    change: String,
+    reason: String,
+    gone: Option<String>,
+    coalesced: u32,
+    object: usize,
+    old: Option<usize>,
+}
+
+/// Where all entries of a plugin begin, and where they have ended.
+pub(super) fn range(plugin: &PluginName) -> [Vec<u8>; 2] {
+    [AFTER_NAME, AFTER_NAME + 1].map(|end| [plugin.as_str().as_bytes(), &[end]].concat())
+}
+
+/// The key of an entry; none for the head, which has a table of its own.
+pub(super) fn key(plugin: &PluginName, place: &Place) -> Option<Vec<u8>> {
+    let mut key = [plugin.as_str().as_bytes(), &[AFTER_NAME]].concat();
+    match place {
+        Place::Head => return None,
+        Place::Retry { subscription, key: object } => {
+            key.push(RETRY);
+            key.extend((subscription.len() as u32).to_be_bytes());
+            key.extend(subscription.as_bytes());
+            key.extend(object.namespace().as_bytes());
+            key.push(b'/');
+            key.extend(object.name().as_bytes());
+        }
+        Place::Letter(id) => {
+            key.push(LETTER);
+            key.extend(id.to_be_bytes());
+        }
+        Place::State(name) => {
+            key.push(STATE);
+            key.extend(name.as_bytes());
+        }
+    }
+    Some(key)
+}
+
+/// The place that a plugin's key is of; none if nothing of ours has such a key.
+pub(super) fn place(plugin: &PluginName, key: &[u8]) -> Option<Place> {
+    let rest = key.strip_prefix(plugin.as_str().as_bytes())?.strip_prefix(&[AFTER_NAME])?;
+    let (kind, rest) = rest.split_first()?;
+    Some(match *kind {
+        RETRY => {
+            let (length, rest) = rest.split_first_chunk()?;
+            let (subscription, object) =
+                rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+            let (namespace, name) = std::str::from_utf8(object).ok()?.split_once('/')?;
+            let subscription = std::str::from_utf8(subscription).ok()?.into();
+            Place::Retry { subscription, key: ObjectKey::new(namespace, name) }
+        }
+        LETTER => Place::Letter(u64::from_be_bytes(rest.try_into().ok()?)),
+        STATE => Place::State(std::str::from_utf8(rest).ok()?.into()),
+        _ => return None,
+    })
+}
+
+pub(super) fn encode_head(head: &Head) -> Vec<u8> {
+    serde_json::to_vec(head).expect("numbers are JSON")
+}
+
+pub(super) fn decode_head(bytes: &[u8]) -> Option<Head> {
+    serde_json::from_slice(bytes).ok()
+}
+
+/// The bytes of an entry.
+pub(super) fn encode(content: &Content) -> Vec<u8> {
+    match content {
+        Content::Head(head) => encode_head(head),
+        Content::State(value) => value.to_vec(),
+        Content::Retry(waiting) => {
+            let head = RetryHead {
+                attempt: waiting.attempt,
+                crashes: waiting.crashes,
+                due: waiting.due,
+                resource: waiting.resource.to_string(),
+                event: EventHead::of(&waiting.event),
+            };
+            with_objects(&head, &waiting.event)
+        }
+        Content::Letter(letter) => {
+            let head = LetterHead {
+                subscription: letter.subscription.clone(),
+                resource: letter.resource.clone(),
+                attempts: letter.attempts,
+                parked: letter.parked,
+                error: letter.error.clone(),
+                at: letter.at,
+                event: EventHead::of(&letter.event),
+            };
+            with_objects(&head, &letter.event)
+        }
+    }
+}
+
+/// What an entry says; none if it cannot be read.
+pub(super) fn decode(place: &Place, bytes: &[u8]) -> Option<Content> {
+    Some(match place {
+        Place::Head => Content::Head(decode_head(bytes)?),
+        Place::State(_) => Content::State(Bytes::copy_from_slice(bytes)),
+        Place::Retry { .. } => {
+            let (head, objects): (RetryHead, _) = without_objects(bytes)?;
+            let RetryHead { attempt, crashes, due, resource, event } = head;
+            let (event, resource) = (event.with(objects)?, resource.into());
+            Content::Retry(Box::new(Waiting { resource, event, attempt, crashes, due }))
+        }
+        Place::Letter(id) => {
+            let (head, objects): (LetterHead, _) = without_objects(bytes)?;
+            let LetterHead { subscription, resource, attempts, parked, error, at, event } = head;
+            let (id, event) = (*id, event.with(objects)?);
+            let letter =
+                DeadLetter { id, subscription, resource, event, attempts, parked, error, at };
+            Content::Letter(Box::new(letter))
+        }
+    })
+}
+
+/// The head's length, the head, the object, the one before it.
+fn with_objects(head: &impl Serialize, event: &Event) -> Vec<u8> {
+    let head = serde_json::to_vec(head).expect("texts and numbers are JSON");
+    let old = event.old.as_ref().map(Object::json).unwrap_or_default();
+    [&(head.len() as u32).to_be_bytes(), &head[..], &event.object.json(), &old].concat()
+}
+
+fn without_objects<'a, H: Deserialize<'a>>(bytes: &'a [u8]) -> Option<(H, &'a [u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let (head, objects) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    Some((serde_json::from_slice(head).ok()?, objects))
+}
+
+impl EventHead {
+    fn of(event: &Event) -> Self {
+        Self {
+            change: event.change.as_str().to_owned(),
+            reason: event.reason.as_str().to_owned(),
+            gone: event.gone.map(|gone| gone.as_str().to_owned()),
+            coalesced: event.coalesced,
+            object: event.object.json_len(),
+            old: event.old.as_ref().map(Object::json_len),
+        }
+    }
+
+    fn with(self, objects: &[u8]) -> Option<Event> {
+        let (object, old) = objects.split_at_checked(self.object)?;
+        let old = match self.old {
+            Some(length) if length == old.len() => Some(Object::decode(old, None).ok()?),
+            None if old.is_empty() => None,
+            _ => return None,
+        };
+        let named = |text: &str| Gone::ALL.into_iter().find(|one| one.as_str() == text);
+        Some(Event {
+            subscription: SubscriptionId(0),
+            change: Change::ALL.into_iter().find(|one| one.as_str() == self.change)?,
+            reason: Reason::ALL.into_iter().find(|one| one.as_str() == self.reason)?,
+            gone: match &self.gone {
+                Some(text) => Some(named(text)?),
+                None => None,
+            },
+            object: Object::decode(object, None).ok()?,
+            old,
+            coalesced: self.coalesced,
+            received: Instant::now(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn object(version: u32) -> Object {
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a","namespace":"n","uid":"u","resourceVersion":"{version}"}}}}"#
+        );
+        Object::decode(json.as_bytes(), None).expect("an object")
+    }
+
+    fn event(change: Change, gone: Option<Gone>, old: Option<Object>) -> Event {
+        Event {
+            subscription: SubscriptionId(0),
+            change,
+            reason: Reason::Relist,
+            gone,
+            object: object(2),
+            old,
+            coalesced: 7,
+            received: Instant::now(),
+        }
+    }
+
+    fn show(content: &Content) -> String {
+        let event = |event: &Event| {
+            let (old, gone) = (event.old.as_ref().map(Object::resource_version), event.gone);
+            let json = event.object.json();
+            format!("{:?} {:?} {gone:?} {old:?} {json:?}", event.change, event.reason)
+        };
+        match content {
+            Content::Retry(it) => {
+                format!(
+                    "{} {} {} {} {}",
+                    it.resource,
+                    it.attempt,
+                    it.crashes,
+                    it.due,
+                    event(&it.event)
+                )
+            }
+            Content::Letter(it) => format!("{} {}", it.to_json(), event(&it.event)),
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// What was encoded is what is decoded, key and all; and whatever is cut off is noticed.
+    #[track_caller]
+    fn check(place: &Place, content: &Content) {
+        let plugin: PluginName = "my.plugin".parse().expect("a name");
+        let [begin, end] = range(&plugin);
+        if let Some(key) = key(&plugin, place) {
+            assert!(begin <= key && key < end);
+            assert_eq!(super::place(&plugin, &key).as_ref(), Some(place));
+        }
+        let bytes = encode(content);
+        let decoded = decode(place, &bytes).expect("it can be read");
+        assert_eq!(show(&decoded), show(content));
+        if !matches!(content, Content::State(_)) {
+            for end in 0..bytes.len() {
+                assert!(decode(place, &bytes[..end]).is_none(), "cut off at {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let (resource, due) = ("v1/pods".into(), Timestamp::UNIX_EPOCH);
+        let retry = |event| {
+            let resource = Arc::clone(&resource);
+            Content::Retry(Box::new(Waiting { resource, event, attempt: 3, crashes: 1, due }))
+        };
+        let place = |namespace| Place::Retry {
+            subscription: "a/b c".into(),
+            key: ObjectKey::new(namespace, "a"),
+        };
+        check(&place("n"), &retry(event(Change::Updated, None, Some(object(1)))));
+        check(&place(""), &retry(event(Change::Deleted, Some(Gone::LeftView), None)));
+        let letter = DeadLetter {
+            id: 300,
+            subscription: "s".to_owned(),
+            resource: "v1/pods".to_owned(),
+            event: event(Change::Added, None, None),
+            attempts: 10,
+            parked: true,
+            error: "no \"way\"".to_owned(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        check(&Place::Letter(300), &Content::Letter(Box::new(letter)));
+        check(&Place::State("k\0/".into()), &Content::State(Bytes::from_static(b"\0v")));
+        let head = Head { letters: 9, paused: true, gone: Some(1) };
+        check(&Place::Head, &Content::Head(head));
+    }
+}

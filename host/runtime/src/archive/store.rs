@@ -1,0 +1,228 @@
+//! The file in which things are kept: an embedded database with one writer, opened by one host at a time. Everything here blocks as
+//! file systems do.
+
+use super::record::{decode, decode_head, encode, encode_head, key, place, range};
+use super::{Changes, Content, Head, Kept, Place};
+use crate::plugin_name::PluginName;
+use crate::private_files;
+use jiff::Timestamp;
+use redb::backends::FileBackend;
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError};
+use redb::{Table, TableDefinition};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use tracing::warn;
+
+/// The layout of the tables and their records. Another one is another number, which an older host refuses.
+const FORMAT: u64 = 1;
+const FILE: &str = "state.redb";
+/// What is read again and again is little: heads, and the tops of the trees.
+const CACHE_BYTES: usize = 4 << 20;
+
+const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
+const HEADS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("heads");
+const ENTRIES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entries");
+
+/// The state directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the state directory {} cannot be used: {problem}; {advice}", directory.display())]
+pub struct StateDirectoryError {
+    directory: PathBuf,
+    problem: String,
+    advice: String,
+}
+
+/// An open file.
+pub(super) struct Store {
+    database: Database,
+}
+
+impl Store {
+    /// Opens the directory's file, which is made if it is not there, and checks all of it.
+    pub(super) fn open(directory: &Path) -> Result<Self, StateDirectoryError> {
+        let failed = |problem: String, advice: &str| StateDirectoryError {
+            directory: directory.to_owned(),
+            problem,
+            advice: advice.to_owned(),
+        };
+        let no_file = |error: io::Error| {
+            failed(error.to_string(), "make it writable, or name another with --state-dir")
+        };
+        private_files::make_directory(directory).map_err(no_file)?;
+        let path = directory.join(FILE);
+        let file = match private_files::open(&path, true) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => private_files::create(&path),
+            opened => opened,
+        };
+        let backend = FileBackend::new(file.map_err(no_file)?);
+        let opened = backend.and_then(|backend| {
+            let mut builder = Builder::new();
+            builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
+            builder.create_with_backend(backend)
+        });
+        let database = opened.map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => failed(
+                "another host is using it".to_owned(),
+                "stop that one, or give each host a directory of its own",
+            ),
+            DatabaseError::Storage(StorageError::Io(error)) if !is_damage(&error) => no_file(error),
+            error => failed(
+                format!("{FILE} is damaged ({error})"),
+                "move that file away to begin with an empty one: what waits in it is not told then",
+            ),
+        })?;
+        let store = Self { database };
+        let format = store.format().map_err(|error| {
+            failed(format!("{FILE} cannot be read ({error})"), "look at the disk")
+        })?;
+        match format {
+            FORMAT => Ok(store),
+            other => Err(failed(
+                format!("{FILE} has format {other} and this host reads and writes {FORMAT}"),
+                "run the host that wrote it, or name another directory",
+            )),
+        }
+    }
+
+    /// A store in a database of the caller's.
+    #[cfg(test)]
+    pub(super) fn over(database: Database) -> Result<Self, redb::Error> {
+        let store = Self { database };
+        store.format()?;
+        Ok(store)
+    }
+
+    /// The file's format; a new file gets ours, and its tables.
+    fn format(&self) -> Result<u64, redb::Error> {
+        let transaction = self.database.begin_write()?;
+        let format = {
+            let mut about = transaction.open_table(ABOUT)?;
+            let found = about.get("format")?.map(|format| format.value());
+            match found {
+                Some(format) => format,
+                None => {
+                    about.insert("format", FORMAT)?;
+                    FORMAT
+                }
+            }
+        };
+        if format == FORMAT {
+            transaction.open_table(HEADS)?;
+            transaction.open_table(ENTRIES)?;
+            transaction.commit()?;
+        }
+        Ok(format)
+    }
+
+    /// Writes all of it or nothing. It is on the disk when this returns.
+    pub(super) fn write(&self, changes: &Changes) -> Result<(), redb::Error> {
+        let transaction = self.database.begin_write()?;
+        {
+            let mut heads = transaction.open_table(HEADS)?;
+            let mut entries = transaction.open_table(ENTRIES)?;
+            for ((plugin, place), content) in changes {
+                let bytes = content.as_ref().map(encode);
+                match (key(plugin, place), bytes) {
+                    (None, Some(bytes)) => _ = heads.insert(plugin.as_str(), &bytes[..])?,
+                    (None, None) => _ = heads.remove(plugin.as_str())?,
+                    (Some(key), Some(bytes)) => _ = entries.insert(&key[..], &bytes[..])?,
+                    (Some(key), None) => _ = entries.remove(&key[..])?,
+                }
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Everything that is kept of a plugin.
+    pub(super) fn read(&self, plugin: &PluginName) -> Result<Kept, redb::Error> {
+        let transaction = self.database.begin_read()?;
+        let mut kept = Kept::default();
+        if let Some(head) = transaction.open_table(HEADS)?.get(plugin.as_str())? {
+            kept.head = Some(decode_head(head.value()).unwrap_or_default());
+        }
+        let [begin, end] = range(plugin);
+        for entry in transaction.open_table(ENTRIES)?.range(&begin[..]..&end[..])? {
+            let (key, bytes) = entry?;
+            let place = place(plugin, key.value());
+            let content = place.as_ref().and_then(|place| decode(place, bytes.value()));
+            match (place, content) {
+                (Some(Place::Retry { subscription, .. }), Some(Content::Retry(waiting))) => {
+                    kept.retries.push((subscription, *waiting));
+                }
+                (_, Some(Content::Letter(letter))) => kept.letters.push(*letter),
+                (Some(Place::State(name)), Some(Content::State(value))) => {
+                    kept.state.insert(name, value);
+                }
+                _ => kept.unreadable += 1,
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Notes when the files of all other plugins were found to be gone, for those of which it is not known yet.
+    pub(super) fn note_gone(
+        &self,
+        present: &BTreeSet<PluginName>,
+        now: Timestamp,
+    ) -> Result<(), redb::Error> {
+        let transaction = self.database.begin_write()?;
+        {
+            let mut heads = transaction.open_table(HEADS)?;
+            for (name, mut head) in all(&heads)? {
+                let is_present = name.parse().is_ok_and(|name: PluginName| present.contains(&name));
+                if head.gone.is_none() && !is_present {
+                    head.gone = Some(now.as_second());
+                    heads.insert(&name[..], &encode_head(&head)[..])?;
+                }
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Removes what belongs to plugins whose files were gone by then, and says whose that was.
+    pub(super) fn remove_gone(&self, before: Timestamp) -> Result<Vec<String>, redb::Error> {
+        let transaction = self.database.begin_write()?;
+        let mut removed = Vec::new();
+        {
+            let mut heads = transaction.open_table(HEADS)?;
+            let mut entries = transaction.open_table(ENTRIES)?;
+            for (name, head) in all(&heads)? {
+                if head.gone.is_none_or(|gone| gone > before.as_second()) {
+                    continue;
+                }
+                if let Ok(plugin) = name.parse::<PluginName>() {
+                    let [begin, end] = range(&plugin);
+                    entries.retain_in(&begin[..]..&end[..], |_, _| false)?;
+                }
+                heads.remove(&name[..])?;
+                removed.push(name);
+            }
+        }
+        transaction.commit()?;
+        Ok(removed)
+    }
+}
+
+/// All heads; there are no more than plugins.
+fn all(heads: &Table<'_, &str, &[u8]>) -> Result<Vec<(String, Head)>, redb::Error> {
+    let mut all = Vec::new();
+    for entry in heads.iter()? {
+        let (name, head) = entry?;
+        let name = name.value().to_owned();
+        if let Some(head) = decode_head(head.value()) {
+            all.push((name, head));
+        } else {
+            warn!("what is known of {name:?} cannot be read; it is kept as it is");
+        }
+    }
+    Ok(all)
+}
+
+/// Says that the file's bytes are wrong, and not that they cannot be had.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! The file against a model that is too simple to be wrong, with the machine ending at any write; and directories that cannot be used.
+
+use super::super::StateDirectoryOptions;
+use super::super::writer::check_state_directory;
+use super::*;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use redb::StorageBackend;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A disk in memory that keeps what was synced apart from what was written since, as a machine without power does, and that may
+/// take nothing more from some write on.
+#[derive(Debug, Clone, Default)]
+struct Disk(Arc<Mutex<Platter>>);
+
+#[derive(Debug, Default)]
+struct Platter {
+    bytes: Vec<u8>,
+    synced: Vec<u8>,
+    /// Writes and syncs that still succeed; none: all of them.
+    left: Option<usize>,
+}
+
+impl Disk {
+    /// What the next process finds: all that was written, or only what was synced.
+    fn after(&self, power_is_lost: bool) -> Self {
+        let platter = self.0.lock();
+        let bytes = if power_is_lost { &platter.synced } else { &platter.bytes };
+        let found = Platter { bytes: bytes.clone(), synced: bytes.clone(), left: None };
+        Self(Arc::new(Mutex::new(found)))
+    }
+
+    fn fail_after(&self, writes: usize) {
+        self.0.lock().left = Some(writes);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Platter)) -> io::Result<()> {
+        let mut platter = self.0.lock();
+        match &mut platter.left {
+            Some(0) => return Err(io::ErrorKind::StorageFull.into()),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        change(&mut platter);
+        Ok(())
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.lock().bytes.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let platter = self.0.lock();
+        let found = platter.bytes.get(offset as usize..offset as usize + out.len());
+        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.change(|platter| platter.bytes.resize(len as usize, 0))
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.change(|platter| platter.synced = platter.bytes.clone())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.change(|platter| {
+            platter.bytes[offset as usize..offset as usize + data.len()].copy_from_slice(data);
+        })
+    }
+}
+
+fn open(disk: &Disk) -> Store {
+    let database = Builder::new().set_cache_size(1 << 20).create_with_backend(disk.clone());
+    Store::over(database.expect("a database")).expect("tables")
+}
+
+fn name(number: u8) -> PluginName {
+    format!("p{number}").parse().expect("a name")
+}
+
+type Model = BTreeMap<(u8, u8), u8>;
+/// Plugin, key, value: none removes.
+type Change = (u8, u8, Option<u8>);
+
+fn changes(changes: &[Change]) -> Changes {
+    let change = |(plugin, key, value): &Change| {
+        let place = Place::State(key.to_string().into());
+        let content = value.map(|value| Content::State(Bytes::from(vec![value; 3_000])));
+        ((name(*plugin), place), content)
+    };
+    changes.iter().map(change).collect()
+}
+
+fn apply(model: &mut Model, changes: &[Change]) {
+    for (plugin, key, value) in changes {
+        match value {
+            Some(value) => _ = model.insert((*plugin, *key), *value),
+            None => _ = model.remove(&(*plugin, *key)),
+        }
+    }
+}
+
+fn read(store: &Store) -> Model {
+    let mut found = Model::new();
+    for plugin in 0..3 {
+        for (key, value) in store.read(&name(plugin)).expect("it can be read").state {
+            assert!(value.len() == 3_000 && value.iter().all(|byte| *byte == value[0]));
+            found.insert((plugin, key.parse().expect("a number")), value[0]);
+        }
+    }
+    found
+}
+
+/// What one host does: transactions, and after how many writes to the disk within the last of them it ends, if not by itself.
+type Host = (Vec<Vec<Change>>, Option<usize>, bool);
+
+fn host() -> impl Strategy<Value = Host> {
+    let change = (0..3u8, 0..6u8, proptest::option::of(any::<u8>()));
+    let transaction = proptest::collection::vec(change, 1..6);
+    let transactions = proptest::collection::vec(transaction, 1..6);
+    (transactions, proptest::option::of(0..12usize), any::<bool>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// What was written is there whenever and however the host ends; what was being written is there as a whole or not at all.
+    #[test]
+    fn every_transaction_is_whole_and_none_is_lost(hosts in proptest::collection::vec(host(), 1..5)) {
+        let (mut disk, mut model) = (Disk::default(), Model::new());
+        for (transactions, crash, power_is_lost) in hosts {
+            let store = open(&disk);
+            prop_assert_eq!(&read(&store), &model);
+            let mut maybe = None;
+            for (number, transaction) in transactions.iter().enumerate() {
+                if let Some(writes) = crash && number + 1 == transactions.len() {
+                    disk.fail_after(writes);
+                }
+                let mut next = model.clone();
+                apply(&mut next, transaction);
+                match store.write(&changes(transaction)) {
+                    Ok(()) => model = next,
+                    Err(_) => maybe = Some(next),
+                }
+            }
+            // The process is gone: what it would still write reaches nobody.
+            disk.fail_after(0);
+            let found = disk.after(power_is_lost);
+            drop(store);
+            disk = found;
+            if let Some(next) = maybe {
+                let found = read(&open(&disk));
+                prop_assert!(found == model || found == next, "{:?} is a part", found);
+                model = found;
+            }
+        }
+    }
+}
+
+#[test]
+fn plugins_do_not_see_each_others_entries() {
+    let store = open(&Disk::default());
+    let put = |plugin: &str| {
+        let place = Place::State(plugin.into());
+        let plugin = plugin.parse().expect("a name");
+        ((plugin, place), Some(Content::State(Bytes::new())))
+    };
+    store.write(&["a", "a.b", "ab", "a-b"].map(put).into()).expect("it is written");
+    for plugin in ["a", "a.b", "ab", "a-b"] {
+        let kept = store.read(&plugin.parse().expect("a name")).expect("it can be read");
+        assert_eq!(kept.state.keys().map(|key| &**key).collect::<Vec<_>>(), [plugin]);
+    }
+}
+
+#[test]
+fn what_belongs_to_a_plugin_that_is_gone_is_removed_after_a_while() {
+    let store = open(&Disk::default());
+    let at = |second| Timestamp::from_second(second).expect("a time");
+    let head = |plugin, gone| {
+        let head = Head { gone, ..Head::default() };
+        ((name(plugin), Place::Head), Some(Content::Head(head)))
+    };
+    let mut all = changes(&[(0, 0, Some(0)), (1, 1, Some(1)), (2, 2, Some(2))]);
+    all.extend([head(0, None), head(1, None), head(2, Some(50))]);
+    store.write(&all).expect("it is written");
+    store.note_gone(&[name(0)].into(), at(100)).expect("it is noted");
+    // Noted once: another look does not begin anew.
+    store.note_gone(&[name(0)].into(), at(200)).expect("it is noted");
+    let check = |before, removed: &[&str], left: &[(u8, u8)]| {
+        assert_eq!(store.remove_gone(at(before)).expect("it is removed"), removed);
+        assert_eq!(read(&store).into_keys().collect::<Vec<_>>(), left);
+    };
+    check(49, &[], &[(0, 0), (1, 1), (2, 2)]);
+    check(99, &["p2"], &[(0, 0), (1, 1)]);
+    check(100, &["p1"], &[(0, 0)]);
+    check(10_000, &[], &[(0, 0)]);
+}
+
+/// What is said of a directory that `prepare` has been at.
+#[track_caller]
+fn check_refused(prepare: impl FnOnce(&Path), expect: &[&str]) {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let directory = root.path().join("state");
+    let options =
+        StateDirectoryOptions { directory: directory.clone(), keep_removed: Duration::ZERO };
+    check_state_directory(&options).expect("a new directory can be used");
+    prepare(&directory);
+    let error = check_state_directory(&options).expect_err("it cannot be used").to_string();
+    for part in expect.iter().chain(&[&*directory.display().to_string()]) {
+        assert!(error.contains(part), "no {part:?} in: {error}");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_refused_with_what_to_do() {
+    let open_to = |mode| {
+        move |path: &Path| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+        }
+    };
+    check_refused(open_to(0o755), &["open to others (mode 755)", "chmod 700"]);
+    check_refused(|path| open_to(0o640)(&path.join(FILE)), &["open to others", "chmod 600"]);
+    let write =
+        |bytes: Vec<u8>| move |path: &Path| fs::write(path.join(FILE), bytes).expect("it is ours");
+    check_refused(write(b"not a database".repeat(1_000)), &["is damaged", "move that file away"]);
+    let newer = |path: &Path| {
+        let database = Database::create(path.join(FILE)).expect("it is ours");
+        let transaction = database.begin_write().expect("a transaction");
+        transaction.open_table(ABOUT).expect("a table").insert("format", 2).expect("it is ours");
+        transaction.commit().expect("it is written");
+    };
+    check_refused(newer, &["has format 2", "this host reads and writes 1", "run the host that"]);
+}
+
+#[test]
+fn a_directory_is_one_hosts() {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let directory = root.path().join("deep").join("state");
+    let store = Store::open(&directory).expect("a new directory can be used");
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!((mode(&directory), mode(&directory.join(FILE))), (0o700, 0o600));
+    let error = Store::open(&directory).err().expect("it is in use").to_string();
+    assert!(error.contains("another host is using it; stop that one, or give"), "{error}");
+    drop(store);
+    Store::open(&directory).expect("it is free again");
+}

@@ -1,0 +1,319 @@
+//! The thread that owns the file, and the handle with which everybody else tells it what changed. Nobody waits for the disk but who
+//! asks for that: changes are taken into memory, and all that came while one transaction was written is the next one.
+
+use super::pending::Pending;
+use super::store::Store;
+use super::{Changes, Kept, StateDirectoryError, StateDirectoryOptions};
+use crate::plugin_name::PluginName;
+use jiff::Timestamp;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use tracing::{error, info, warn};
+
+/// How long a disk that failed is left alone at first, doubled up to the second.
+const RETRY_BASE: Duration = Duration::from_secs(1);
+const RETRY_MAX: Duration = Duration::from_secs(60);
+/// How often it is looked for what is to be kept no more.
+const LOOK_INTERVAL: Duration = Duration::from_secs(3_600);
+
+/// The way to what outlives the host. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Archive {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    inbox: Mutex<Inbox>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Inbox {
+    pending: Pending,
+    /// What somebody waits for: at most one of each plugin's load and of each request to the host, which are bounded.
+    asks: Vec<Ask>,
+    stopping: bool,
+    /// The thread is no more: nobody answers.
+    ended: bool,
+    status: StateDirectoryStatus,
+}
+
+enum Ask {
+    /// Told once what was put before is on the disk, or could not be written.
+    Written(Box<dyn FnOnce(bool) + Send>),
+    Read(PluginName, oneshot::Sender<Result<Kept, String>>),
+    /// These plugins are there, and no others.
+    Present(BTreeSet<PluginName>),
+}
+
+/// How the state directory is doing.
+#[derive(Debug, Clone, Default)]
+pub struct StateDirectoryStatus {
+    /// Transactions that were written.
+    pub written: u64,
+    /// Transactions that could not be written. Each is tried again.
+    pub failed: u64,
+    /// Changes that were not taken because too much waited for the disk already: they would not outlive the host.
+    pub refused: u64,
+    /// Changes that wait for the disk now.
+    pub waiting: usize,
+    /// Bytes of those changes.
+    pub waiting_bytes: usize,
+    /// Why the disk takes nothing at the moment.
+    pub error: Option<String>,
+}
+
+/// The thread. Dropping it lets the thread end by itself.
+pub(crate) struct ArchiveThread {
+    archive: Archive,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Opens the state directory and closes it again: says what is wrong with it, as [`PluginHost::new`](crate::PluginHost::new) does.
+pub fn check_state_directory(options: &StateDirectoryOptions) -> Result<(), StateDirectoryError> {
+    Store::open(&options.directory).map(drop)
+}
+
+impl ArchiveThread {
+    /// Opens the directory's file and starts the thread.
+    pub(crate) fn start(options: StateDirectoryOptions) -> Result<Self, StateDirectoryError> {
+        let store = Some(Store::open(&options.directory)?);
+        let shared = Shared { inbox: Mutex::default(), changed: Condvar::new() };
+        let archive = Archive { shared: Arc::new(shared) };
+        let StateDirectoryOptions { directory, keep_removed } = options;
+        let writer =
+            Writer { directory, keep_removed, store, shared: archive.shared.clone(), failures: 0 };
+        let thread = std::thread::Builder::new().name("state".to_owned());
+        let thread = thread.spawn(move || writer.run()).expect("the system has a thread left");
+        Ok(Self { archive, thread: Some(thread) })
+    }
+
+    pub(crate) fn archive(&self) -> Archive {
+        self.archive.clone()
+    }
+
+    /// Writes what waits, if the disk takes it, and ends the thread.
+    pub(crate) async fn stop(mut self) {
+        self.archive.stop();
+        let Some(thread) = self.thread.take() else { return };
+        let ended = tokio::task::spawn_blocking(move || thread.join()).await;
+        if !matches!(ended, Ok(Ok(()))) {
+            error!("the state directory's thread ended early; what changed last may not be kept");
+        }
+    }
+}
+
+impl Drop for ArchiveThread {
+    fn drop(&mut self) {
+        self.archive.stop();
+    }
+}
+
+impl Archive {
+    /// Takes changes that belong together, or none of them where too much waits already. Never waits.
+    pub(crate) fn put(&self, changes: Changes) -> bool {
+        if changes.is_empty() {
+            return true;
+        }
+        let mut inbox = self.shared.inbox.lock();
+        let count = changes.len();
+        let taken = !inbox.ended && inbox.pending.put(changes);
+        if !taken {
+            inbox.status.refused += count as u64;
+        }
+        drop(inbox);
+        self.shared.changed.notify_all();
+        taken
+    }
+
+    /// Calls back once everything that was put so far is on the disk, or with false if that fails now.
+    pub(crate) fn when_written(&self, then: impl FnOnce(bool) + Send + 'static) {
+        self.ask(Ask::Written(Box::new(then)));
+    }
+
+    /// What is kept of a plugin.
+    pub(crate) async fn read(&self, plugin: &PluginName) -> Result<Kept, String> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Ask::Read(plugin.clone(), reply));
+        answer.await.unwrap_or_else(|_| Err("the host is stopping".to_owned()))
+    }
+
+    /// From now on the others' things are kept for a while only.
+    pub(crate) fn present(&self, plugins: BTreeSet<PluginName>) {
+        self.ask(Ask::Present(plugins));
+    }
+
+    pub(crate) fn status(&self) -> StateDirectoryStatus {
+        let inbox = self.shared.inbox.lock();
+        let (waiting, waiting_bytes) = inbox.pending.size();
+        StateDirectoryStatus { waiting, waiting_bytes, ..inbox.status.clone() }
+    }
+
+    fn ask(&self, ask: Ask) {
+        let mut inbox = self.shared.inbox.lock();
+        if !inbox.ended {
+            inbox.asks.push(ask);
+        }
+        drop(inbox);
+        self.shared.changed.notify_all();
+    }
+
+    fn stop(&self) {
+        self.shared.inbox.lock().stopping = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+struct Writer {
+    directory: PathBuf,
+    keep_removed: Duration,
+    /// None after a failure: it is opened anew.
+    store: Option<Store>,
+    shared: Arc<Shared>,
+    /// In a row.
+    failures: u32,
+}
+
+/// Also after a panic nobody waits for an answer that does not come.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let mut inbox = self.shared.inbox.lock();
+        inbox.ended = true;
+        let asks = std::mem::take(&mut inbox.asks);
+        drop(inbox);
+        drop(asks);
+    }
+}
+
+impl Writer {
+    fn run(mut self) {
+        let mut next_look = Instant::now() + LOOK_INTERVAL;
+        loop {
+            let (changes, asks, stopping) = self.next(next_look);
+            let is_written = self.write(changes);
+            for ask in asks {
+                self.answer(ask, is_written);
+            }
+            if stopping {
+                return;
+            }
+            if Instant::now() >= next_look {
+                next_look += LOOK_INTERVAL;
+                self.look();
+            }
+        }
+    }
+
+    /// Waits for something to do. After a failure only somebody who asks, and the end, cut the wait short.
+    fn next(&self, next_look: Instant) -> (Changes, Vec<Ask>, bool) {
+        let mut until = next_look;
+        if self.failures > 0 {
+            let wait = RETRY_BASE.saturating_mul(2u32.saturating_pow(self.failures - 1));
+            until = until.min(Instant::now() + wait.min(RETRY_MAX));
+        }
+        let mut inbox = self.shared.inbox.lock();
+        let idle = |inbox: &MutexGuard<'_, Inbox>| {
+            let nothing = self.failures > 0 || inbox.pending.is_empty();
+            nothing && inbox.asks.is_empty() && !inbox.stopping
+        };
+        while idle(&inbox) {
+            if self.shared.changed.wait_until(&mut inbox, until).timed_out() {
+                break;
+            }
+        }
+        let (changes, asks) = (inbox.pending.take(), std::mem::take(&mut inbox.asks));
+        (changes, asks, inbox.stopping)
+    }
+
+    /// Whether everything that was put by then is on the disk.
+    fn write(&mut self, changes: Changes) -> bool {
+        if changes.is_empty() && self.failures == 0 {
+            return true;
+        }
+        let written =
+            self.store().and_then(|store| store.write(&changes).map_err(|error| error.to_string()));
+        let mut inbox = self.shared.inbox.lock();
+        match written {
+            Ok(()) => {
+                inbox.pending.written();
+                inbox.status.written += 1;
+                inbox.status.error = None;
+                drop(inbox);
+                if self.failures > 0 {
+                    info!("the state directory takes what is written to it again");
+                }
+                self.failures = 0;
+                true
+            }
+            Err(problem) => {
+                inbox.pending.put_back(changes);
+                inbox.status.failed += 1;
+                inbox.status.error = Some(problem.clone());
+                drop(inbox);
+                if self.failures == 0 {
+                    let directory = self.directory.display();
+                    error!(
+                        "the state directory {directory} cannot be written, events go on and what changes may not outlive the host: {problem}"
+                    );
+                }
+                self.failures = self.failures.saturating_add(1);
+                self.store = None;
+                false
+            }
+        }
+    }
+
+    fn store(&mut self) -> Result<&Store, String> {
+        let store = match self.store.take() {
+            Some(store) => store,
+            None => Store::open(&self.directory).map_err(|error| error.to_string())?,
+        };
+        Ok(self.store.insert(store))
+    }
+
+    fn answer(&mut self, ask: Ask, is_written: bool) {
+        let ready = match is_written {
+            true => self.store(),
+            false => Err("the state directory cannot be written".to_owned()),
+        };
+        match ask {
+            Ask::Written(then) => then(is_written),
+            Ask::Read(plugin, reply) => {
+                let kept =
+                    ready.and_then(|store| store.read(&plugin).map_err(|error| error.to_string()));
+                // Whoever asked may have gone.
+                let _ = reply.send(kept);
+            }
+            Ask::Present(plugins) => {
+                let noted = ready.and_then(|store| {
+                    store.note_gone(&plugins, Timestamp::now()).map_err(|error| error.to_string())
+                });
+                match noted {
+                    Ok(()) => self.look(),
+                    Err(problem) => warn!("which plugins are gone is not noted: {problem}"),
+                }
+            }
+        }
+    }
+
+    /// Removes what was kept for long enough.
+    fn look(&mut self) {
+        let before = Timestamp::now() - self.keep_removed;
+        let removed = self
+            .store()
+            .and_then(|store| store.remove_gone(before).map_err(|error| error.to_string()));
+        match removed {
+            Ok(plugins) => {
+                for plugin in plugins {
+                    info!(plugin, "its file is gone for long, and what was kept of it is removed");
+                }
+            }
+            Err(problem) => warn!("what is kept for long enough is not removed: {problem}"),
+        }
+    }
+}

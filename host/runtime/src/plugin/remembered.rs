@@ -1,0 +1,111 @@
+//! What a plugin's name brings along from the host before: letters, values, a pause, and the retries that come first.
+
+use super::Plugin;
+use crate::archive::{Archive, Kept, Waiting};
+use crate::counters::Counters;
+use crate::descriptor::Descriptor;
+use crate::event::{Change, Event, SubscriptionId};
+use crate::queue::Queued;
+use hashbrown::HashMap;
+use informant_cache::Object;
+use jiff::Timestamp;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tracing::{info, warn};
+
+/// A retry that came due while no host ran waits so long for the first list, so that what that says of its object takes its place.
+const LIST_WAIT: Duration = Duration::from_secs(1);
+
+/// What is remembered and not in its place yet.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// It has been asked for what is kept, and answered.
+    is_read: bool,
+    /// Somebody has paused or resumed it since the host started: that counts more.
+    pub(super) pause_is_said: bool,
+    /// Retries whose subscriptions have not begun.
+    retries: Vec<(Arc<str>, Waiting)>,
+}
+
+impl Plugin {
+    /// Whether what is kept of it has been read, or cannot be.
+    pub(crate) fn remembers(&self) -> bool {
+        self.memory.is_read
+    }
+
+    /// Takes up what the host before has left. What cannot be read is left alone, and nothing is kept over it.
+    pub(crate) fn remember(&mut self, name: &str, archive: &Archive, kept: Result<Kept, String>) {
+        self.memory.is_read = true;
+        let kept = match kept {
+            Ok(kept) => kept,
+            Err(problem) => {
+                warn!(
+                    plugin = name,
+                    "what was kept of it cannot be read, and nothing of it is kept from now on: {problem}"
+                );
+                return;
+            }
+        };
+        let (letters, retries, keys) = (kept.letters.len(), kept.retries.len(), kept.state.len());
+        if letters + retries + keys > 0 {
+            info!(plugin = name, letters, retries, keys, "goes on with what was kept of it");
+        }
+        if kept.unreadable > 0 {
+            let count = kept.unreadable;
+            warn!(
+                plugin = name,
+                "{count} entries of the state directory cannot be read; they stay"
+            );
+        }
+        self.status.archive.open(archive.clone(), &kept);
+        let head = kept.head.unwrap_or_default();
+        self.status.dead_letters.lock().restore(kept.letters, head.letters);
+        self.status.state.lock().restore(kept.state);
+        self.memory.retries = kept.retries;
+        if self.memory.pause_is_said {
+            self.status.archive.paused(self.paused);
+        } else if head.paused && self.pause(true).is_ok() {
+            info!(plugin = name, "it is paused, as it was when the host ended");
+        }
+    }
+
+    /// Puts the retries of subscriptions that begin into the queue, and answers which objects the plugin has been told of. Those of
+    /// subscriptions that the version has not are dropped, as they are at a reload.
+    pub(super) fn restore(
+        &mut self,
+        descriptor: &Descriptor,
+        ids: &[SubscriptionId],
+    ) -> HashMap<SubscriptionId, Vec<Object>> {
+        let mut told = HashMap::<SubscriptionId, Vec<Object>>::new();
+        let mut dropped = Vec::new();
+        for (subscription, waiting) in std::mem::take(&mut self.memory.retries) {
+            let mut specs = descriptor.subscriptions.iter().zip(ids);
+            let id = specs.find(|(spec, _)| {
+                *spec.name == *subscription && spec.resource.to_string() == *waiting.resource
+            });
+            let Some((_, id)) = id else {
+                dropped.push((subscription, waiting));
+                continue;
+            };
+            self.status.archive.restored(*id, &subscription, &waiting);
+            if waiting.event.change != Change::Deleted {
+                told.entry(*id).or_default().push(waiting.event.object.clone());
+            }
+            let due = Instant::now() + wait(&waiting).max(LIST_WAIT);
+            let Waiting { event, attempt, crashes, .. } = waiting;
+            let event = Event { subscription: *id, ..event };
+            self.status.queue.restore(Queued { event, attempt, crashes, seq: 0 }, due);
+        }
+        let counters: &Counters = &self.status.counters;
+        counters.dropped.fetch_add(dropped.len() as u64, Relaxed);
+        self.status.archive.dropped(&dropped);
+        told
+    }
+}
+
+/// How long it has still to wait.
+fn wait(waiting: &Waiting) -> Duration {
+    let left = waiting.due.duration_since(Timestamp::now());
+    Duration::try_from(left).unwrap_or_default()
+}

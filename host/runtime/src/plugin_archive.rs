@@ -1,0 +1,285 @@
+//! What outlives the host of one plugin's name, as its tasks tell of it: which retries, letters and values are kept now.
+//!
+//! Without a state directory nothing is kept and nothing here costs more than a look at a number, as for every event that succeeds
+//! at once.
+
+use crate::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
+use crate::dead_letters::{DeadLetter, Pushed};
+use crate::event::{Event, SubscriptionId};
+use crate::plugin_name::PluginName;
+use crate::plugin_state::StateChanges;
+use crate::queue::Queued;
+use hashbrown::{HashMap, HashSet};
+use informant_cache::ObjectKey;
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
+
+type Lane = (SubscriptionId, ObjectKey);
+
+/// What is kept of one plugin's name.
+pub(crate) struct PluginArchive {
+    name: PluginName,
+    /// Lanes that something in the file depends on: the end of no other event changes anything.
+    lanes: AtomicUsize,
+    retries_bytes_max: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// None without a state directory, or where what is in it could not be read.
+    archive: Option<Archive>,
+    head: Head,
+    /// The file has a head of this plugin.
+    known: bool,
+    /// By lane: the subscription's name and the bytes of each retry in the file.
+    retries: HashMap<Lane, (Arc<str>, usize)>,
+    retries_bytes: usize,
+    /// By lane: letters that were sent again. They stay in the file until the plugin has been told.
+    sent: HashMap<Lane, Vec<u64>>,
+    /// Retries that are not kept because there were too many, or because too much waited for the disk.
+    unkept: u64,
+}
+
+/// How much of one plugin is kept now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptSnapshot {
+    /// Retries that outlive the host.
+    pub retries: usize,
+    /// Their bytes.
+    pub retries_bytes: usize,
+    /// Attempts that failed and whose retry is not kept: there were too many, or the disk did not take them.
+    pub unkept: u64,
+}
+
+impl KeptSnapshot {
+    pub(crate) fn to_json(self) -> Value {
+        json!({ "retries": self.retries, "bytes": self.retries_bytes, "notKept": self.unkept })
+    }
+}
+
+impl PluginArchive {
+    pub(crate) fn new(name: PluginName, retries_bytes_max: usize) -> Self {
+        let inner = Mutex::default();
+        Self { name, lanes: AtomicUsize::new(0), retries_bytes_max, inner }
+    }
+
+    /// From here on what happens is kept.
+    pub(crate) fn open(&self, archive: Archive, kept: &Kept) {
+        let mut inner = self.inner.lock();
+        inner.archive = Some(archive);
+        inner.known = kept.head.is_some();
+        inner.head = kept.head.clone().unwrap_or_default();
+        if inner.head.gone.take().is_some() {
+            self.put_head(&mut inner, Changes::new());
+        }
+    }
+
+    /// None while nothing is kept.
+    pub(crate) fn snapshot(&self) -> Option<KeptSnapshot> {
+        let inner = self.inner.lock();
+        inner.archive.as_ref()?;
+        let (retries, retries_bytes) = (inner.retries.len(), inner.retries_bytes);
+        Some(KeptSnapshot { retries, retries_bytes, unkept: inner.unkept })
+    }
+
+    /// A retry that came from the file waits in the queue.
+    pub(crate) fn restored(&self, id: SubscriptionId, subscription: &Arc<str>, waiting: &Waiting) {
+        let mut inner = self.inner.lock();
+        let lane = (id, waiting.event.object.key().clone());
+        inner.note_retry(lane, subscription.clone(), waiting.size());
+        self.count(&inner);
+    }
+
+    /// The event is through, and its call changed `state`.
+    pub(crate) fn finished(&self, event: &Event, state: StateChanges) {
+        if self.lanes.load(Relaxed) == 0 && state.is_empty() {
+            return;
+        }
+        let mut inner = self.inner.lock();
+        let mut changes = self.leave(&mut inner, event);
+        for (key, value) in state {
+            changes.insert(self.place(Place::State(key)), value.map(Content::State));
+        }
+        self.put(&mut inner, changes);
+    }
+
+    /// The event comes again at `due`, as the queue says of it by then.
+    pub(crate) fn waits(
+        &self,
+        (subscription, resource): (&str, &Arc<str>),
+        queued: &Queued,
+        crashed: bool,
+        due: Instant,
+    ) {
+        let mut inner = self.inner.lock();
+        if inner.archive.is_none() {
+            return;
+        }
+        let event = &queued.event;
+        let waiting = Waiting {
+            resource: resource.clone(),
+            event: Event { object: event.object.at_rest(), ..event.clone() },
+            attempt: queued.attempt + 1,
+            crashes: queued.crashes + u32::from(crashed),
+            due: wall_time(due),
+        };
+        let mut changes = self.leave(&mut inner, event);
+        let size = waiting.size();
+        if inner.retries_bytes + size > self.retries_bytes_max {
+            inner.unkept += 1;
+            self.put(&mut inner, changes);
+            return;
+        }
+        let subscription: Arc<str> = subscription.into();
+        let lane = (event.subscription, event.object.key().clone());
+        let place = Place::Retry { subscription: subscription.clone(), key: lane.1.clone() };
+        changes.insert(self.place(place), Some(Content::Retry(Box::new(waiting))));
+        inner.note_retry(lane, subscription, size);
+        self.count(&inner);
+        if !self.put(&mut inner, changes) {
+            inner.unkept += 1;
+        }
+    }
+
+    /// The event is a dead letter, and older letters had to go for it. Call it while the letters are locked.
+    pub(crate) fn gave_up(&self, event: &Event, pushed: &Pushed) {
+        let mut inner = self.inner.lock();
+        if inner.archive.is_none() {
+            return;
+        }
+        let mut changes = self.leave(&mut inner, event);
+        for id in &pushed.dropped {
+            changes.insert(self.place(Place::Letter(*id)), None);
+        }
+        let letter = &pushed.letter;
+        let content = Content::Letter(Box::new(letter.clone()));
+        changes.insert(self.place(Place::Letter(letter.id)), Some(content));
+        inner.head.letters = letter.id;
+        self.put_head(&mut inner, changes);
+    }
+
+    /// Letters are thrown away. Call it while they are locked.
+    pub(crate) fn threw_away(&self, letters: &[DeadLetter]) {
+        let place = |letter: &DeadLetter| (self.place(Place::Letter(letter.id)), None);
+        let changes = letters.iter().map(place).collect();
+        self.put(&mut self.inner.lock(), changes);
+    }
+
+    /// Letters are about to be queued as this event: they are in the file until the plugin has been told.
+    pub(crate) fn sent_again(&self, event: &Event, letters: Vec<u64>) {
+        let mut inner = self.inner.lock();
+        if inner.archive.is_some() {
+            let lane = (event.subscription, event.object.key().clone());
+            inner.sent.entry(lane).or_default().extend(letters);
+            self.count(&inner);
+        }
+    }
+
+    /// Somebody holds the plugin, or lets it go on.
+    pub(crate) fn paused(&self, paused: bool) {
+        let mut inner = self.inner.lock();
+        inner.head.paused = paused;
+        if paused || inner.known {
+            self.put_head(&mut inner, Changes::new());
+        }
+    }
+
+    /// The plugin's file is gone.
+    pub(crate) fn gone(&self, now: Timestamp) {
+        let mut inner = self.inner.lock();
+        inner.head.gone = Some(now.as_second());
+        if inner.known {
+            self.put_head(&mut inner, Changes::new());
+        }
+    }
+
+    /// Forgets the retries of all other subscriptions, as the queue does.
+    pub(crate) fn retain(&self, keep: &HashSet<SubscriptionId>) {
+        let mut inner = self.inner.lock();
+        let gone: Vec<Lane> =
+            inner.retries.keys().filter(|lane| !keep.contains(&lane.0)).cloned().collect();
+        let mut changes = Changes::new();
+        for lane in gone {
+            let Some(subscription) = inner.forget_retry(&lane) else { continue };
+            changes.insert(self.place(Place::Retry { subscription, key: lane.1 }), None);
+        }
+        self.count(&inner);
+        self.put(&mut inner, changes);
+    }
+
+    /// Forgets retries that have come to nothing: no subscription has their name any more.
+    pub(crate) fn dropped(&self, retries: &[(Arc<str>, Waiting)]) {
+        let place = |(subscription, waiting): &(Arc<str>, Waiting)| {
+            let (subscription, key) = (subscription.clone(), waiting.event.object.key().clone());
+            (self.place(Place::Retry { subscription, key }), None)
+        };
+        self.put(&mut self.inner.lock(), retries.iter().map(place).collect());
+    }
+
+    /// What the event's lane leaves behind when it has been told: its retry and the letters that were sent as it.
+    fn leave(&self, inner: &mut Inner, event: &Event) -> Changes {
+        let lane = (event.subscription, event.object.key().clone());
+        let mut changes = Changes::new();
+        if let Some(subscription) = inner.forget_retry(&lane) {
+            let key = lane.1.clone();
+            changes.insert(self.place(Place::Retry { subscription, key }), None);
+        }
+        for id in inner.sent.remove(&lane).unwrap_or_default() {
+            changes.insert(self.place(Place::Letter(id)), None);
+        }
+        self.count(inner);
+        changes
+    }
+
+    fn place(&self, place: Place) -> (PluginName, Place) {
+        (self.name.clone(), place)
+    }
+
+    fn count(&self, inner: &Inner) {
+        self.lanes.store(inner.retries.len() + inner.sent.len(), Relaxed);
+    }
+
+    /// Everything that is kept has a head, so that its end can be noted.
+    fn put(&self, inner: &mut Inner, changes: Changes) -> bool {
+        if !inner.known && changes.values().any(Option::is_some) {
+            return self.put_head(inner, changes);
+        }
+        inner.archive.as_ref().is_none_or(|archive| archive.put(changes))
+    }
+
+    fn put_head(&self, inner: &mut Inner, mut changes: Changes) -> bool {
+        let Some(archive) = &inner.archive else { return true };
+        changes.insert(self.place(Place::Head), Some(Content::Head(inner.head.clone())));
+        let taken = archive.put(changes);
+        inner.known |= taken;
+        taken
+    }
+}
+
+impl Inner {
+    fn note_retry(&mut self, lane: Lane, subscription: Arc<str>, size: usize) {
+        self.retries_bytes += size;
+        if let Some((_, before)) = self.retries.insert(lane, (subscription, size)) {
+            self.retries_bytes -= before;
+        }
+    }
+
+    fn forget_retry(&mut self, lane: &Lane) -> Option<Arc<str>> {
+        let (subscription, size) = self.retries.remove(lane)?;
+        self.retries_bytes -= size;
+        Some(subscription)
+    }
+}
+
+/// When that is on the clock that goes on without us.
+fn wall_time(at: Instant) -> Timestamp {
+    let wait = SignedDuration::try_from(at.saturating_duration_since(Instant::now()));
+    // A plugin may ask for centuries.
+    let at = wait.ok().and_then(|wait| Timestamp::now().checked_add(wait).ok());
+    at.unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,57 @@
+//! Directories and files that nobody can read or write but the user who runs the host.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Makes the directory (mode 0700) where it is missing, and refuses one that others can look into.
+pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let metadata = fs::symlink_metadata(directory)?;
+    if !metadata.is_dir() {
+        return Err(io::Error::other("it is no directory"));
+    }
+    check_ours(&metadata, "it", "700")
+}
+
+/// Makes a file (mode 0600) that is not there yet, for reading and writing.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Opens a file that only we can have written, to read it, or to read and write it.
+pub(crate) fn open(path: &Path, write: bool) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(write).custom_flags(flags.bits() as i32).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other(format!("{} is no file", path.display())));
+    }
+    check_ours(&metadata, &path.display().to_string(), "600")?;
+    Ok(file)
+}
+
+/// Ours, and nobody else's to read or write.
+fn check_ours(metadata: &Metadata, what: &str, mode: &str) -> io::Result<()> {
+    let us = rustix::process::geteuid().as_raw();
+    if metadata.uid() != us {
+        let owner = metadata.uid();
+        let text =
+            format!("{what} belongs to user {owner} and not to user {us}, who runs the host");
+        return Err(io::Error::other(text));
+    }
+    let found = metadata.mode() & 0o7777;
+    if found & 0o077 != 0 {
+        let text = format!("{what} is open to others (mode {found:03o}): chmod {mode} it");
+        return Err(io::Error::other(text));
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Objects that a plugin was told of before this host was there, until the first list has shown what became of them.
+
+use crate::view::View;
+use hashbrown::HashMap;
+use informant_cache::{Indexer, Object, ObjectKey};
+use parking_lot::Mutex;
+
+pub(super) struct Known {
+    objects: Mutex<HashMap<ObjectKey, Object>>,
+    present: Indexer,
+}
+
+impl Known {
+    pub(super) fn new(objects: Vec<Object>, present: Indexer) -> Self {
+        let objects = objects.into_iter().map(|object| (object.key().clone(), object)).collect();
+        Self { objects: Mutex::new(objects), present }
+    }
+
+    /// Something is told of an object of this name: the one that was known, if that is another.
+    pub(super) fn replaced_by(&self, object: &Object) -> Option<Object> {
+        let known = self.objects.lock().remove(object.key())?;
+        (known.uid() != object.uid()).then_some(known)
+    }
+
+    /// The list is complete: those of which nothing was told and that are not in the view any more.
+    pub(super) fn gone(&self, view: &View) -> Vec<Object> {
+        let known = std::mem::take(&mut *self.objects.lock());
+        let is_gone = |known: &Object| {
+            let present = self.present.get(known.key());
+            !present.is_some_and(|object| object.uid() == known.uid() && view.contains(&object))
+        };
+        let mut gone: Vec<Object> = known.into_values().filter(is_gone).collect();
+        gone.sort_by(|a, b| a.key().cmp(b.key()));
+        gone
+    }
+}
