@@ -206,9 +206,9 @@ impl SharedIndexInformer {
     }
 
     /// Puts an inline handler in another's place, with no notification lost between the two: up to one moment `old`
-    /// is told, from then on `handler`, which gets every object that is there (`Reason::Initial`) as a late handler
-    /// does. But what is deleted before its replay came by is told to it as well, for `old` may
-    /// have been told of the object. For handlers that share a memory of what was told.
+    /// is told, from then on `handler`, which is told of every change at once, for `old` was told what was before it, and besides gets every
+    /// object that is there (`Reason::Initial`) as a late handler does. So an update or a deletion may come to it before the object
+    /// itself does. For handlers that share a memory of what was told.
     #[must_use = "dropping the registration removes the handler"]
     pub fn replace_inline_handler(
         &self,

@@ -72,10 +72,11 @@ impl Active {
         self.place.listener()
     }
 
-    /// Whether a live notification is this handler's: else its replay comes to the object, or never needs to.
+    /// Whether a live notification is this handler's: else its replay comes to the object, or never needs to. One in the place of
+    /// another goes on with what that one was told: every change is its own.
     fn concerns(&self, notification: &Notification) -> bool {
         let Some(Walk::Replay { after }) = &self.walk else { return true };
-        if matches!(notification, Notification::Deleted { .. }) && self.listener().succeeds {
+        if self.listener().succeeds {
             return true;
         }
         let key = notification.object().map(|object| object.key());

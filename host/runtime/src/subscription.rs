@@ -5,6 +5,7 @@
 //! then everything that the bytes say, in one pass over each of the two states.
 
 mod known;
+mod succession;
 
 use crate::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
@@ -14,8 +15,8 @@ use bytes::Bytes;
 use informant_cache::{Cause, FinalState, Indexer, Object, Projection, ResourceEventHandler};
 use known::Known;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use succession::Succession;
 
 /// Listens to one informer for one subscription of one plugin.
 pub(crate) struct SubscriptionHandler {
@@ -28,10 +29,8 @@ pub(crate) struct SubscriptionHandler {
     queue: Arc<PluginQueue>,
     /// The reason that replayed objects are told with.
     replay_reason: Reason,
-    /// What the plugin was told of before this handler took over; until the replay is through it decides
-    /// what has to be told as gone.
-    told_before: Option<View>,
-    replayed: AtomicBool,
+    /// In the place of another: what the plugin knows from that one, until the replay is through.
+    succession: Option<Succession>,
     /// What the plugin was told of before this host was there.
     known: Option<Known>,
 }
@@ -54,8 +53,7 @@ impl SubscriptionHandler {
             projection,
             queue,
             replay_reason: Reason::Initial,
-            told_before: None,
-            replayed: AtomicBool::new(false),
+            succession: None,
             known: None,
         }
     }
@@ -69,7 +67,7 @@ impl SubscriptionHandler {
     ) -> Self {
         Self {
             replay_reason: Reason::Reload,
-            told_before: Some(View::from(before)),
+            succession: Some(Succession::of(View::from(before))),
             ..Self::new(id, spec, queue)
         }
     }
@@ -79,10 +77,16 @@ impl SubscriptionHandler {
         Self { known: Some(Known::new(objects, present)), ..self }
     }
 
-    /// Whether the object was in the view of the handler before, and the replay may not have come by yet.
-    fn was_told(&self, object: &Object) -> bool {
-        let before = self.told_before.as_ref().filter(|_| !self.replayed.load(Ordering::Acquire));
-        before.is_some_and(|view| view.contains(object))
+    /// Whether the plugin was told of this state of the object by the handler before; none where the view says what it knows.
+    fn was_told(&self, object: &Object) -> Option<bool> {
+        self.succession.as_ref()?.was_told(object)
+    }
+
+    /// From now on the view says what the plugin knows of the object.
+    fn hear(&self, object: &Object) {
+        if let Some(succession) = &self.succession {
+            succession.hear(object);
+        }
     }
 
     fn enqueue(
@@ -141,6 +145,16 @@ impl SubscriptionHandler {
         of_both || (of_view > 0 && (was_in || is_in))
     }
 
+    /// Whether an update changes what `onlyIfChanged` names.
+    fn is_concerned(&self, states: [&Object; 2]) -> bool {
+        let of_view = self.view.pointers().len();
+        if self.projection.len() == of_view {
+            return true;
+        }
+        let [old, new] = states.map(Object::json);
+        self.projection.values(&old)[of_view..] != self.projection.values(&new)[of_view..]
+    }
+
     /// What becomes of an update of which the view has had the one state and has the other.
     fn update(&self, states: [&Object; 2], is_in: [bool; 2], is_concerned: bool, cause: Cause) {
         let [old, new] = states;
@@ -159,21 +173,27 @@ impl SubscriptionHandler {
 impl ResourceEventHandler for SubscriptionHandler {
     fn on_add(&self, object: &Object, cause: Cause) {
         let replayed = cause.reason == informant_cache::Reason::Initial;
-        if !self.contains(object, self.types.added || replayed) {
-            if replayed && self.was_told(object) {
+        let was_told = replayed && self.was_told(object).unwrap_or(false);
+        let is_in = self.contains(object, self.types.added || replayed);
+        self.hear(object);
+        match (was_told, is_in) {
+            (true, false) => {
                 self.enqueue(Change::Deleted, object, None, Some(Gone::LeftView), cause);
             }
-            return;
+            // A subscription that wants no replay has one only when it takes another's place.
+            (true, true) if self.replay == Replay::Never => {}
+            (_, true) => self.enqueue(Change::Added, object, None, None, cause),
+            (false, false) => {}
         }
-        // A subscription that wants no replay has one only when it takes another's place.
-        if replayed && self.replay == Replay::Never && self.was_told(object) {
-            return;
-        }
-        self.enqueue(Change::Added, object, None, None, cause);
     }
 
     fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
         let states = [old, new];
+        if let Some(was_told) = self.was_told(old) {
+            self.hear(new);
+            let is_concerned = self.is_concerned(states);
+            return self.update(states, [was_told, self.view.contains(new)], is_concerned, cause);
+        }
         let may_be_in = states.map(|state| self.view.may_contain(state));
         let [was_in, is_in] = may_be_in;
         if !self.depends_on_bytes(was_in, is_in) {
@@ -196,7 +216,18 @@ impl ResourceEventHandler for SubscriptionHandler {
     }
 
     fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause) {
-        if !self.contains(last, self.types.deleted) && !self.was_told(last) {
+        self.on_delete_known_as(last, last, final_state, cause);
+    }
+
+    fn on_delete_known_as(
+        &self,
+        known_as: &Object,
+        last: &Object,
+        final_state: FinalState,
+        cause: Cause,
+    ) {
+        let was_told = self.was_told(known_as);
+        if !was_told.unwrap_or_else(|| self.contains(known_as, self.types.deleted)) {
             return;
         }
         let gone = match final_state {
@@ -208,7 +239,9 @@ impl ResourceEventHandler for SubscriptionHandler {
     }
 
     fn on_synced(&self) {
-        self.replayed.store(true, Ordering::Release);
+        if let Some(succession) = &self.succession {
+            succession.end();
+        }
         let Some(known) = &self.known else { return };
         let cause = Cause { reason: informant_cache::Reason::Relist, received: Instant::now() };
         for object in known.gone(&self.view) {

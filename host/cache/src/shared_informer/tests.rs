@@ -423,7 +423,7 @@ async fn a_removed_handler_hears_nothing_more_and_the_others_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replacing_handler_is_told_of_every_deletion_that_its_predecessor_was_not() {
+async fn a_replacing_handler_is_told_of_every_change_that_its_predecessor_was_not() {
     let bench = Bench::start(|source| {
         for number in 0..1000 {
             source.add(&pod(&format!("p{number:04}")));
@@ -434,17 +434,22 @@ async fn a_replacing_handler_is_told_of_every_deletion_that_its_predecessor_was_
     let options = HandlerOptions::default();
     let registration = bench.informer.add_inline_handler(Arc::new(old.clone()), options);
     settle().await;
+    old.take();
     let new = Recorder::default();
     let _registration = bench.informer.replace_inline_handler(registration, Arc::new(new.clone()));
     for number in [0, 500, 999] {
+        bench.source.modify(&pod(&format!("p{number:04}")));
         bench.source.delete(&pod(&format!("p{number:04}")));
+        bench.source.add(&pod(&format!("q{number:04}")));
         tokio::task::yield_now().await;
     }
     settle().await;
-    let deletions = |told: Vec<String>| told.into_iter().filter(|line| line.starts_with("delete"));
-    let told: Vec<_> = deletions(old.take()).chain(deletions(new.take())).collect();
-    let told: Vec<_> = told.iter().map(|line| &line[..12]).collect();
-    assert_eq!(told, ["delete p0000", "delete p0500", "delete p0999"], "each once, by one of them");
+    let live = |told: Vec<String>| told.into_iter().filter(|line| line.ends_with("Watch"));
+    let told: Vec<_> = live(old.take()).chain(live(new.take())).collect();
+    let told: Vec<_> = told.iter().map(|line| line.split('@').next().unwrap_or_default()).collect();
+    let expect = ["0000", "0500", "0999"]
+        .map(|n| [format!("update p{n}"), format!("delete p{n}"), format!("add q{n}")]);
+    assert_eq!(told, expect.concat(), "each once, by one of them");
     bench.source.add(&pod("x"));
     settle().await;
     assert_eq!((old.take().len(), new.take().len()), (0, 1));

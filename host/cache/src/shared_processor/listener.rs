@@ -46,7 +46,7 @@ pub(super) struct Listener {
     /// What has to be listed before it has heard of everything; none: what was asked for when the informer first synced.
     pub(super) asked: Option<Arc<Scope>>,
     pub(super) resync_period: Option<Duration>,
-    /// It continues another handler's story: deletions concern it even before its replay came by.
+    /// It continues another handler's story: changes concern it even before its replay came by.
     pub(super) succeeds: bool,
     /// It is told of what is there already.
     pub(super) replay: bool,

@@ -167,6 +167,39 @@ fn what_the_new_view_lacks_is_told_as_gone() {
     check(only_red, Some(only_red), &blue, "");
     let gone = [Told::Deleted(FinalState::Known, pod(1, BLUE, "Running"))];
     check(only_red, Some(""), &gone, "Deleted Deleted 1 Watch");
+    let replayed_late = [
+        Told::Deleted(FinalState::Known, pod(1, BLUE, "Running")),
+        Told::Added(CacheReason::Watch, pod(2, BLUE, "Running")),
+    ];
+    check(only_red, Some(""), &replayed_late, "Deleted Deleted 1 Watch");
     let late = [Told::Synced, Told::Deleted(FinalState::Known, pod(1, BLUE, "Running"))];
     check(only_red, Some(""), &late, "");
+}
+
+#[test]
+fn a_change_before_the_replay_is_one_of_what_the_plugin_was_told_before() {
+    let only_red = r#","labelSelector":"colour=red""#;
+    let replayed = |version, colour| Told::Added(CacheReason::Initial, pod(version, colour, ""));
+    let changed = |version, before, colour| {
+        Told::Updated(pod(version - 1, before, ""), pod(version, colour, ""))
+    };
+    // Told of it blue, the plugin hears that it is red, or that it is none of its business any more, and once.
+    let becomes_red = [changed(2, BLUE, RED), replayed(2, RED), Told::Synced];
+    check(only_red, Some(""), &becomes_red, "Updated 2 Watch, Added 2 Reload");
+    let stays_blue = [changed(2, BLUE, BLUE), changed(3, BLUE, BLUE), replayed(3, BLUE)];
+    check(only_red, Some(""), &stays_blue, "Deleted LeftView 1 Watch");
+    let comes_back = [changed(2, BLUE, BLUE), changed(3, BLUE, RED), replayed(3, RED)];
+    let expect = "Deleted LeftView 1 Watch, Added 3 Watch, Added 3 Reload";
+    check(only_red, Some(""), &comes_back, expect);
+    // Never told of it blue, it hears of it as new.
+    let only_blue = r#","labelSelector":"colour=blue""#;
+    check(only_red, Some(only_blue), &[changed(2, RED, RED)], "Added 2 Watch");
+    check(
+        "",
+        Some(only_red),
+        &[changed(2, BLUE, BLUE), replayed(2, BLUE)],
+        "Added 2 Watch, Added 2 Reload",
+    );
+    let goes = [changed(2, BLUE, RED), Told::Deleted(FinalState::Known, pod(3, RED, ""))];
+    check(only_blue, Some(only_red), &goes, "");
 }
