@@ -173,8 +173,10 @@ impl SubscriptionHandler {
 impl ResourceEventHandler for SubscriptionHandler {
     fn on_add(&self, object: &Object, cause: Cause) {
         let replayed = cause.reason == informant_cache::Reason::Initial;
-        let was_told = replayed && self.was_told(object).unwrap_or(false);
         let is_in = self.contains(object, self.types.added || replayed);
+        let succeeds = replayed && self.succession.is_some();
+        // What was heard of since is known as the view has it.
+        let was_told = succeeds && self.was_told(object).unwrap_or(is_in);
         self.hear(object);
         match (was_told, is_in) {
             (true, false) => {

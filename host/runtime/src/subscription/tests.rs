@@ -191,6 +191,8 @@ fn a_change_before_the_replay_is_one_of_what_the_plugin_was_told_before() {
     let comes_back = [changed(2, BLUE, BLUE), changed(3, BLUE, RED), replayed(3, RED)];
     let expect = "Deleted LeftView 1 Watch, Added 3 Watch, Added 3 Reload";
     check(only_red, Some(""), &comes_back, expect);
+    let never = r#","replay":"never""#;
+    check(never, Some(""), &[changed(2, BLUE, RED), replayed(2, RED)], "Updated 2 Watch");
     // Never told of it blue, it hears of it as new.
     let only_blue = r#","labelSelector":"colour=blue""#;
     check(only_red, Some(only_blue), &[changed(2, RED, RED)], "Added 2 Watch");
