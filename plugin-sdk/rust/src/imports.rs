@@ -2,6 +2,6 @@
 //! are the host's functions, natively [`testing`](crate::testing) answers in its place.
 
 #[cfg(target_arch = "wasm32")]
-pub(crate) use crate::bindings::informant::plugin::{event_data, host_info, indexer, log};
+pub(crate) use crate::bindings::informant::plugin::{event_data, host_info, indexer, log, state};
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use crate::testing::imports::{event_data, host_info, indexer, log};
+pub(crate) use crate::testing::imports::{event_data, host_info, indexer, log, state};

@@ -31,7 +31,7 @@
 //! written in the contract, `plugin-sdk/wit`.
 //!
 //! Not here yet: exports for `sync-aware`, `reconciler` and `timer`, and wrappers for the
-//! imports `workqueue`, `metrics`, `state`, `kube` and `http`.
+//! imports `workqueue`, `metrics`, `kube` and `http`.
 
 #[doc(hidden)]
 pub mod bindings;
@@ -47,6 +47,7 @@ mod imports;
 pub mod indexer;
 pub mod log;
 mod plugin;
+pub mod state;
 mod stateful;
 mod subscription;
 #[cfg(not(target_arch = "wasm32"))]

@@ -10,5 +10,6 @@ mod image;
 mod lifecycle;
 mod misbehaving;
 mod reload;
+mod state;
 mod storm;
 mod waiting;

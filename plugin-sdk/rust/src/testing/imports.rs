@@ -49,6 +49,36 @@ pub(crate) mod event_data {
     }
 }
 
+pub(crate) mod state {
+    use super::with;
+
+    pub(crate) fn get(key: &str) -> Result<Option<Vec<u8>>, String> {
+        Ok(with(|state| state.values.get(key).cloned()))
+    }
+
+    pub(crate) fn set(key: &str, value: Option<&[u8]>) -> Result<(), String> {
+        with(|state| state.values.set(key, value))
+    }
+
+    pub(crate) fn compare_and_set(
+        key: &str,
+        expected: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Result<bool, String> {
+        with(|state| {
+            let is_expected = state.values.get(key).map(Vec::as_slice) == expected;
+            if is_expected {
+                state.values.set(key, value)?;
+            }
+            Ok(is_expected)
+        })
+    }
+
+    pub(crate) fn keys(prefix: &str) -> Result<Vec<String>, String> {
+        Ok(with(|state| state.values.keys(prefix)))
+    }
+}
+
 pub(crate) mod host_info {
     pub(crate) fn is_leader() -> bool {
         true

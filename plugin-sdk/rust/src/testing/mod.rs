@@ -30,6 +30,7 @@ mod cache;
 mod event;
 pub(crate) mod imports;
 mod selector;
+mod values;
 
 pub use event::{TestEvent, added, deleted, updated};
 
@@ -40,6 +41,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use values::Values;
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
@@ -50,6 +52,7 @@ thread_local! {
 struct State {
     cache: Cache,
     log: Vec<Line>,
+    values: Values,
     /// New and old object of the event being handled, for `event-data`.
     event: (Option<Value>, Option<Value>),
 }
@@ -95,6 +98,17 @@ impl Host {
     /// Whether the resource's first list is complete; it is until this says otherwise.
     pub fn set_synced(&self, resource: &str, synced: bool) {
         with(|state| state.cache.set_synced(resource, synced));
+    }
+
+    /// Puts a value into the plugin's state, as if a call before had written it.
+    pub fn set_state(&self, key: &str, value: &[u8]) {
+        with(|state| state.values.put(key, value));
+    }
+
+    /// A value of the plugin's state: what the calls that succeeded have left.
+    #[must_use]
+    pub fn state(&self, key: &str) -> Option<Vec<u8>> {
+        with(|state| state.values.get(key).cloned())
     }
 
     /// Describes and starts a plugin, as the real host does. From here on it may read only what its
@@ -149,10 +163,14 @@ impl<P: Plugin> Running<P> {
                 }
             }
             state.event = event.sides(subscription);
+            state.values.begin();
         });
         self.seq += 1;
         let result = self.plugin.handle(Event::new(event.into_contract(self.seq, subscription)));
-        with(|state| state.event = (None, None));
+        with(|state| {
+            state.event = (None, None);
+            state.values.end(result.is_ok());
+        });
         result
     }
 

@@ -5,7 +5,7 @@ use informant_e2e::host::{Host, run_to_end};
 use serde_json::Value;
 
 /// What a command says of the host, and whether it succeeded.
-fn ask(bench: &HostBench<'_>, host: &Host, arguments: &[&str]) -> (bool, String) {
+pub(super) fn ask(bench: &HostBench<'_>, host: &Host, arguments: &[&str]) -> (bool, String) {
     let socket = host.admin_socket().display().to_string();
     let arguments = [arguments, &["--admin-socket", &socket]].concat();
     let output = run_to_end(&bench.program, &arguments).expect("it runs");
@@ -15,7 +15,7 @@ fn ask(bench: &HostBench<'_>, host: &Host, arguments: &[&str]) -> (bool, String)
 
 /// It succeeds and says this.
 #[track_caller]
-fn check(bench: &HostBench<'_>, host: &Host, arguments: &[&str], expect: &str) {
+pub(super) fn check(bench: &HostBench<'_>, host: &Host, arguments: &[&str], expect: &str) {
     let (success, said) = ask(bench, host, arguments);
     assert!(success && said.contains(expect), "{arguments:?} said: {said}");
 }

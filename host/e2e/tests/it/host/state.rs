@@ -1,0 +1,122 @@
+//! What outlives a host that is killed: waiting retries, dead letters, a pause.
+
+use crate::host::admin::{ask, check};
+use crate::host::bench::{HostBench, await_told, host_fact, pod_names};
+use informant_e2e::host::{Host, run_to_end};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Pods whose event the guest gives up at once, and pods whose event it is to be told of again: fewer than would trip its breaker.
+const GIVEN_UP: usize = 6;
+const TRIED_AGAIN: usize = 12;
+
+/// The dead letters as the program lists them.
+fn letters(bench: &HostBench<'_>, host: &Host) -> Vec<Value> {
+    let (success, said) = ask(bench, host, &["dlq", "list", "fail", "-o", "json"]);
+    assert!(success, "{said}");
+    serde_json::from_str(&said).expect("it is JSON")
+}
+
+/// The pods that letters are about, with their attempts.
+fn pods(letters: &[Value], attempts: u64) -> BTreeSet<String> {
+    let of_attempts = letters.iter().filter(|letter| letter["attempts"] == attempts);
+    of_attempts.map(|letter| letter["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+fn dead(count: usize) -> impl Fn(&Value) -> bool {
+    move |plugin| plugin["deadLetters"].as_u64() >= Some(count as u64)
+}
+
+/// A host that has told the guest of all pods, holds it, and is killed. Answers the letters there were.
+async fn killed_host(bench: &HostBench<'_>, state: &str, failing: &[String]) -> Vec<Value> {
+    let host = bench.start(&["--state-dir", state]).await;
+    host.await_plugin("fail", "it to run", |plugin| plugin["state"] == "running").await.unwrap();
+    bench.create_pods(failing).await;
+    let waits = |plugin: &Value| {
+        let retries = plugin["kept"]["retries"].as_u64() >= Some(1);
+        retries && plugin["counters"]["retry"].as_u64() >= Some(TRIED_AGAIN as u64)
+    };
+    host.await_plugin("fail", "its retries to wait", waits).await.unwrap();
+    // The answer says that this and everything before it is on the disk.
+    check(bench, &host, &["plugin", "pause", "fail"], "paused; its events wait");
+    host.await_plugin("fail", "the call in progress to end", |plugin| {
+        plugin["kept"]["waitingToBeWritten"] == 0
+    })
+    .await
+    .unwrap();
+    // Dropping it kills it.
+    let letters = letters(bench, &host);
+    drop(host);
+    letters
+}
+
+#[test]
+fn no_retry_and_no_letter_is_lost_when_the_host_is_killed() {
+    host_fact(async |bench| {
+        bench.drop_plugin("fail", "fail");
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = directory.path().join("state").display().to_string();
+        let given_up: Vec<String> =
+            (0..GIVEN_UP).map(|number| format!("fail-never-{number}")).collect();
+        let again: Vec<String> = (0..TRIED_AGAIN).map(|number| format!("fail-{number}")).collect();
+        bench.create_pods(&pod_names(0..50)).await;
+        let before =
+            killed_host(&bench, &state, &[given_up.as_slice(), again.as_slice()].concat()).await;
+        assert!(pods(&before, 1).is_superset(&given_up.iter().cloned().collect()), "{before:?}");
+
+        // Half of those that wait are gone when the next host comes.
+        bench.delete_pods(&again[..TRIED_AGAIN / 2]).await;
+        let host = bench.start(&["--state-dir", &state]).await;
+        let held = host.await_plugin("fail", "it to be paused still", |plugin| {
+            plugin["state"] == "paused" && plugin["queue"]["depth"].as_u64() >= Some(1)
+        });
+        held.await.unwrap();
+        assert_eq!(letters(&bench, &host), before, "the letters are those there were");
+
+        check(&bench, &host, &["plugin", "resume", "fail"], "resumed");
+        // The new host's list tells of those again that were given up, and they are again.
+        let all = |plugin: &Value| {
+            dead(2 * GIVEN_UP + TRIED_AGAIN)(plugin) && plugin["queue"]["depth"] == 0
+        };
+        host.await_plugin("fail", "all to be given up", all).await.unwrap();
+        let after = letters(&bench, &host);
+        assert_eq!(after[..before.len()], before, "ids and all");
+        assert_eq!(pods(&after, 10), again.iter().cloned().collect(), "each after ten attempts");
+        let ids: BTreeSet<u64> = after.iter().filter_map(|letter| letter["id"].as_u64()).collect();
+        assert_eq!(ids.len(), after.len(), "no id stands for two");
+
+        check(&bench, &host, &["dlq", "redrive", "fail", "--all"], "sent again");
+        // It behaves well when it is told of an end, and those that live are given up again.
+        let ended = |plugin: &Value| {
+            let lives = GIVEN_UP + TRIED_AGAIN / 2;
+            dead(lives)(plugin) && plugin["queue"]["depth"] == 0
+        };
+        host.await_plugin("fail", "the redrive to end", ended).await.unwrap();
+        let told: BTreeSet<String> = host
+            .lines_of("fail")
+            .iter()
+            .filter_map(|line| line.message().strip_prefix("deleted ")?.split_once('/'))
+            .map(|(_, name)| name.to_owned())
+            .collect();
+        assert!(told.is_superset(&again[..TRIED_AGAIN / 2].iter().cloned().collect()), "{told:?}");
+    });
+}
+
+#[test]
+fn second_host_is_refused_another_hosts_state_directory() {
+    host_fact(async |bench| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = directory.path().join("state").display().to_string();
+        let mut host = bench.start(&["--state-dir", &state]).await;
+        let plugins = bench.plugins.display().to_string();
+        let arguments = ["dev", &plugins, "--listen", "127.0.0.1:0", "--state-dir", &state];
+        let output = run_to_end(&bench.program, &arguments).expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success());
+        assert!(said.contains("another host is using it; stop that one, or give each"), "{said}");
+        host.check_running().unwrap();
+        bench.drop_plugin("event-printer", "event-printer");
+        bench.create_pods(&pod_names(0..1)).await;
+        await_told(&host, &bench.namespace, "added", 1).await;
+    });
+}
