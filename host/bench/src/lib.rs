@@ -8,7 +8,6 @@ pub mod contender;
 pub mod load;
 pub mod load_server;
 pub mod measure;
-pub mod process_stats;
 pub mod report;
 pub mod results;
 

@@ -8,8 +8,8 @@ use informant_e2e::poll;
 
 use crate::contender::{Contender, Handled, Programs, Purpose, Running};
 use crate::load::Load;
-use crate::process_stats::{cpu, forget_peak, peak, resident};
 use crate::results::{Metric, Run, percentile};
+use informant_e2e::process_stats::{cpu, forget_peak, peak, resident};
 
 /// A hundred thousand pods in the slowest of them, on a machine that does something else, too.
 const SYNC_DEADLINE: Duration = Duration::from_secs(240);

@@ -12,6 +12,8 @@ pub mod http;
 pub mod paths;
 pub mod permissions;
 pub mod poll;
+pub mod process_stats;
 pub mod proxy;
 pub mod skip;
+pub mod soak;
 pub mod storm;

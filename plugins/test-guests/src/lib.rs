@@ -18,18 +18,19 @@ pub fn behave(event: &Event) {
     info!("{} {}", event.change(), event.key());
 }
 
-/// Whether this event's object asks for the sin: by its name, and only while it lives, so that a test can
-/// clean up after itself.
+/// Whether this event's object asks for the sin: by its name, which begins with the sin's or with `sin`, and only while it lives, so that
+/// a test can clean up after itself.
 #[must_use]
 pub fn is_asked_for(sin: &str, event: &Event) -> bool {
-    event.change() != Change::Deleted && event.key().name.starts_with(sin)
+    let name = &event.key().name;
+    event.change() != Change::Deleted && (name.starts_with(sin) || name.starts_with("sin-"))
 }
 
-/// Whether this instance is to sin in this export, as its plugin's name says: `trap-in-stop`.
+/// Whether this instance is to sin in this export: in `handle`, or as its plugin's name says, `trap-in-stop`.
 #[must_use]
 pub fn is_named_for(export: &str) -> bool {
     let name = informant_plugin::host_info::plugin_name();
-    name.split_once("-in-").is_some_and(|(_, named)| named == export)
+    name.split_once("-in-").map_or("handle", |(_, named)| named) == export
 }
 
 /// Makes a plugin of a sin that can happen in every export: `sin_in_any_export!(Trap, "trap", |what| …)`. The last argument
@@ -67,7 +68,7 @@ macro_rules! sin_in_any_export {
             }
 
             fn handle(&mut self, event: ::informant_plugin::Event) -> ::informant_plugin::Result {
-                if $crate::is_asked_for($name, &event) {
+                if $crate::is_named_for("handle") && $crate::is_asked_for($name, &event) {
                     Self::sin(event.key().to_string());
                 }
                 $crate::behave(&event);

@@ -1,0 +1,113 @@
+//! Every plugin that misbehaves on purpose, and what `/plugins` must say of it in the end.
+
+use anyhow::Context;
+use serde_json::Value;
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Sinner {
+    /// The test guest's name.
+    pub guest: &'static str,
+    /// The plugin's: what follows `-in-` is where it sins.
+    pub name: &'static str,
+    /// What is to become of it.
+    pub end: End,
+    /// What must stand in its entry.
+    pub told: &'static str,
+}
+
+/// What becomes of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It never runs.
+    Refused,
+    /// It only fails, and its breaker opens.
+    Tripped,
+    /// It goes on, with whatever its sin costs itself.
+    Runs,
+    /// It goes on after a new version of it was dropped in.
+    RunsAfterReload,
+}
+
+const fn one(guest: &'static str, end: End, told: &'static str) -> Sinner {
+    Sinner { guest, name: guest, end, told }
+}
+
+const fn named(guest: &'static str, name: &'static str, end: End, told: &'static str) -> Sinner {
+    Sinner { guest, name, end, told }
+}
+
+/// All of them.
+pub const SINNERS: [Sinner; 34] = [
+    one("absent-resource", End::Runs, "late.example.com/v1/widgets"),
+    one("allocate", End::Tripped, "more than 64 MiB of memory were asked for"),
+    one("asks-for-secrets", End::Refused, "Secrets are never given to a plugin"),
+    one("calls-for-ever", End::Tripped, "the deadline of 1000 ms was exceeded"),
+    one("describe-garbage", End::Refused, "is not JSON"),
+    one("describe-nonsense", End::Refused, "all the pods, please"),
+    one("describe-unknown-key", End::Refused, "did you mean"),
+    one("fail", End::Tripped, "asked to fail by"),
+    one("forges", End::Runs, "\"restarts\":{}"),
+    one("grows-slowly", End::Runs, "\"memory\":"),
+    one("huge-return", End::Tripped, "\"trap\":"),
+    one("invalid-utf8", End::Tripped, "utf-8"),
+    one("log-flood", End::Runs, "\"logLinesDropped\":"),
+    one("no-exports", End::Refused, "does not export"),
+    one("not-wasm", End::Refused, "not a WebAssembly file"),
+    one("re-enters", End::Tripped, "cannot leave component instance"),
+    one("restore-fails", End::RunsAfterReload, "restore failed"),
+    one("spin", End::Tripped, "the deadline of 1000 ms was exceeded"),
+    named("spin", "spin-in-describe", End::Refused, "the deadline of 10000 ms was exceeded"),
+    named("spin", "spin-in-restore", End::RunsAfterReload, "the deadline of 10000 ms was exceeded"),
+    named("spin", "spin-in-snapshot", End::RunsAfterReload, "\"deadline\":1"),
+    named("spin", "spin-in-start", End::Refused, "the deadline of 10000 ms was exceeded"),
+    named("spin", "spin-in-stop", End::RunsAfterReload, "the deadline of 2000 ms was exceeded"),
+    one("stack", End::Tripped, "call stack exhausted"),
+    one("start-fails", End::Refused, "asked to fail at start"),
+    one("tables", End::Tripped, "tables of more than 10000 elements were asked for"),
+    one("trap", End::Tripped, "unreachable"),
+    named("trap", "trap-in-describe", End::Refused, "unreachable"),
+    named("trap", "trap-in-restore", End::RunsAfterReload, "restore failed: trap"),
+    named("trap", "trap-in-snapshot", End::RunsAfterReload, "\"trap\":1"),
+    named("trap", "trap-in-stop", End::RunsAfterReload, "unreachable"),
+    one("unknown-import", End::Refused, "which this host does not offer"),
+    one("wrong-version", End::Refused, "made for contract"),
+    one("wrong-world", End::Refused, "does not keep the contract"),
+];
+
+/// Whether its breaker has opened, or never will.
+pub fn has_ended(sinner: &Sinner, plugins: &[Value]) -> bool {
+    let Ok(entry) = entry(sinner.name, plugins) else { return false };
+    match sinner.end {
+        End::Tripped => entry["counters"]["trips"].as_u64() > Some(0),
+        End::Refused => entry["lastLoad"]["result"] == "failed",
+        End::Runs => entry["state"] == "running",
+        End::RunsAfterReload => !entry["lastLoad"].is_null(),
+    }
+}
+
+/// What is not as it must be; none if all is.
+pub fn complaint(sinner: &Sinner, plugins: &[Value]) -> Option<String> {
+    let entry = match entry(sinner.name, plugins) {
+        Ok(entry) => entry,
+        Err(error) => return Some(format!("{error:#}")),
+    };
+    let state = entry["state"].as_str().unwrap_or_default();
+    let states: &[&str] = match sinner.end {
+        End::Refused => &["stopped", "waiting"],
+        // It may be trying one event, or waiting for an instance to try it with.
+        End::Tripped => &["tripped", "backing-off", "running"],
+        End::Runs | End::RunsAfterReload => &["running", "backing-off"],
+    };
+    // JSON's own quotes are escaped in a text, and those that are meant are not.
+    let text = entry.to_string();
+    let tells = text.contains(sinner.told) && has_ended(sinner, plugins);
+    let fine = tells && states.contains(&state);
+    (!fine).then(|| format!("{} should tell of {:?}: {text}", sinner.name, sinner.told))
+}
+
+/// What `/plugins` says of one.
+pub fn entry<'a>(name: &str, plugins: &'a [Value]) -> anyhow::Result<&'a Value> {
+    let found = plugins.iter().find(|plugin| plugin["name"] == name);
+    found.with_context(|| format!("/plugins does not know {name}"))
+}
