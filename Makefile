@@ -23,6 +23,7 @@ help:
 	@echo "make image        the container image"
 	@echo "make sim          the informers in a seeded simulation: SEED=n replays one, SEEDS=m runs m from there"
 	@echo "make soak         new seeds for MINUTES=m"
+	@echo "make soak-plugins  good plugins beside every misbehaving one for SOAK_MINUTES=10"
 	@echo "make storm        a plugin replaced 200 times under 2,000 changes a second: SEED=n replays one"
 	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"
 	@echo "make fuzz         all decoders of bytes from outside, each for SECONDS=10"

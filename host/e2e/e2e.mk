@@ -5,18 +5,20 @@
 #   make e2e         builds them and runs the suite against them
 #   make behaviour   runs the same suite against the embedded cluster
 #   make storm       replaces a plugin's file 200 times under 2,000 changes a second and looks for what was lost (SEED=n)
+#   make soak-plugins  lets 50 good plugins live beside every test guest for SOAK_MINUTES=10 and measures them
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
 #   make image       the container image; without a container engine its root is laid out in
 #                    target/image-root and started there
 
 GO ?= $(firstword $(shell command -v go 2>/dev/null) $(wildcard /usr/local/go/bin/go))
+SOAK_MINUTES ?= 10
 E2E_KUBERNETES_VERSION := 1.36.3
 E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitVersion=v$(E2E_KUBERNETES_VERSION) \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools e2e-run e2e-host behaviour storm deny image
+.PHONY: e2e e2e-tools e2e-run e2e-host behaviour storm soak-plugins deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -54,6 +56,10 @@ e2e-run: e2e-host
 # The host by itself, as people get it: together they would be built with each other's features.
 storm: build test-guests
 	cargo run --release -p informant-e2e --bin storm -- $(if $(SEED),--seed $(SEED))
+
+# SOAK_MINUTES=m: how long all are together.
+soak-plugins: build test-guests
+	cargo run --release -p informant-e2e --bin soak -- --minutes $(SOAK_MINUTES)
 
 # Installing cargo-deny compiles for minutes, which is not asked of anybody who only builds.
 deny:

@@ -43,7 +43,7 @@ pub struct Options {
     pub guests: PathBuf,
     /// How many good plugins.
     pub good: usize,
-    /// Changes a second, each told to every plugin.
+    /// Changes a second once all good plugins run, each told to every plugin.
     pub changes_per_second: u32,
     /// How long the good ones are alone.
     pub alone: Duration,
@@ -94,6 +94,10 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let kubeconfig = cluster.kubeconfig(User::Admin);
     let mut host = Host::start(&options.program, &kubeconfig, directory.path(), &[]).await?;
     host.await_ready().await?;
+    for number in 0..options.good {
+        let runs = |plugin: &Value| plugin["state"] == "running" && plugin["queue"]["depth"] == 0;
+        host.await_plugin(&format!("{WITNESS}-{number:02}"), "it to run", runs).await?;
+    }
 
     let stop = CancellationToken::new();
     let traffic = traffic.go_on(options.changes_per_second, stop.clone());
@@ -151,7 +155,7 @@ impl Soak<'_> {
 
         let written = self.written.lock().clone();
         for (version, at) in self.told.iter().flatten() {
-            let Some(&since) = written.get(version) else { continue };
+            let Some(&Some(since)) = written.get(version) else { continue };
             let latency = Duration::try_from(at.duration_since(since)).unwrap_or_default();
             let of = match since {
                 _ if since < alone_until => &mut self.report.alone,

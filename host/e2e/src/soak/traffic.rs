@@ -20,8 +20,8 @@ const PODS: usize = 20;
 /// Changes are made this often, as many as are due.
 const TICK: Duration = Duration::from_millis(5);
 
-/// When each resourceVersion was about to be written.
-pub type Written = Arc<Mutex<BTreeMap<u64, Timestamp>>>;
+/// When each resourceVersion was about to be written; none for what was there before the host.
+pub type Written = Arc<Mutex<BTreeMap<u64, Option<Timestamp>>>>;
 
 /// Makes the changes.
 pub struct Traffic {
@@ -42,12 +42,11 @@ impl Traffic {
         let (pods, written) = (GroupVersionResource::new("", "v1", "pods"), Written::default());
         let mut traffic = Self { cluster, pods, objects: Vec::new(), changes: 0, written };
         for number in 0..PODS {
-            let now = Timestamp::now();
             let created = traffic
                 .cluster
                 .create(&traffic.pods, Some(NAMESPACE), pod(number))
                 .map_err(|status| anyhow::anyhow!("create a pod: {status:?}"))?;
-            traffic.written.lock().insert(created.resource_version(), now);
+            traffic.written.lock().insert(created.resource_version(), None);
             traffic.objects.push(created.to_value());
         }
         Ok(traffic)
@@ -92,7 +91,7 @@ impl Traffic {
             .cluster
             .update(&self.pods, Some(NAMESPACE), &name(place), None, object.clone())
             .map_err(|status| anyhow::anyhow!("update a pod: {status:?}"))?;
-        written.insert(updated.resource_version(), now);
+        written.insert(updated.resource_version(), Some(now));
         Ok(())
     }
 }

@@ -54,7 +54,9 @@ impl Actor {
         if let Some((mut instance, _)) = self.retired.take()
             && let Err(error) = instance.stop().await
         {
-            warn!(plugin = self.name.as_str(), "stop of the old version failed: {error}");
+            let told = format!("stop of the old version failed: {error}");
+            warn!(plugin = self.name.as_str(), "{told}");
+            self.status.failed(&told, Timestamp::now());
         }
     }
 }

@@ -319,3 +319,15 @@ fn unknown_import_hurts_nobody() {
 fn not_wasm_hurts_nobody() {
     check_hurts_nobody("not-wasm", |plugin| is_stopped(plugin, &["not a WebAssembly file"]));
 }
+
+/// What the soak's good plugins are: it would trap if it were not told as it was promised.
+#[test]
+fn witness_hurts_nobody() {
+    check_hurts_nobody("witness", |plugin| {
+        plugin["counters"]["ok"].as_u64() >= Some(22) && !is_hurt(plugin)
+    });
+}
+
+fn is_hurt(plugin: &Value) -> bool {
+    plugin["state"] != "running" || plugin["counters"]["retry"].as_u64() > Some(0)
+}
