@@ -3,6 +3,8 @@
 //! Plugins' tasks only say what has changed, into a bounded cupboard (`pending.rs`); one thread (`writer.rs`) owns the file and
 //! writes all that changed meanwhile in one transaction. What that promises: `host/docs/designs/state.md`.
 
+#[cfg(test)]
+mod disk;
 mod pending;
 mod record;
 mod store;

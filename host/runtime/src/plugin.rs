@@ -232,7 +232,10 @@ impl Plugin {
         };
         let handler = match told_before.is_empty() {
             true => handler,
-            false => handler.knowing(told_before, informer.informer().indexer()),
+            false => {
+                let indexer = informer.informer().indexer();
+                handler.knowing(told_before, Box::new(move |key| indexer.get(key)))
+            }
         };
         let handler = Arc::new(handler);
         let registration = match (before, spec.replay) {

@@ -283,3 +283,6 @@ fn wall_time(at: Instant) -> Timestamp {
     let at = wait.ok().and_then(|wait| Timestamp::now().checked_add(wait).ok());
     at.unwrap_or(Timestamp::MAX)
 }
+
+#[cfg(test)]
+mod tests;

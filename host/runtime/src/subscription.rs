@@ -12,8 +12,9 @@ use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::plugin_queue::PluginQueue;
 use crate::view::View;
 use bytes::Bytes;
-use informant_cache::{Cause, FinalState, Indexer, Object, Projection, ResourceEventHandler};
+use informant_cache::{Cause, FinalState, Object, Projection, ResourceEventHandler};
 use known::Known;
+pub(crate) use known::Present;
 use std::sync::Arc;
 use std::time::Instant;
 use succession::Succession;
@@ -73,7 +74,7 @@ impl SubscriptionHandler {
     }
 
     /// The same, for a plugin that a host before this one has told of these objects: an end of theirs that nobody saw is told as well.
-    pub(crate) fn knowing(self, objects: Vec<Object>, present: Indexer) -> Self {
+    pub(crate) fn knowing(self, objects: Vec<Object>, present: Present) -> Self {
         Self { known: Some(Known::new(objects, present)), ..self }
     }
 

@@ -8,7 +8,6 @@ use crate::plugin_name::PluginName;
 use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -82,15 +81,21 @@ pub fn check_state_directory(options: &StateDirectoryOptions) -> Result<(), Stat
 impl ArchiveThread {
     /// Opens the directory's file and starts the thread.
     pub(crate) fn start(options: StateDirectoryOptions) -> Result<Self, StateDirectoryError> {
-        let store = Some(Store::open(&options.directory)?);
+        let StateDirectoryOptions { directory, keep_removed } = options;
+        let store = Store::open(&directory)?;
+        let open = move || Store::open(&directory).map_err(|error| error.to_string());
+        Ok(Self::over(store, Box::new(open), keep_removed))
+    }
+
+    /// Starts the thread over a store, which is opened anew so if it fails.
+    fn over(store: Store, open: Open, keep_removed: Duration) -> Self {
         let shared = Shared { inbox: Mutex::default(), changed: Condvar::new() };
         let archive = Archive { shared: Arc::new(shared) };
-        let StateDirectoryOptions { directory, keep_removed } = options;
-        let writer =
-            Writer { directory, keep_removed, store, shared: archive.shared.clone(), failures: 0 };
+        let shared = archive.shared.clone();
+        let writer = Writer { open, keep_removed, store: Some(store), shared, failures: 0 };
         let thread = std::thread::Builder::new().name("state".to_owned());
         let thread = thread.spawn(move || writer.run()).expect("the system has a thread left");
-        Ok(Self { archive, thread: Some(thread) })
+        Self { archive, thread: Some(thread) }
     }
 
     pub(crate) fn archive(&self) -> Archive {
@@ -154,6 +159,21 @@ impl Archive {
         StateDirectoryStatus { waiting, waiting_bytes, ..inbox.status.clone() }
     }
 
+    /// One without a thread: what was put is for the test to look at.
+    #[cfg(test)]
+    pub(crate) fn unwritten() -> Self {
+        let shared = Shared { inbox: Mutex::default(), changed: Condvar::new() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn take_unwritten(&self) -> Changes {
+        let mut inbox = self.shared.inbox.lock();
+        let changes = inbox.pending.take();
+        inbox.pending.written();
+        changes
+    }
+
     fn ask(&self, ask: Ask) {
         let mut inbox = self.shared.inbox.lock();
         if !inbox.ended {
@@ -169,8 +189,10 @@ impl Archive {
     }
 }
 
+type Open = Box<dyn Fn() -> Result<Store, String> + Send>;
+
 struct Writer {
-    directory: PathBuf,
+    open: Open,
     keep_removed: Duration,
     /// None after a failure: it is opened anew.
     store: Option<Store>,
@@ -256,9 +278,8 @@ impl Writer {
                 inbox.status.error = Some(problem.clone());
                 drop(inbox);
                 if self.failures == 0 {
-                    let directory = self.directory.display();
                     error!(
-                        "the state directory {directory} cannot be written, events go on and what changes may not outlive the host: {problem}"
+                        "the state directory cannot be written, events go on and what changes may not outlive the host: {problem}"
                     );
                 }
                 self.failures = self.failures.saturating_add(1);
@@ -271,7 +292,7 @@ impl Writer {
     fn store(&mut self) -> Result<&Store, String> {
         let store = match self.store.take() {
             Some(store) => store,
-            None => Store::open(&self.directory).map_err(|error| error.to_string())?,
+            None => (self.open)()?,
         };
         Ok(self.store.insert(store))
     }
@@ -303,7 +324,8 @@ impl Writer {
 
     /// Removes what was kept for long enough.
     fn look(&mut self) {
-        let before = Timestamp::now() - self.keep_removed;
+        // Somebody may want it kept for longer than there is time.
+        let Ok(before) = Timestamp::now().checked_sub(self.keep_removed) else { return };
         let removed = self
             .store()
             .and_then(|store| store.remove_gone(before).map_err(|error| error.to_string()));
@@ -315,5 +337,78 @@ impl Writer {
             }
             Err(problem) => warn!("what is kept for long enough is not removed: {problem}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::disk::Disk;
+    use super::super::{Content, Place};
+    use super::*;
+    use bytes::Bytes;
+
+    fn plugin() -> PluginName {
+        "p".parse().expect("a name")
+    }
+
+    /// Megabytes at a key.
+    fn put(archive: &Archive, key: &str, megabytes: usize) -> bool {
+        let content = Content::State(Bytes::from(vec![1; megabytes << 20]));
+        archive.put([((plugin(), Place::State(key.into())), Some(content))].into())
+    }
+
+    /// Whether everything that was put is on the disk.
+    async fn is_written(archive: &Archive) -> bool {
+        let (reply, answer) = oneshot::channel();
+        archive.when_written(move |is_written| _ = reply.send(is_written));
+        answer.await.expect("everybody is answered")
+    }
+
+    async fn keys(archive: &Archive) -> Result<String, String> {
+        let kept = archive.read(&plugin()).await?;
+        let keys = kept.state.keys().map(|key| &**key);
+        Ok(keys.collect::<Vec<_>>().join(" "))
+    }
+
+    fn start(disk: &Disk) -> ArchiveThread {
+        let on = disk.clone();
+        ArchiveThread::over(disk.open(), Box::new(move || on.try_open()), Duration::MAX)
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_fails_is_told_of_and_written_when_it_works_again() {
+        let disk = Disk::default();
+        let thread = start(&disk);
+        let archive = thread.archive();
+        assert!(put(&archive, "a", 0) && is_written(&archive).await);
+        disk.fail_after(0);
+        assert!(put(&archive, "b", 0) && !is_written(&archive).await);
+        let status = archive.status();
+        assert!(status.failed > 0 && status.waiting == 1, "{status:?}");
+        assert!(status.error.is_some_and(|error| error.contains("no storage space")), "the reason");
+        assert!(keys(&archive).await.is_err(), "what is there cannot be said");
+        // Memory is bounded: what is too much is refused, and the rest is not forgotten.
+        assert!(put(&archive, "c", 15) && !put(&archive, "d", 2) && !is_written(&archive).await);
+        disk.heal();
+        assert!(is_written(&archive).await);
+        assert_eq!(keys(&archive).await.as_deref(), Ok("a b c"));
+        let status = archive.status();
+        assert_eq!((status.error, status.waiting, status.refused), (None, 0, 1));
+        thread.stop().await;
+    }
+
+    #[tokio::test]
+    async fn what_was_put_before_the_end_is_written() {
+        let disk = Disk::default();
+        let thread = start(&disk);
+        let archive = thread.archive();
+        for key in ["a", "b", "c"] {
+            assert!(put(&archive, key, 1));
+        }
+        thread.stop().await;
+        let kept = disk.after(true).open().read(&plugin()).expect("it can be read");
+        assert_eq!(kept.state.len(), 3);
+        assert!(!put(&archive, "d", 0), "nobody is there who would write it");
+        assert!(keys(&archive).await.is_err(), "nor anybody who would answer");
     }
 }

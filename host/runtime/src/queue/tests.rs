@@ -287,3 +287,56 @@ fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64) -> Event 
         }
     }
 }
+
+/// A host before this one had attempted `restored` (twice, so that its third is next); this one's list and watch then push.
+#[track_caller]
+fn check_restored(restored: &str, pushed: &[(&str, Reason)], expect: &str) {
+    let (mut queue, now) = (EventQueue::new(NO_MARK), Instant::now());
+    let due = now + Duration::from_secs(1);
+    queue.restore(Queued { event: parse(restored), attempt: 3, crashes: 1, seq: 0 }, due);
+    for (text, reason) in pushed {
+        queue.push(Event { reason: *reason, ..parse(text) });
+        queue.check_invariants();
+    }
+    assert!(queue.pop(now).is_none(), "everything is of one lane, which waits for its head");
+    let mut popped = Vec::new();
+    while let Some(queued) = queue.pop(due) {
+        popped.push(show(&queued));
+        queue.settle(Settled::Finished, due);
+        queue.check_invariants();
+    }
+    assert_eq!(popped.join(" "), expect, "{restored}, then {pushed:?}");
+}
+
+#[test]
+fn what_a_host_before_attempted_comes_first_and_goes_on_counting() {
+    use Reason::{Initial, Watch};
+    check_restored("~a2", &[], "~a2#3");
+    check_restored("~a2", &[("~a3", Watch), ("-a4", Watch)], "~a2#3 ~a3 -a4");
+    check_restored("-a2", &[("+a3", Initial)], "-a2#3 +a3");
+}
+
+#[test]
+fn the_first_list_takes_the_place_of_what_a_host_before_attempted() {
+    use Reason::{Initial, Watch};
+    check_restored("~a2", &[("+a3", Initial), ("~a4", Watch)], "+a3*1#3 ~a4");
+    check_restored("+a2", &[("+a2", Initial)], "+a2*1#3");
+    check_restored("+a2", &[("+A3", Initial)], "+a2#3 +A3");
+    check_restored("~a2", &[("~a3", Watch), ("+a4", Initial)], "~a2#3 ~a3 +a4");
+}
+
+#[test]
+fn what_was_attempted_since_is_not_replaced() {
+    let (mut queue, now) = (EventQueue::new(NO_MARK), Instant::now());
+    queue.restore(Queued { event: parse("+a1"), attempt: 3, crashes: 0, seq: 0 }, now);
+    assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("+a1#3"));
+    queue.push(Event { reason: Reason::Initial, ..parse("+a2") });
+    queue.settle(Settled::RetryAt(now), now);
+    queue.check_invariants();
+    let next = |queue: &mut EventQueue| {
+        let queued = queue.pop(now).expect("it waits");
+        queue.settle(Settled::Finished, now);
+        show(&queued)
+    };
+    assert_eq!([next(&mut queue), next(&mut queue)], ["+a1#4", "+a2"]);
+}

@@ -2,16 +2,19 @@
 
 use crate::view::View;
 use hashbrown::HashMap;
-use informant_cache::{Indexer, Object, ObjectKey};
+use informant_cache::{Object, ObjectKey};
 use parking_lot::Mutex;
+
+/// What the cache has of an object.
+pub(crate) type Present = Box<dyn Fn(&ObjectKey) -> Option<Object> + Send + Sync>;
 
 pub(super) struct Known {
     objects: Mutex<HashMap<ObjectKey, Object>>,
-    present: Indexer,
+    present: Present,
 }
 
 impl Known {
-    pub(super) fn new(objects: Vec<Object>, present: Indexer) -> Self {
+    pub(super) fn new(objects: Vec<Object>, present: Present) -> Self {
         let objects = objects.into_iter().map(|object| (object.key().clone(), object)).collect();
         Self { objects: Mutex::new(objects), present }
     }
@@ -26,7 +29,7 @@ impl Known {
     pub(super) fn gone(&self, view: &View) -> Vec<Object> {
         let known = std::mem::take(&mut *self.objects.lock());
         let is_gone = |known: &Object| {
-            let present = self.present.get(known.key());
+            let present = (self.present)(known.key());
             !present.is_some_and(|object| object.uid() == known.uid() && view.contains(&object))
         };
         let mut gone: Vec<Object> = known.into_values().filter(is_gone).collect();

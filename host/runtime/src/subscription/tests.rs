@@ -48,6 +48,24 @@ fn check(keys: &str, before: Option<&str>, told: &[Told], expect: &str) {
             &spec(before),
         ),
     };
+    tell(&handler, told);
+    check_queued(&queue, &counters, expect, keys);
+}
+
+/// Tells a subscription of a plugin that a host before had told of the pod with the UID `1`, where the cache has `present` in the end.
+#[track_caller]
+fn check_knowing(keys: &str, present: Option<Object>, told: &[Told], expect: &str) {
+    let counters = Arc::new(Counters::default());
+    let marks = Marks { events: 100, bytes: usize::MAX };
+    let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
+    let handler = SubscriptionHandler::new(SubscriptionId(1), &spec(keys), queue.clone());
+    let known = vec![pod(1, RED, "Pending")];
+    let handler = handler.knowing(known, Box::new(move |_| present.clone()));
+    tell(&handler, told);
+    check_queued(&queue, &counters, expect, keys);
+}
+
+fn tell(handler: &SubscriptionHandler, told: &[Told]) {
     for told in told {
         let cause = |reason| Cause { reason, received: Instant::now() };
         match told {
@@ -59,6 +77,10 @@ fn check(keys: &str, before: Option<&str>, told: &[Told], expect: &str) {
             Told::Synced => handler.on_synced(),
         }
     }
+}
+
+#[track_caller]
+fn check_queued(queue: &PluginQueue, counters: &Counters, expect: &str, keys: &str) {
     let now = Instant::now();
     let mut shown = Vec::new();
     while let Some(queued) = queue.pop(now) {
@@ -204,4 +226,39 @@ fn a_change_before_the_replay_is_one_of_what_the_plugin_was_told_before() {
     );
     let goes = [changed(2, BLUE, RED), Told::Deleted(FinalState::Known, pod(3, RED, ""))];
     check(only_blue, Some(only_red), &goes, "");
+}
+
+/// The pod under its name with another UID.
+fn other(version: u64) -> Object {
+    let json = String::from_utf8(pod(version, RED, "Pending").json().to_vec()).expect("text");
+    let json = json.replace(r#""uid":"1""#, r#""uid":"2""#);
+    Object::decode(json.as_bytes(), None).expect("it is well formed")
+}
+
+#[test]
+fn the_end_of_what_a_host_before_told_of_is_told_after_the_list() {
+    let gone = "Deleted Unknown 1 Relist";
+    check_knowing("", None, &[Told::Synced], gone);
+    check_knowing("", None, &[Told::Synced, Told::Synced], gone);
+    let red = r#","labelSelector":"colour=red""#;
+    check_knowing(red, Some(pod(2, BLUE, "Running")), &[Told::Synced], gone);
+    check_knowing("", None, &[], "");
+    check_knowing(r#","types":["added"]"#, None, &[Told::Synced], "filtered 1");
+}
+
+#[test]
+fn what_lives_or_was_told_of_since_is_not_told_as_gone() {
+    let never = r#","replay":"never""#;
+    check_knowing(never, Some(pod(2, RED, "Running")), &[Told::Synced], "");
+    let told = [Told::Added(CacheReason::Initial, pod(2, RED, "Running")), Told::Synced];
+    check_knowing("", Some(pod(2, RED, "Running")), &told, "Added 2 Initial");
+    let told = [Told::Deleted(FinalState::Known, pod(3, RED, "Running")), Told::Synced];
+    check_knowing("", None, &told, "Deleted Deleted 3 Watch");
+}
+
+#[test]
+fn another_object_of_its_name_comes_after_its_end() {
+    let told = [Told::Added(CacheReason::Initial, other(5)), Told::Synced];
+    check_knowing("", Some(other(5)), &told, "Deleted Unknown 1 Relist, Added 5 Initial");
+    check_knowing(r#","replay":"never""#, Some(other(5)), &told[1..], "Deleted Unknown 1 Relist");
 }

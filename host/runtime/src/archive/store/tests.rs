@@ -1,87 +1,15 @@
 //! The file against a model that is too simple to be wrong, with the machine ending at any write; and directories that cannot be used.
 
 use super::super::StateDirectoryOptions;
+use super::super::disk::Disk;
 use super::super::writer::check_state_directory;
 use super::*;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use proptest::prelude::*;
-use redb::StorageBackend;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Arc;
 use std::time::Duration;
-
-/// A disk in memory that keeps what was synced apart from what was written since, as a machine without power does, and that may
-/// take nothing more from some write on.
-#[derive(Debug, Clone, Default)]
-struct Disk(Arc<Mutex<Platter>>);
-
-#[derive(Debug, Default)]
-struct Platter {
-    bytes: Vec<u8>,
-    synced: Vec<u8>,
-    /// Writes and syncs that still succeed; none: all of them.
-    left: Option<usize>,
-}
-
-impl Disk {
-    /// What the next process finds: all that was written, or only what was synced.
-    fn after(&self, power_is_lost: bool) -> Self {
-        let platter = self.0.lock();
-        let bytes = if power_is_lost { &platter.synced } else { &platter.bytes };
-        let found = Platter { bytes: bytes.clone(), synced: bytes.clone(), left: None };
-        Self(Arc::new(Mutex::new(found)))
-    }
-
-    fn fail_after(&self, writes: usize) {
-        self.0.lock().left = Some(writes);
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Platter)) -> io::Result<()> {
-        let mut platter = self.0.lock();
-        match &mut platter.left {
-            Some(0) => return Err(io::ErrorKind::StorageFull.into()),
-            Some(left) => *left -= 1,
-            None => {}
-        }
-        change(&mut platter);
-        Ok(())
-    }
-}
-
-impl StorageBackend for Disk {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.0.lock().bytes.len() as u64)
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let platter = self.0.lock();
-        let found = platter.bytes.get(offset as usize..offset as usize + out.len());
-        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.change(|platter| platter.bytes.resize(len as usize, 0))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.change(|platter| platter.synced = platter.bytes.clone())
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.change(|platter| {
-            platter.bytes[offset as usize..offset as usize + data.len()].copy_from_slice(data);
-        })
-    }
-}
-
-fn open(disk: &Disk) -> Store {
-    let database = Builder::new().set_cache_size(1 << 20).create_with_backend(disk.clone());
-    Store::over(database.expect("a database")).expect("tables")
-}
 
 fn name(number: u8) -> PluginName {
     format!("p{number}").parse().expect("a name")
@@ -138,7 +66,7 @@ proptest! {
     fn every_transaction_is_whole_and_none_is_lost(hosts in proptest::collection::vec(host(), 1..5)) {
         let (mut disk, mut model) = (Disk::default(), Model::new());
         for (transactions, crash, power_is_lost) in hosts {
-            let store = open(&disk);
+            let store = disk.open();
             prop_assert_eq!(&read(&store), &model);
             let mut maybe = None;
             for (number, transaction) in transactions.iter().enumerate() {
@@ -158,7 +86,7 @@ proptest! {
             drop(store);
             disk = found;
             if let Some(next) = maybe {
-                let found = read(&open(&disk));
+                let found = read(&disk.open());
                 prop_assert!(found == model || found == next, "{:?} is a part", found);
                 model = found;
             }
@@ -168,7 +96,7 @@ proptest! {
 
 #[test]
 fn plugins_do_not_see_each_others_entries() {
-    let store = open(&Disk::default());
+    let store = Disk::default().open();
     let put = |plugin: &str| {
         let place = Place::State(plugin.into());
         let plugin = plugin.parse().expect("a name");
@@ -183,7 +111,7 @@ fn plugins_do_not_see_each_others_entries() {
 
 #[test]
 fn what_belongs_to_a_plugin_that_is_gone_is_removed_after_a_while() {
-    let store = open(&Disk::default());
+    let store = Disk::default().open();
     let at = |second| Timestamp::from_second(second).expect("a time");
     let head = |plugin, gone| {
         let head = Head { gone, ..Head::default() };
