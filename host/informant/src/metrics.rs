@@ -5,7 +5,8 @@ mod state;
 
 use informant_cache::{InformerStats, RelistCause, SharedInformerFactory};
 use informant_runtime::{
-    BUCKETS, CompileCounts, Histogram, PluginStatus, Plugins, StateDirectoryStatus,
+    BUCKETS, CompileCounts, Counters, Histogram, LIMITS, Limits, PluginStatus, Plugins,
+    StateDirectoryStatus,
 };
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode_registry;
@@ -15,6 +16,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What Prometheus asks for first.
@@ -70,6 +72,7 @@ impl Collector for Snapshot {
         self.encode_caches(&mut encoder)?;
         self.encode_plugins(&mut encoder)?;
         self.encode_compiles(&mut encoder)?;
+        self.encode_limits(&mut encoder)?;
         self.encode_instances(&mut encoder)?;
         self.encode_state(&mut encoder)?;
         self.encode_plugin_times(&mut encoder)
@@ -211,6 +214,42 @@ impl Snapshot {
         )
     }
 
+    fn encode_limits(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        // What every plugin of this program has: nothing changes them yet.
+        let limits = Limits::default();
+        gauges(
+            encoder,
+            "informant_plugin_limit",
+            "What one plugin may use: bytes, milliseconds or things, all or in a second",
+            LIMITS.iter().map(|limit| (vec![("limit", limit.name)], (limit.value)(&limits) as f64)),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_queue_bytes",
+            "Bytes that the waiting events keep alive",
+            self.plugin_gauge(|plugin| plugin.queue.bytes as f64),
+        )?;
+        let dropped = |value: fn(&Counters) -> &AtomicU64| {
+            let one = move |plugin| {
+                let plugin: &PluginStatus = plugin;
+                (vec![name(plugin)], value(&plugin.counters).load(Relaxed))
+            };
+            self.plugins.iter().map(one)
+        };
+        counters(
+            encoder,
+            "informant_plugin_log_lines_dropped",
+            "Log lines that were over the limit",
+            dropped(|counters| &counters.log_lines_dropped),
+        )?;
+        counters(
+            encoder,
+            "informant_plugin_dead_letters_dropped",
+            "Dead letters that made room for newer ones",
+            dropped(|counters| &counters.dead_letters_dropped),
+        )
+    }
+
     fn encode_instances(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         counters(
             encoder,
@@ -336,6 +375,15 @@ mod tests {
     impl Collector for One {
         fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
             histograms(&mut encoder, "test_seconds", "A test", [(vec![], &self.0)].into_iter())
+        }
+    }
+
+    #[test]
+    fn every_limit_is_seen_in_a_metric_that_there_is() {
+        let here = include_str!("metrics.rs");
+        for limit in LIMITS.iter().filter(|limit| !limit.metric.is_empty()) {
+            let declared = format!("\"{}\",", limit.metric.trim_end_matches("_total"));
+            assert!(here.contains(&declared), "{} is said to be in {}", limit.name, limit.metric);
         }
     }
 

@@ -15,6 +15,16 @@ pub enum CallError {
         /// When to try again.
         retry: Retry,
     },
+    /// The guest was not called: its objects' JSON is larger than what is handed over. Its instance is well.
+    #[error(
+        "the event has {bytes} bytes, at most {max} are handed over; subscribe with delivery metadata or lazy, or without withOld"
+    )]
+    EventTooLarge {
+        /// The bytes of the object and of the old one.
+        bytes: usize,
+        /// How many they may have together.
+        max: usize,
+    },
     /// The guest trapped, and its instance is lost.
     #[error("trap: {0}")]
     Trap(String),
@@ -69,13 +79,13 @@ impl CallError {
 
     /// Whether the instance cannot be called any more.
     pub fn ends_instance(&self) -> bool {
-        !matches!(self, Self::Guest { .. })
+        !matches!(self, Self::Guest { .. } | Self::EventTooLarge { .. })
     }
 
     /// The label of `informant_plugin_restarts_total`.
     pub fn cause(&self) -> &'static str {
         match self {
-            Self::Guest { .. } => "failure",
+            Self::Guest { .. } | Self::EventTooLarge { .. } => "failure",
             Self::Trap(_) => "trap",
             Self::DeadlineExceeded { .. } => "deadline",
             Self::MemoryExceeded { .. } => "memory",

@@ -13,13 +13,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// More subscriptions than a plugin can sensibly tell apart.
-const SUBSCRIPTIONS_MAX: usize = 64;
+pub(crate) const SUBSCRIPTIONS_MAX: usize = 64;
 /// Pointers of one subscription, which are looked up together in every update's bytes.
-const POINTERS_MAX: usize = 32;
+pub(crate) const POINTERS_MAX: usize = 32;
 /// Indexes of one plugin; each costs memory for every cached object.
-const INDEXES_MAX: usize = 16;
+pub(crate) const INDEXES_MAX: usize = 16;
 /// Resources read beside the subscriptions; each keeps an informer running.
-const READS_MAX: usize = 64;
+pub(crate) const READS_MAX: usize = 64;
 /// Bytes of `version`, which stands in logs and in `/plugins`.
 const VERSION_BYTES_MAX: usize = 128;
 /// Bytes of a name or a resource. The longest custom resource has 317: a definition's name (plural.group) has
@@ -493,6 +493,16 @@ mod tests {
         check_problem(&many("subscriptions", SUBSCRIPTIONS_MAX, read), "");
         let text = "descriptor subscriptions: has 65 entries, at most 64 are allowed";
         check_problem(&many("subscriptions", SUBSCRIPTIONS_MAX + 1, read), text);
+        let pointers = |count: usize| {
+            let one = format!(
+                r#"{{"resource":"v1/pods","onlyIfChanged":[{}]}}"#,
+                vec![r#""/a""#; count].join(",")
+            );
+            many("subscriptions", 1, |_| one.clone())
+        };
+        check_problem(&pointers(POINTERS_MAX), "");
+        let text = "descriptor subscriptions[0]: has 33 entries, at most 32 are allowed";
+        check_problem(&pointers(POINTERS_MAX + 1), text);
         let index =
             |n| format!(r#"{{"resource":"v1/pods","name":"i{n}","pointer":"/spec/nodeName"}}"#);
         check_problem(&many("indexes", INDEXES_MAX, index), "");

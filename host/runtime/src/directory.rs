@@ -13,5 +13,6 @@ mod tests;
 
 pub(crate) use content::Content;
 pub(crate) use follow::Directories;
-pub(crate) use scan::{PluginFile, Problem};
+pub(crate) use plugin_file::FILE_BYTES_MAX;
+pub(crate) use scan::{PLUGINS_MAX, PluginFile, Problem};
 pub(crate) use wanted::{Change, Decision};

@@ -1,11 +1,14 @@
 //! What a plugin can call: one file for each interface of the contract.
 
 mod event_data;
-mod fields;
+pub(crate) mod fields;
 mod host_info;
 mod indexer;
 mod log;
 mod state;
+
+pub(crate) use indexer::SELECTOR_BYTES_MAX;
+pub(crate) use log::MESSAGE_BYTES_MAX;
 
 use crate::bindings::informant::plugin::types;
 use crate::guest_state::GuestState;

@@ -73,7 +73,7 @@ pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError};
 pub use engine::EngineError;
 pub use lifecycle::{Input, State};
-pub use limits::Limits;
+pub use limits::{Limit, LimitError, Limits, TABLE as LIMITS, Unit};
 pub use plugin_archive::KeptSnapshot;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
 pub use plugin_name::{InvalidPluginName, PluginName};

@@ -1,4 +1,9 @@
-//! What a plugin may use. Each limit says why it is what it is and what happens at the bound.
+//! What a plugin may use. Each limit says why it is what it is and what happens at the bound; [`TABLE`](table::TABLE) has all of them,
+//! also those that are fixed, and `host/docs/limits.md` is that table.
+
+mod table;
+
+pub use table::{Limit, TABLE, Unit};
 
 use std::time::Duration;
 
@@ -25,6 +30,9 @@ pub struct Limits {
     pub start_deadline: Duration,
     /// Time for `stop`. Every plugin's is over before a pod's grace period is, whatever it does.
     pub stop_deadline: Duration,
+    /// Bytes of the object and the old one that an event hands over, together. The API server takes objects of up to 3 MiB; a larger event
+    /// becomes a dead letter.
+    pub event_bytes_max: usize,
     /// What one host call may make the host allocate for its arguments, in bytes: an event's size and some.
     pub hostcall_bytes_max: usize,
     /// What one answer of the indexer may hold, in bytes. One object that alone is larger comes alone.
@@ -60,6 +68,26 @@ pub struct Limits {
     pub crashes_per_event_max: u32,
 }
 
+/// A limit that is out of its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the limit {name} is {found}, and may be 1 to {maximum}")]
+pub struct LimitError {
+    name: &'static str,
+    found: u64,
+    maximum: u64,
+}
+
+impl Limits {
+    /// An error for the first limit that is zero or above its maximum.
+    pub fn check(&self) -> Result<(), LimitError> {
+        let out = TABLE.iter().find(|limit| !(1..=limit.maximum).contains(&(limit.value)(self)));
+        out.map_or(Ok(()), |limit| {
+            let (name, maximum) = (limit.name, limit.maximum);
+            Err(LimitError { name, found: (limit.value)(self), maximum })
+        })
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -71,6 +99,7 @@ impl Default for Limits {
             handle_deadline: Duration::from_secs(1),
             start_deadline: Duration::from_secs(10),
             stop_deadline: Duration::from_secs(2),
+            event_bytes_max: 8 << 20,
             hostcall_bytes_max: 4 << 20,
             answer_bytes_max: 1 << 20,
             page_items_default: 500,
@@ -87,5 +116,25 @@ impl Default for Limits {
             dead_letters_bytes_max: 8 << 20,
             crashes_per_event_max: 3,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(limits: &Limits, expect: Option<&str>) {
+        assert_eq!(limits.check().err().map(|error| error.to_string()).as_deref(), expect);
+    }
+
+    #[test]
+    fn a_limit_goes_up_to_its_maximum() {
+        check(&Limits::default(), None);
+        let memory = |bytes| Limits { memory_bytes_max: bytes, ..Limits::default() };
+        check(&memory(1 << 30), None);
+        let more = "the limit memory is 1073741825, and may be 1 to 1073741824";
+        check(&memory((1 << 30) + 1), Some(more));
+        check(&memory(0), Some("the limit memory is 0, and may be 1 to 1073741824"));
     }
 }

@@ -14,7 +14,7 @@ use crate::event::SubscriptionId;
 use crate::guest_threads::GuestThreads;
 use crate::json_pointer_index::SharedIndexes;
 use crate::lifecycle::Input;
-use crate::limits::Limits;
+use crate::limits::{LimitError, Limits};
 use crate::loads::{Load, Loads, Outcome, TookOver};
 use crate::one_line::one_line;
 use crate::plugin::{Loaded, Plugin};
@@ -55,6 +55,9 @@ pub struct PluginHostOptions {
 /// The host could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// A limit is out of its range.
+    #[error(transparent)]
+    Limits(#[from] LimitError),
     /// The engine cannot run here.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -90,6 +93,7 @@ pub struct PluginHost {
 impl PluginHost {
     /// Makes the engine and the threads. Nothing is loaded before [`run`](Self::run).
     pub fn new(options: PluginHostOptions) -> Result<Self, StartError> {
+        options.limits.check()?;
         let engine = Engine::new()?;
         let compiler = Compiler::new(options.compiler)?;
         let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);

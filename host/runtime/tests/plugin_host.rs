@@ -43,10 +43,10 @@ struct Bench {
 
 impl Bench {
     fn start() -> Self {
-        Self::start_with(None)
+        Self::start_with(None, Limits::default())
     }
 
-    fn start_with(state: Option<StateDirectoryOptions>) -> Self {
+    fn start_with(state: Option<StateDirectoryOptions>, limits: Limits) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let directory = root.path().join("plugins");
         fs::create_dir(&directory).expect("a directory");
@@ -57,7 +57,7 @@ impl Bench {
         ));
         let host = PluginHost::new(PluginHostOptions {
             directories: vec![directory],
-            limits: Limits::default(),
+            limits,
             informers: informers.clone(),
             threads: 1,
             compiler: CompilerOptions::default(),

@@ -1,25 +1,25 @@
-//! The table of client-go's facts names tests that exist.
+//! Tables that name tests name such that exist: client-go's facts, and the limits of plugins.
 
 use crate::repository::{Source, Text};
 
-/// Where the table is.
-const TABLE: &str = "host/docs/designs/client-go-facts.md";
+/// Where the tables are.
+pub const TABLES: [&str; 2] = ["host/docs/designs/client-go-facts.md", "host/docs/limits.md"];
 
-/// Complaints about rows without a test, and about tests that are named and not there.
-pub fn missing_tests(texts: &[Text], sources: &[Source]) -> Vec<String> {
-    let Some(table) = texts.iter().find(|text| text.path == TABLE) else {
-        return vec![format!("{TABLE} is gone")];
+/// Complaints about a table's rows without a test, and about tests that are named and not there.
+pub fn missing_tests(path: &str, texts: &[Text], sources: &[Source]) -> Vec<String> {
+    let Some(table) = texts.iter().find(|text| text.path == path) else {
+        return vec![format!("{path} is gone")];
     };
     let mut complaints = Vec::new();
     for (number, line) in table.text.lines().enumerate().filter(|(_, line)| is_row(line)) {
         let tests = names(line);
         if tests.is_empty() {
-            complaints.push(format!("{TABLE}:{}: names no test", number + 1));
+            complaints.push(format!("{path}:{}: names no test", number + 1));
         }
         for test in tests {
             let function = format!("fn {test}(");
             if !sources.iter().any(|source| source.code.contains(&function)) {
-                complaints.push(format!("{TABLE}:{}: there is no `{function})`", number + 1));
+                complaints.push(format!("{path}:{}: there is no `{function})`", number + 1));
             }
         }
     }
@@ -29,7 +29,7 @@ pub fn missing_tests(texts: &[Text], sources: &[Source]) -> Vec<String> {
 /// Not the head of a table, nor the line below it.
 fn is_row(line: &str) -> bool {
     let first = line.strip_prefix("| ").unwrap_or("---");
-    !["---", "fact |", "property |"].iter().any(|head| first.starts_with(head))
+    !["---", "fact |", "property |", "limit |"].iter().any(|head| first.starts_with(head))
 }
 
 /// What stands in backticks in the last column.
@@ -46,13 +46,13 @@ mod tests {
     fn a_row_names_tests_that_exist() {
         let table =
             "| fact | ours |\n| --- | --- |\n| `x` | `is_there`, `is_not` |\n| y | none |\n";
-        let text = Text { path: TABLE.to_owned(), text: table.to_owned() };
+        let text = Text { path: TABLES[0].to_owned(), text: table.to_owned() };
         let code = "async fn is_there() {}".to_owned();
         let source = Source { path: "host/cache/src/a.rs".to_owned(), code };
         let expect = [
             "host/docs/designs/client-go-facts.md:3: there is no `fn is_not()`",
             "host/docs/designs/client-go-facts.md:4: names no test",
         ];
-        assert_eq!(missing_tests(&[text], &[source]), expect);
+        assert_eq!(missing_tests(TABLES[0], &[text], &[source]), expect);
     }
 }

@@ -47,6 +47,8 @@ pub(super) async fn call(
         }
         _ => None,
     };
+    let sizes = object.as_deref().map_or(0, <[u8]>::len) + old.as_deref().map_or(0, <[u8]>::len);
+    check_size(sizes, instance.state().limits().event_bytes_max)?;
     let key = event.object.key();
     let handed = handler::Event {
         seq: queued.seq,
@@ -63,6 +65,10 @@ pub(super) async fn call(
         old: old.as_deref(),
     };
     instance.handle(handed, current, now).await
+}
+
+fn check_size(bytes: usize, max: usize) -> Result<(), CallError> {
+    if bytes > max { Err(CallError::EventTooLarge { bytes, max }) } else { Ok(()) }
 }
 
 fn change(event: &Event) -> contract::Change {
@@ -89,5 +95,19 @@ fn gone(gone: Gone) -> handler::Gone {
         Gone::Deleted => handler::Gone::Deleted,
         Gone::LeftView => handler::Gone::LeftView,
         Gone::Unknown => handler::Gone::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_handed_over_up_to_its_bound() {
+        assert_eq!(check_size(10, 10), Ok(()));
+        let error = check_size(11, 10).expect_err("one byte more");
+        let text = "the event has 11 bytes, at most 10 are handed over; ";
+        assert!(error.to_string().starts_with(text), "{error}");
+        assert!(!error.ends_instance());
     }
 }

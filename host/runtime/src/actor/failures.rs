@@ -105,7 +105,9 @@ impl Actor {
     fn given_up(&self, queued: &Queued, error: &CallError) -> Option<GivenUp> {
         let parked = queued.crashes + 1 >= self.limits.crashes_per_event_max;
         match error {
-            CallError::Guest { retry: Retry::Never, .. } => Some(GivenUp::Failed),
+            CallError::Guest { retry: Retry::Never, .. } | CallError::EventTooLarge { .. } => {
+                Some(GivenUp::Failed)
+            }
             _ if queued.attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
             _ if error.ends_instance() && parked => Some(GivenUp::Parked),
             _ => None,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// A Python plugin is 18 MiB; nothing sensible is larger than this.
-pub(super) const FILE_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
 /// A file that changed this shortly before it was read may have changed again within its file system's shortest
 /// time, unnoticed: 2 s on FAT, a few ms elsewhere.
 const UNSETTLED: Duration = Duration::from_secs(3);

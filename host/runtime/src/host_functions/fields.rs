@@ -6,7 +6,7 @@ use std::time::Instant;
 
 /// Pointers in one call. They are looked up together, in one pass over the object's bytes; a guest that wants more than this
 /// wants the object.
-pub(super) const POINTERS_MAX: usize = 256;
+pub(crate) const POINTERS_MAX: usize = 256;
 
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]

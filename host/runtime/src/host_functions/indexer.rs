@@ -11,7 +11,7 @@ use wasmtime::Trap;
 
 /// A selector longer than this is no selection that a person wrote; each of its parts is looked at for every
 /// object.
-const SELECTOR_BYTES_MAX: usize = 4 << 10;
+pub(crate) const SELECTOR_BYTES_MAX: usize = 4 << 10;
 
 type Json = Vec<u8>;
 type Result<T> = wasmtime::Result<std::result::Result<T, Error>>;

@@ -11,7 +11,7 @@ use tracing::{Level as HostLevel, enabled, event};
 
 /// A message, or a line's fields, longer than this are cut: a line must stay one line for any log viewer,
 /// and container runtimes split what is longer.
-const MESSAGE_BYTES_MAX: usize = 16 << 10;
+pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 10;
 
 /// Emits at a level that is only known now; tracing wants it in the code.
 macro_rules! emit {

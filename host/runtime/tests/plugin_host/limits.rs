@@ -1,7 +1,8 @@
 //! Guests at the bounds of what they may use: `hello` with a sin written into it.
 
 use super::{Bench, HELLO, is, pod, swap};
-use informant_runtime::PluginStatus;
+use informant_runtime::{Limits, PluginStatus};
+use std::time::Duration;
 
 /// `hello` with more memory, `fields` of `event-data`, more declarations, and code that `handle` begins with.
 pub(crate) fn guest(declarations: &str, handle: &str) -> Vec<u8> {
@@ -50,6 +51,64 @@ async fn a_trap_says_where_in_the_guest_it_happened() {
     check(down, "(call $_ZN4mine4down17h0123456789abcdefE)", told).await;
     let two = "(func $inner unreachable) (func $outer (call $inner))";
     check(two, "(call $outer)", ", in inner < outer < ").await;
+}
+
+/// `hello` whose `export` never ends, and with `stateful`.
+fn endless(export: &str) -> Vec<u8> {
+    let spins = |name: &str| match name == export {
+        true => "(loop $for_ever (br $for_ever))",
+        false => "",
+    };
+    let stateful = format!(
+        r#"(data (i32.const 400) "\00\00\00\00\01\00\00\00\c0\01\00\00\05\00\00\00")
+        (func (export "informant:plugin/stateful@0.1.0#snapshot") (result i32)
+          {} (i32.const 400))
+        (func (export "informant:plugin/stateful@0.1.0#restore")
+          (param i32 i32 i32 i32) (result i32)
+          {} (i32.const 320))"#,
+        spins("snapshot"),
+        spins("restore")
+    );
+    let memory = r#"(memory (export "memory") 1)"#;
+    let mut text = swap(HELLO, memory, &format!("{memory} {stateful}"));
+    let heads = [
+        ("describe", r#"#describe") (param $config i32) (param $len i32) (result i32)"#),
+        ("start", r#"#start") (param $config i32) (param $len i32) (result i32)"#),
+        ("stop", r#"lifecycle@0.1.0#stop""#),
+        ("handle", "(local $line i32) (local $end i32)"),
+    ];
+    for (name, head) in heads.into_iter().filter(|(name, _)| *name == export) {
+        let close = if name == "stop" { ")" } else { "" };
+        text = swap(&text, &format!("{head}{close}"), &format!("{head}{close} {}", spins(name)));
+    }
+    wat::parse_str(text).expect("it is well formed")
+}
+
+#[tokio::test]
+async fn every_export_has_a_deadline() {
+    let deadline = Duration::from_millis(50);
+    let limits = Limits {
+        handle_deadline: deadline,
+        start_deadline: deadline,
+        stop_deadline: deadline,
+        ..Limits::default()
+    };
+    let bench = Bench::start_with(None, limits);
+    bench.source.add(&pod("a"));
+    let ends = "the deadline of 50 ms was exceeded";
+    for export in ["describe", "start", "handle"] {
+        bench.drop_in(&format!("{export}.wasm"), &endless(export));
+        bench.until(export, |status| shown(status).contains(ends)).await;
+    }
+    for (export, told) in [("snapshot", "\"deadline\":1"), ("restore", ends), ("stop", ends)] {
+        let name = format!("{export}.wasm");
+        let (first, second) = (endless(export), [endless(export), vec![0, 2, 1, b'v']].concat());
+        bench.drop_in(&name, &first);
+        bench.until(export, |status| is(status, "running")).await;
+        bench.drop_in(&name, &second);
+        bench.until(export, |status| shown(status).contains(told)).await;
+    }
+    bench.stop().await;
 }
 
 /// The sin answers with an error of a million NUL characters, not to be tried again.

@@ -1,7 +1,7 @@
 //! What outlives a host: one after another over the same state directory, each with what the cluster has by then.
 
 use super::{Bench, HELLO, handled, hello, is, pod, swap};
-use informant_runtime::{PluginName, PluginStatus, Selection, StateDirectoryOptions};
+use informant_runtime::{Limits, PluginName, PluginStatus, Selection, StateDirectoryOptions};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -30,10 +30,8 @@ fn name() -> PluginName {
 /// A host over the state directory with these pods and this plugin.
 fn host(state: &Path, pods: &[&str], plugin: &[u8]) -> Bench {
     let keep_removed = Duration::from_secs(3_600);
-    let bench = Bench::start_with(Some(StateDirectoryOptions {
-        directory: state.join("state"),
-        keep_removed,
-    }));
+    let options = StateDirectoryOptions { directory: state.join("state"), keep_removed };
+    let bench = Bench::start_with(Some(options), Limits::default());
     for name in pods {
         bench.source.add(&pod(name));
     }
