@@ -20,8 +20,9 @@ use crate::plugin_state::{StateCall, StateChanges};
 use crate::prepare::LoadError;
 use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
+use crate::reevaluation::{Reevaluation, Wish};
 use crate::status::{RunningVersion, StatusCell};
-use call::{call, is_told};
+use call::{call, to_tell};
 pub(crate) use failures::Failures;
 use hashbrown::HashMap;
 use jiff::Timestamp;
@@ -56,6 +57,9 @@ pub(crate) struct Version {
 pub(crate) struct Subscription {
     /// Position in the version's descriptor.
     pub(crate) index: u32,
+    /// The load since which it wants to hear of the same: events that others have queued are evaluated again.
+    pub(crate) asked_by: u64,
+    pub(crate) wish: Wish,
     pub(crate) resource: Arc<str>,
     pub(crate) spec: SubscriptionSpec,
 }
@@ -84,6 +88,7 @@ pub(crate) struct Actor {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) running: Running,
     pub(crate) failures: Failures,
+    pub(crate) reevaluation: Reevaluation,
     pub(crate) paused: bool,
     /// The instance of the version before, and when it ends at the latest.
     pub(crate) retired: Option<(Box<Instance>, Instant)>,
@@ -253,13 +258,16 @@ impl Actor {
             self.finish(&queued, StateChanges::new(), now);
             return Some(now);
         };
-        if !is_told(subscription, &queued.event, &self.status.counters) {
+        let seen = self.reevaluation.see(&queued, subscription.asked_by, &subscription.wish);
+        let Some(event) = to_tell(subscription, &queued, seen.as_ref(), &self.status.counters)
+        else {
             let now = Instant::now();
+            self.reevaluation.settle(&queued.event, subscription.asked_by, seen.as_ref());
             self.finish(&queued, StateChanges::new(), now);
             return Some(now);
-        }
+        };
         let called = Instant::now();
-        let result = call(instance, subscription, &queued, called).await;
+        let result = call(instance, subscription, &queued, event, called).await;
         let now = Instant::now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
@@ -280,6 +288,7 @@ impl Actor {
                 if queued.attempt == 1 {
                     counters.event_latency_seconds.observe(now - queued.event.received);
                 }
+                self.reevaluation.settle(&queued.event, subscription.asked_by, seen.as_ref());
                 let state = instance.state().commit_state();
                 self.finish(&queued, state, now);
                 self.note(Outcome::Succeeded, queued.attempt == 1, now);

@@ -187,6 +187,7 @@ mod tests {
         let object = Object::decode(json.as_bytes(), None).expect("an object");
         let event = Event {
             subscription: SubscriptionId(1),
+            asked_by: 0,
             change: Change::Added,
             reason: Reason::Watch,
             gone: None,

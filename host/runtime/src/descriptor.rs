@@ -66,6 +66,17 @@ pub struct SubscriptionSpec {
     pub filter: Option<Filter>,
 }
 
+impl SubscriptionSpec {
+    /// Whether the same changes of the same objects are queued for both. What is decided when an event is told may differ.
+    pub(crate) fn wants_the_same(&self, other: &Self) -> bool {
+        let view = |spec: &Self| (spec.namespaces.clone(), spec.field_selector.clone());
+        self.resource == other.resource
+            && self.label_selector == other.label_selector
+            && view(self) == view(other)
+            && (self.types, &self.only_if_changed) == (other.types, &other.only_if_changed)
+    }
+}
+
 /// Which of the three changes a subscription wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeTypes {

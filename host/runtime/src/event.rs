@@ -101,6 +101,8 @@ impl Gone {
 pub struct Event {
     /// Which subscription, by the number it has for as long as the plugin's name lives.
     pub subscription: SubscriptionId,
+    /// The number of the load that the subscription has been since as it was when this was queued; 0 if a host before this one queued it.
+    pub asked_by: u64,
     /// What happened.
     pub change: Change,
     /// Why now.

@@ -25,6 +25,7 @@ mod json_pointer_index;
 mod log_budget;
 mod one_line;
 mod reads;
+mod reevaluation;
 mod view;
 
 mod delivery;

@@ -16,6 +16,7 @@ use crate::plugin_name::PluginName;
 use crate::plugin_queue::PluginQueue;
 use crate::prepare::{Prepared, Preparer};
 use crate::queue::Marks;
+use crate::reevaluation::Reevaluation;
 use crate::status::StatusCell;
 use crate::subscription::SubscriptionHandler;
 use hashbrown::HashSet;
@@ -64,7 +65,10 @@ struct ActorHandle {
 /// A subscription that is being told of changes.
 struct Active {
     id: SubscriptionId,
+    /// The load since which it wants to hear of the same.
+    asked_by: u64,
     spec: SubscriptionSpec,
+    handler: Arc<SubscriptionHandler>,
     /// Dropping it ends the subscription.
     registration: Registration,
     /// Dropping it lets the informer stop, if nobody else needs it.
@@ -109,6 +113,18 @@ impl Plugin {
         ids
     }
 
+    /// The load since which each of the descriptor's subscriptions wants to hear of the same: this one, for those that it changes.
+    pub(crate) fn asked_by(&self, descriptor: &Descriptor, load: u64) -> Vec<u64> {
+        let specs = descriptor.subscriptions.iter();
+        specs
+            .map(|spec| {
+                let active = self.subscriptions.get(&spec.name);
+                let same = active.filter(|active| active.spec.wants_the_same(spec));
+                same.map_or(load, |active| active.asked_by)
+            })
+            .collect()
+    }
+
     /// The way to the plugin's actor, which is started if there is none, or if a defect of ours ended it.
     pub(crate) fn actor(
         &mut self,
@@ -129,6 +145,7 @@ impl Plugin {
             commands: receiver,
             running: Running::Nothing,
             failures: Failures::default(),
+            reevaluation: Reevaluation::default(),
             paused: self.paused,
             retired: None,
         };
@@ -191,20 +208,21 @@ impl Plugin {
         &mut self,
         descriptor: &Descriptor,
         ids: &[SubscriptionId],
-        restored: bool,
+        (load, restored): (u64, bool),
         informers: &SharedInformerFactory,
     ) {
+        let asked_by = self.asked_by(descriptor, load);
         let mut before = std::mem::take(&mut self.subscriptions);
         let keep: HashSet<SubscriptionId> = ids.iter().copied().collect();
         self.status.queue.retain(&keep);
         self.status.archive.retain(&keep);
         let mut told_before = self.restore(descriptor, ids);
-        for (spec, id) in descriptor.subscriptions.iter().zip(ids) {
+        for ((spec, id), asked_by) in descriptor.subscriptions.iter().zip(ids).zip(asked_by) {
             let known = before.remove(&spec.name).filter(|active| active.id == *id);
             let active = match known {
                 Some(active) if active.goes_on_with(spec, restored) => active,
                 known => self.begin(
-                    *id,
+                    (*id, asked_by),
                     spec,
                     known,
                     told_before.remove(id).unwrap_or_default(),
@@ -218,7 +236,7 @@ impl Plugin {
     /// Begins a subscription, in the place of the one before it if there is one.
     fn begin(
         &self,
-        id: SubscriptionId,
+        (id, asked_by): (SubscriptionId, u64),
         spec: &SubscriptionSpec,
         before: Option<Active>,
         told_before: Vec<Object>,
@@ -227,9 +245,12 @@ impl Plugin {
         let informer = informers.lease(&spec.resource);
         let queue = self.status.queue.clone();
         let handler = match &before {
-            Some(before) => SubscriptionHandler::replacing(id, spec, queue, &before.spec),
+            Some(Active { spec: spec_before, handler, .. }) => {
+                SubscriptionHandler::replacing(id, spec, queue, (spec_before, handler))
+            }
             None => SubscriptionHandler::new(id, spec, queue),
         };
+        let handler = handler.asked_by(asked_by);
         let handler = match told_before.is_empty() {
             true => handler,
             false => {
@@ -240,15 +261,15 @@ impl Plugin {
         let handler = Arc::new(handler);
         let registration = match (before, spec.replay) {
             (Some(before), _) => {
-                informer.informer().replace_inline_handler(before.registration, handler)
+                informer.informer().replace_inline_handler(before.registration, handler.clone())
             }
             (None, replay) => {
                 let replay = replay != Replay::Never;
                 let options = HandlerOptions { replay, ..HandlerOptions::default() };
-                informer.informer().add_inline_handler(handler, options)
+                informer.informer().add_inline_handler(handler.clone(), options)
             }
         };
-        Active { id, spec: spec.clone(), registration, informer }
+        Active { id, asked_by, handler, spec: spec.clone(), registration, informer }
     }
 }
 

@@ -22,6 +22,7 @@ use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
 use crate::prepare::{LoadError, Prepared, Preparer};
 use crate::reads::Reads;
+use crate::reevaluation::Wish;
 use crate::status::RunningVersion;
 use hashbrown::HashMap;
 use informant_cache::SharedInformerFactory;
@@ -285,7 +286,11 @@ impl PluginHost {
             template: prepared.template.clone(),
             reads: Arc::new(reads),
             config: config(),
-            subscriptions: subscriptions(&prepared.descriptor, &ids),
+            subscriptions: subscriptions(
+                &prepared.descriptor,
+                &ids,
+                &plugin.asked_by(&prepared.descriptor, load.number),
+            ),
         });
         let commands = plugin.actor(&load.name, &self.preparer);
         let begun = load.clone();
@@ -305,7 +310,7 @@ impl PluginHost {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let first = plugin.current.is_none();
         let descriptor = &prepared.descriptor;
-        plugin.subscribe(descriptor, &ids, restored, &self.informers);
+        plugin.subscribe(descriptor, &ids, (load.number, restored), &self.informers);
         self.informers.start();
         if !first {
             add_one(&plugin.status.counters.reloads_ok);
@@ -354,12 +359,15 @@ fn config() -> Vec<u8> {
 fn subscriptions(
     descriptor: &Descriptor,
     ids: &[SubscriptionId],
+    asked_by: &[u64],
 ) -> HashMap<SubscriptionId, Subscription> {
-    let numbered = descriptor.subscriptions.iter().zip(ids).enumerate();
+    let numbered = descriptor.subscriptions.iter().zip(ids).zip(asked_by).enumerate();
     numbered
-        .map(|(index, (spec, id))| {
+        .map(|(index, ((spec, id), asked_by))| {
             let resource = spec.resource.to_string().into();
-            (*id, Subscription { index: index as u32, resource, spec: spec.clone() })
+            let (index, wish) = (index as u32, Wish::from(spec));
+            let (asked_by, spec) = (*asked_by, spec.clone());
+            (*id, Subscription { index, asked_by, resource, wish, spec })
         })
         .collect()
 }

@@ -22,6 +22,7 @@ use succession::Succession;
 /// Listens to one informer for one subscription of one plugin.
 pub(crate) struct SubscriptionHandler {
     id: SubscriptionId,
+    asked_by: u64,
     types: ChangeTypes,
     replay: Replay,
     view: View,
@@ -31,7 +32,7 @@ pub(crate) struct SubscriptionHandler {
     /// The reason that replayed objects are told with.
     replay_reason: Reason,
     /// In the place of another: what the plugin knows from that one, until the replay is through.
-    succession: Option<Succession>,
+    succession: Option<Arc<Succession>>,
     /// What the plugin was told of before this host was there.
     known: Option<Known>,
 }
@@ -48,6 +49,7 @@ impl SubscriptionHandler {
         let projection = Projection::new(view.pointers().chain(concerning));
         Self {
             id,
+            asked_by: 0,
             types: spec.types,
             replay: spec.replay,
             view,
@@ -64,13 +66,19 @@ impl SubscriptionHandler {
         id: SubscriptionId,
         spec: &SubscriptionSpec,
         queue: Arc<PluginQueue>,
-        before: &SubscriptionSpec,
+        (spec_before, before): (&SubscriptionSpec, &Self),
     ) -> Self {
+        let succession = Succession::of(View::from(spec_before), before.succession.clone());
         Self {
             replay_reason: Reason::Reload,
-            succession: Some(Succession::of(View::from(before))),
+            succession: Some(Arc::new(succession)),
             ..Self::new(id, spec, queue)
         }
+    }
+
+    /// The same, for a subscription that has been as it is since this load.
+    pub(crate) fn asked_by(self, load: u64) -> Self {
+        Self { asked_by: load, ..self }
     }
 
     /// The same, for a plugin that a host before this one has told of these objects: an end of theirs that nobody saw is told as well.
@@ -124,6 +132,7 @@ impl SubscriptionHandler {
         }
         self.queue.push(Event {
             subscription: self.id,
+            asked_by: self.asked_by,
             change,
             reason,
             gone,

@@ -11,10 +11,25 @@ use crate::filter::Verdict;
 use crate::guest_state::CurrentEvent;
 use crate::instance::Instance;
 use crate::queue::Queued;
+use crate::reevaluation::Seen;
 use std::time::Instant;
 
+/// The event as the guest is to hear of it: as it was queued, or as it was seen again. None if it is not.
+pub(super) fn to_tell<'a>(
+    subscription: &Subscription,
+    queued: &'a Queued,
+    seen: Option<&'a Seen>,
+    counters: &Counters,
+) -> Option<&'a Event> {
+    let Some(event) = seen.map_or(Some(&queued.event), |seen| seen.event.as_ref()) else {
+        add_one(&counters.filtered);
+        return None;
+    };
+    is_told(subscription, event, counters).then_some(event)
+}
+
 /// Whether the guest is to hear of the event, as the subscription's filter says. One that fails is counted, and the event is told.
-pub(super) fn is_told(subscription: &Subscription, event: &Event, counters: &Counters) -> bool {
+fn is_told(subscription: &Subscription, event: &Event, counters: &Counters) -> bool {
     let Some(filter) = &subscription.spec.filter else { return true };
     match filter.verdict(event) {
         Verdict::Told => true,
@@ -34,9 +49,9 @@ pub(super) async fn call(
     instance: &mut Instance,
     subscription: &Subscription,
     queued: &Queued,
+    event: &Event,
     now: Instant,
 ) -> Result<(), CallError> {
-    let event = &queued.event;
     let current = CurrentEvent::new(subscription.resource.clone(), event);
     let delivery = subscription.spec.delivery;
     let object = current.new.as_ref().and_then(|object| payload(object, delivery));

@@ -18,6 +18,7 @@ impl Actor {
             None => false,
         };
         self.status.took_over(version.shown.clone(), Timestamp::now());
+        self.reevaluation.retain(|id| version.subscriptions.contains_key(&id));
         let running = Running::Alive { version, instance, losses: 0 };
         let old = std::mem::replace(&mut self.running, running);
         // What its predecessor did is not held against it.

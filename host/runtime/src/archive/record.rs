@@ -191,6 +191,7 @@ impl EventHead {
         let named = |text: &str| Gone::ALL.into_iter().find(|one| one.as_str() == text);
         Some(Event {
             subscription: SubscriptionId(0),
+            asked_by: 0,
             change: Change::ALL.into_iter().find(|one| one.as_str() == self.change)?,
             reason: Reason::ALL.into_iter().find(|one| one.as_str() == self.reason)?,
             gone: match &self.gone {
@@ -220,6 +221,7 @@ mod tests {
     fn event(change: Change, gone: Option<Gone>, old: Option<Object>) -> Event {
         Event {
             subscription: SubscriptionId(0),
+            asked_by: 0,
             change,
             reason: Reason::Relist,
             gone,

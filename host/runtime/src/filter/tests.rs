@@ -30,6 +30,7 @@ fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -
     };
     filter.verdict(&Event {
         subscription: crate::event::SubscriptionId(1),
+        asked_by: 0,
         change: change(of),
         reason: crate::event::Reason::Watch,
         gone: None,

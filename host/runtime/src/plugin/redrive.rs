@@ -46,7 +46,8 @@ impl Plugin {
             let Some(active) = self.subscriptions.get(&name) else { continue };
             let informer = active.informer.informer();
             let (indexer, status) = (informer.indexer(), self.status.clone());
-            let (id, view, types) = (active.id, View::from(&active.spec), active.spec.types);
+            let id = (active.id, active.asked_by);
+            let (view, types) = (View::from(&active.spec), active.spec.types);
             informer.between_notifications(move || {
                 let present = |key: &ObjectKey| indexer.get(key);
                 for event in redriven(id, &letters, &view, present, Instant::now()) {
@@ -84,7 +85,7 @@ impl Plugin {
 
 /// One event for each object, in the order of their last letters.
 fn redriven(
-    subscription: SubscriptionId,
+    (subscription, asked_by): (SubscriptionId, u64),
     letters: &[DeadLetter],
     view: &View,
     present: impl Fn(&ObjectKey) -> Option<Object>,
@@ -107,7 +108,17 @@ fn redriven(
             }
         };
         let reason = Reason::Redrive;
-        Event { subscription, change, reason, gone, object, old: None, coalesced: 0, received: now }
+        Event {
+            subscription,
+            asked_by,
+            change,
+            reason,
+            gone,
+            object,
+            old: None,
+            coalesced: 0,
+            received: now,
+        }
     })
     .collect()
 }
@@ -129,6 +140,7 @@ mod tests {
         let gone = (change == Change::Deleted).then_some(Gone::Deleted);
         let event = Event {
             subscription: SubscriptionId(1),
+            asked_by: 0,
             change,
             reason: Reason::Watch,
             gone,
@@ -150,7 +162,7 @@ mod tests {
         let view = View::from(&descriptor.subscriptions[0]);
         let letters: Vec<_> = letters.iter().map(|(name, change)| letter(name, *change)).collect();
         let find = |key: &ObjectKey| present.iter().find(|object| object.key() == key).cloned();
-        let events = redriven(SubscriptionId(2), &letters, &view, find, Instant::now());
+        let events = redriven((SubscriptionId(2), 7), &letters, &view, find, Instant::now());
         let shown: Vec<String> = events
             .iter()
             .map(|event| {

@@ -17,6 +17,7 @@ fn event(name: u8, version: u32) -> Event {
     );
     Event {
         subscription: SUBSCRIPTION,
+        asked_by: 0,
         change: Change::Updated,
         reason: Reason::Watch,
         gone: None,

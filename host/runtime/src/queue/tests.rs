@@ -39,6 +39,7 @@ fn object(name: &str, uid: &str, version: u64) -> Object {
 fn event(change: Change, name: &str, uid: &str, version: u64) -> Event {
     Event {
         subscription: SUBSCRIPTION,
+        asked_by: 0,
         change,
         reason: Reason::Watch,
         gone: (change == Change::Deleted).then_some(Gone::Deleted),

@@ -39,15 +39,15 @@ fn check(keys: &str, before: Option<&str>, told: &[Told], expect: &str) {
     let counters = Arc::new(Counters::default());
     let marks = Marks { events: 100, bytes: usize::MAX };
     let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
-    let handler = match before {
-        None => SubscriptionHandler::new(SubscriptionId(1), &spec(keys), queue.clone()),
-        Some(before) => SubscriptionHandler::replacing(
-            SubscriptionId(1),
-            &spec(keys),
-            queue.clone(),
-            &spec(before),
-        ),
-    };
+    let id = SubscriptionId(1);
+    // Each but the first took the one's place that stands before it, whose replay had not begun.
+    let before = before.into_iter().flat_map(|before| before.split(';'));
+    let specs: Vec<_> = before.chain([keys]).map(spec).collect();
+    let mut handler = SubscriptionHandler::new(id, &specs[0], queue.clone());
+    for pair in specs.windows(2) {
+        let before = (&pair[0], &handler);
+        handler = SubscriptionHandler::replacing(id, &pair[1], queue.clone(), before);
+    }
     tell(&handler, told);
     check_queued(&queue, &counters, expect, keys);
 }
@@ -224,6 +224,10 @@ fn a_change_before_the_replay_is_one_of_what_the_plugin_was_told_before() {
         &[changed(2, BLUE, BLUE), replayed(2, BLUE)],
         "Added 2 Watch, Added 2 Reload",
     );
+    // The one between the two had not told of it yet.
+    let blue_then_none = r#","labelSelector":"colour=blue";,"labelSelector":"colour=green""#;
+    check(only_red, Some(blue_then_none), &[changed(2, BLUE, RED)], "Updated 2 Watch");
+    check(only_red, Some(blue_then_none), &[replayed(1, BLUE)], "Deleted LeftView 1 Reload");
     let goes = [changed(2, BLUE, RED), Told::Deleted(FinalState::Known, pod(3, RED, ""))];
     check(only_blue, Some(only_red), &goes, "");
 }
