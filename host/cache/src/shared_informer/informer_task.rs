@@ -64,6 +64,8 @@ impl InformerTask {
             if popped.is_empty() {
                 popped = fifo.try_pop_all();
             }
+            // Whoever was added before something happened hears of it: what was queued since is not told before they are taken in.
+            self.processor.admit(super::now());
             let ended = self.deltas.process(&mut popped, &self.processor).await;
             if ended || self.deltas.parts.due().is_some() {
                 let steps = self.deltas.parts.settle(super::now());

@@ -456,6 +456,22 @@ async fn a_replacing_handler_is_told_of_every_change_that_its_predecessor_was_no
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_handler_is_taken_in_before_what_is_queued_meanwhile_is_told() {
+    let bench = Bench::start(|source| {
+        source.add(&pod("a"));
+    })
+    .await;
+    // Both are there when the informer's task has its turn.
+    bench.source.modify(&pod("a"));
+    let recorder = Recorder::default();
+    let options = HandlerOptions { replay: false, ..HandlerOptions::default() };
+    let handler = Arc::new(recorder.clone());
+    let _registration = bench.informer.add_inline_handler(handler, options);
+    settle().await;
+    assert_eq!(recorder.take(), ["update a@2 from 1 Watch", "synced"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handler_without_replay_is_told_of_every_change_from_then_on() {
     let bench = Bench::start(|source| {
         for number in 0..1000 {
