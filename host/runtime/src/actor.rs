@@ -21,7 +21,7 @@ use crate::prepare::LoadError;
 use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
 use crate::reevaluation::{Reevaluation, Wish};
-use crate::status::{RunningVersion, StatusCell};
+use crate::status::StatusCell;
 use call::{call, to_tell};
 pub(crate) use failures::Failures;
 use hashbrown::HashMap;
@@ -44,8 +44,8 @@ const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 
 /// Everything that one version of a plugin needs to run.
 pub(crate) struct Version {
-    /// What is shown of it while it runs.
-    pub(crate) shown: RunningVersion,
+    /// As its descriptor says.
+    pub(crate) number: String,
     pub(crate) template: Template,
     pub(crate) reads: Arc<Reads>,
     pub(crate) config: Vec<u8>,

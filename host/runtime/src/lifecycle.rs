@@ -5,16 +5,21 @@
 pub enum State {
     /// Its first version is being checked, compiled and started.
     Loading,
+    /// Its first version has started, and its subscriptions are not all in place yet.
+    Subscribing {
+        /// What the version is doing.
+        then: Box<State>,
+    },
     /// It asks for something that it was not given; nothing of it runs.
     Waiting {
         /// What is missing.
         reason: String,
     },
-    /// It takes events.
+    /// It takes events, and hears of everything that changes from here on.
     Running,
-    /// A new version is being prepared, and the one before it goes on.
+    /// A new version is being prepared, and the one before it goes on; or it has taken over, and its subscriptions are not all in place yet.
     Reloading {
-        /// What the one before it is doing.
+        /// What the one that has the queue is doing.
         before: Box<State>,
     },
     /// Its instance ended and a new one is due.
@@ -44,8 +49,10 @@ pub enum State {
 pub enum Input {
     /// Its file has new content, or a version is to be loaded again.
     FileChanged,
-    /// The version of the file took over.
+    /// The version of the file has the queue.
     Loaded,
+    /// Its subscriptions are in place.
+    Subscribed,
     /// The version of the file was refused.
     LoadFailed {
         /// Why.
@@ -86,8 +93,17 @@ impl State {
             (state @ Self::Paused { .. }, I::Paused) => state,
             (Self::Paused { then }, input) => Self::Paused { then: Box::new(then.step(input)) },
             (state, I::Paused) => Self::Paused { then: Box::new(state) },
-            (_, I::Loaded) => Self::Running,
-            (Self::Reloading { before }, I::LoadFailed { .. } | I::NotGranted { .. }) => *before,
+            (Self::Loading | Self::Waiting { .. } | Self::Stopped { .. }, I::Loaded) => {
+                Self::Subscribing { then: Box::new(Self::Running) }
+            }
+            (_, I::Loaded) => Self::Reloading { before: Box::new(Self::Running) },
+            (
+                Self::Reloading { before: then } | Self::Subscribing { then },
+                I::Subscribed | I::LoadFailed { .. } | I::NotGranted { .. },
+            ) => *then,
+            (Self::Subscribing { then }, input) => {
+                Self::Subscribing { then: Box::new(then.step(input)) }
+            }
             (state @ Self::Reloading { .. }, I::FileChanged) => state,
             (Self::Reloading { before }, input) => {
                 Self::Reloading { before: Box::new(before.step(input)) }
@@ -129,7 +145,7 @@ impl State {
     /// The name of the state as `/plugins` shows it.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Loading => "loading",
+            Self::Loading | Self::Subscribing { .. } => "loading",
             Self::Waiting { .. } => "waiting",
             Self::Running => "running",
             Self::Reloading { .. } => "reloading",
@@ -144,7 +160,9 @@ impl State {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Loading | Self::Running => None,
-            Self::Reloading { before: inner } | Self::Paused { then: inner } => inner.reason(),
+            Self::Reloading { before: inner }
+            | Self::Subscribing { then: inner }
+            | Self::Paused { then: inner } => inner.reason(),
             Self::Waiting { reason }
             | Self::BackingOff { reason }
             | Self::Tripped { reason }
@@ -156,7 +174,9 @@ impl State {
     pub fn takes_events(&self) -> bool {
         match self {
             Self::Running => true,
-            Self::Reloading { before } => before.takes_events(),
+            Self::Reloading { before: inner } | Self::Subscribing { then: inner } => {
+                inner.takes_events()
+            }
             _ => false,
         }
     }
@@ -164,7 +184,7 @@ impl State {
     /// Whether its first version is still on its way.
     pub fn is_first_load(&self) -> bool {
         match self {
-            Self::Loading => true,
+            Self::Loading | Self::Subscribing { .. } => true,
             Self::Paused { then } => then.is_first_load(),
             _ => false,
         }
@@ -179,9 +199,11 @@ mod tests {
     fn check(inputs: &[&str], expect: &str) {
         let reason = || "why".to_owned();
         let state = inputs.iter().fold(State::Loading, |state, input| {
+            let state = if *input == "loaded" { state.step(Input::Loaded) } else { state };
             state.step(match *input {
                 "changed" => Input::FileChanged,
-                "loaded" => Input::Loaded,
+                "swapped" => Input::Loaded,
+                "loaded" | "subscribed" => Input::Subscribed,
                 "failed" => Input::LoadFailed { reason: reason() },
                 "not granted" => Input::NotGranted { reason: reason() },
                 "crashed" => Input::Crashed { reason: reason() },
@@ -212,6 +234,20 @@ mod tests {
         check(&["loaded", "crashed", "changed", "restarted", "failed"], "running");
         check(&["loaded", "changed", "crashed", "failed"], "backing-off");
         check(&["loaded", "changed", "crashed", "loaded"], "running");
+    }
+
+    #[test]
+    fn one_runs_once_its_subscriptions_are_in_place() {
+        check(&["swapped"], "loading");
+        check(&["swapped", "subscribed"], "running");
+        check(&["swapped", "crashed", "subscribed"], "backing-off");
+        check(&["swapped", "paused", "subscribed", "resumed"], "running");
+        check(&["swapped", "paused", "resumed"], "loading");
+        check(&["failed", "changed", "swapped"], "loading");
+        check(&["loaded", "changed", "swapped"], "reloading");
+        check(&["loaded", "changed", "swapped", "subscribed"], "running");
+        check(&["loaded", "crashed", "changed", "swapped", "subscribed"], "running");
+        check(&["loaded", "changed", "swapped", "crashed", "subscribed"], "backing-off");
     }
 
     #[test]
@@ -259,6 +295,7 @@ mod tests {
             [
                 Input::FileChanged,
                 Input::Loaded,
+                Input::Subscribed,
                 Input::LoadFailed { reason: reason() },
                 Input::NotGranted { reason: reason() },
                 Input::Crashed { reason: reason() },
@@ -271,7 +308,7 @@ mod tests {
         };
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..2_000 {
-            let mut state = State::Loading.step(Input::Loaded);
+            let mut state = State::Loading.step(Input::Loaded).step(Input::Subscribed);
             for _ in 0..20 {
                 state = state.step(random.choice(inputs()).expect("there are some"));
                 let text = format!("{state:?}");

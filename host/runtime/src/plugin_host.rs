@@ -282,7 +282,7 @@ impl PluginHost {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ids = plugin.ids(&prepared.descriptor);
         let version = Box::new(Version {
-            shown: running(&prepared.descriptor, &load.sha256),
+            number: prepared.descriptor.version.clone(),
             template: prepared.template.clone(),
             reads: Arc::new(reads),
             config: config(),
@@ -315,6 +315,7 @@ impl PluginHost {
         if !first {
             add_one(&plugin.status.counters.reloads_ok);
         }
+        plugin.status.took_over(running(descriptor, &load.sha256), Timestamp::now());
         let verb = if first { "running" } else { "reloaded: a new version took over" };
         let (sha256, version) = (&load.sha256[..12], &descriptor.version);
         info!(plugin = load.name.as_str(), sha256, version, "{verb}");

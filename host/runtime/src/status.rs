@@ -125,14 +125,20 @@ impl StatusCell {
         self.facts.lock().step(input, now);
     }
 
-    /// A version took over. The state, the version and the result of its load change together, so that nobody sees one
-    /// without the others.
-    pub(crate) fn took_over(&self, version: RunningVersion, now: Timestamp) {
+    /// A version has the queue; what went wrong before is not its own.
+    pub(crate) fn swapped(&self, now: Timestamp) {
         let mut facts = self.facts.lock();
         facts.step(Input::Loaded, now);
+        facts.last_error = None;
+    }
+
+    /// A version took over, and its subscriptions are in place. The state, the version and the result of its load change together, so
+    /// that nobody sees one without the others.
+    pub(crate) fn took_over(&self, version: RunningVersion, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.step(Input::Subscribed, now);
         facts.last_load = Some(LastLoad::new("ok", None, &version.sha256, now));
         facts.running = Some(version);
-        facts.last_error = None;
     }
 
     /// A version will not take over: `input` says why.

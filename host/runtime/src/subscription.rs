@@ -143,6 +143,11 @@ impl SubscriptionHandler {
         });
     }
 
+    /// Whether nothing that was there before the subscription is told. One in the place of another tells what its view has gained.
+    fn is_silent(&self, replayed: bool) -> bool {
+        replayed && self.succession.is_none() && self.replay == Replay::Never
+    }
+
     /// Whether the view has the object. The bytes of one that could only be filtered are not looked at.
     fn contains(&self, object: &Object, is_wanted: bool) -> bool {
         if is_wanted { self.view.contains(object) } else { self.view.may_contain(object) }
@@ -192,8 +197,9 @@ impl ResourceEventHandler for SubscriptionHandler {
             (true, false) => {
                 self.enqueue(Change::Deleted, object, None, Some(Gone::LeftView), cause);
             }
-            // A subscription that wants no replay has one only when it takes another's place.
+            // It is known, or wants no replay: an informer's first list and the walk through its store show what was there before.
             (true, true) if self.replay == Replay::Never => {}
+            (false, true) if self.is_silent(replayed) => {}
             (_, true) => self.enqueue(Change::Added, object, None, None, cause),
             (false, false) => {}
         }

@@ -17,7 +17,7 @@ impl Actor {
             }
             None => false,
         };
-        self.status.took_over(version.shown.clone(), Timestamp::now());
+        self.status.swapped(Timestamp::now());
         self.reevaluation.retain(|id| version.subscriptions.contains_key(&id));
         let running = Running::Alive { version, instance, losses: 0 };
         let old = std::mem::replace(&mut self.running, running);
@@ -34,7 +34,7 @@ impl Actor {
     /// What the running version has to say to its successor, and which version that is. A version that cannot say it says nothing.
     async fn snapshot(&mut self) -> Option<(String, Vec<u8>)> {
         let Running::Alive { version, instance, .. } = &mut self.running else { return None };
-        let from = version.shown.version.clone();
+        let from = version.number.clone();
         let error = match instance.snapshot().await {
             Ok(data) => return data.map(|data| (from, data)),
             Err(error) => error,

@@ -182,6 +182,17 @@ fn a_subscription_in_the_place_of_another_is_told_again() {
 }
 
 #[test]
+fn what_was_there_before_is_not_told_where_nothing_is_to_be_replayed() {
+    let told = [
+        Told::Added(CacheReason::Initial, pod(1, "", "Pending")),
+        Told::Synced,
+        Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
+        Told::Added(CacheReason::Watch, other(3)),
+    ];
+    check(r#","replay":"never""#, FIRST, &told, "Updated 2 Watch, Added 3 Watch");
+}
+
+#[test]
 fn what_the_new_view_lacks_is_told_as_gone() {
     let blue = [Told::Added(CacheReason::Initial, pod(1, BLUE, "Running"))];
     let only_red = r#","labelSelector":"colour=red""#;

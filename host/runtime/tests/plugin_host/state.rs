@@ -1,6 +1,6 @@
 //! What outlives a host: one after another over the same state directory, each with what the cluster has by then.
 
-use super::{Bench, HELLO, handled, hello, is, pod, swap};
+use super::{Bench, DEADLINE, HELLO, handled, hello, is, pod, swap};
 use informant_runtime::{Limits, PluginName, PluginStatus, Selection, StateDirectoryOptions};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -114,6 +114,7 @@ async fn a_retry_comes_also_where_nothing_is_replayed() {
     let state = tempfile::tempdir().expect("a temporary directory");
     let bench = host(state.path(), &[], &plugin("never", &later(1_500)));
     bench.until("hello", |status| is(status, "running")).await;
+    bench.informers.wait_for_cache_sync(DEADLINE).await.expect("the pods are listed");
     bench.source.add(&pod("a"));
     bench.until("hello", |status| kept(status) == 1).await;
     bench.stop().await;
