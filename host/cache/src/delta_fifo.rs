@@ -45,10 +45,10 @@ impl Delta {
     }
 }
 
-/// Where a full queue makes the reflector wait: two pages of a list, or 16 MiB, whichever comes first. One
-/// delta is always let in.
-const DELTAS_WAITING_MAX: usize = 1000;
-const BYTES_WAITING_MAX: usize = 16 << 20;
+/// Where a full queue makes the reflector wait: a batch, or 4 MiB, whichever comes first. One delta is always let in. What waits
+/// here is most of what a first list takes and gives back.
+const DELTAS_WAITING_MAX: usize = 256;
+const BYTES_WAITING_MAX: usize = 4 << 20;
 
 /// The number of a part of an informer's scope; none is ever used again.
 pub(crate) type PartId = u64;

@@ -93,6 +93,10 @@ impl Base {
     fn new(dictionary: Arc<Dictionary>, packed: &[u8], text: Bytes, made: Made) -> Self {
         Self { frame: Frame::new(dictionary, packed, text.len(), made), text }
     }
+
+    fn is_of_siblings(&self) -> bool {
+        self.frame.made() == Made::Siblings
+    }
 }
 
 /// An object's JSON as text, from when somebody asks for it.

@@ -69,4 +69,7 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     }
     /// Every object that was there when the handler was added has been told. Called once.
     fn on_synced(&self) {}
+    /// An inline handler has been told of a batch, of whatever length, none included. One that passes notifications on to another thread wakes it
+    /// here once instead of once for each.
+    fn on_batch_told(&self) {}
 }

@@ -184,8 +184,15 @@ impl SharedProcessor {
         }
     }
 
-    /// Tells every handler, in the order in which they were added.
-    pub(crate) fn distribute(&self, to_tell: &ToTell, now: Instant) {
+    /// Tells every handler of each, in the order in which they were added.
+    pub(crate) fn distribute_all(&self, to_tell: impl Iterator<Item = ToTell>, now: Instant) {
+        to_tell.for_each(|to_tell| self.distribute(&to_tell, now));
+        for active in &self.active {
+            active.listener().batch_told(&self.progress);
+        }
+    }
+
+    fn distribute(&self, to_tell: &ToTell, now: Instant) {
         let concerned = self.active.iter().filter(|active| active.concerns(&to_tell.notification));
         for active in concerned {
             active.tell(to_tell, &self.progress, now);
@@ -207,6 +214,7 @@ impl SharedProcessor {
                 active.told_synced = true;
                 active.listener().tell(&Notification::Synced, &self.progress, now, false);
             }
+            active.listener().batch_told(&self.progress);
         }
         self.active.iter().any(|active| active.walk.is_some() && !active.parked)
     }

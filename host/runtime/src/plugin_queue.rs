@@ -6,14 +6,21 @@ use crate::queue::{EventQueue, Marks, Queued, Settled};
 use hashbrown::HashSet;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use tokio::sync::Notify;
+
+/// Of a long batch the actor hears before its end, so that it works beside the informer.
+const UNANNOUNCED_MAX: usize = 16;
 
 /// The queue of one plugin's name. It belongs to the name, not to an instance: reloads and crashes leave
 /// it alone.
 pub(crate) struct PluginQueue {
     queue: Mutex<EventQueue>,
     pushed: Notify,
+    /// Events that nobody was woken for.
+    unannounced: AtomicUsize,
     counters: Arc<Counters>,
 }
 
@@ -32,13 +39,33 @@ pub struct QueueSnapshot {
 
 impl PluginQueue {
     pub(crate) fn new(marks: Marks, counters: Arc<Counters>) -> Self {
-        Self { queue: Mutex::new(EventQueue::new(marks)), pushed: Notify::new(), counters }
+        Self {
+            queue: Mutex::new(EventQueue::new(marks)),
+            pushed: Notify::new(),
+            unannounced: AtomicUsize::new(0),
+            counters,
+        }
     }
 
-    /// Never waits, as it is called in the informer's task.
+    /// Never waits.
     pub(crate) fn push(&self, event: Event) {
         self.queue.lock().push(event);
         self.pushed.notify_one();
+    }
+
+    /// The same for one of several events, after which there is [`Self::announce`]: waking a thread is a system call.
+    pub(crate) fn push_unannounced(&self, event: Event) {
+        self.queue.lock().push(event);
+        if self.unannounced.fetch_add(1, Relaxed) + 1 == UNANNOUNCED_MAX {
+            self.announce();
+        }
+    }
+
+    /// Wakes the actor if events were pushed since the last time.
+    pub(crate) fn announce(&self) {
+        if self.unannounced.swap(0, Relaxed) > 0 {
+            self.pushed.notify_one();
+        }
     }
 
     /// Puts in what a host before this one has attempted.
@@ -82,7 +109,7 @@ impl PluginQueue {
 
     pub(crate) fn retain(&self, keep: &HashSet<SubscriptionId>) {
         let dropped = self.queue.lock().retain(keep);
-        self.counters.dropped.fetch_add(dropped as u64, std::sync::atomic::Ordering::Relaxed);
+        self.counters.dropped.fetch_add(dropped as u64, Relaxed);
     }
 
     pub(crate) fn snapshot(&self) -> QueueSnapshot {

@@ -130,7 +130,7 @@ impl SubscriptionHandler {
         if !self.types.contain(change) {
             return self.queue.count_filtered();
         }
-        self.queue.push(Event {
+        self.queue.push_unannounced(Event {
             subscription: self.id,
             asked_by: self.asked_by,
             change,
@@ -254,6 +254,10 @@ impl ResourceEventHandler for SubscriptionHandler {
             FinalState::LeftScope => Gone::LeftView,
         };
         self.enqueue(Change::Deleted, last, None, Some(gone), cause);
+    }
+
+    fn on_batch_told(&self) {
+        self.queue.announce();
     }
 
     fn on_synced(&self) {

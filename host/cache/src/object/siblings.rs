@@ -9,9 +9,10 @@ use hashbrown::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// Bytes of what is remembered, in each of two generations, for each of a store's bytes of text; and of a small store.
-const REMEMBERED_SHARE: usize = 64;
+/// What is remembered in each of two generations: a share of the bytes of a store's text, within bounds.
+const REMEMBERED_SHARE: usize = 32;
 const REMEMBERED_MIN: usize = 64 << 10;
+const REMEMBERED_MAX: usize = 4 << 20;
 /// Bases in a row that the next object was too different from, until no more are tried.
 const MISSES_MAX: u8 = 4;
 
@@ -68,18 +69,19 @@ impl Siblings {
         if !object.may_be_edited() {
             return object.packed(Some(packing));
         }
-        let known = self.known(object, plain);
-        let base = known.as_ref().and_then(|known| known.base.as_ref());
-        if let Some(before) = old.filter(|old| old.is_packed_with(packing))
-            && let Some(before) = before.base(base)
+        let old = old.filter(|old| old.is_packed_with(packing));
+        let Some(known) = self.known(object, plain) else {
+            let before = old.and_then(|old| old.base(None));
+            let edited = before.and_then(|before| object.edited(&before, packing));
+            return edited.unwrap_or_else(|| object.packed(Some(packing)));
+        };
+        if let Some(before) = old.and_then(|old| old.base(known.base.as_ref()))
             && let Some(edited) = object.edited(&before, packing)
         {
+            known.remember(before);
             return edited;
         }
-        match known {
-            Some(known) => known.pack(object, packing),
-            None => object.packed(Some(packing)),
-        }
+        known.pack(object, packing)
     }
 
     /// Of what is remembered, roughly.
@@ -97,7 +99,7 @@ impl Siblings {
             return self.now.known.get_mut(&owners);
         }
         let before = self.before.known.remove(&owners);
-        if self.now.bytes > (plain / REMEMBERED_SHARE).max(REMEMBERED_MIN) {
+        if self.now.bytes > (plain / REMEMBERED_SHARE).clamp(REMEMBERED_MIN, REMEMBERED_MAX) {
             self.before = std::mem::take(&mut self.now);
         }
         let known = before.unwrap_or(Known { base: None, misses: 0 });
@@ -108,6 +110,13 @@ impl Siblings {
 }
 
 impl Known {
+    /// Notes the base of one of the objects, should none be known.
+    fn remember(&mut self, base: Base) {
+        if self.base.is_none() && base.is_of_siblings() {
+            self.base = Some(base);
+        }
+    }
+
     fn pack(&mut self, object: &Object, packing: &Packing) -> Object {
         if let Some(base) = &self.base
             && let Some(edited) = object.edited(base, packing)

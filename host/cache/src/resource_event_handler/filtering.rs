@@ -71,4 +71,8 @@ where
     fn on_synced(&self) {
         self.handler.on_synced();
     }
+
+    fn on_batch_told(&self) {
+        self.handler.on_batch_told();
+    }
 }

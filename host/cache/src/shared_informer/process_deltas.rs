@@ -124,9 +124,7 @@ impl Deltas {
 
     fn tell(&mut self, processor: &SharedProcessor) {
         let now = super::now();
-        for to_tell in self.to_tell.drain(..) {
-            processor.distribute(&to_tell, now);
-        }
+        processor.distribute_all(self.to_tell.drain(..), now);
     }
 
     /// Deltas of a part that was stopped meanwhile are dropped.

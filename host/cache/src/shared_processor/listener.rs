@@ -92,6 +92,14 @@ impl Listener {
         }
     }
 
+    /// A batch of notifications ends here.
+    pub(super) fn batch_told(&self, progress: &Progress) {
+        let Told::Inline(handler) = &self.told else { return };
+        if catch_unwind(AssertUnwindSafe(|| handler.on_batch_told())).is_err() {
+            progress.handler_panicked();
+        }
+    }
+
     /// Whether a walk may tell it more.
     pub(super) fn has_room(&self) -> bool {
         self.queue().is_none_or(|queue| queue.has_room())
