@@ -4,6 +4,7 @@ mod call;
 mod failures;
 mod swap;
 
+use crate::admin::AdminError;
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
 use crate::counters::add_one;
@@ -68,13 +69,15 @@ pub(crate) struct Subscription {
 pub(crate) enum Command {
     /// Take over with this version; on an error the old one goes on. Answered with whether the new one listened to the old one's snapshot.
     Swap(Box<Version>, oneshot::Sender<Result<bool, LoadError>>),
-    /// Take no events until further notice; the one in the guest's hands ends.
-    Pause,
-    /// Take events again, also those that the breaker holds back.
-    Resume,
+    /// Take no events until further notice: the one in the guest's hands has ended. Or, with false, take events again, also those that
+    /// the breaker holds back.
+    Hold(bool, Done),
     /// Stop the guest and end.
     Stop,
 }
+
+/// Hears of what was asked for: it is done and shown, or why it is not.
+pub(crate) type Done = Box<dyn FnOnce(Result<(), AdminError>) + Send>;
 
 /// More commands than the one task that sends them can have under way.
 pub(crate) const COMMANDS_MAX: usize = 4;
@@ -134,8 +137,13 @@ impl Actor {
                     // Whoever asked may be gone at shutdown; the swap stands all the same.
                     let _ = reply.send(result);
                 }
-                Wake::Command(Some(Command::Pause)) => self.paused = true,
-                Wake::Command(Some(Command::Resume)) => self.resume(),
+                Wake::Command(Some(Command::Hold(paused, done))) => {
+                    match paused {
+                        true => self.pause(),
+                        false => self.resume(),
+                    }
+                    done(Ok(()));
+                }
                 Wake::Command(Some(Command::Stop) | None) => return self.stop().await,
                 Wake::Restart => self.restart().await,
                 Wake::Retire => self.retire().await,
@@ -200,7 +208,7 @@ impl Actor {
         };
         match self.instance(&version).await {
             Ok(instance) => {
-                self.status.apply(Input::Restarted, Timestamp::now());
+                self.status.apply([Input::Restarted], Timestamp::now());
                 info!(plugin = self.name.as_str(), "restarted");
                 let instance = Box::new(instance);
                 self.running = Running::Alive { version, instance, losses };
@@ -212,14 +220,22 @@ impl Actor {
         }
     }
 
+    fn pause(&mut self) {
+        self.paused = true;
+        self.status.apply([Input::Paused], Timestamp::now());
+    }
+
     fn resume(&mut self) {
         self.paused = false;
         self.failures.reset();
+        let mut crashed = None;
         if let Running::Lost { at, losses, .. } = &mut self.running {
             (*at, *losses) = (Instant::now(), 0);
             let reason = "its instance ended and the next one starts".to_owned();
-            self.status.apply(Input::Crashed { reason }, Timestamp::now());
+            crashed = Some(Input::Crashed { reason });
         }
+        let inputs = [Input::Resumed].into_iter().chain(crashed);
+        self.status.apply(inputs, Timestamp::now());
     }
 
     /// The instance is gone; the next one waits longer each time.
@@ -228,7 +244,7 @@ impl Actor {
         let now = Timestamp::now();
         self.status.counters.restart(error.cause());
         self.status.failed(&error.to_string(), now);
-        self.status.apply(Input::Crashed { reason: error.to_string() }, now);
+        self.status.apply([Input::Crashed { reason: error.to_string() }], now);
         self.running = Running::Lost { version, losses: losses + 1, at: Instant::now() + wait };
     }
 

@@ -266,6 +266,7 @@ mod tests {
         check(&["loaded", "tripped", "crashed", "restarted"], "tripped");
         check(&["loaded", "tripped", "recovered"], "running");
         check(&["loaded", "tripped", "resumed"], "running");
+        check(&["loaded", "crashed", "tripped", "resumed", "crashed"], "backing-off");
         check(&["loaded", "tripped", "changed"], "reloading");
         check(&["loaded", "tripped", "changed", "failed"], "tripped");
         check(&["loaded", "tripped", "changed", "recovered", "failed"], "running");

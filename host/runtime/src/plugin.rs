@@ -1,10 +1,11 @@
 //! One plugin's name and everything that belongs to it: its actor, its subscriptions, its queue.
 
+mod asked;
 mod redrive;
 mod remembered;
 
-use crate::actor::{Actor, COMMANDS_MAX, Command, Failures, Running};
-use crate::admin::{AdminError, Reply};
+use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Failures, Running};
+use crate::admin::AdminError;
 use crate::counters::Counters;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
 use crate::directory::PluginFile;
@@ -19,6 +20,7 @@ use crate::queue::Marks;
 use crate::reevaluation::Reevaluation;
 use crate::status::StatusCell;
 use crate::subscription::SubscriptionHandler;
+use asked::Asked;
 use hashbrown::HashSet;
 use informant_cache::{HandlerOptions, InformerLease, Object, Registration, SharedInformerFactory};
 use jiff::Timestamp;
@@ -41,8 +43,8 @@ pub(crate) struct Plugin {
     pub(crate) current: Option<Loaded>,
     /// The one before it, compiled and ready, for whoever wants it back.
     pub(crate) previous: Option<Loaded>,
-    /// Who waits for the load under way.
-    pub(crate) asked: Vec<Reply>,
+    /// Who waits for a load.
+    pub(crate) asked: Asked,
     paused: bool,
     memory: Memory,
     actor: Option<ActorHandle>,
@@ -87,7 +89,7 @@ impl Plugin {
             load: None,
             current: None,
             previous: None,
-            asked: Vec::new(),
+            asked: Asked::default(),
             paused: false,
             memory: Memory::default(),
             actor: None,
@@ -176,29 +178,24 @@ impl Plugin {
         }
     }
 
-    /// Tells everybody who waits for the load how it ended.
-    pub(crate) fn answer(&mut self, answer: &Result<String, AdminError>) {
-        for reply in self.asked.drain(..) {
-            // Whoever asked may have gone.
-            let _ = reply.send(answer.clone());
-        }
-    }
-
-    /// Holds the plugin's events back, or lets them go.
-    pub(crate) fn pause(&mut self, paused: bool) -> Result<(), AdminError> {
-        let command = if paused { Command::Pause } else { Command::Resume };
-        let told = self.actor.as_ref().map(|actor| actor.commands.try_send(command));
-        if let Some(Err(mpsc::error::TrySendError::Full(_))) = told {
+    /// Holds the plugin's events back, or lets them go. The actor shows it, in the order of what happens to it.
+    pub(crate) fn pause(&mut self, paused: bool, done: Done) {
+        use mpsc::error::TrySendError;
+        let reserved = self.actor.as_ref().map(|actor| actor.commands.try_reserve());
+        if let Some(Err(TrySendError::Full(()))) = reserved {
             let text = "it is still busy with what it was asked before; try again in a second";
-            return Err(AdminError::Refused(text.to_owned()));
+            return done(Err(AdminError::Refused(text.to_owned())));
         }
-        // An actor that has ended is started anew with the next version, and knows it then.
         self.paused = paused;
         self.memory.pause_is_said = true;
         self.status.archive.paused(paused);
+        if let Some(Ok(permit)) = reserved {
+            return permit.send(Command::Hold(paused, done));
+        }
+        // An actor that has ended is started anew with the next version, and knows it then.
         let input = if paused { Input::Paused } else { Input::Resumed };
-        self.status.apply(input, Timestamp::now());
-        Ok(())
+        self.status.apply([input], Timestamp::now());
+        done(Ok(()));
     }
 
     /// Makes the running subscriptions those of the descriptor. One that did not change goes on without

@@ -176,7 +176,7 @@ impl PluginHost {
 
     fn gone(&mut self, name: &PluginName) {
         let Some(mut plugin) = self.plugins.remove(name) else { return };
-        plugin.answer(&Err(AdminError::NoSuchPlugin(name.clone())));
+        plugin.asked.gone(&Err(AdminError::NoSuchPlugin(name.clone())));
         plugin.status.archive.gone(Timestamp::now());
         self.loads.spawn_stop(plugin.stop());
         self.view.remove(name);
@@ -192,6 +192,9 @@ impl PluginHost {
         let sha256 = &file.sha256[..12];
         info!(plugin = name.as_str(), sha256, "loading {}", file.path.display());
         plugin.next = Some(file);
+        if !self.directories.is_to_load_again(&name) {
+            plugin.asked.read();
+        }
         self.load_next(&name);
     }
 
@@ -213,6 +216,7 @@ impl PluginHost {
         let Some(PluginFile { sha256, content: Some(content), .. }) = plugin.next.take() else {
             return;
         };
+        plugin.asked.load();
         let load = self.begin_load(name, sha256);
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
@@ -238,7 +242,7 @@ impl PluginHost {
         let number = self.loads_begun;
         if let Some(plugin) = self.plugins.get_mut(name) {
             plugin.load = Some(number);
-            plugin.status.apply(Input::FileChanged, Timestamp::now());
+            plugin.status.apply([Input::FileChanged], Timestamp::now());
         }
         Load { name: name.clone(), number, sha256 }
     }
@@ -269,7 +273,7 @@ impl PluginHost {
         };
         if let Some(plugin) = self.plugins.get_mut(&load.name) {
             plugin.load = None;
-            plugin.answer(&answer);
+            plugin.asked.loaded(&answer);
         }
         self.load_next(&load.name);
     }

@@ -121,8 +121,12 @@ impl StatusCell {
         }
     }
 
-    pub(crate) fn apply(&self, input: Input, now: Timestamp) {
-        self.facts.lock().step(input, now);
+    /// What happens at once is seen at once.
+    pub(crate) fn apply(&self, inputs: impl IntoIterator<Item = Input>, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        for input in inputs {
+            facts.step(input, now);
+        }
     }
 
     /// A version has the queue; what went wrong before is not its own.

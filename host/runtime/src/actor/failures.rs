@@ -93,11 +93,11 @@ impl Actor {
                     plugin,
                     "tripped: {reason}; its events wait, the next is tried in {seconds} s"
                 );
-                self.status.apply(Input::Tripped { reason }, Timestamp::now());
+                self.status.apply([Input::Tripped { reason }], Timestamp::now());
             }
             Turn::Closed => {
                 info!(plugin, "recovered: the event that was tried succeeded");
-                self.status.apply(Input::Recovered, Timestamp::now());
+                self.status.apply([Input::Recovered], Timestamp::now());
             }
         }
     }

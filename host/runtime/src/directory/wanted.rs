@@ -39,8 +39,18 @@ struct Entry {
     /// Looks in a row that found the file changing.
     changing: u32,
     missing_since: Option<Instant>,
-    /// Somebody wants its content loaded once more, whatever it is.
-    again: bool,
+    again: Again,
+}
+
+/// Whether somebody wants a file's content loaded once more, whatever it is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    #[default]
+    No,
+    /// No look has begun since.
+    Asked,
+    /// The look under way is to bring it.
+    Sought,
 }
 
 /// What a look comes to.
@@ -62,9 +72,13 @@ pub(crate) enum Change {
 }
 
 impl Wanted {
-    /// What the next look need not keep again.
-    pub(crate) fn known(&self) -> Known {
-        let known = |(name, entry): (&PluginName, &Entry)| {
+    /// A look begins: what it need not keep again.
+    pub(crate) fn known(&mut self) -> Known {
+        let known = |(name, entry): (&PluginName, &mut Entry)| {
+            let is_asked_for = entry.again != Again::No;
+            if is_asked_for {
+                entry.again = Again::Sought;
+            }
             let counted = entry.counted.clone()?;
             // What is to be loaded again is there, and no content is the one that is known.
             let forgotten = || KnownFile {
@@ -72,22 +86,22 @@ impl Wanted {
                 sha256: String::new(),
                 fingerprint: None,
             };
-            let known = if entry.again { forgotten() } else { counted };
+            let known = if is_asked_for { forgotten() } else { counted };
             Some((name.clone(), known))
         };
-        self.entries.iter().filter_map(known).collect()
+        self.entries.iter_mut().filter_map(known).collect()
     }
 
     /// The next look is to read the file once more, and its content is to be loaded even if it is the same.
     pub(crate) fn load_again(&mut self, name: &PluginName) {
         if let Some(entry) = self.entries.get_mut(name) {
-            entry.again = true;
+            entry.again = Again::Asked;
         }
     }
 
     /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
     pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
-        self.entries.get(name).is_some_and(|entry| entry.again)
+        self.entries.get(name).is_some_and(|entry| entry.again != Again::No)
     }
 
     /// Takes in what a look found; `finished` is what events had said when it began.
@@ -130,7 +144,7 @@ impl Wanted {
             // While a directory cannot be read nobody knows what was removed from it.
             if hidden(entry.directory) {
                 // Whoever wants it loaded again is told that it cannot be read.
-                entry.again = false;
+                entry.again = Again::No;
             }
             if is_there(name) || hidden(entry.directory) {
                 entry.missing_since = None;
@@ -163,7 +177,7 @@ impl Wanted {
                 entry.changing += 1;
             }
             UnreadCause::NoRoom => decision.look_again_after(LOOK_AGAIN),
-            UnreadCause::Refused => entry.again = false,
+            UnreadCause::Refused => entry.again = Again::No,
         }
     }
 }
@@ -178,13 +192,13 @@ impl Entry {
         decision: &mut Decision,
     ) -> Option<PluginFile> {
         self.changing = 0;
+        if self.again == Again::Asked {
+            // This look had begun before.
+            decision.look_again_after(Duration::ZERO);
+        }
         if file.content.is_none() {
             self.resting = None;
             self.count(&file);
-            if self.again {
-                // The look had begun before it was asked for.
-                decision.look_again_after(Duration::ZERO);
-            }
             return None;
         }
         let since = match self.resting.take() {
@@ -201,7 +215,9 @@ impl Entry {
             return None;
         }
         self.count(&file);
-        self.again = false;
+        if self.again == Again::Sought {
+            self.again = Again::No;
+        }
         Some(file)
     }
 

@@ -65,7 +65,8 @@ impl Plugin {
         self.memory.retries = kept.retries;
         if self.memory.pause_is_said {
             self.status.archive.paused(self.paused);
-        } else if head.paused && self.pause(true).is_ok() {
+        } else if head.paused {
+            self.pause(true, Box::new(|_| {}));
             info!(plugin = name, "it is paused, as it was when the host ended");
         }
     }

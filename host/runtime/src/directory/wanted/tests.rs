@@ -194,4 +194,8 @@ fn content_that_is_asked_for_again_is_loaded_though_it_is_the_same() {
     assert!(wanted.is_to_load_again(&name));
     assert_eq!(look(&mut wanted, &next), (1, false));
     assert!(!wanted.is_to_load_again(&name));
+    wanted.load_again(&name);
+    let had_begun = look(&mut wanted, &Known::default());
+    assert_eq!(had_begun, (1, true), "nor does newer content that it brings do");
+    assert!(wanted.is_to_load_again(&name));
 }

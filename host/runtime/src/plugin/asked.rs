@@ -1,0 +1,117 @@
+//! Who waits for a plugin's load, and for which: nobody is answered with how another one ended.
+
+use crate::admin::{AdminError, Reply};
+
+/// Those who wait, by how far it has come for them.
+#[derive(Default)]
+pub(crate) struct Asked {
+    /// The file is still to be read for them.
+    file: Vec<Reply>,
+    /// It was read, and its load has not begun.
+    next: Vec<Reply>,
+    /// Their load is under way.
+    load: Vec<Reply>,
+}
+
+impl Asked {
+    /// Somebody wants the file to be read and loaded again.
+    pub(crate) fn reload(&mut self, reply: Reply) {
+        self.file.push(reply);
+    }
+
+    /// Somebody waits for the load that has just begun.
+    pub(crate) fn began(&mut self, reply: Reply) {
+        self.load.push(reply);
+    }
+
+    /// The file was read, since everybody asked.
+    pub(crate) fn read(&mut self) {
+        self.next.append(&mut self.file);
+    }
+
+    /// What was read last is being loaded.
+    pub(crate) fn load(&mut self) {
+        self.load.append(&mut self.next);
+    }
+
+    /// The file cannot be read for those who wait for that.
+    pub(crate) fn not_read(&mut self, answer: &Result<String, AdminError>) {
+        tell(self.file.drain(..), answer);
+    }
+
+    /// The load under way has ended so.
+    pub(crate) fn loaded(&mut self, answer: &Result<String, AdminError>) {
+        tell(self.load.drain(..), answer);
+    }
+
+    /// No load will come.
+    pub(crate) fn gone(&mut self, answer: &Result<String, AdminError>) {
+        let all = [&mut self.file, &mut self.next, &mut self.load];
+        tell(all.into_iter().flat_map(|replies| replies.drain(..)), answer);
+    }
+}
+
+fn tell(replies: impl Iterator<Item = Reply>, answer: &Result<String, AdminError>) {
+    for reply in replies {
+        // Whoever asked may have gone.
+        let _ = reply.send(answer.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    /// `a` asks for the file, `r` it is read, `b` its load begins, `e` the load ends, `n` it cannot be read, `g` the plugin goes. Shows after
+    /// which step each who asked was answered.
+    #[track_caller]
+    fn check(steps: &str, expect: &[Option<usize>]) {
+        let (mut asked, mut waiting) = (Asked::default(), Vec::new());
+        let mut answered: Vec<Option<usize>> = Vec::new();
+        for (number, step) in steps.chars().enumerate() {
+            let answer = Ok(number.to_string());
+            match step {
+                'a' => {
+                    let (reply, answer) = oneshot::channel();
+                    asked.reload(reply);
+                    waiting.push(answer);
+                    answered.push(None);
+                }
+                'r' => asked.read(),
+                'b' => asked.load(),
+                'e' => asked.loaded(&answer),
+                'n' => asked.not_read(&answer),
+                'g' => asked.gone(&answer),
+                other => panic!("no such step: {other}"),
+            }
+            for (waiting, answered) in waiting.iter_mut().zip(&mut answered) {
+                if let Ok(Ok(text)) = waiting.try_recv() {
+                    *answered = text.parse().ok();
+                }
+            }
+        }
+        assert_eq!(answered, expect, "{steps}");
+    }
+
+    #[test]
+    fn an_answer_is_that_of_the_load_that_was_asked_for() {
+        check("arbe", &[Some(3)]);
+        // It asks while another load is under way.
+        check("rbaerbe", &[Some(6)]);
+        check("rbarebe", &[Some(6)]);
+        check("arbaerbe", &[Some(4), Some(7)]);
+        check("aarbe", &[Some(4), Some(4)]);
+        // Newer content takes the place of what has not begun.
+        check("rbarrebe", &[Some(7)]);
+        check("rba", &[None]);
+    }
+
+    #[test]
+    fn those_for_whom_nothing_comes_are_told() {
+        check("an", &[Some(1)]);
+        check("rban", &[Some(3)]);
+        check("arban", &[None, Some(4)]);
+        check("arbararag", &[Some(8), Some(8), Some(8), Some(8)]);
+    }
+}
