@@ -65,6 +65,11 @@ fn tell(report: &Report, seed: u64) -> bool {
     say(&format!("{} versions took over, {not_loaded} did not", verdict.versions));
     let serving = shown("file complete to new code serving", &times.serving, SERVING_MAX);
     let gap = shown("gap in delivery at a swap", &times.gaps, GAP_MAX);
+    for (after, silence) in &times.silences {
+        say(&format!(
+            "nobody was told anything for {silence:.1?}, {after:.1?} after the first event"
+        ));
+    }
     for complaint in &verdict.complaints {
         say(&format!("LOST: {complaint}"));
     }

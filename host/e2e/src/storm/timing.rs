@@ -15,7 +15,13 @@ pub struct Times {
     /// From the old version's last event to the new one's first, or from there to its second (the old one's end comes between them),
     /// shortest first. Where the old one's instance had just ended, its wait is not the swap's, and the swap is left out.
     pub gaps: Vec<Duration>,
+    /// Where nobody was told anything for long, whether a swap was near or not: since when the first event came, and for how long. Without
+    /// the waits of instances that had ended.
+    pub silences: Vec<(Duration, Duration)>,
 }
+
+/// What is long while thousands of events come in a second.
+const SILENCE_MIN: Duration = Duration::from_millis(30);
 
 /// Finds the swaps in what was told. `complete` has the time at which each version's file was whole.
 pub fn times(told: &[Entry], complete: &BTreeMap<u32, Timestamp>) -> Times {
@@ -25,9 +31,12 @@ pub fn times(told: &[Entry], complete: &BTreeMap<u32, Timestamp>) -> Times {
         What::InCharge(_) | What::NotLoaded | What::Other => None,
     });
     let Some((mut at, mut event)) = events.next() else { return times };
-    let mut waited = None;
+    let (began, mut waited) = (at, None);
     for (next_at, next) in events {
         let gap = between(at, next_at);
+        if gap >= SILENCE_MIN && !event.traps {
+            times.silences.push((between(began, at), gap));
+        }
         if let Some(first) = waited.take() {
             // A first event that ends the instance says nothing about the swap either.
             times.gaps.extend((!event.traps).then_some(gap.max(first)));
