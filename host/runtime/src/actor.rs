@@ -3,11 +3,12 @@
 mod call;
 mod failures;
 mod swap;
+mod sync;
 
 use crate::admin::AdminError;
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
-use crate::counters::add_one;
+use crate::counters::{Counters, add_one};
 use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
 use crate::event::SubscriptionId;
@@ -23,6 +24,7 @@ use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
 use crate::reevaluation::{Reevaluation, Wish};
 use crate::status::StatusCell;
+use crate::sync_calls::SyncCalls;
 use call::{call, to_tell};
 pub(crate) use failures::Failures;
 use hashbrown::HashMap;
@@ -45,6 +47,8 @@ const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 
 /// Everything that one version of a plugin needs to run.
 pub(crate) struct Version {
+    /// The load that brought it.
+    pub(crate) load: u64,
     /// As its descriptor says.
     pub(crate) number: String,
     pub(crate) template: Template,
@@ -92,6 +96,7 @@ pub(crate) struct Actor {
     pub(crate) running: Running,
     pub(crate) failures: Failures,
     pub(crate) reevaluation: Reevaluation,
+    pub(crate) syncs: SyncCalls,
     pub(crate) paused: bool,
     /// The instance of the version before, and when it ends at the latest.
     pub(crate) retired: Option<(Box<Instance>, Instant)>,
@@ -129,7 +134,7 @@ impl Actor {
                 biased;
                 command = self.commands.recv() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
-                wake = Self::work(&mut self.running, self.failures.open_until(), &self.status), if !self.paused => wake,
+                wake = Self::work(&mut self.running, &self.syncs, self.failures.open_until(), &self.status), if !self.paused => wake,
             };
             match wake {
                 Wake::Command(Some(Command::Swap(version, reply))) => {
@@ -153,8 +158,14 @@ impl Actor {
     }
 
     /// Waits for something to do. It only waits, so that a command can interrupt it.
-    async fn work(running: &mut Running, not_before: Option<Instant>, status: &StatusCell) -> Wake {
+    async fn work(
+        running: &mut Running,
+        syncs: &SyncCalls,
+        not_before: Option<Instant>,
+        status: &StatusCell,
+    ) -> Wake {
         until_or_now(not_before).await;
+        let syncs = not_before.is_none().then_some(syncs);
         match running {
             Running::Nothing => std::future::pending().await,
             Running::Lost { at, .. } => {
@@ -166,7 +177,7 @@ impl Actor {
                 if !debt.is_zero() {
                     tokio::time::sleep(debt).await;
                 }
-                status.queue.wait().await;
+                status.queue.wait(syncs).await;
                 Wake::Event
             }
         }
@@ -209,6 +220,7 @@ impl Actor {
         match self.instance(&version).await {
             Ok(instance) => {
                 self.status.apply([Input::Restarted], Timestamp::now());
+                self.syncs.restart();
                 info!(plugin = self.name.as_str(), "restarted");
                 let instance = Box::new(instance);
                 self.running = Running::Alive { version, instance, losses };
@@ -248,6 +260,14 @@ impl Actor {
         self.running = Running::Lost { version, losses: losses + 1, at: Instant::now() + wait };
     }
 
+    /// The running instance has ended.
+    fn lose_running(&mut self, error: &CallError) {
+        let running = std::mem::replace(&mut self.running, Running::Nothing);
+        if let Running::Alive { version, losses, .. } = running {
+            self.lose(version, losses, error);
+        }
+    }
+
     /// Takes events to the guest, until there is something else to do or to wait for.
     async fn deliver_some(&mut self) {
         let began = Instant::now();
@@ -266,6 +286,9 @@ impl Actor {
 
     /// Takes the next event to the guest and settles it; answers when, if the one after it may follow at once.
     async fn deliver(&mut self, now: Instant) -> Option<Instant> {
+        if let Some(subscription) = self.next_sync(now) {
+            return self.tell_synced(subscription).await;
+        }
         let Running::Alive { version, instance, losses } = &mut self.running else { return None };
         let queued = self.status.queue.pop(now)?;
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
@@ -287,15 +310,7 @@ impl Actor {
         let now = Instant::now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
-        counters.memory_bytes.store(instance.state().limiter.memory_bytes() as u64, Relaxed);
-        let (dropped, owes) = instance.state().log_budget.look(now);
-        if dropped > 0 {
-            counters.log_lines_dropped.fetch_add(dropped, Relaxed);
-            warn!(
-                plugin = self.name.as_str(),
-                "{dropped} log lines were over the limit and dropped"
-            );
-        }
+        let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {
                 *losses = 0;
@@ -317,6 +332,22 @@ impl Actor {
                 None
             }
         }
+    }
+
+    /// What a call has left behind. Answers whether the guest has to wait for having logged too much.
+    fn look_after(
+        name: &PluginName,
+        counters: &Counters,
+        instance: &mut Instance,
+        now: Instant,
+    ) -> bool {
+        counters.memory_bytes.store(instance.state().limiter.memory_bytes() as u64, Relaxed);
+        let (dropped, owes) = instance.state().log_budget.look(now);
+        if dropped > 0 {
+            counters.log_lines_dropped.fetch_add(dropped, Relaxed);
+            warn!(plugin = name.as_str(), "{dropped} log lines were over the limit and dropped");
+        }
+        owes
     }
 
     /// The event does not come again. What its call wrote is kept together with its end.

@@ -63,7 +63,7 @@ impl PluginAdmin {
         self.ask(name, Action::Rollback).await
     }
 
-    /// From here on the plugin's events wait. New versions are loaded all the same.
+    /// From here on the plugin's events wait: answers once the one in its hands has ended. New versions are loaded all the same.
     pub async fn pause(&self, name: &PluginName) -> Result<String, AdminError> {
         self.ask(name, Action::Pause).await
     }

@@ -4,7 +4,14 @@
 
 wasmtime::component::bindgen!({
     path: "../../plugin-sdk/wit",
-    world: "stateful-plugin",
+    inline: "
+        package informant:host;
+        world called {
+            include informant:plugin/stateful-plugin@0.1.0;
+            export informant:plugin/sync-aware@0.1.0;
+        }
+    ",
+    world: "informant:host/called",
     imports: { default: trappable },
     exports: { default: async },
     ownership: Borrowing { duplicate_if_necessary: true },

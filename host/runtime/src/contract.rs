@@ -20,9 +20,9 @@ const IMPORTS_OFFERED: [&str; 6] = ["types", "log", "indexer", "event-data", "ho
 /// Interfaces of the contract that this host calls.
 const EXPORTS_CALLED: [&str; 2] = ["lifecycle", "handler"];
 /// Interfaces of the contract that this host calls where they are exported.
-const EXPORTS_OPTIONAL: [&str; 1] = ["stateful"];
+const EXPORTS_OPTIONAL: [&str; 2] = ["stateful", "sync-aware"];
 /// Interfaces of the contract that are in its text, but that this host does not know yet.
-const EXPORTS_NOT_CALLED: [&str; 3] = ["sync-aware", "reconciler", "timer"];
+const EXPORTS_NOT_CALLED: [&str; 2] = ["reconciler", "timer"];
 
 /// Why a file is not a plugin for this host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

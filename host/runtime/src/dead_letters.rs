@@ -195,6 +195,7 @@ mod tests {
             old: None,
             coalesced: 0,
             received: Instant::now(),
+            before_sync: false,
         };
         let (subscription, resource) = ("pods".to_owned(), "v1/pods".to_owned());
         let (error, at) = ("no\nway".to_owned(), Timestamp::UNIX_EPOCH);

@@ -117,6 +117,8 @@ pub struct Event {
     pub coalesced: u32,
     /// When the bytes of the newest state were read.
     pub received: Instant,
+    /// Whether the oldest change that it stands for was queued before the subscription's initial objects were through.
+    pub before_sync: bool,
 }
 
 /// A subscription of a plugin's name. Reloads keep it as long as the subscription's name stays.

@@ -37,6 +37,8 @@ pub(crate) enum Phase {
     Carry,
     Stop,
     Handle(CurrentEvent),
+    /// It hears that initial objects are through.
+    Synced,
 }
 
 impl Phase {
@@ -49,6 +51,7 @@ impl Phase {
             Self::Carry => "snapshot or restore",
             Self::Stop => "stop",
             Self::Handle(_) => "handle",
+            Self::Synced => "synced",
         }
     }
 }

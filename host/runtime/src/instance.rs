@@ -1,7 +1,7 @@
 //! One running plugin instance: a store, its limits, and the calls that can be made.
 
 use crate::backtrace::Backtrace;
-use crate::bindings::exports::informant::plugin::{handler, lifecycle, stateful};
+use crate::bindings::exports::informant::plugin::{handler, lifecycle, stateful, sync_aware};
 use crate::bindings::informant::plugin as imports;
 use crate::call_error::{CallError, Retry};
 use crate::compiler::CompileError;
@@ -55,12 +55,14 @@ impl Template {
                 // It is not exported.
                 Err(_) => None,
             };
-            Ok((lifecycle, handler, stateful))
+            let sync_aware = match sync_aware::GuestIndices::new(&self.pre) {
+                Ok(indices) => Some(indices.load(&mut store, &instance)?),
+                Err(_) => None,
+            };
+            Ok(Exports { lifecycle, handler, stateful, sync_aware })
         });
         match made {
-            Ok((lifecycle, handler, stateful)) => {
-                Ok(Instance { store, lifecycle, handler, stateful, limits })
-            }
+            Ok(exports) => Ok(Instance { store, exports, limits }),
             Err(error) => Err(call_error(&error, &store, limits.start_deadline)),
         }
     }
@@ -78,34 +80,40 @@ fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
 /// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.
 pub(crate) struct Instance {
     store: Store<GuestState>,
+    exports: Exports,
+    limits: Limits,
+}
+
+/// What can be called.
+struct Exports {
     lifecycle: lifecycle::Guest,
     handler: handler::Guest,
     stateful: Option<stateful::Guest>,
-    limits: Limits,
+    sync_aware: Option<sync_aware::Guest>,
 }
 
 impl Instance {
     pub(crate) async fn describe(&mut self, config: &[u8]) -> Result<Vec<u8>, CallError> {
         self.begin(Phase::Describe, Instant::now(), self.limits.start_deadline);
-        let result = self.lifecycle.call_describe(&mut self.store, config).await;
+        let result = self.exports.lifecycle.call_describe(&mut self.store, config).await;
         self.end(result, self.limits.start_deadline)?.map_err(guest_error)
     }
 
     pub(crate) async fn start(&mut self, config: &[u8]) -> Result<(), CallError> {
         self.begin(Phase::Start, Instant::now(), self.limits.start_deadline);
-        let result = self.lifecycle.call_start(&mut self.store, config).await;
+        let result = self.exports.lifecycle.call_start(&mut self.store, config).await;
         self.end(result, self.limits.start_deadline)?.map_err(guest_error)
     }
 
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
         self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline);
-        let result = self.lifecycle.call_stop(&mut self.store).await;
+        let result = self.exports.lifecycle.call_stop(&mut self.store).await;
         self.end(result, self.limits.stop_deadline)
     }
 
     /// What the guest wants its successor to know; none if it has nothing to say.
     pub(crate) async fn snapshot(&mut self) -> Result<Option<Vec<u8>>, CallError> {
-        let Some(stateful) = self.stateful.clone() else { return Ok(None) };
+        let Some(stateful) = self.exports.stateful.clone() else { return Ok(None) };
         self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
         let result = stateful.call_snapshot(&mut self.store).await;
         let data = self.end(result, self.limits.start_deadline)?.map_err(guest_error)?;
@@ -125,7 +133,7 @@ impl Instance {
         from_version: &str,
         data: &[u8],
     ) -> Result<bool, CallError> {
-        let Some(stateful) = self.stateful.clone() else { return Ok(false) };
+        let Some(stateful) = self.exports.stateful.clone() else { return Ok(false) };
         self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
         let result = stateful.call_restore(&mut self.store, from_version, data).await;
         self.end(result, self.limits.start_deadline)?.map_err(guest_error)?;
@@ -140,7 +148,20 @@ impl Instance {
         now: Instant,
     ) -> Result<(), CallError> {
         self.begin(Phase::Handle(current), now, self.limits.handle_deadline);
-        let result = self.handler.call_handle(&mut self.store, event).await;
+        let result = self.exports.handler.call_handle(&mut self.store, event).await;
+        self.end(result, self.limits.handle_deadline)?.map_err(failure)
+    }
+
+    /// Whether the guest wants to know when initial objects are through.
+    pub(crate) fn is_sync_aware(&self) -> bool {
+        self.exports.sync_aware.is_some()
+    }
+
+    /// Tells that the initial objects of the subscription with this index are through.
+    pub(crate) async fn synced(&mut self, subscription: u32) -> Result<(), CallError> {
+        let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
+        self.begin(Phase::Synced, Instant::now(), self.limits.handle_deadline);
+        let result = sync_aware.call_synced(&mut self.store, subscription).await;
         self.end(result, self.limits.handle_deadline)?.map_err(failure)
     }
 

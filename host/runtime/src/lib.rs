@@ -35,6 +35,7 @@ mod merge;
 mod plugin_queue;
 mod queue;
 mod subscription;
+mod sync_calls;
 
 mod actor;
 mod admin;

@@ -21,6 +21,7 @@ pub(crate) enum Merged {
 pub(crate) fn merge(waiting: Event, newer: Event, told: bool) -> Merged {
     let same_object = waiting.object.uid() == newer.object.uid();
     let coalesced = waiting.coalesced + newer.coalesced + 1;
+    let before_sync = waiting.before_sync || newer.before_sync;
     match informant_cache::merge(kind(&waiting), kind(&newer), same_object, told) {
         Merge::Nothing => Merged::Nothing,
         Merge::Both => Merged::Both(waiting, newer),
@@ -29,13 +30,14 @@ pub(crate) fn merge(waiting: Event, newer: Event, told: bool) -> Merged {
             reason: waiting.reason,
             old: None,
             coalesced,
+            before_sync,
             ..newer
         }),
         Merge::One(MergeKind::Updated) => {
-            Merged::One(Event { old: waiting.old, coalesced, ..newer })
+            Merged::One(Event { old: waiting.old, coalesced, before_sync, ..newer })
         }
         Merge::One(MergeKind::Added | MergeKind::Deleted) => {
-            Merged::One(Event { coalesced, ..newer })
+            Merged::One(Event { coalesced, before_sync, ..newer })
         }
     }
 }

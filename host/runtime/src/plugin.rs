@@ -20,6 +20,7 @@ use crate::queue::Marks;
 use crate::reevaluation::Reevaluation;
 use crate::status::StatusCell;
 use crate::subscription::SubscriptionHandler;
+use crate::sync_calls::SyncCalls;
 use asked::Asked;
 use hashbrown::HashSet;
 use informant_cache::{HandlerOptions, InformerLease, Object, Registration, SharedInformerFactory};
@@ -75,6 +76,13 @@ struct Active {
     registration: Registration,
     /// Dropping it lets the informer stop, if nobody else needs it.
     informer: InformerLease,
+}
+
+/// Which subscription begins.
+struct Begun {
+    id: SubscriptionId,
+    asked_by: u64,
+    begun_by: u64,
 }
 
 impl Plugin {
@@ -148,6 +156,7 @@ impl Plugin {
             running: Running::Nothing,
             failures: Failures::default(),
             reevaluation: Reevaluation::default(),
+            syncs: SyncCalls::default(),
             paused: self.paused,
             retired: None,
         };
@@ -219,7 +228,7 @@ impl Plugin {
             let active = match known {
                 Some(active) if active.goes_on_with(spec, restored) => active,
                 known => self.begin(
-                    (*id, asked_by),
+                    Begun { id: *id, asked_by, begun_by: load },
                     spec,
                     known,
                     told_before.remove(id).unwrap_or_default(),
@@ -228,12 +237,13 @@ impl Plugin {
             };
             self.subscriptions.insert(spec.name.clone(), active);
         }
+        self.status.queue.put_in_place(load);
     }
 
     /// Begins a subscription, in the place of the one before it if there is one.
     fn begin(
         &self,
-        (id, asked_by): (SubscriptionId, u64),
+        Begun { id, asked_by, begun_by }: Begun,
         spec: &SubscriptionSpec,
         before: Option<Active>,
         told_before: Vec<Object>,
@@ -247,7 +257,7 @@ impl Plugin {
             }
             None => SubscriptionHandler::new(id, spec, queue),
         };
-        let handler = handler.asked_by(asked_by);
+        let handler = handler.of_loads(asked_by, begun_by);
         let handler = match told_before.is_empty() {
             true => handler,
             false => {
@@ -255,6 +265,7 @@ impl Plugin {
                 handler.knowing(told_before, Box::new(move |key| indexer.get(key)))
             }
         };
+        self.status.queue.begin_initial(id, begun_by);
         let handler = Arc::new(handler);
         let registration = match (before, spec.replay) {
             (Some(before), _) => {

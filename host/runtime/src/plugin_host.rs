@@ -286,6 +286,7 @@ impl PluginHost {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ids = plugin.ids(&prepared.descriptor);
         let version = Box::new(Version {
+            load: load.number,
             number: prepared.descriptor.version.clone(),
             template: prepared.template.clone(),
             reads: Arc::new(reads),

@@ -3,6 +3,7 @@
 use crate::counters::{Counters, add_one};
 use crate::event::{Event, SubscriptionId};
 use crate::queue::{EventQueue, Marks, Queued, Settled};
+use crate::sync_calls::SyncCalls;
 use hashbrown::HashSet;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -74,6 +75,32 @@ impl PluginQueue {
         self.pushed.notify_one();
     }
 
+    /// A load is about to have a subscription's objects told.
+    pub(crate) fn begin_initial(&self, id: SubscriptionId, load: u64) {
+        self.queue.lock().initials.begin(id, load);
+    }
+
+    /// All objects were queued that were there when the load had the subscription begin.
+    pub(crate) fn initial_queued(&self, id: SubscriptionId, load: u64) {
+        self.queue.lock().initials.queued(id, load);
+        self.pushed.notify_one();
+    }
+
+    /// All subscriptions of a load are in place.
+    pub(crate) fn put_in_place(&self, load: u64) {
+        self.queue.lock().initials.put_in_place(load);
+        self.pushed.notify_one();
+    }
+
+    /// The subscription of which the guest is to be told now that its initial objects are through.
+    pub(crate) fn next_sync(&self, calls: &SyncCalls, now: Instant) -> Option<SubscriptionId> {
+        if calls.are_made() {
+            return None;
+        }
+        let (due, id) = calls.next(&self.queue.lock().initials, now)?;
+        (due <= now).then_some(id)
+    }
+
     pub(crate) fn count_filtered(&self) {
         add_one(&self.counters.filtered);
     }
@@ -91,11 +118,15 @@ impl PluginQueue {
         self.queue.lock().recover(now);
     }
 
-    /// Waits until something can be popped. Cancelling it loses nothing.
-    pub(crate) async fn wait(&self) {
+    /// Waits until something can be popped, or one of these calls is to be made. Cancelling it loses nothing.
+    pub(crate) async fn wait(&self, calls: Option<&SyncCalls>) {
         loop {
             let now = Instant::now();
-            let due = self.queue.lock().next_due(now);
+            let due = {
+                let queue = self.queue.lock();
+                let call = calls.and_then(|calls| calls.next(&queue.initials, now));
+                queue.next_due(now).into_iter().chain(call.map(|(due, _)| due)).min()
+            };
             match due {
                 Some(due) if due <= now => return,
                 Some(due) => {

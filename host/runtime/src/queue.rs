@@ -5,13 +5,15 @@
 //! number of objects. A failed event waits for its retry at the head of its object's lane; later events
 //! of that object wait behind it, other objects do not.
 
+mod initials;
 mod lane;
+mod merging;
 mod restored;
 
-use crate::event::{Event, Reason, SubscriptionId};
-use crate::merge::{Merged, merge};
+use crate::event::{Event, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
 use informant_cache::Object;
+pub(crate) use initials::Initials;
 use lane::Lane;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
@@ -71,6 +73,8 @@ pub(crate) struct EventQueue {
     /// Of the held lanes those whose head was attempted by a host before this one, and not by this one yet.
     restored: HashSet<Lane>,
     in_flight: Option<Queued>,
+    /// Of which subscriptions all initial objects were told.
+    pub(crate) initials: Initials,
     depth: usize,
     bytes: usize,
     seq: u64,
@@ -88,6 +92,7 @@ impl EventQueue {
             due: BTreeSet::new(),
             restored: HashSet::new(),
             in_flight: None,
+            initials: Initials::default(),
             depth: 0,
             bytes: 0,
             seq: 0,
@@ -123,6 +128,7 @@ impl EventQueue {
             event.object = event.object.at_rest();
             event.old = event.old.map(|old| old.at_rest());
         }
+        self.initials.came(&event);
         let lane = Lane::of(&event);
         if !self.restored.is_empty() {
             match self.supersede(&lane, event) {
@@ -185,31 +191,6 @@ impl EventQueue {
         }
     }
 
-    fn merge_at(&mut self, lane: &Lane, number: u64, newer: Event) {
-        let index = (number - self.first) as usize;
-        let waiting = self.waiting[index].take().expect("`last` points at an event");
-        self.depth -= 1;
-        self.bytes -= size(&waiting);
-        self.last_waiting().remove(lane);
-        let told = may_be_told(&waiting);
-        match merge(waiting, newer, told) {
-            Merged::One(event) => {
-                self.coalesced += 1;
-                self.depth += 1;
-                self.bytes += size(&event);
-                self.last_waiting().insert(Lane::of(&event), number);
-                self.waiting[index] = Some(event);
-            }
-            Merged::Nothing => self.coalesced += 2,
-            Merged::Both(waiting, newer) => {
-                self.depth += 1;
-                self.bytes += size(&waiting);
-                self.waiting[index] = Some(waiting);
-                self.append(newer);
-            }
-        }
-    }
-
     /// The next event to deliver at `now`. It is in flight until [`settle`](Self::settle).
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
         assert!(self.in_flight.is_none(), "one event is delivered at a time");
@@ -260,38 +241,6 @@ impl EventQueue {
         None
     }
 
-    /// Above the mark, merges the last two of a held lane, as long as neither has been attempted.
-    fn merge_held(&mut self, lane: &Lane) {
-        if !self.over_mark() {
-            return;
-        }
-        let Some(held) = self.held.get_mut(lane) else { return };
-        let mergeable = held.len() > 1 && held[held.len() - 2].seq == 0;
-        if !mergeable {
-            return;
-        }
-        let (Some(newer), Some(older)) = (held.pop_back(), held.pop_back()) else { return };
-        self.depth -= 2;
-        self.bytes -= size(&older.event) + size(&newer.event);
-        let told = may_be_told(&older.event);
-        let merged = match merge(older.event, newer.event, told) {
-            Merged::One(event) => {
-                self.coalesced += 1;
-                vec![event]
-            }
-            Merged::Nothing => {
-                self.coalesced += 2;
-                Vec::new()
-            }
-            Merged::Both(older, newer) => vec![older, newer],
-        };
-        for event in merged {
-            self.depth += 1;
-            self.bytes += size(&event);
-            held.push_back(Queued { event, attempt: 1, crashes: 0, seq: 0 });
-        }
-    }
-
     fn over_mark(&self) -> bool {
         self.depth >= self.marks.events || self.bytes >= self.marks.bytes
     }
@@ -306,8 +255,11 @@ impl EventQueue {
     /// Says what became of the event in flight.
     pub(crate) fn settle(&mut self, settled: Settled, now: Instant) {
         let Some(mut queued) = self.in_flight.take() else { return };
-        if settled == Settled::Finished && self.held.is_empty() {
-            return;
+        if settled == Settled::Finished {
+            self.initials.ended(queued.event.subscription, queued.event.before_sync.into());
+            if self.held.is_empty() {
+                return;
+            }
         }
         let lane = Lane::of(&queued.event);
         let (at, crashed) = match settled {
@@ -373,15 +325,11 @@ impl EventQueue {
         self.held.retain(|lane, _| keep.contains(&lane.subscription));
         self.due.retain(|(_, _, lane)| keep.contains(&lane.subscription));
         self.restored.retain(|lane| keep.contains(&lane.subscription));
+        self.initials.retain(keep);
         self.depth -= dropped_events;
         self.bytes -= dropped_bytes;
         before - self.depth
     }
-}
-
-/// Only a replay, and a dead letter that is sent again, add what the plugin may know already.
-fn may_be_told(event: &Event) -> bool {
-    matches!(event.reason, Reason::Reload | Reason::Redrive)
 }
 
 fn size(event: &Event) -> usize {

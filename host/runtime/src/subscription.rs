@@ -16,6 +16,7 @@ use informant_cache::{Cause, FinalState, Object, Projection, ResourceEventHandle
 use known::Known;
 pub(crate) use known::Present;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 use succession::Succession;
 
@@ -23,6 +24,8 @@ use succession::Succession;
 pub(crate) struct SubscriptionHandler {
     id: SubscriptionId,
     asked_by: u64,
+    /// The load that had it begin.
+    begun_by: u64,
     types: ChangeTypes,
     replay: Replay,
     view: View,
@@ -35,6 +38,8 @@ pub(crate) struct SubscriptionHandler {
     succession: Option<Arc<Succession>>,
     /// What the plugin was told of before this host was there.
     known: Option<Known>,
+    /// The objects that were there when it began are through.
+    is_synced: AtomicBool,
 }
 
 impl SubscriptionHandler {
@@ -50,6 +55,7 @@ impl SubscriptionHandler {
         Self {
             id,
             asked_by: 0,
+            begun_by: 0,
             types: spec.types,
             replay: spec.replay,
             view,
@@ -58,6 +64,7 @@ impl SubscriptionHandler {
             replay_reason: Reason::Initial,
             succession: None,
             known: None,
+            is_synced: AtomicBool::new(false),
         }
     }
 
@@ -76,9 +83,9 @@ impl SubscriptionHandler {
         }
     }
 
-    /// The same, for a subscription that has been as it is since this load.
-    pub(crate) fn asked_by(self, load: u64) -> Self {
-        Self { asked_by: load, ..self }
+    /// The same, for a subscription that has been as it is since the one load, and that the other has begin.
+    pub(crate) fn of_loads(self, asked_by: u64, begun_by: u64) -> Self {
+        Self { asked_by, begun_by, ..self }
     }
 
     /// The same, for a plugin that a host before this one has told of these objects: an end of theirs that nobody saw is told as well.
@@ -140,6 +147,7 @@ impl SubscriptionHandler {
             old: old.cloned(),
             coalesced: 0,
             received: cause.received,
+            before_sync: !self.is_synced.load(Relaxed),
         });
     }
 
@@ -264,11 +272,13 @@ impl ResourceEventHandler for SubscriptionHandler {
         if let Some(succession) = &self.succession {
             succession.end();
         }
-        let Some(known) = &self.known else { return };
         let cause = Cause { reason: informant_cache::Reason::Relist, received: Instant::now() };
-        for object in known.gone(&self.view) {
+        let gone = self.known.as_ref().map(|known| known.gone(&self.view));
+        for object in gone.into_iter().flatten() {
             self.push(Change::Deleted, Reason::Relist, &object, None, Some(Gone::Unknown), cause);
         }
+        self.is_synced.store(true, Relaxed);
+        self.queue.initial_queued(self.id, self.begun_by);
     }
 }
 

@@ -10,6 +10,8 @@ mod limits;
 mod state;
 #[path = "plugin_host/stateful.rs"]
 mod stateful;
+#[path = "plugin_host/sync.rs"]
+mod sync;
 
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};

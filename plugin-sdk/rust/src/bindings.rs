@@ -11,12 +11,23 @@ wit_bindgen::generate!({
     additional_derives: [PartialEq, Eq, Hash],
 });
 
-/// The one export that not every plugin has.
+/// Exports that not every plugin has.
 pub mod stateful {
     wit_bindgen::generate!({
         path: "../wit",
         inline: "package informant:sdk; world carries-state { export informant:plugin/stateful@0.1.0; }",
         world: "informant:sdk/carries-state",
+        generate_all,
+        pub_export_macro: true,
+    });
+}
+
+pub mod sync_aware {
+    wit_bindgen::generate!({
+        path: "../wit",
+        inline: "package informant:sdk; world hears-of-sync { export informant:plugin/sync-aware@0.1.0; }",
+        world: "informant:sdk/hears-of-sync",
+        with: { "informant:plugin/types@0.1.0": crate::bindings::informant::plugin::types },
         generate_all,
         pub_export_macro: true,
     });

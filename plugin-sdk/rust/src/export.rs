@@ -2,45 +2,66 @@
 
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::types;
-use crate::{Config, Event, Failure, Plugin, Retry, Stateful, log};
+use crate::{Config, Event, Failure, Plugin, Retry, Stateful, SyncAware, log};
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
 /// Makes the module a plugin: exports `lifecycle` and `handler` for a type that implements
 /// [`Plugin`](crate::Plugin). Call it once, at the top level of a crate with `crate-type = ["cdylib"]`.
 ///
-/// `export_plugin!(MyPlugin, stateful)` exports `stateful`, too, for a type that implements [`Stateful`](crate::Stateful).
+/// `export_plugin!(MyPlugin, stateful)` exports `stateful`, too, for a type that implements [`Stateful`](crate::Stateful), and `sync_aware`
+/// does so for [`SyncAware`](crate::SyncAware); several are separated by commas.
 ///
 /// Natively it only checks the type, so that the crate's own tests are free of the ABI.
 #[macro_export]
 macro_rules! export_plugin {
-    ($plugin:ty) => {
-        $crate::export_plugin!(@ $plugin, {});
-    };
-    ($plugin:ty, stateful) => {
-        $crate::export_plugin!(@ $plugin, {
-            use $crate::__export::bindings::stateful;
-
-            impl stateful::exports::informant::plugin::stateful::Guest for Exported {
-                fn snapshot() -> ::core::result::Result<::core::option::Option<Vec<u8>>, String> {
-                    $crate::__export::snapshot(&INSTANCE)
-                }
-                fn restore(
-                    from_version: String,
-                    data: Vec<u8>,
-                ) -> ::core::result::Result<(), String> {
-                    $crate::__export::restore(&INSTANCE, &from_version, data)
-                }
-            }
-
-            stateful::export!(Exported with_types_in $crate::__export::bindings::stateful);
-        });
+    (@check stateful $plugin:ty) => {
         const _: () = {
             const fn is_stateful<P: $crate::Stateful>() {}
             is_stateful::<$plugin>();
         };
     };
-    (@ $plugin:ty, {$($more:tt)*}) => {
+    (@check sync_aware $plugin:ty) => {
+        const _: () = {
+            const fn is_sync_aware<P: $crate::SyncAware>() {}
+            is_sync_aware::<$plugin>();
+        };
+    };
+    (@export stateful) => {
+        use $crate::__export::bindings::stateful;
+
+        impl stateful::exports::informant::plugin::stateful::Guest for Exported {
+            fn snapshot() -> ::core::result::Result<::core::option::Option<Vec<u8>>, String> {
+                $crate::__export::snapshot(&INSTANCE)
+            }
+            fn restore(
+                from_version: String,
+                data: Vec<u8>,
+            ) -> ::core::result::Result<(), String> {
+                $crate::__export::restore(&INSTANCE, &from_version, data)
+            }
+        }
+
+        stateful::export!(Exported with_types_in $crate::__export::bindings::stateful);
+    };
+    (@export sync_aware) => {
+        use $crate::__export::bindings::sync_aware;
+
+        impl sync_aware::exports::informant::plugin::sync_aware::Guest for Exported {
+            fn synced(
+                subscription: u32,
+            ) -> ::core::result::Result<(), bindings::informant::plugin::types::Failure> {
+                $crate::__export::synced(&INSTANCE, subscription)
+            }
+        }
+
+        sync_aware::export!(Exported with_types_in $crate::__export::bindings::sync_aware);
+    };
+    ($plugin:ty $(, $more:ident)* $(,)?) => {
+        $crate::export_plugin!(@plugin $plugin, { $($crate::export_plugin!(@export $more);)* });
+        $($crate::export_plugin!(@check $more $plugin);)*
+    };
+    (@plugin $plugin:ty, {$($more:tt)*}) => {
         const _: () = {
             const fn is_plugin<P: $crate::Plugin>() {}
             is_plugin::<$plugin>();
@@ -118,6 +139,17 @@ pub fn handle<P: Plugin>(
         let plugin =
             plugin.as_mut().ok_or("an event came before start: this is a fault of the host");
         plugin.map_err(Failure::from).and_then(|p| p.handle(Event::new(event))).map_err(to_contract)
+    })
+}
+
+/// `sync-aware.synced`.
+pub fn synced<P: SyncAware>(
+    instance: &'static Instance<P>,
+    subscription: u32,
+) -> Result<(), types::Failure> {
+    instance.with_borrow_mut(|plugin| {
+        let plugin = plugin.as_mut().ok_or("it came before start: this is a fault of the host");
+        plugin.map_err(Failure::from).and_then(|p| p.synced(subscription)).map_err(to_contract)
     })
 }
 

@@ -30,7 +30,7 @@
 //! Events come at least once, so [`Plugin::handle`] must be idempotent; what else the host promises is
 //! written in the contract, `plugin-sdk/wit`.
 //!
-//! Not here yet: exports for `sync-aware`, `reconciler` and `timer`, and wrappers for the
+//! Not here yet: exports for `reconciler` and `timer`, and wrappers for the
 //! imports `workqueue`, `metrics`, `kube` and `http`.
 
 #[doc(hidden)]
@@ -50,6 +50,7 @@ mod plugin;
 pub mod state;
 mod stateful;
 mod subscription;
+mod sync_aware;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 
@@ -64,6 +65,7 @@ pub use stateful::Stateful;
 #[cfg(feature = "k8s-openapi")]
 pub use subscription::resource_of;
 pub use subscription::{Delivery, Replay, Subscription};
+pub use sync_aware::SyncAware;
 
 #[cfg(feature = "k8s-openapi")]
 pub use k8s_openapi;
@@ -73,7 +75,7 @@ pub use k8s_openapi;
 pub mod __export {
     pub use crate::bindings;
     pub use crate::bindings::export;
-    pub use crate::export::{describe, handle, restore, snapshot, start, stop};
+    pub use crate::export::{describe, handle, restore, snapshot, start, stop, synced};
 }
 
 /// Everything that a plugin usually needs: `use informant_plugin::prelude::*;`.

@@ -15,8 +15,8 @@ use tracing::{error, info, warn};
 
 /// First wait of a failed event, doubled with each attempt, as client-go's `DefaultTypedControllerRateLimiter` does, with a cap
 /// that people can wait for.
-const RETRY_BASE: Duration = Duration::from_millis(5);
-const RETRY_MAX: Duration = Duration::from_secs(30);
+pub(super) const RETRY_BASE: Duration = Duration::from_millis(5);
+pub(super) const RETRY_MAX: Duration = Duration::from_secs(30);
 /// Retries of all events together, after a burst: a plugin that fails for a while does not come back to all of its events at once.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 const RETRY_BURST: u32 = 1_000;
@@ -70,12 +70,7 @@ impl Actor {
         self.status.queue.settle(settled, now);
         let mut outcome = Outcome::Failed;
         if error.ends_instance() {
-            let Running::Alive { version, losses, .. } =
-                std::mem::replace(&mut self.running, Running::Nothing)
-            else {
-                return;
-            };
-            self.lose(version, losses, error);
+            self.lose_running(error);
             outcome = Outcome::Lost;
         }
         self.note(outcome, queued.attempt == 1, now);

@@ -2,6 +2,7 @@
 
 use super::{Actor, RETIREMENT_MAX, Running, Version};
 use crate::prepare::LoadError;
+use crate::sync_calls::SyncCalls;
 use jiff::Timestamp;
 use std::time::Instant;
 use tracing::warn;
@@ -19,6 +20,10 @@ impl Actor {
         };
         self.status.swapped(Timestamp::now());
         self.reevaluation.retain(|id| version.subscriptions.contains_key(&id));
+        self.syncs = match instance.is_sync_aware() {
+            true => SyncCalls::new(version.load, version.subscriptions.keys().copied()),
+            false => SyncCalls::default(),
+        };
         let running = Running::Alive { version, instance, losses: 0 };
         let old = std::mem::replace(&mut self.running, running);
         // What its predecessor did is not held against it.
@@ -41,10 +46,7 @@ impl Actor {
         };
         warn!(plugin = self.name.as_str(), "snapshot failed, nothing is carried over: {error}");
         if error.ends_instance() {
-            let before = std::mem::replace(&mut self.running, Running::Nothing);
-            if let Running::Alive { version, losses, .. } = before {
-                self.lose(version, losses, &error);
-            }
+            self.lose_running(&error);
         }
         None
     }

@@ -202,6 +202,7 @@ impl EventHead {
             old,
             coalesced: self.coalesced,
             received: Instant::now(),
+            before_sync: false,
         })
     }
 }
@@ -229,6 +230,7 @@ mod tests {
             old,
             coalesced: 7,
             received: Instant::now(),
+            before_sync: false,
         }
     }
 

@@ -38,6 +38,7 @@ fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -
         old,
         coalesced: 0,
         received: Instant::now(),
+        before_sync: false,
     })
 }
 

@@ -118,6 +118,7 @@ fn redriven(
             old: None,
             coalesced: 0,
             received: now,
+            before_sync: false,
         }
     })
     .collect()
@@ -148,6 +149,7 @@ mod tests {
             old: None,
             coalesced: 0,
             received: Instant::now(),
+            before_sync: false,
         };
         let (subscription, resource, error) = ("s".to_owned(), "v1/pods".to_owned(), String::new());
         let at = Timestamp::UNIX_EPOCH;

@@ -25,6 +25,7 @@ fn event(name: u8, version: u32) -> Event {
         old: None,
         coalesced: 0,
         received: Instant::now(),
+        before_sync: false,
     }
 }
 

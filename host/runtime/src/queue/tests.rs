@@ -6,12 +6,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl EventQueue {
-    fn check_invariants(&self) {
+    pub(super) fn check_invariants(&self) {
         let waiting: Vec<&Event> = self.waiting.iter().flatten().collect();
         let held: Vec<&Event> = self.held.values().flatten().map(|queued| &queued.event).collect();
         assert_eq!(self.depth, waiting.len() + held.len(), "depth counts waiting and held");
         let bytes: usize = waiting.iter().chain(&held).map(|event| size(event)).sum();
         assert_eq!(self.bytes, bytes, "bytes are those of waiting and held");
+        let in_flight = self.in_flight.iter().map(|queued| &queued.event);
+        let all = waiting.iter().chain(&held).copied().chain(in_flight);
+        let initial = all.filter(|event| event.before_sync).count();
+        assert_eq!(self.initials.left(SUBSCRIPTION), initial, "initial events are counted");
         for (lane, number) in self.last.iter().flatten() {
             let of_lane =
                 |entry: &Option<Event>| entry.as_ref().is_some_and(|e| Lane::of(e) == *lane);
@@ -26,7 +30,7 @@ impl EventQueue {
     }
 }
 
-const SUBSCRIPTION: SubscriptionId = SubscriptionId(1);
+pub(super) const SUBSCRIPTION: SubscriptionId = SubscriptionId(1);
 const NO_MARK: Marks = Marks { events: usize::MAX, bytes: usize::MAX };
 
 fn object(name: &str, uid: &str, version: u64) -> Object {
@@ -47,12 +51,13 @@ fn event(change: Change, name: &str, uid: &str, version: u64) -> Event {
         old: (change == Change::Updated).then(|| object(name, uid, version - 1)),
         coalesced: 0,
         received: Instant::now(),
+        before_sync: false,
     }
 }
 
 /// `+a1` adds version 1 of a, `~a2` updates it, `-a3` deletes it; a capital letter is another object of
 /// the same name.
-fn parse(text: &str) -> Event {
+pub(super) fn parse(text: &str) -> Event {
     let change = match &text[..1] {
         "+" => Change::Added,
         "~" => Change::Updated,

@@ -36,6 +36,7 @@ fn queued(text: &str, version: u32) -> Queued {
         old: old.map(|old| pod(version - 1, old)),
         coalesced: 0,
         received: Instant::now(),
+        before_sync: false,
     };
     Queued { event, attempt: attempt.parse().unwrap_or(1), crashes: 0, seq: u64::from(version) }
 }

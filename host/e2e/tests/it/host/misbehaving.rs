@@ -320,6 +320,22 @@ fn not_wasm_hurts_nobody() {
     check_hurts_nobody("not-wasm", |plugin| is_stopped(plugin, &["not a WebAssembly file"]));
 }
 
+#[test]
+fn witness_hears_once_that_what_was_there_is_through() {
+    host_fact(async |bench| {
+        bench.create_pods(&pod_names(0..3)).await;
+        bench.drop_plugin("witness", "witness");
+        let host = bench.start(&[]).await;
+        let is_synced = |line: &Line| line.message() == "synced";
+        host.await_line("that it has synced", LINES_DEADLINE, is_synced).await.unwrap();
+        let lines = host.lines_of("witness");
+        let before = lines.iter().take_while(|line| !is_synced(line));
+        let told = before.filter(|line| line.message().starts_with("told ")).count();
+        assert!(told >= 3, "all that was there comes before: {lines:?}");
+        assert_eq!(lines.iter().filter(|line| is_synced(line)).count(), 1);
+    });
+}
+
 /// What the soak's good plugins are: it would trap if it were not told as it was promised.
 #[test]
 fn witness_hurts_nobody() {
