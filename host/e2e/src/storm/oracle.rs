@@ -45,6 +45,8 @@ struct Tenure {
     wanted: Wanted,
     /// Versions that had it so far, each of which may have asked for one replay.
     versions: u32,
+    /// Its view has changed: what an object went through before its replay is told as far as one of the views had it.
+    has_changed: bool,
     objects: HashMap<Uid, Known>,
 }
 
@@ -96,9 +98,11 @@ impl Oracle<'_> {
             let tenure = self.tenures.entry(wanted.name).or_insert_with(|| Tenure {
                 wanted: wanted.clone(),
                 versions: 0,
+                has_changed: false,
                 objects: HashMap::new(),
             });
             tenure.versions += 1;
+            tenure.has_changed |= tenure.wanted.colours != wanted.colours;
             tenure.wanted.clone_from(wanted);
         }
     }
@@ -115,12 +119,13 @@ impl Oracle<'_> {
         let known = tenure.objects.entry(event.uid).or_default();
         let before = known.clone();
         known.replays += u32::from(event.attempt == 1 && event.reason != Reason::Watch);
+        let has_changed = tenure.has_changed;
         let result = if event.attempt > 1 {
-            repeat(known, event)
+            repeat(known, event, has_changed)
         } else if known.replays > tenure.versions {
             Err("it was replayed more often than anybody asked")
         } else {
-            next(known, event, states, &tenure.wanted)
+            next(known, event, states, (&tenure.wanted, has_changed))
         };
         known.owed = event.traps.then(|| event.clone());
         if let Err(why) = result {
@@ -161,8 +166,13 @@ fn shown(known: &Known, states: &[State], version: u64) -> String {
 }
 
 /// An event may come again once for each instance that it ended.
-fn repeat(known: &Known, event: &Event) -> Result<(), &'static str> {
+fn repeat(known: &mut Known, event: &Event, has_changed: bool) -> Result<(), &'static str> {
     let Some(owed) = &known.owed else { return Err("it came again without need") };
+    if has_changed && owed.change != event.change && owed.attempt + 1 == event.attempt {
+        // It is something else for the new view.
+        known.is_told = !matches!(event.change, Change::Left | Change::Deleted);
+        return Ok(());
+    }
     let same = |one: &Event| (one.uid, one.version, one.change, one.reason);
     if same(owed) != same(event) || owed.attempt + 1 != event.attempt {
         return Err("another came again than the one that ended its instance");
@@ -175,7 +185,7 @@ fn next(
     known: &mut Known,
     event: &Event,
     states: &[State],
-    wanted: &Wanted,
+    (wanted, has_changed): (&Wanted, bool),
 ) -> Result<(), &'static str> {
     if event.coalesced > 0 {
         return Err("it stands for others");
@@ -189,18 +199,29 @@ fn next(
     let is_in = |at: usize| states.get(at).is_some_and(|state| wanted.has(state.colour));
     let follows = known.is_told && known.last.is_some_and(|last| last + 1 == at);
     let (right, last, is_told) = match (event.change, event.reason) {
+        (Change::Added, Reason::Watch) if has_changed => {
+            (!known.is_told && is_in(at) && known.last.is_none_or(|last| last <= at), at, true)
+        }
         (Change::Added, Reason::Watch) => (entered(known, at, is_in), at, true),
         (Change::Updated, Reason::Watch) => (follows && is_in(at), at, true),
         (Change::Deleted, Reason::Watch) => (follows && states[at].colour.is_none(), at, false),
         (Change::Left, Reason::Watch) => {
             let stands = known.is_told && known.last == Some(at) && at + 1 < states.len();
-            (stands && !is_in(at + 1), at + 1, false)
+            // It may have left the view before.
+            (stands && (!is_in(at + 1) || has_changed), at + 1, false)
         }
         (Change::Added, Reason::Initial) => (known.last.is_none() && is_in(at), at, true),
         // A replay comes after everything that was told before it.
         (Change::Added, Reason::Reload) => {
-            let known = known.is_told && known.last == Some(at);
-            (known && wanted.again && is_in(at), at, true)
+            let knew = known.is_told && known.last == Some(at);
+            let knew_not =
+                has_changed && !known.is_told && known.last.is_none_or(|last| last <= at);
+            let asked = wanted.again || has_changed;
+            ((knew || knew_not) && asked && is_in(at), at, true)
+        }
+        (Change::Left, Reason::Reload) => {
+            let knew = known.is_told && known.last == Some(at);
+            (knew && has_changed && !is_in(at), at, false)
         }
         (_, Reason::Initial | Reason::Reload) => (false, at, false),
     };

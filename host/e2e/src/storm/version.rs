@@ -129,12 +129,14 @@ impl Version {
     }
 }
 
-/// One that is always the same, one under either of two names, one that is there or not, one that wants its objects again, in any order.
+/// One that is always the same, one under either of two names, one of changing colours, one that wants its objects again, one that is
+/// there or not, in any order.
 fn wanted(random: &mut fastrand::Rng) -> Vec<Wanted> {
     let one = |name, colours, again| Wanted { name, colours, again };
     let mut wanted = vec![
         one("all", u8::MAX, false),
         one(random.choice(["red", "crimson"]).unwrap_or("red"), 1 << 6, false),
+        one("tint", 1 << random.u8(..8) | 1 << random.u8(..8), false),
         one("echo", 1 << 3, true),
     ];
     if random.bool() {
