@@ -56,6 +56,13 @@ impl Pods {
         Self { workloads: (0..workloads).map(Workload::new).collect() }
     }
 
+    /// The numbers of so many pods, those of one workload together, as servers list them.
+    pub fn in_order(&self, count: u64) -> Vec<u64> {
+        let workloads = self.workloads.len() as u64;
+        let of_one = |first: u64| (first..count).step_by(self.workloads.len());
+        (0..workloads).flat_map(of_one).collect()
+    }
+
     /// The JSON of one version of a pod, as a server sends it.
     pub fn json(&self, number: u64, version: u64) -> String {
         let workloads = self.workloads.len() as u64;
