@@ -20,16 +20,16 @@ pub(crate) struct Load {
 
 /// How a step ended.
 pub(crate) enum Outcome {
-    /// What is kept of the plugin was read, or could not be.
-    Read(Load, Result<Kept, String>),
+    /// What is kept of the plugin was read; none: nobody reads or writes it any more.
+    Read(Load, Option<Kept>),
     /// The version can be started.
     Prepared(Load, Prepared),
     /// The version took over.
     Swapped(Load, Box<TookOver>),
     /// The version will not take over.
     Refused(Load, LoadError),
-    /// A removed plugin has ended.
-    Stopped,
+    /// A removed plugin of this name has ended.
+    Stopped(PluginName),
 }
 
 /// A version in charge.
@@ -46,6 +46,8 @@ pub(crate) struct TookOver {
 pub(crate) struct Loads {
     steps: JoinSet<Outcome>,
     loads: HashMap<Id, Load>,
+    /// Plugins that were removed and have not ended yet.
+    stops: HashMap<Id, PluginName>,
 }
 
 impl Loads {
@@ -60,25 +62,38 @@ impl Loads {
     }
 
     /// Lets a plugin that was removed end.
-    pub(crate) fn spawn_stop(&mut self, stop: impl Future<Output = ()> + Send + 'static) {
-        self.steps.spawn(async move {
+    pub(crate) fn spawn_stop(
+        &mut self,
+        name: PluginName,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let of = name.clone();
+        let stop = self.steps.spawn(async move {
             stop.await;
-            Outcome::Stopped
+            Outcome::Stopped(of)
         });
+        self.stops.insert(stop.id(), name);
+    }
+
+    /// Whether a plugin of this name was removed and has not ended yet.
+    pub(crate) fn is_stopping(&self, name: &PluginName) -> bool {
+        self.stops.values().any(|stopping| stopping == name)
     }
 
     /// The next end of a step; none while nothing is under way.
     pub(crate) async fn next(&mut self) -> Option<Outcome> {
-        match self.steps.join_next_with_id().await? {
-            Ok((id, outcome)) => {
-                self.loads.remove(&id);
-                Some(outcome)
+        let ended = self.steps.join_next_with_id().await?;
+        let id = ended.as_ref().map_or_else(tokio::task::JoinError::id, |(id, _)| *id);
+        let (load, stop) = (self.loads.remove(&id), self.stops.remove(&id));
+        Some(match (ended, load, stop) {
+            (Ok((_, outcome)), _, _) => outcome,
+            (Err(error), Some(load), _) => {
+                Outcome::Refused(load, LoadError::Host(error.to_string()))
             }
-            Err(error) => Some(match self.loads.remove(&error.id()) {
-                Some(load) => Outcome::Refused(load, LoadError::Host(error.to_string())),
-                None => Outcome::Stopped,
-            }),
-        }
+            (Err(_), None, stop) => {
+                Outcome::Stopped(stop.expect("every step is a load's or a stop"))
+            }
+        })
     }
 
     /// Forgets loads, and waits for nothing but stops.

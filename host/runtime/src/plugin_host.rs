@@ -84,8 +84,6 @@ pub struct PluginHost {
     loads: Loads,
     loads_begun: u64,
     state: Option<ArchiveThread>,
-    /// Whether the state directory knows which plugins are there.
-    told_present: bool,
     view: Plugins,
     admin: PluginAdmin,
     requests: mpsc::Receiver<Request>,
@@ -113,7 +111,6 @@ impl PluginHost {
             admin,
             requests,
             state,
-            told_present: false,
             view: Plugins::new(compiler, archive),
         })
     }
@@ -165,11 +162,8 @@ impl PluginHost {
             }
         }
         self.view.found_all();
-        if !self.told_present
-            && let Some(archive) = self.archive()
-        {
+        if let Some(archive) = self.archive() {
             archive.present(self.plugins.keys().cloned().collect());
-            self.told_present = true;
         }
         self.refuse_reloads();
     }
@@ -178,7 +172,7 @@ impl PluginHost {
         let Some(mut plugin) = self.plugins.remove(name) else { return };
         plugin.asked.gone(&Err(AdminError::NoSuchPlugin(name.clone())));
         plugin.status.archive.gone(Timestamp::now());
-        self.loads.spawn_stop(plugin.stop());
+        self.loads.spawn_stop(name.clone(), plugin.stop());
         self.view.remove(name);
         info!(plugin = name.as_str(), "removed: its file is gone");
     }
@@ -205,6 +199,10 @@ impl PluginHost {
             return;
         }
         if let Some(archive) = self.state.as_ref().filter(|_| !plugin.remembers()) {
+            // A call of the one before it that is under way still says what becomes of its event.
+            if self.loads.is_stopping(name) {
+                return;
+            }
             let archive = archive.archive();
             let load = self.begin_load(name, String::new());
             let begun = load.clone();
@@ -228,7 +226,7 @@ impl PluginHost {
     }
 
     /// What was kept is there before anything of the plugin runs.
-    fn remember(&mut self, name: &PluginName, kept: Result<Kept, String>) {
+    fn remember(&mut self, name: &PluginName, kept: Option<Kept>) {
         let archive = self.archive();
         if let (Some(plugin), Some(archive)) = (self.plugins.get_mut(name), archive) {
             plugin.load = None;
@@ -254,7 +252,8 @@ impl PluginHost {
             | Outcome::Prepared(load, _)
             | Outcome::Swapped(load, _)
             | Outcome::Refused(load, _) => load.clone(),
-            Outcome::Stopped => return,
+            // One of the same name may have waited for that.
+            Outcome::Stopped(name) => return self.load_next(name),
         };
         let waiting = self.plugins.get(&load.name).and_then(|plugin| plugin.load);
         if waiting != Some(load.number) {
@@ -269,7 +268,7 @@ impl PluginHost {
                 Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
             }
             Outcome::Refused(_, error) => Err(AdminError::Refused(self.refused(&load, &error))),
-            Outcome::Stopped => return,
+            Outcome::Stopped(_) => return,
         };
         if let Some(plugin) = self.plugins.get_mut(&load.name) {
             plugin.load = None;

@@ -26,6 +26,15 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
+/// Sees to it that the directory's entries, and its own in the directory that it is in, outlive a machine without power.
+pub(crate) fn sync_entries(directory: &Path) -> io::Result<()> {
+    let directory = fs::canonicalize(directory)?;
+    for directory in directory.ancestors().take(2) {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}
+
 /// Opens a file that only we can have written, to read it, or to read and write it.
 pub(crate) fn open(path: &Path, write: bool) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;

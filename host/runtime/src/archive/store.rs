@@ -52,7 +52,13 @@ impl Store {
         private_files::make_directory(directory).map_err(no_file)?;
         let path = directory.join(FILE);
         let file = match private_files::open(&path, true) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => private_files::create(&path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                private_files::create(&path).and_then(|file| {
+                    // A file that is lost with its directory's entry keeps nothing, however often it was synced.
+                    private_files::sync_entries(directory)?;
+                    Ok(file)
+                })
+            }
             opened => opened,
         };
         let backend = FileBackend::new(file.map_err(no_file)?);
@@ -180,8 +186,12 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// Removes what belongs to plugins whose files were gone by then, and says whose that was.
-    pub(super) fn remove_gone(&self, before: Timestamp) -> Result<Vec<String>, redb::Error> {
+    /// Removes what belongs to plugins whose files were gone by then and have not come back, and says whose that was.
+    pub(super) fn remove_gone(
+        &self,
+        present: &BTreeSet<PluginName>,
+        before: Timestamp,
+    ) -> Result<Vec<String>, redb::Error> {
         let transaction = self.database.begin_write()?;
         let mut removed = Vec::new();
         {
@@ -192,6 +202,9 @@ impl Store {
                     continue;
                 }
                 if let Ok(plugin) = name.parse::<PluginName>() {
+                    if present.contains(&plugin) {
+                        continue;
+                    }
                     let [begin, end] = range(&plugin);
                     entries.retain_in(&begin[..]..&end[..], |_, _| false)?;
                 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 /// How long a disk that failed is left alone at first, doubled up to the second.
 const RETRY_BASE: Duration = Duration::from_secs(1);
@@ -36,6 +36,8 @@ struct Inbox {
     pending: Pending,
     /// What somebody waits for: at most one of each plugin's load and of each request to the host, which are bounded.
     asks: Vec<Ask>,
+    /// The plugins that are there: the others' things are kept for a while only. None before somebody has looked.
+    present: Option<BTreeSet<PluginName>>,
     stopping: bool,
     /// The thread is no more: nobody answers.
     ended: bool,
@@ -44,10 +46,33 @@ struct Inbox {
 
 enum Ask {
     /// Told once what was put before is on the disk, or could not be written.
-    Written(Box<dyn FnOnce(bool) + Send>),
-    Read(PluginName, oneshot::Sender<Result<Kept, String>>),
-    /// These plugins are there, and no others.
-    Present(BTreeSet<PluginName>),
+    Written(Written),
+    Read(Read),
+}
+
+/// What is called back once, with false where it is dropped: nobody waits for an answer that does not come.
+struct Written(Option<Box<dyn FnOnce(bool) + Send>>);
+
+impl Written {
+    fn call(mut self, is_written: bool) {
+        if let Some(then) = self.0.take() {
+            then(is_written);
+        }
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        if let Some(then) = self.0.take() {
+            then(false);
+        }
+    }
+}
+
+/// Somebody waits for what is kept of a plugin.
+struct Read {
+    plugin: PluginName,
+    reply: oneshot::Sender<Kept>,
 }
 
 /// How the state directory is doing.
@@ -92,7 +117,15 @@ impl ArchiveThread {
         let shared = Shared { inbox: Mutex::default(), changed: Condvar::new() };
         let archive = Archive { shared: Arc::new(shared) };
         let shared = archive.shared.clone();
-        let writer = Writer { open, keep_removed, store: Some(store), shared, failures: 0 };
+        let writer = Writer {
+            open,
+            keep_removed,
+            store: Some(store),
+            shared,
+            failures: 0,
+            reads: Vec::new(),
+            gone_is_noted: false,
+        };
         let thread = std::thread::Builder::new().name("state".to_owned());
         let thread = thread.spawn(move || writer.run()).expect("the system has a thread left");
         Self { archive, thread: Some(thread) }
@@ -138,19 +171,20 @@ impl Archive {
 
     /// Calls back once everything that was put so far is on the disk, or with false if that fails now.
     pub(crate) fn when_written(&self, then: impl FnOnce(bool) + Send + 'static) {
-        self.ask(Ask::Written(Box::new(then)));
+        self.ask(Ask::Written(Written(Some(Box::new(then)))));
     }
 
-    /// What is kept of a plugin.
-    pub(crate) async fn read(&self, plugin: &PluginName) -> Result<Kept, String> {
+    /// What is kept of a plugin, as soon as the disk lets it be read; none if nobody reads it any more.
+    pub(crate) async fn read(&self, plugin: &PluginName) -> Option<Kept> {
         let (reply, answer) = oneshot::channel();
-        self.ask(Ask::Read(plugin.clone(), reply));
-        answer.await.unwrap_or_else(|_| Err("the host is stopping".to_owned()))
+        self.ask(Ask::Read(Read { plugin: plugin.clone(), reply }));
+        answer.await.ok()
     }
 
-    /// From now on the others' things are kept for a while only.
+    /// These plugins are there now, and no others: the others' things are kept for a while only.
     pub(crate) fn present(&self, plugins: BTreeSet<PluginName>) {
-        self.ask(Ask::Present(plugins));
+        self.shared.inbox.lock().present = Some(plugins);
+        self.shared.changed.notify_all();
     }
 
     pub(crate) fn status(&self) -> StateDirectoryStatus {
@@ -176,9 +210,11 @@ impl Archive {
 
     fn ask(&self, ask: Ask) {
         let mut inbox = self.shared.inbox.lock();
-        if !inbox.ended {
-            inbox.asks.push(ask);
+        if inbox.ended {
+            drop(inbox);
+            return drop(ask);
         }
+        inbox.asks.push(ask);
         drop(inbox);
         self.shared.changed.notify_all();
     }
@@ -199,6 +235,10 @@ struct Writer {
     shared: Arc<Shared>,
     /// In a row.
     failures: u32,
+    /// Who waits until the disk can be read again: at most one load of each plugin.
+    reads: Vec<Read>,
+    /// Which plugins were gone when the host began is in the file.
+    gone_is_noted: bool,
 }
 
 /// Also after a panic nobody waits for an answer that does not come.
@@ -207,6 +247,12 @@ impl Drop for Writer {
         let mut inbox = self.shared.inbox.lock();
         inbox.ended = true;
         let asks = std::mem::take(&mut inbox.asks);
+        if !inbox.stopping {
+            let problem =
+                "the thread that writes has ended by a defect of ours; start the host anew";
+            error!("the state directory is written no more: {problem}");
+            inbox.status.error = Some(problem.to_owned());
+        }
         drop(inbox);
         drop(asks);
     }
@@ -219,13 +265,17 @@ impl Writer {
             let (changes, asks, stopping) = self.next(next_look);
             let is_written = self.write(changes);
             for ask in asks {
-                self.answer(ask, is_written);
+                match ask {
+                    Ask::Written(then) => then.call(is_written),
+                    Ask::Read(read) => self.reads.push(read),
+                }
             }
             if stopping {
                 return;
             }
-            if Instant::now() >= next_look {
-                next_look += LOOK_INTERVAL;
+            self.answer_reads();
+            if !self.gone_is_noted || Instant::now() >= next_look {
+                next_look = Instant::now() + LOOK_INTERVAL;
                 self.look();
             }
         }
@@ -240,7 +290,8 @@ impl Writer {
         }
         let mut inbox = self.shared.inbox.lock();
         let idle = |inbox: &MutexGuard<'_, Inbox>| {
-            let nothing = self.failures > 0 || inbox.pending.is_empty();
+            let is_looked_for = !self.gone_is_noted && inbox.present.is_some();
+            let nothing = self.failures > 0 || (inbox.pending.is_empty() && !is_looked_for);
             nothing && inbox.asks.is_empty() && !inbox.stopping
         };
         while idle(&inbox) {
@@ -257,8 +308,7 @@ impl Writer {
         if changes.is_empty() && self.failures == 0 {
             return true;
         }
-        let written =
-            self.store().and_then(|store| store.write(&changes).map_err(|error| error.to_string()));
+        let written = self.store().and_then(|store| store.write(&changes).map_err(text));
         let mut inbox = self.shared.inbox.lock();
         match written {
             Ok(()) => {
@@ -274,16 +324,8 @@ impl Writer {
             }
             Err(problem) => {
                 inbox.pending.put_back(changes);
-                inbox.status.failed += 1;
-                inbox.status.error = Some(problem.clone());
                 drop(inbox);
-                if self.failures == 0 {
-                    error!(
-                        "the state directory cannot be written, events go on and what changes may not outlive the host: {problem}"
-                    );
-                }
-                self.failures = self.failures.saturating_add(1);
-                self.store = None;
+                self.failed(problem);
                 false
             }
         }
@@ -297,26 +339,18 @@ impl Writer {
         Ok(self.store.insert(store))
     }
 
-    fn answer(&mut self, ask: Ask, is_written: bool) {
-        let ready = match is_written {
-            true => self.store(),
-            false => Err("the state directory cannot be written".to_owned()),
-        };
-        match ask {
-            Ask::Written(then) => then(is_written),
-            Ask::Read(plugin, reply) => {
-                let kept =
-                    ready.and_then(|store| store.read(&plugin).map_err(|error| error.to_string()));
+    /// Whoever cannot be answered now is answered when the disk works again.
+    fn answer_reads(&mut self) {
+        while self.failures == 0
+            && let Some(Read { plugin, reply }) = self.reads.pop()
+        {
+            let kept = self.store().and_then(|store| store.read(&plugin).map_err(text));
+            match kept {
                 // Whoever asked may have gone.
-                let _ = reply.send(kept);
-            }
-            Ask::Present(plugins) => {
-                let noted = ready.and_then(|store| {
-                    store.note_gone(&plugins, Timestamp::now()).map_err(|error| error.to_string())
-                });
-                match noted {
-                    Ok(()) => self.look(),
-                    Err(problem) => warn!("which plugins are gone is not noted: {problem}"),
+                Ok(kept) => _ = reply.send(kept),
+                Err(problem) => {
+                    self.reads.push(Read { plugin, reply });
+                    self.failed(problem);
                 }
             }
         }
@@ -324,20 +358,47 @@ impl Writer {
 
     /// Removes what was kept for long enough.
     fn look(&mut self) {
-        // Somebody may want it kept for longer than there is time.
-        let Ok(before) = Timestamp::now().checked_sub(self.keep_removed) else { return };
-        let removed = self
-            .store()
-            .and_then(|store| store.remove_gone(before).map_err(|error| error.to_string()));
+        let present = self.shared.inbox.lock().present.clone();
+        let Some(present) = present.filter(|_| self.failures == 0) else { return };
+        let now = Timestamp::now();
+        let is_noted = self.gone_is_noted;
+        let keep_removed = self.keep_removed;
+        let removed = self.store().and_then(|store| {
+            if !is_noted {
+                store.note_gone(&present, now).map_err(text)?;
+            }
+            // Somebody may want it kept for longer than there is time.
+            let Ok(before) = now.checked_sub(keep_removed) else { return Ok(Vec::new()) };
+            store.remove_gone(&present, before).map_err(text)
+        });
         match removed {
             Ok(plugins) => {
+                self.gone_is_noted = true;
                 for plugin in plugins {
                     info!(plugin, "its file is gone for long, and what was kept of it is removed");
                 }
             }
-            Err(problem) => warn!("what is kept for long enough is not removed: {problem}"),
+            Err(problem) => self.failed(problem),
         }
     }
+
+    /// The disk is left alone for a while.
+    fn failed(&mut self, problem: String) {
+        if self.failures == 0 {
+            error!(
+                "the state directory cannot be used, events go on and what changes may not outlive the host: {problem}"
+            );
+        }
+        self.failures = self.failures.saturating_add(1);
+        self.store = None;
+        let mut inbox = self.shared.inbox.lock();
+        inbox.status.failed += 1;
+        inbox.status.error = Some(problem);
+    }
+}
+
+fn text(error: redb::Error) -> String {
+    error.to_string()
 }
 
 #[cfg(test)]
@@ -364,10 +425,13 @@ mod tests {
         answer.await.expect("everybody is answered")
     }
 
-    async fn keys(archive: &Archive) -> Result<String, String> {
-        let kept = archive.read(&plugin()).await?;
+    fn shown(kept: &Kept) -> String {
         let keys = kept.state.keys().map(|key| &**key);
-        Ok(keys.collect::<Vec<_>>().join(" "))
+        keys.collect::<Vec<_>>().join(" ")
+    }
+
+    async fn keys(archive: &Archive) -> Option<String> {
+        archive.read(&plugin()).await.map(|kept| shown(&kept))
     }
 
     fn start(disk: &Disk) -> ArchiveThread {
@@ -386,12 +450,15 @@ mod tests {
         let status = archive.status();
         assert!(status.failed > 0 && status.waiting == 1, "{status:?}");
         assert!(status.error.is_some_and(|error| error.contains("no storage space")), "the reason");
-        assert!(keys(&archive).await.is_err(), "what is there cannot be said");
+        let (reply, mut answer) = oneshot::channel();
+        archive.ask(Ask::Read(Read { plugin: plugin(), reply }));
         // Memory is bounded: what is too much is refused, and the rest is not forgotten.
         assert!(put(&archive, "c", 15) && !put(&archive, "d", 2) && !is_written(&archive).await);
         disk.heal();
+        assert!(answer.try_recv().is_err(), "what is there cannot be said");
         assert!(is_written(&archive).await);
-        assert_eq!(keys(&archive).await.as_deref(), Ok("a b c"));
+        assert_eq!(keys(&archive).await.as_deref(), Some("a b c"));
+        assert_eq!(answer.await.map(|kept| shown(&kept)).as_deref(), Ok("a b c"), "in the end");
         let status = archive.status();
         assert_eq!((status.error, status.waiting, status.refused), (None, 0, 1));
         thread.stop().await;
@@ -409,6 +476,44 @@ mod tests {
         let kept = disk.after(true).open().read(&plugin()).expect("it can be read");
         assert_eq!(kept.state.len(), 3);
         assert!(!put(&archive, "d", 0), "nobody is there who would write it");
-        assert!(keys(&archive).await.is_err(), "nor anybody who would answer");
+        assert!(keys(&archive).await.is_none(), "nor anybody who would answer");
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_ends_by_a_defect_is_told_of_and_nobody_waits_for_it() {
+        let disk = Disk::default();
+        let store = disk.open();
+        let open = || panic!("a defect of ours");
+        let thread = ArchiveThread::over(store, Box::new(open), Duration::MAX);
+        let archive = thread.archive();
+        disk.fail_after(0);
+        assert!(put(&archive, "a", 0) && !is_written(&archive).await);
+        assert!(!is_written(&archive).await, "who asks what it cannot do any more is answered");
+        assert!(!is_written(&archive).await && !put(&archive, "b", 0), "as is who comes later");
+        assert!(keys(&archive).await.is_none());
+        let error = archive.status().error.expect("it is told");
+        assert!(error.contains("start the host anew"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_is_gone_is_noted_when_the_disk_works_again() {
+        let disk = Disk::default();
+        let keep = Duration::from_secs(60);
+        let on = disk.clone();
+        let open: Open = Box::new(move || on.try_open());
+        let thread = ArchiveThread::over(disk.open(), open, keep);
+        let archive = thread.archive();
+        let head = Content::Head(crate::archive::Head::default());
+        assert!(archive.put([((plugin(), Place::Head), Some(head))].into()));
+        assert!(is_written(&archive).await);
+        disk.fail_after(0);
+        assert!(put(&archive, "a", 0) && !is_written(&archive).await);
+        archive.present(BTreeSet::new());
+        assert!(!is_written(&archive).await);
+        disk.heal();
+        assert!(is_written(&archive).await && is_written(&archive).await);
+        thread.stop().await;
+        let kept = disk.open().read(&plugin()).expect("it can be read");
+        assert!(kept.head.is_some_and(|head| head.gone.is_some()), "it is noted");
     }
 }

@@ -29,23 +29,17 @@ pub(super) struct Memory {
 }
 
 impl Plugin {
-    /// Whether what is kept of it has been read, or cannot be.
+    /// Whether what is kept of it has been read.
     pub(crate) fn remembers(&self) -> bool {
         self.memory.is_read
     }
 
-    /// Takes up what the host before has left. What cannot be read is left alone, and nothing is kept over it.
-    pub(crate) fn remember(&mut self, name: &str, archive: &Archive, kept: Result<Kept, String>) {
+    /// Takes up what the host before has left. What cannot be understood is left alone.
+    pub(crate) fn remember(&mut self, name: &str, archive: &Archive, kept: Option<Kept>) {
         self.memory.is_read = true;
-        let kept = match kept {
-            Ok(kept) => kept,
-            Err(problem) => {
-                warn!(
-                    plugin = name,
-                    "what was kept of it cannot be read, and nothing of it is kept from now on: {problem}"
-                );
-                return;
-            }
+        let Some(kept) = kept else {
+            warn!(plugin = name, "the state directory is used no more, and nothing of it is kept");
+            return;
         };
         let (letters, retries, keys) = (kept.letters.len(), kept.retries.len(), kept.state.len());
         if letters + retries + keys > 0 {

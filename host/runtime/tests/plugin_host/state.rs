@@ -131,9 +131,11 @@ async fn what_has_been_told_in_the_end_is_kept_no_more() {
     let bench = host(state.path(), &["a"], &plugin("initial", &once));
     bench.until("hello", |status| handled(status) == 1 && kept(status) == 0).await;
     bench.stop().await;
-    let bench = host(state.path(), &[], &plugin("initial", REFUSES));
-    bench.until("hello", |status| is(status, "running")).await;
-    assert_eq!(bench.letters(0).await, [""; 0]);
+    // The letter says that subscriptions have begun, with whatever was left for them.
+    let bench = host(state.path(), &["b"], &plugin("initial", REFUSES));
+    assert_eq!(bench.letters(1).await, ["1 b added initial #1"]);
+    let status = bench.status("hello").expect("it is there");
+    assert_eq!((kept(Some(&status)), status.queue.depth), (0, 0));
     bench.stop().await;
 }
 
@@ -200,6 +202,25 @@ async fn a_plugin_whose_file_comes_back_goes_on() {
     bench.until("hello", |status| status.is_none()).await;
     bench.drop_in("hello.wasm", &refuses);
     assert_eq!(bench.letters(2).await, ["1 a added initial #1", "2 a added initial #1"]);
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_plugin_that_comes_back_at_once_knows_of_the_call_that_was_under_way() {
+    let state = tempfile::tempdir().expect("a temporary directory");
+    let slowly = "(local.set $line (i32.const 200000000))
+        (loop $on (br_if $on (local.tee $line (i32.sub (local.get $line) (i32.const 1)))))";
+    let refuses = plugin("initial", &format!("{slowly} {REFUSES}"));
+    let bench = host(state.path(), &["a", "b"], &refuses);
+    bench.letters(1).await;
+    // The second pod is in the guest's hands.
+    std::fs::remove_file(bench.directory().join("hello.wasm")).expect("the file was there");
+    bench.until("hello", |status| status.is_none()).await;
+    bench.drop_in("hello.wasm", &refuses);
+    let told = ["a", "b", "a", "b"].iter().zip(1..);
+    let expect: Vec<String> =
+        told.map(|(pod, id)| format!("{id} {pod} added initial #1")).collect();
+    assert_eq!(bench.letters(4).await, expect);
     bench.stop().await;
 }
 
