@@ -9,6 +9,7 @@ use crate::admin::AdminError;
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
 use crate::counters::{Counters, add_one};
+use crate::dead_letters::DeadLetter;
 use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
 use crate::event::SubscriptionId;
@@ -292,9 +293,7 @@ impl Actor {
         let Running::Alive { version, instance, losses } = &mut self.running else { return None };
         let queued = self.status.queue.pop(now)?;
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
-            // It was queued for a subscription that this version has not.
-            add_one(&self.status.counters.dropped);
-            self.finish(&queued, StateChanges::new(), now);
+            self.drop_event(queued, now);
             return Some(now);
         };
         let seen = self.reevaluation.see(&queued, subscription.asked_by, &subscription.wish);
@@ -350,9 +349,19 @@ impl Actor {
         owes
     }
 
+    /// The event was queued for a subscription that this version has not. The letters that were sent as it lie as before.
+    fn drop_event(&self, mut queued: Queued, now: Instant) {
+        add_one(&self.status.counters.dropped);
+        let letters = std::mem::take(&mut queued.event.letters);
+        let is_lost = |letter: &DeadLetter| letters.contains(&letter.id);
+        self.status.dead_letters.lock().take_back(is_lost);
+        self.finish(&queued, StateChanges::new(), now);
+    }
+
     /// The event does not come again. What its call wrote is kept together with its end.
     fn finish(&self, queued: &Queued, state: StateChanges, now: Instant) {
         self.status.archive.finished(&queued.event, state);
+        self.status.told(&queued.event.letters);
         self.status.queue.settle(Settled::Finished, now);
     }
 }

@@ -1,10 +1,11 @@
 //! What outlives the host: waiting retries, dead letters, pauses and plugins' state, in one file of a directory of the host's own.
 //!
-//! Plugins' tasks only say what has changed, into a bounded cupboard (`pending.rs`); one thread (`writer.rs`) owns the file and
+//! Plugins' tasks only say what has changed, into a cupboard (`pending.rs`) that is bounded by what is kept of each; one thread (`writer.rs`) owns the file and
 //! writes all that changed meanwhile in one transaction. What that promises: `host/docs/designs/state.md`.
 
 #[cfg(test)]
 mod disk;
+mod handle;
 mod pending;
 mod record;
 mod store;
@@ -22,9 +23,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use handle::Archive;
+pub use handle::StateDirectoryStatus;
 pub use store::StateDirectoryError;
-pub(crate) use writer::{Archive, ArchiveThread};
-pub use writer::{StateDirectoryStatus, check_state_directory};
+pub(crate) use writer::ArchiveThread;
+pub use writer::check_state_directory;
 
 /// Where the host keeps what is to outlive it, and for how long.
 #[derive(Debug, Clone)]
@@ -97,6 +100,20 @@ pub(crate) struct Kept {
 
 /// What becomes of places, the last word for each; none: it is empty from here on.
 pub(crate) type Changes = BTreeMap<(PluginName, Place), Option<Content>>;
+
+impl Place {
+    /// Bytes that it takes in memory, about.
+    pub(crate) fn size(&self) -> usize {
+        let text = match self {
+            Self::Head | Self::Letter(_) => 0,
+            Self::Retry { subscription, key } => {
+                subscription.len() + key.namespace().len() + key.name().len()
+            }
+            Self::State(key) => key.len(),
+        };
+        size_of::<(PluginName, Self)>() + text
+    }
+}
 
 impl Content {
     /// Bytes that it takes, about.

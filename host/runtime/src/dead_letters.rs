@@ -4,7 +4,7 @@ use crate::event::{Change, Event};
 use crate::one_line::one_line;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Bytes of an error that a letter keeps.
 const ERROR_BYTES_MAX: usize = 1 << 10;
@@ -52,6 +52,8 @@ impl Selection {
 #[derive(Debug)]
 pub(crate) struct DeadLetters {
     letters: VecDeque<DeadLetter>,
+    /// Those of them that were sent again and that the plugin has not been told of yet: nobody sees them meanwhile.
+    sent: BTreeSet<u64>,
     bytes: usize,
     ids: u64,
     bounds: Bounds,
@@ -74,14 +76,16 @@ pub(crate) struct Bounds {
 
 impl DeadLetters {
     pub(crate) fn new(bounds: Bounds) -> Self {
-        Self { letters: VecDeque::new(), bytes: 0, ids: 0, bounds }
+        Self { letters: VecDeque::new(), sent: BTreeSet::new(), bytes: 0, ids: 0, bounds }
     }
 
     /// Takes what was kept, whatever the bounds are now, and the id of the last letter there was.
     pub(crate) fn restore(&mut self, letters: Vec<DeadLetter>, last_id: u64) {
         let newest = letters.iter().map(|letter| letter.id).max().unwrap_or_default();
         self.ids = self.ids.max(last_id).max(newest);
-        self.put_back(letters);
+        self.bytes += letters.iter().map(DeadLetter::size).sum::<usize>();
+        self.letters.extend(letters);
+        self.letters.make_contiguous().sort_by_key(|letter| letter.id);
     }
 
     /// Keeps a letter, whose id is given here, and says which older ones had to go for it.
@@ -91,6 +95,7 @@ impl DeadLetters {
         letter.error = one_line(&letter.error, ERROR_BYTES_MAX).into_owned();
         letter.event.object = letter.event.object.at_rest();
         letter.event.old = None;
+        letter.event.letters = Vec::new();
         self.bytes += letter.size();
         self.letters.push_back(letter.clone());
         let mut dropped = Vec::new();
@@ -100,34 +105,62 @@ impl DeadLetters {
         {
             let Some(oldest) = self.letters.pop_front() else { break };
             self.bytes -= oldest.size();
+            self.sent.remove(&oldest.id);
             dropped.push(oldest.id);
         }
         Pushed { letter, dropped }
     }
 
     pub(crate) fn list(&self) -> Vec<DeadLetter> {
-        self.letters.iter().cloned().collect()
+        let lie = self.letters.iter().filter(|letter| !self.sent.contains(&letter.id));
+        lie.cloned().collect()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.letters.len()
+        self.letters.len() - self.sent.len()
     }
 
-    /// Puts back what was taken and cannot be sent.
-    pub(crate) fn put_back(&mut self, letters: Vec<DeadLetter>) {
-        self.bytes += letters.iter().map(DeadLetter::size).sum::<usize>();
-        self.letters.extend(letters);
-        self.letters.make_contiguous().sort_by_key(|letter| letter.id);
+    /// Marks those that are selected and can be sent as sent again, and shows them, oldest first, with the number of those that
+    /// cannot be sent.
+    pub(crate) fn send(
+        &mut self,
+        selection: &Selection,
+        can_be_sent: impl Fn(&DeadLetter) -> bool,
+    ) -> (Vec<DeadLetter>, usize) {
+        let mut selected = self.list();
+        selected.retain(|letter| selection.contains(letter));
+        let (sent, left): (Vec<_>, Vec<_>) = selected.into_iter().partition(can_be_sent);
+        self.sent.extend(sent.iter().map(|letter| letter.id));
+        (sent, left.len())
     }
 
-    /// Takes out those that are selected, oldest first.
+    /// The plugin has been told of what these were sent again as.
+    pub(crate) fn told(&mut self, ids: &[u64]) {
+        self.remove(|letter, is_sent| is_sent && ids.contains(&letter.id));
+    }
+
+    /// Nobody will be told of what these were sent again as: they lie here as before.
+    pub(crate) fn take_back(&mut self, is_lost: impl Fn(&DeadLetter) -> bool) {
+        for letter in self.letters.iter().filter(|letter| is_lost(letter)) {
+            self.sent.remove(&letter.id);
+        }
+    }
+
+    /// Takes out those that are selected, oldest first, but for what was sent again.
     pub(crate) fn take(&mut self, selection: &Selection) -> Vec<DeadLetter> {
+        self.remove(|letter, is_sent| !is_sent && selection.contains(letter))
+    }
+
+    fn remove(&mut self, which: impl Fn(&DeadLetter, bool) -> bool) -> Vec<DeadLetter> {
         let all = std::mem::take(&mut self.letters);
-        let (taken, kept): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|letter| selection.contains(letter));
+        let (removed, kept): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|letter| which(letter, self.sent.contains(&letter.id)));
         self.letters = kept.into();
-        self.bytes -= taken.iter().map(DeadLetter::size).sum::<usize>();
-        taken
+        for letter in &removed {
+            self.bytes -= letter.size();
+            self.sent.remove(&letter.id);
+        }
+        removed
     }
 }
 
@@ -194,6 +227,7 @@ mod tests {
             object,
             old: None,
             coalesced: 0,
+            letters: Vec::new(),
             received: Instant::now(),
             before_sync: false,
         };
@@ -235,6 +269,28 @@ mod tests {
         assert_eq!(names(&dead.take(&Selection::Ids(vec![3, 1, 7]))), ["1 a", "3 c"]);
         assert_eq!(names(&dead.take(&Selection::All)), ["2 b"]);
         assert_eq!((dead.len(), dead.bytes), (0, 0));
+    }
+
+    #[test]
+    fn what_is_sent_again_is_seen_by_nobody_until_it_is_told_or_comes_back() {
+        let mut dead = DeadLetters::new(Bounds { letters: 4, bytes: 1 << 20 });
+        for name in ["a", "b", "c", "d"] {
+            dead.push(letter(name));
+        }
+        let (sent, left) = dead.send(&Selection::All, |letter| letter.id != 4);
+        assert_eq!((names(&sent), left), (["1 a", "2 b", "3 c"].map(str::to_owned).to_vec(), 1));
+        assert_eq!((names(&dead.list()), dead.len()), (vec!["4 d".to_owned()], 1));
+        assert!(dead.take(&Selection::Ids(vec![1])).is_empty(), "it is under way");
+        assert!(dead.send(&Selection::Ids(vec![1]), |_| true).0.is_empty(), "once");
+        dead.told(&[1, 4]);
+        dead.take_back(|letter| letter.id == 2);
+        assert_eq!(names(&dead.list()), ["2 b", "4 d"], "told is only what was sent");
+        // What is sent counts, too: the oldest has to go.
+        dead.push(letter("e"));
+        assert_eq!(dead.push(letter("f")).dropped, [2]);
+        assert_eq!(dead.push(letter("g")).dropped, [3]);
+        assert_eq!(names(&dead.list()), ["4 d", "5 e", "6 f", "7 g"]);
+        assert_eq!(dead.bytes, dead.letters.iter().map(DeadLetter::size).sum::<usize>());
     }
 
     #[test]

@@ -115,6 +115,8 @@ pub struct Event {
     pub old: Option<Object>,
     /// How many older events were merged into this one.
     pub coalesced: u32,
+    /// Ids of the dead letters that are sent again with it, the plugin's own.
+    pub letters: Vec<u64>,
     /// When the bytes of the newest state were read.
     pub received: Instant,
     /// Whether the oldest change that it stands for was queued before the subscription's initial objects were through.

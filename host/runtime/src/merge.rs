@@ -18,11 +18,19 @@ pub(crate) enum Merged {
 ///
 /// Both are of one object name and subscription. `told` says that the plugin was called with the object
 /// before `waiting` was queued, so that its end must be told as well.
-pub(crate) fn merge(waiting: Event, newer: Event, told: bool) -> Merged {
+pub(crate) fn merge(mut waiting: Event, mut newer: Event, told: bool) -> Merged {
     let same_object = waiting.object.uid() == newer.object.uid();
     let coalesced = waiting.coalesced + newer.coalesced + 1;
     let before_sync = waiting.before_sync || newer.before_sync;
-    match informant_cache::merge(kind(&waiting), kind(&newer), same_object, told) {
+    // The plugin has heard of what it gave up.
+    let told = told || !waiting.letters.is_empty() || !newer.letters.is_empty();
+    let merged = informant_cache::merge(kind(&waiting), kind(&newer), same_object, told);
+    if let Merge::One(_) = merged {
+        // Whoever is told of the one is told of both.
+        waiting.letters.append(&mut newer.letters);
+        newer.letters = std::mem::take(&mut waiting.letters);
+    }
+    match merged {
         Merge::Nothing => Merged::Nothing,
         Merge::Both => Merged::Both(waiting, newer),
         Merge::One(MergeKind::Added) if waiting.change == Change::Added => Merged::One(Event {

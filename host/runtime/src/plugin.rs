@@ -222,6 +222,7 @@ impl Plugin {
         let keep: HashSet<SubscriptionId> = ids.iter().copied().collect();
         self.status.queue.retain(&keep);
         self.status.archive.retain(&keep);
+        self.take_back(descriptor);
         let mut told_before = self.restore(descriptor, ids);
         for ((spec, id), asked_by) in descriptor.subscriptions.iter().zip(ids).zip(asked_by) {
             let known = before.remove(&spec.name).filter(|active| active.id == *id);

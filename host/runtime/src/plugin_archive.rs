@@ -23,7 +23,7 @@ type Lane = (SubscriptionId, ObjectKey);
 /// What is kept of one plugin's name.
 pub(crate) struct PluginArchive {
     name: PluginName,
-    /// Lanes that something in the file depends on: the end of no other event changes anything.
+    /// Lanes that have a retry in the file: the end of no other event changes anything, unless letters were sent as it.
     lanes: AtomicUsize,
     retries_bytes_max: usize,
     inner: Mutex<Inner>,
@@ -39,9 +39,7 @@ struct Inner {
     /// By lane: the subscription's name and the bytes of each retry in the file.
     retries: HashMap<Lane, (Arc<str>, usize)>,
     retries_bytes: usize,
-    /// By lane: letters that were sent again. They stay in the file until the plugin has been told.
-    sent: HashMap<Lane, Vec<u64>>,
-    /// Retries that are not kept because there were too many, or because too much waited for the disk.
+    /// Retries that are not kept because there were too many.
     unkept: u64,
 }
 
@@ -52,7 +50,7 @@ pub struct KeptSnapshot {
     pub retries: usize,
     /// Their bytes.
     pub retries_bytes: usize,
-    /// Attempts that failed and whose retry is not kept: there were too many, or the disk did not take them.
+    /// Attempts that failed and whose retry is not kept: there were too many.
     pub unkept: u64,
 }
 
@@ -90,60 +88,61 @@ impl PluginArchive {
     /// A retry that came from the file waits in the queue.
     pub(crate) fn restored(&self, id: SubscriptionId, subscription: &Arc<str>, waiting: &Waiting) {
         let mut inner = self.inner.lock();
-        let lane = (id, waiting.event.object.key().clone());
-        inner.note_retry(lane, subscription.clone(), waiting.size());
+        let key = waiting.event.object.key().clone();
+        let place = Place::Retry { subscription: subscription.clone(), key: key.clone() };
+        inner.note_retry((id, key), subscription.clone(), place.size() + waiting.size());
         self.count(&inner);
     }
 
     /// The event is through, and its call changed `state`.
     pub(crate) fn finished(&self, event: &Event, state: StateChanges) {
-        if self.lanes.load(Relaxed) == 0 && state.is_empty() {
+        if self.lanes.load(Relaxed) == 0 && state.is_empty() && event.letters.is_empty() {
             return;
         }
         let mut inner = self.inner.lock();
-        let mut changes = self.leave(&mut inner, event);
+        let mut changes = self.ended(&mut inner, event);
         for (key, value) in state {
             changes.insert(self.place(Place::State(key)), value.map(Content::State));
         }
         self.put(&mut inner, changes);
     }
 
-    /// The event comes again at `due`, as the queue says of it by then.
+    /// The event comes again at `due`, as the queue says of it by then. Answers whether it does so whatever becomes of the host; if there
+    /// is too much already, the file goes on saying what it said of the lane and of the letters that were sent as the event.
     pub(crate) fn waits(
         &self,
         (subscription, resource): (&str, &Arc<str>),
         queued: &Queued,
         crashed: bool,
         due: Instant,
-    ) {
+    ) -> bool {
         let mut inner = self.inner.lock();
         if inner.archive.is_none() {
-            return;
+            return true;
         }
         let event = &queued.event;
         let waiting = Waiting {
             resource: resource.clone(),
-            event: Event { object: event.object.at_rest(), ..event.clone() },
+            event: Event { object: event.object.at_rest(), letters: Vec::new(), ..event.clone() },
             attempt: queued.attempt + 1,
             crashes: queued.crashes + u32::from(crashed),
             due: wall_time(due),
         };
-        let mut changes = self.leave(&mut inner, event);
-        let size = waiting.size();
-        if inner.retries_bytes + size > self.retries_bytes_max {
-            inner.unkept += 1;
-            self.put(&mut inner, changes);
-            return;
-        }
-        let subscription: Arc<str> = subscription.into();
         let lane = (event.subscription, event.object.key().clone());
+        let subscription: Arc<str> = subscription.into();
         let place = Place::Retry { subscription: subscription.clone(), key: lane.1.clone() };
-        changes.insert(self.place(place), Some(Content::Retry(Box::new(waiting))));
+        let size = place.size() + waiting.size();
+        let before = inner.retries.get(&lane).map_or(0, |(_, size)| *size);
+        if inner.retries_bytes - before + size > self.retries_bytes_max {
+            inner.unkept += 1;
+            return false;
+        }
         inner.note_retry(lane, subscription, size);
         self.count(&inner);
-        if !self.put(&mut inner, changes) {
-            inner.unkept += 1;
-        }
+        let mut changes = self.without(&event.letters);
+        changes.insert(self.place(place), Some(Content::Retry(Box::new(waiting))));
+        self.put(&mut inner, changes);
+        true
     }
 
     /// The event is a dead letter, and older letters had to go for it. Call it while the letters are locked.
@@ -152,10 +151,8 @@ impl PluginArchive {
         if inner.archive.is_none() {
             return;
         }
-        let mut changes = self.leave(&mut inner, event);
-        for id in &pushed.dropped {
-            changes.insert(self.place(Place::Letter(*id)), None);
-        }
+        let mut changes = self.ended(&mut inner, event);
+        changes.extend(self.without(&pushed.dropped));
         let letter = &pushed.letter;
         let content = Content::Letter(Box::new(letter.clone()));
         changes.insert(self.place(Place::Letter(letter.id)), Some(content));
@@ -165,19 +162,13 @@ impl PluginArchive {
 
     /// Letters are thrown away. Call it while they are locked.
     pub(crate) fn threw_away(&self, letters: &[DeadLetter]) {
-        let place = |letter: &DeadLetter| (self.place(Place::Letter(letter.id)), None);
-        let changes = letters.iter().map(place).collect();
-        self.put(&mut self.inner.lock(), changes);
+        let ids: Vec<u64> = letters.iter().map(|letter| letter.id).collect();
+        self.told(&ids);
     }
 
-    /// Letters are about to be queued as this event: they are in the file until the plugin has been told.
-    pub(crate) fn sent_again(&self, event: &Event, letters: Vec<u64>) {
-        let mut inner = self.inner.lock();
-        if inner.archive.is_some() {
-            let lane = (event.subscription, event.object.key().clone());
-            inner.sent.entry(lane).or_default().extend(letters);
-            self.count(&inner);
-        }
+    /// Letters that were sent again need not be kept any more; what else waits of their objects does.
+    pub(crate) fn told(&self, letters: &[u64]) {
+        self.put(&mut self.inner.lock(), self.without(letters));
     }
 
     /// Somebody holds the plugin, or lets it go on.
@@ -221,19 +212,20 @@ impl PluginArchive {
         self.put(&mut self.inner.lock(), retries.iter().map(place).collect());
     }
 
-    /// What the event's lane leaves behind when it has been told: its retry and the letters that were sent as it.
-    fn leave(&self, inner: &mut Inner, event: &Event) -> Changes {
+    /// What is kept no more when the event is through: its lane's retry, and the letters that were sent as it.
+    fn ended(&self, inner: &mut Inner, event: &Event) -> Changes {
         let lane = (event.subscription, event.object.key().clone());
-        let mut changes = Changes::new();
+        let mut changes = self.without(&event.letters);
         if let Some(subscription) = inner.forget_retry(&lane) {
             let key = lane.1.clone();
             changes.insert(self.place(Place::Retry { subscription, key }), None);
         }
-        for id in inner.sent.remove(&lane).unwrap_or_default() {
-            changes.insert(self.place(Place::Letter(id)), None);
-        }
         self.count(inner);
         changes
+    }
+
+    fn without(&self, letters: &[u64]) -> Changes {
+        letters.iter().map(|id| (self.place(Place::Letter(*id)), None)).collect()
     }
 
     fn place(&self, place: Place) -> (PluginName, Place) {
@@ -241,23 +233,23 @@ impl PluginArchive {
     }
 
     fn count(&self, inner: &Inner) {
-        self.lanes.store(inner.retries.len() + inner.sent.len(), Relaxed);
+        self.lanes.store(inner.retries.len(), Relaxed);
     }
 
     /// Everything that is kept has a head, so that its end can be noted.
-    fn put(&self, inner: &mut Inner, changes: Changes) -> bool {
+    fn put(&self, inner: &mut Inner, changes: Changes) {
         if !inner.known && changes.values().any(Option::is_some) {
-            return self.put_head(inner, changes);
+            self.put_head(inner, changes);
+        } else if let Some(archive) = &inner.archive {
+            archive.put(changes);
         }
-        inner.archive.as_ref().is_none_or(|archive| archive.put(changes))
     }
 
-    fn put_head(&self, inner: &mut Inner, mut changes: Changes) -> bool {
-        let Some(archive) = &inner.archive else { return true };
+    fn put_head(&self, inner: &mut Inner, mut changes: Changes) {
+        let Some(archive) = &inner.archive else { return };
         changes.insert(self.place(Place::Head), Some(Content::Head(inner.head.clone())));
-        let taken = archive.put(changes);
-        inner.known |= taken;
-        taken
+        archive.put(changes);
+        inner.known = true;
     }
 }
 

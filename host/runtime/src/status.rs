@@ -152,6 +152,13 @@ impl StatusCell {
         facts.last_load = Some(LastLoad::new("failed", Some(reason), sha256, now));
     }
 
+    /// The plugin has been told of what these letters were sent again as.
+    pub(crate) fn told(&self, letters: &[u64]) {
+        if !letters.is_empty() {
+            self.dead_letters.lock().told(letters);
+        }
+    }
+
     /// Notes what went wrong in a call.
     pub(crate) fn failed(&self, error: &str, now: Timestamp) {
         self.facts.lock().last_error = Some((error.to_owned(), now));

@@ -37,7 +37,7 @@ pub(crate) struct SubscriptionHandler {
     /// In the place of another: what the plugin knows from that one, until the replay is through.
     succession: Option<Arc<Succession>>,
     /// What the plugin was told of before this host was there.
-    known: Option<Known>,
+    known: Option<Arc<Known>>,
     /// The objects that were there when it began are through.
     is_synced: AtomicBool,
 }
@@ -79,6 +79,8 @@ impl SubscriptionHandler {
         Self {
             replay_reason: Reason::Reload,
             succession: Some(Arc::new(succession)),
+            // The first list may still be on its way.
+            known: before.known.clone(),
             ..Self::new(id, spec, queue)
         }
     }
@@ -90,7 +92,7 @@ impl SubscriptionHandler {
 
     /// The same, for a plugin that a host before this one has told of these objects: an end of theirs that nobody saw is told as well.
     pub(crate) fn knowing(self, objects: Vec<Object>, present: Present) -> Self {
-        Self { known: Some(Known::new(objects, present)), ..self }
+        Self { known: Some(Arc::new(Known::new(objects, present))), ..self }
     }
 
     /// Whether the plugin was told of this state of the object by the handler before; none where the view says what it knows.
@@ -146,6 +148,7 @@ impl SubscriptionHandler {
             object: object.clone(),
             old: old.cloned(),
             coalesced: 0,
+            letters: Vec::new(),
             received: cause.received,
             before_sync: !self.is_synced.load(Relaxed),
         });

@@ -50,7 +50,7 @@ impl Snapshot {
         counters(
             encoder,
             "informant_state_directory_writes",
-            "Transactions written, and failed, which are tried again; changes refused because too much waited",
+            "Transactions written, and failed, which are tried again; changes refused because nothing is written any more",
             results.into_iter().map(|(result, n)| (vec![("result", result)], n)),
         )?;
         gauges(

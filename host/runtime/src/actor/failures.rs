@@ -153,6 +153,7 @@ impl Actor {
         );
         let Some(subscription) = self.subscription(queued) else { return };
         let mut letters = self.status.dead_letters.lock();
+        letters.told(&queued.event.letters);
         let pushed = letters.push(DeadLetter {
             id: 0,
             subscription: subscription.spec.name.clone(),
@@ -176,7 +177,10 @@ impl Actor {
         };
         let Some(subscription) = self.subscription(queued) else { return };
         let of = (subscription.spec.name.as_str(), &subscription.resource);
-        self.status.archive.waits(of, queued, crashed, due);
+        if self.status.archive.waits(of, queued, crashed, due) {
+            // The retry is kept in their place.
+            self.status.told(&queued.event.letters);
+        }
     }
 
     fn subscription(&self, queued: &Queued) -> Option<&Subscription> {

@@ -201,6 +201,7 @@ impl EventHead {
             object: Object::decode(object, None).ok()?,
             old,
             coalesced: self.coalesced,
+            letters: Vec::new(),
             received: Instant::now(),
             before_sync: false,
         })
@@ -229,6 +230,7 @@ mod tests {
             object: object(2),
             old,
             coalesced: 7,
+            letters: Vec::new(),
             received: Instant::now(),
             before_sync: false,
         }

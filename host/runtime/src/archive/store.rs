@@ -17,6 +17,8 @@ use tracing::warn;
 /// The layout of the tables and their records. Another one is another number, which an older host refuses.
 const FORMAT: u64 = 1;
 const FILE: &str = "state.redb";
+/// How many transactions of the host's changes the file has had. So a host knows of one that failed whether it is in the file.
+const WRITTEN: &str = "written";
 /// What is read again and again is little: heads, and the tops of the trees.
 const CACHE_BYTES: usize = 4 << 20;
 
@@ -121,10 +123,19 @@ impl Store {
         Ok(format)
     }
 
-    /// Writes all of it or nothing. It is on the disk when this returns.
-    pub(super) fn write(&self, changes: &Changes) -> Result<(), redb::Error> {
+    /// The number of the last transaction that is in the file.
+    pub(super) fn written(&self) -> Result<u64, redb::Error> {
+        let transaction = self.database.begin_read()?;
+        let about = transaction.open_table(ABOUT)?;
+        let number = about.get(WRITTEN)?.map(|number| number.value());
+        Ok(number.unwrap_or_default())
+    }
+
+    /// Writes all of it or nothing, with the transaction's number. It is on the disk when this returns; after an error it may be.
+    pub(super) fn write(&self, changes: &Changes, number: u64) -> Result<(), redb::Error> {
         let transaction = self.database.begin_write()?;
         {
+            transaction.open_table(ABOUT)?.insert(WRITTEN, number)?;
             let mut heads = transaction.open_table(HEADS)?;
             let mut entries = transaction.open_table(ENTRIES)?;
             for ((plugin, place), content) in changes {

@@ -37,6 +37,7 @@ fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -
         object,
         old,
         coalesced: 0,
+        letters: Vec::new(),
         received: Instant::now(),
         before_sync: false,
     })

@@ -216,7 +216,7 @@ pub const TABLE: &[Limit] = &[
         |limits| limits.kept_retries_bytes_max as u64,
         "",
         "the retry does not outlive the host",
-        "at_the_bound_only_what_is_no_more_is_taken",
+        "what_is_above_the_bound_is_not_kept_and_counted",
     ),
     row(
         "state-keys",

@@ -3,8 +3,8 @@
 use super::Plugin;
 use crate::admin::AdminError;
 use crate::dead_letters::{DeadLetter, Selection, counted};
+use crate::descriptor::Descriptor;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use crate::plugin_state::StateChanges;
 use crate::view::View;
 use informant_cache::{Object, ObjectKey};
 use std::collections::BTreeMap;
@@ -19,18 +19,11 @@ impl Plugin {
             return Err(AdminError::Refused(text.to_owned()));
         }
         let mut by_subscription = BTreeMap::<String, Vec<DeadLetter>>::new();
-        let (taken, orphans) = {
-            let mut letters = self.status.dead_letters.lock();
-            let taken = letters.take(selection);
-            let known = |letter: &DeadLetter| {
-                let active = self.subscriptions.get(&letter.subscription);
-                active.is_some_and(|active| active.spec.resource.to_string() == letter.resource)
-            };
-            let (taken, orphans): (Vec<_>, Vec<_>) = taken.into_iter().partition(known);
-            let left = orphans.len();
-            letters.put_back(orphans);
-            (taken, left)
+        let can_be_sent = |letter: &DeadLetter| {
+            let active = self.subscriptions.get(&letter.subscription);
+            active.is_some_and(|active| active.spec.resource.to_string() == letter.resource)
         };
+        let (taken, orphans) = self.status.dead_letters.lock().send(selection, can_be_sent);
         let count = taken.len();
         if count == 0 && orphans > 0 {
             let text = "the running version has no subscription of that name any more; the dead letters stay";
@@ -51,15 +44,13 @@ impl Plugin {
             informer.between_notifications(move || {
                 let present = |key: &ObjectKey| indexer.get(key);
                 for event in redriven(id, &letters, &view, present, Instant::now()) {
-                    let of_event =
-                        |letter: &&DeadLetter| letter.event.object.key() == event.object.key();
-                    let ids = letters.iter().filter(of_event).map(|letter| letter.id).collect();
-                    status.archive.sent_again(&event, ids);
                     match types.contain(event.change) {
                         true => status.queue.push(event),
                         false => {
                             status.queue.count_filtered();
-                            status.archive.finished(&event, StateChanges::new());
+                            // Of the object's other events, one of which may wait for its retry, this says nothing.
+                            status.archive.told(&event.letters);
+                            status.told(&event.letters);
                         }
                     }
                 }
@@ -81,6 +72,16 @@ impl Plugin {
         self.status.archive.threw_away(&taken);
         format!("{} thrown away", counted(taken.len()))
     }
+
+    /// Takes letters back that were sent again to subscriptions that this version has not: what waits for those is dropped.
+    pub(super) fn take_back(&self, descriptor: &Descriptor) {
+        let is_lost = |letter: &DeadLetter| {
+            !descriptor.subscriptions.iter().any(|spec| {
+                spec.name == letter.subscription && spec.resource.to_string() == letter.resource
+            })
+        };
+        self.status.dead_letters.lock().take_back(is_lost);
+    }
 }
 
 /// One event for each object, in the order of their last letters.
@@ -94,6 +95,10 @@ fn redriven(
     let is_last = |at: usize| {
         let key = letters[at].event.object.key();
         letters[at + 1..].iter().all(|later| later.event.object.key() != key)
+    };
+    let ids = |key: &ObjectKey| {
+        let of_object = letters.iter().filter(|letter| letter.event.object.key() == key);
+        of_object.map(|letter| letter.id).collect()
     };
     let last = (0..letters.len()).filter(|at| is_last(*at)).map(|at| &letters[at]);
     last.map(|letter| {
@@ -117,6 +122,7 @@ fn redriven(
             object,
             old: None,
             coalesced: 0,
+            letters: ids(letter.event.object.key()),
             received: now,
             before_sync: false,
         }
@@ -127,7 +133,6 @@ fn redriven(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::Descriptor;
     use jiff::Timestamp;
 
     fn object(name: &str, version: u32, color: &str) -> Object {
@@ -148,6 +153,7 @@ mod tests {
             object: object(name, 1, "red"),
             old: None,
             coalesced: 0,
+            letters: Vec::new(),
             received: Instant::now(),
             before_sync: false,
         };
@@ -162,7 +168,10 @@ mod tests {
         let descriptor = br#"{"version":"1","subscriptions":[{"resource":"v1/pods","labelSelector":"color=red"}]}"#;
         let descriptor = Descriptor::parse(descriptor).expect("a descriptor");
         let view = View::from(&descriptor.subscriptions[0]);
-        let letters: Vec<_> = letters.iter().map(|(name, change)| letter(name, *change)).collect();
+        let letters = letters.iter().zip(1..);
+        let letters: Vec<_> = letters
+            .map(|((name, change), id)| DeadLetter { id, ..letter(name, *change) })
+            .collect();
         let find = |key: &ObjectKey| present.iter().find(|object| object.key() == key).cloned();
         let events = redriven((SubscriptionId(2), 7), &letters, &view, find, Instant::now());
         let shown: Vec<String> = events
@@ -174,7 +183,8 @@ mod tests {
                 );
                 let gone = event.gone.map_or_else(String::new, |gone| format!(" {gone:?}"));
                 let (name, version) = (event.object.key().name(), event.object.resource_version());
-                format!("{} {name}@{version}{gone}", event.change.as_str())
+                let ids = &event.letters;
+                format!("{} {name}@{version}{gone} of {ids:?}", event.change.as_str())
             })
             .collect();
         assert_eq!(shown, expect);
@@ -186,7 +196,7 @@ mod tests {
         check(
             &[("a", Change::Added), ("b", Change::Updated)],
             &present,
-            &["added a@7", "updated b@8"],
+            &["added a@7 of [1]", "updated b@8 of [2]"],
         );
     }
 
@@ -196,13 +206,18 @@ mod tests {
         check(
             &[("a", Change::Updated), ("b", Change::Updated), ("c", Change::Deleted)],
             &left,
-            &["deleted a@1 Unknown", "deleted b@1 Unknown", "deleted c@1 Deleted"],
+            &[
+                "deleted a@1 Unknown of [1]",
+                "deleted b@1 Unknown of [2]",
+                "deleted c@1 Deleted of [3]",
+            ],
         );
     }
 
     #[test]
     fn several_letters_of_one_object_are_one_event() {
         let letters = [("a", Change::Added), ("b", Change::Updated), ("a", Change::Updated)];
-        check(&letters, &[object("a", 7, "red")], &["deleted b@1 Unknown", "updated a@7"]);
+        let expect = ["deleted b@1 Unknown of [2]", "updated a@7 of [1, 3]"];
+        check(&letters, &[object("a", 7, "red")], &expect);
     }
 }

@@ -50,6 +50,7 @@ fn event(change: Change, name: &str, uid: &str, version: u64) -> Event {
         object: object(name, uid, version),
         old: (change == Change::Updated).then(|| object(name, uid, version - 1)),
         coalesced: 0,
+        letters: Vec::new(),
         received: Instant::now(),
         before_sync: false,
     }

@@ -35,6 +35,7 @@ fn queued(text: &str, version: u32) -> Queued {
         object: pod(version, new),
         old: old.map(|old| pod(version - 1, old)),
         coalesced: 0,
+        letters: Vec::new(),
         received: Instant::now(),
         before_sync: false,
     };

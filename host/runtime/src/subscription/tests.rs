@@ -58,9 +58,16 @@ fn check_knowing(keys: &str, present: Option<Object>, told: &[Told], expect: &st
     let counters = Arc::new(Counters::default());
     let marks = Marks { events: 100, bytes: usize::MAX };
     let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
-    let handler = SubscriptionHandler::new(SubscriptionId(1), &spec(keys), queue.clone());
+    // Those after the first take its place before it has heard of anything.
+    let specs: Vec<_> = keys.split(';').map(spec).collect();
+    let id = SubscriptionId(1);
+    let handler = SubscriptionHandler::new(id, &specs[0], queue.clone());
     let known = vec![pod(1, RED, "Pending")];
-    let handler = handler.knowing(known, Box::new(move |_| present.clone()));
+    let mut handler = handler.knowing(known, Box::new(move |_| present.clone()));
+    for pair in specs.windows(2) {
+        let before = (&pair[0], &handler);
+        handler = SubscriptionHandler::replacing(id, &pair[1], queue.clone(), before);
+    }
     tell(&handler, told);
     check_queued(&queue, &counters, expect, keys);
 }
@@ -258,6 +265,8 @@ fn the_end_of_what_a_host_before_told_of_is_told_after_the_list() {
     let red = r#","labelSelector":"colour=red""#;
     check_knowing(red, Some(pod(2, BLUE, "Running")), &[Told::Synced], gone);
     check_knowing("", None, &[], "");
+    // It is also told where the subscription is replaced before the list is there.
+    check_knowing(r#";,"labelSelector":"colour=blue""#, None, &[Told::Synced], gone);
     check_knowing(r#","types":["added"]"#, None, &[Told::Synced], "filtered 1");
 }
 

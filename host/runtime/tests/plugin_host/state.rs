@@ -193,6 +193,23 @@ async fn a_letter_that_was_sent_again_is_kept_until_the_plugin_has_been_told() {
 }
 
 #[tokio::test]
+async fn a_letter_that_was_sent_again_comes_back_when_its_subscription_goes() {
+    let state = tempfile::tempdir().expect("a temporary directory");
+    let bench = host(state.path(), &["a"], &plugin("initial", REFUSES));
+    bench.letters(1).await;
+    bench.admin.pause(&name()).await.expect("it is paused");
+    bench.admin.redrive(&name(), Selection::All).await.expect("it is sent");
+    bench.until("hello", |status| status.is_some_and(|status| status.queue.depth == 1)).await;
+    assert_eq!(bench.letters(0).await, [""; 0]);
+    let renamed =
+        swap(&text("initial", REFUSES), r#"\"name\":\"v1/pods\""#, r#"\"name\":\"v1/pots\""#);
+    bench.drop_in("hello.wasm", &wat::parse_str(renamed).expect("it is well formed"));
+    bench.until("hello", |status| reloads(status) == 1).await;
+    assert_eq!(bench.letters(1).await, ["1 a added initial #1"]);
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn a_plugin_whose_file_comes_back_goes_on() {
     let state = tempfile::tempdir().expect("a temporary directory");
     let refuses = plugin("initial", REFUSES);

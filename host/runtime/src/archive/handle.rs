@@ -1,0 +1,164 @@
+//! The handle with which everybody tells the thread that owns the file what changed. Nobody waits for the disk but who asks for that.
+
+use super::pending::Pending;
+use super::{Changes, Kept};
+use crate::plugin_name::PluginName;
+use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// The way to what outlives the host. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Archive {
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    pub(super) inbox: Mutex<Inbox>,
+    pub(super) changed: Condvar,
+}
+
+#[derive(Default)]
+pub(super) struct Inbox {
+    pub(super) pending: Pending,
+    /// What somebody waits for: at most one of each plugin's load and of each request to the host, which are bounded.
+    pub(super) asks: Vec<Ask>,
+    /// The plugins that are there: the others' things are kept for a while only. None before somebody has looked.
+    pub(super) present: Option<BTreeSet<PluginName>>,
+    pub(super) stopping: bool,
+    /// The thread is no more: nobody answers.
+    pub(super) ended: bool,
+    pub(super) status: StateDirectoryStatus,
+}
+
+pub(super) enum Ask {
+    /// Told once what was put before is on the disk, or could not be written.
+    Written(Written),
+    Read(Read),
+}
+
+/// What is called back once, with false where it is dropped: nobody waits for an answer that does not come.
+pub(super) struct Written(Option<Box<dyn FnOnce(bool) + Send>>);
+
+impl Written {
+    pub(super) fn call(mut self, is_written: bool) {
+        if let Some(then) = self.0.take() {
+            then(is_written);
+        }
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        if let Some(then) = self.0.take() {
+            then(false);
+        }
+    }
+}
+
+/// Somebody waits for what is kept of a plugin.
+pub(super) struct Read {
+    pub(super) plugin: PluginName,
+    pub(super) reply: oneshot::Sender<Kept>,
+}
+
+/// How the state directory is doing.
+#[derive(Debug, Clone, Default)]
+pub struct StateDirectoryStatus {
+    /// Transactions that were written.
+    pub written: u64,
+    /// Transactions that could not be written. Each is tried again.
+    pub failed: u64,
+    /// Changes that were not taken because the thread that writes is no more: they do not outlive the host.
+    pub refused: u64,
+    /// Changes that wait for the disk now.
+    pub waiting: usize,
+    /// Bytes of those changes.
+    pub waiting_bytes: usize,
+    /// Why the disk takes nothing at the moment.
+    pub error: Option<String>,
+}
+
+impl Archive {
+    /// One without a thread: what is put waits.
+    pub(crate) fn new() -> Self {
+        let shared = Shared { inbox: Mutex::default(), changed: Condvar::new() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Takes changes that belong together. Never waits.
+    pub(crate) fn put(&self, changes: Changes) {
+        if changes.is_empty() {
+            return;
+        }
+        let mut inbox = self.shared.inbox.lock();
+        match inbox.ended {
+            true => inbox.status.refused += changes.len() as u64,
+            false => inbox.pending.put(changes),
+        }
+        drop(inbox);
+        self.shared.changed.notify_all();
+    }
+
+    /// Calls back once everything that was put so far is on the disk, or with false if that fails now.
+    pub(crate) fn when_written(&self, then: impl FnOnce(bool) + Send + 'static) {
+        self.ask(Ask::Written(Written(Some(Box::new(then)))));
+    }
+
+    /// What is kept of a plugin, as soon as the disk lets it be read; none if nobody reads it any more.
+    pub(crate) async fn read(&self, plugin: &PluginName) -> Option<Kept> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Ask::Read(Read { plugin: plugin.clone(), reply }));
+        answer.await.ok()
+    }
+
+    /// These plugins are there now, and no others: the others' things are kept for a while only.
+    pub(crate) fn present(&self, plugins: BTreeSet<PluginName>) {
+        let mut inbox = self.shared.inbox.lock();
+        let is_first = inbox.present.replace(plugins).is_none();
+        drop(inbox);
+        if is_first {
+            self.shared.changed.notify_all();
+        }
+    }
+
+    pub(crate) fn status(&self) -> StateDirectoryStatus {
+        let inbox = self.shared.inbox.lock();
+        let (waiting, waiting_bytes) = inbox.pending.size();
+        StateDirectoryStatus { waiting, waiting_bytes, ..inbox.status.clone() }
+    }
+
+    /// What waits; it is in the file then if the disk works.
+    #[cfg(test)]
+    pub(crate) fn take_unwritten(&self, disk_works: bool) -> Arc<Changes> {
+        let mut inbox = self.shared.inbox.lock();
+        let changes = inbox.pending.take();
+        match disk_works {
+            true => inbox.pending.written(),
+            false => inbox.pending.put_back(),
+        }
+        changes
+    }
+
+    #[cfg(test)]
+    pub(crate) fn found(&self, plugin: &PluginName, kept: &Kept) {
+        self.shared.inbox.lock().pending.found(plugin, kept);
+    }
+
+    pub(super) fn ask(&self, ask: Ask) {
+        let mut inbox = self.shared.inbox.lock();
+        if inbox.ended {
+            drop(inbox);
+            return drop(ask);
+        }
+        inbox.asks.push(ask);
+        drop(inbox);
+        self.shared.changed.notify_all();
+    }
+
+    pub(super) fn stop(&self) {
+        self.shared.inbox.lock().stopping = true;
+        self.shared.changed.notify_all();
+    }
+}

@@ -1,0 +1,153 @@
+//! The thread over a disk that fails when a test wants it to.
+
+use super::*;
+use crate::archive::disk::Disk;
+use crate::archive::{Content, Head, Kept, Place};
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+fn plugin() -> PluginName {
+    "p".parse().expect("a name")
+}
+
+/// Megabytes at a key.
+fn put(archive: &Archive, key: &str, megabytes: usize) {
+    let content = Content::State(Bytes::from(vec![1; megabytes << 20]));
+    archive.put([((plugin(), Place::State(key.into())), Some(content))].into());
+}
+
+fn remove(archive: &Archive, key: &str) {
+    archive.put([((plugin(), Place::State(key.into())), None)].into());
+}
+
+/// Whether everything that was put is on the disk.
+async fn is_written(archive: &Archive) -> bool {
+    let (reply, answer) = oneshot::channel();
+    archive.when_written(move |is_written| _ = reply.send(is_written));
+    answer.await.expect("everybody is answered")
+}
+
+fn shown(kept: &Kept) -> String {
+    let keys = kept.state.keys().map(|key| &**key);
+    keys.collect::<Vec<_>>().join(" ")
+}
+
+async fn keys(archive: &Archive) -> Option<String> {
+    archive.read(&plugin()).await.map(|kept| shown(&kept))
+}
+
+fn start(disk: &Disk) -> ArchiveThread {
+    let on = disk.clone();
+    ArchiveThread::over(disk.open(), Box::new(move || on.try_open()), Duration::MAX)
+}
+
+#[tokio::test]
+async fn a_disk_that_fails_is_told_of_and_written_when_it_works_again() {
+    let disk = Disk::default();
+    let thread = start(&disk);
+    let archive = thread.archive();
+    put(&archive, "a", 0);
+    assert!(is_written(&archive).await);
+    disk.fail_after(0);
+    put(&archive, "b", 0);
+    assert!(!is_written(&archive).await);
+    let status = archive.status();
+    assert!(status.failed > 0 && status.waiting == 1, "{status:?}");
+    assert!(status.error.is_some_and(|error| error.contains("no storage space")), "the reason");
+    let (reply, mut answer) = oneshot::channel();
+    archive.ask(Ask::Read(Read { plugin: plugin(), reply }));
+    assert!(!is_written(&archive).await);
+    // However much it is, nothing is forgotten but what came to nothing.
+    put(&archive, "c", 15);
+    put(&archive, "d", 2);
+    put(&archive, "e", 2);
+    remove(&archive, "e");
+    assert!(!is_written(&archive).await);
+    assert_eq!(archive.status().waiting, 3, "{:?}", archive.status());
+    assert!(answer.try_recv().is_err(), "what is there cannot be said");
+    disk.heal();
+    assert!(is_written(&archive).await);
+    assert_eq!(keys(&archive).await.as_deref(), Some("a b c d"));
+    assert_eq!(answer.await.map(|kept| shown(&kept)).as_deref(), Ok("a b c d"), "in the end");
+    let status = archive.status();
+    assert_eq!((status.error, status.waiting, status.refused), (None, 0, 0));
+    thread.stop().await;
+}
+
+#[tokio::test]
+async fn what_failed_halfway_is_known_to_be_in_the_file_or_not() {
+    for writes in 0..20 {
+        let disk = Disk::default();
+        let thread = start(&disk);
+        let archive = thread.archive();
+        put(&archive, "a", 0);
+        assert!(is_written(&archive).await);
+        disk.fail_after(writes);
+        put(&archive, "b", 0);
+        remove(&archive, "a");
+        is_written(&archive).await;
+        // It would come back if it were in the file without anybody knowing.
+        remove(&archive, "b");
+        is_written(&archive).await;
+        disk.heal();
+        assert!(is_written(&archive).await);
+        assert_eq!(keys(&archive).await.as_deref(), Some(""), "after {writes} writes");
+        thread.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_put_before_the_end_is_written() {
+    let disk = Disk::default();
+    let thread = start(&disk);
+    let archive = thread.archive();
+    for key in ["a", "b", "c"] {
+        put(&archive, key, 1);
+    }
+    thread.stop().await;
+    let kept = disk.after(true).open().read(&plugin()).expect("it can be read");
+    assert_eq!(kept.state.len(), 3);
+    put(&archive, "d", 0);
+    assert_eq!(archive.status().refused, 1, "nobody is there who would write it");
+    assert!(keys(&archive).await.is_none(), "nor anybody who would answer");
+}
+
+#[tokio::test]
+async fn a_thread_that_ends_by_a_defect_is_told_of_and_nobody_waits_for_it() {
+    let disk = Disk::default();
+    let store = disk.open();
+    let open: Open = Box::new(|| panic!("a defect of ours"));
+    let thread = ArchiveThread::over(store, open, Duration::MAX);
+    let archive = thread.archive();
+    disk.fail_after(0);
+    put(&archive, "a", 0);
+    assert!(!is_written(&archive).await);
+    assert!(!is_written(&archive).await, "who asks what it cannot do any more is answered");
+    assert!(!is_written(&archive).await, "as is who comes later");
+    assert!(keys(&archive).await.is_none());
+    let error = archive.status().error.expect("it is told");
+    assert!(error.contains("start the host anew"), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_gone_is_noted_when_the_disk_works_again() {
+    let disk = Disk::default();
+    let keep = Duration::from_secs(60);
+    let on = disk.clone();
+    let open: Open = Box::new(move || on.try_open());
+    let thread = ArchiveThread::over(disk.open(), open, keep);
+    let archive = thread.archive();
+    let head = Content::Head(Head::default());
+    archive.put([((plugin(), Place::Head), Some(head))].into());
+    assert!(is_written(&archive).await);
+    disk.fail_after(0);
+    put(&archive, "a", 0);
+    assert!(!is_written(&archive).await);
+    archive.present(BTreeSet::new());
+    assert!(!is_written(&archive).await);
+    disk.heal();
+    assert!(is_written(&archive).await && is_written(&archive).await);
+    thread.stop().await;
+    let kept = disk.open().read(&plugin()).expect("it can be read");
+    assert!(kept.head.is_some_and(|head| head.gone.is_some()), "it is noted");
+}
