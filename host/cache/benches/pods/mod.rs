@@ -32,6 +32,8 @@ const VARIABLES: [&str; 16] = [
 const CONDITIONS: [&str; 5] =
     ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
 const NODES: u64 = 2000;
+/// Pods of one workload whose numbers follow each other: a list comes in the order of names.
+const SIDE_BY_SIDE: u64 = 20;
 
 /// The pods of a cluster.
 pub struct Pods {
@@ -56,17 +58,10 @@ impl Pods {
         Self { workloads: (0..workloads).map(Workload::new).collect() }
     }
 
-    /// The numbers of so many pods, those of one workload together, as servers list them.
-    pub fn in_order(&self, count: u64) -> Vec<u64> {
-        let workloads = self.workloads.len() as u64;
-        let of_one = |first: u64| (first..count).step_by(self.workloads.len());
-        (0..workloads).flat_map(of_one).collect()
-    }
-
     /// The JSON of one version of a pod, as a server sends it.
     pub fn json(&self, number: u64, version: u64) -> String {
         let workloads = self.workloads.len() as u64;
-        self.workloads[(number % workloads) as usize].pod(number, version)
+        self.workloads[(number / SIDE_BY_SIDE % workloads) as usize].pod(number, version)
     }
 }
 
