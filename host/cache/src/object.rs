@@ -3,6 +3,7 @@
 //! Answers to client-go's `runtime.Object` as informers use it. Nothing here builds a tree: what a handler
 //! wants from the bytes it reads from the bytes.
 
+mod base;
 mod decode;
 mod edits;
 #[cfg(test)]
@@ -83,33 +84,12 @@ enum Kept {
     Edited(Frame),
 }
 
-/// A packed text that others are made from, and the text.
-pub(crate) struct Base {
-    frame: Frame,
-    text: Bytes,
-}
-
-impl Base {
-    fn new(dictionary: Arc<Dictionary>, packed: &[u8], text: Bytes, made: Made) -> Self {
-        Self { frame: Frame::new(dictionary, packed, text.len(), made), text }
-    }
-
-    fn is_of_siblings(&self) -> bool {
-        self.frame.made() == Made::Siblings
-    }
-}
-
 /// An object's JSON as text, from when somebody asks for it.
 #[derive(Default)]
 struct Text(OnceLock<Bytes>);
 
 /// Shorter JSON is not worth packing.
 const PACKED_MIN: usize = 128;
-/// Shorter JSON is packed by itself: that is quick.
-const EDITED_MIN: usize = 1024;
-/// Bytes of most edits.
-const EDITS_EXPECTED: usize = 512;
-
 impl Drop for Meta {
     fn drop(&mut self) {
         shared().dropped();
@@ -233,57 +213,6 @@ impl Object {
         packed.unwrap_or_else(|| self.with_kept(Kept::Plain, &[versions, &json].concat()))
     }
 
-    /// The object as edits of the text of a base; none where packing it by itself would take less, or the base is of another dictionary.
-    pub(crate) fn edited(&self, base: &Base, packing: &Packing) -> Option<Self> {
-        let of_now = Arc::ptr_eq(base.frame.dictionary(), &packing.dictionary);
-        if !of_now || !self.may_be_edited() {
-            return None;
-        }
-        let versions = self.versions();
-        let mut bytes = Vec::with_capacity(versions.len() + EDITS_EXPECTED);
-        bytes.extend_from_slice(versions);
-        let packed_len = base.frame.len();
-        let bytes_max = match base.frame.made() {
-            // The base is this object's alone.
-            Made::Versions => packed_len / 2,
-            Made::Siblings => packed_len,
-        };
-        let bytes = edits::between(&base.text, &self.json(), bytes_max, bytes)?;
-        Some(self.with_kept(Kept::Edited(base.frame.clone()), &bytes))
-    }
-
-    fn may_be_edited(&self) -> bool {
-        (EDITED_MIN..=edits::TEXT_MAX).contains(&self.json_len())
-    }
-
-    /// What later versions can be made from; `known` is its text if it is of the same frame. A handle that is to be read keeps what
-    /// is unpacked for it.
-    fn base(&self, known: Option<&Base>) -> Option<Base> {
-        match &self.head().kept {
-            Kept::Carried | Kept::Plain | Kept::Packed(None) => None,
-            Kept::Packed(Some(dictionary)) => {
-                Some(Base::new(dictionary.clone(), self.kept_bytes(), self.json(), Made::Versions))
-            }
-            Kept::Edited(frame) => {
-                let known = known.filter(|known| known.frame.is(frame));
-                let text = known.map_or_else(|| frame.unpack(), |known| known.text.clone());
-                if let Some(own) = &self.text {
-                    own.0.get_or_init(|| edits::apply(&text, self.kept_bytes(), self.json_len()));
-                }
-                Some(Base { frame: frame.clone(), text })
-            }
-        }
-    }
-
-    /// Packed as what others can be made from, and itself as the first of them.
-    fn packed_as_base(&self, packing: &Packing) -> Option<(Self, Base)> {
-        let pack = |packed: &[u8]| {
-            Base::new(packing.dictionary.clone(), packed, self.json(), Made::Siblings)
-        };
-        let base = packing::pack(&[], &self.json(), Some(packing), pack)?;
-        Some((self.with_kept(Kept::Edited(base.frame.clone()), self.versions()), base))
-    }
-
     fn with_kept(&self, kept: Kept, bytes: &[u8]) -> Self {
         let head = Head { meta: self.meta().clone(), kept, ..*self.head() };
         Self { inner: ThinArc::from_header_and_slice(head, bytes), text: self.text.clone() }
@@ -327,10 +256,14 @@ impl Object {
         (!edited).then(|| self.kept_bytes().len())
     }
 
-    /// How many bytes the object keeps of its JSON; not what it shares with its owner's other objects.
+    /// How many bytes the object keeps of its JSON. A base counts for the object that it was made of, and for none of the others.
     pub(crate) fn kept_len(&self) -> usize {
         let frame = match &self.head().kept {
-            Kept::Edited(frame) if frame.made() == Made::Versions => frame.size(),
+            Kept::Edited(frame)
+                if frame.made() == Made::Versions || self.kept_bytes().is_empty() =>
+            {
+                frame.size()
+            }
             Kept::Carried | Kept::Plain | Kept::Packed(_) | Kept::Edited(_) => 0,
         };
         self.kept_bytes().len() + frame

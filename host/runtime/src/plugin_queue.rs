@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::time::Instant;
 use tokio::sync::Notify;
 
@@ -57,14 +57,15 @@ impl PluginQueue {
     /// The same for one of several events, after which there is [`Self::announce`]: waking a thread is a system call.
     pub(crate) fn push_unannounced(&self, event: Event) {
         self.queue.lock().push(event);
-        if self.unannounced.fetch_add(1, Relaxed) + 1 == UNANNOUNCED_MAX {
+        // Whoever sees the count has to see the event: another informer's announcement may count for it.
+        if self.unannounced.fetch_add(1, AcqRel) + 1 == UNANNOUNCED_MAX {
             self.announce();
         }
     }
 
     /// Wakes the actor if events were pushed since the last time.
     pub(crate) fn announce(&self) {
-        if self.unannounced.swap(0, Relaxed) > 0 {
+        if self.unannounced.swap(0, AcqRel) > 0 {
             self.pushed.notify_one();
         }
     }

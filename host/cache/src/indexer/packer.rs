@@ -23,6 +23,8 @@ const DICTIONARY_LARGE: usize = 64 << 10;
 const LARGE_STORE_BYTES: usize = 4 << 20;
 /// Objects packed between two looks at what the dictionary is still worth, unless the store has grown.
 const LOOK_OBJECTS: usize = 16 << 10;
+/// What a dictionary is judged by has to be at least one in so many bytes of the store's text.
+const JUDGED_SHARE: usize = 64;
 /// How much worse it has become, in percent of what it was, when it is replaced.
 const WORSE_PERCENT: usize = 125;
 
@@ -115,7 +117,9 @@ impl Packer {
         }
         let since = std::mem::take(&mut self.since);
         self.looked_at = Some(holds);
-        self.packing.is_none() || since.is_worse_than(self.made_for)
+        // A few objects unlike all others say nothing of the dictionary.
+        let enough = since.plain >= TRAINED_BYTES_MIN.max(holds.plain / JUDGED_SHARE);
+        self.packing.is_none() || enough && since.is_worse_than(self.made_for)
     }
 
     /// Whether enough has happened since the last look.
@@ -141,6 +145,8 @@ impl Packer {
         if let Some(packing) = sizes.filter_map(|size| Packing::train(&samples, size)).next() {
             self.packing = Some(packing);
             self.made_for = Ratio::default();
+            // What they know is of the dictionary before, and would keep it.
+            self.siblings = Siblings::default();
             self.anew = Some(None);
         }
     }

@@ -133,3 +133,50 @@ fn an_index_that_is_being_built_misses_nothing_that_is_packed_anew() {
     tidy(&indexer);
     check(&indexer, &[(600, WITH_DICTIONARY)]);
 }
+
+/// One of an owner's objects.
+fn owned(number: usize, version: u64) -> Object {
+    let json = String::from_utf8(object(0, number, version).json().to_vec()).expect("text");
+    let owner = r#""metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"r"}],"#;
+    let json = json.replacen(r#""metadata":{"#, owner, 1);
+    Object::decode(json.as_bytes(), None).expect("it decodes")
+}
+
+/// How many dictionaries the objects have; the store counts what each takes.
+#[track_caller]
+fn check_owned(indexer: &Indexer, dictionaries: usize) {
+    let snapshot = indexer.snapshot();
+    let mut with = Vec::new();
+    let mut bytes = 0;
+    for object in snapshot.objects(None) {
+        let number = object.key().name()[1..].parse().expect("a number");
+        let version = object.resource_version().parse().expect("a number");
+        assert_eq!(object.json(), owned(number, version).json());
+        with.push(object.packed_with());
+        bytes += object.at_rest().size();
+    }
+    assert_eq!(indexer.bytes(), bytes);
+    with.sort_unstable();
+    with.dedup();
+    assert_eq!(with.len(), dictionaries);
+}
+
+#[test]
+fn siblings_are_counted_and_packed_anew_like_all_others() {
+    let indexer = Indexer::default();
+    put(&indexer, (0..300).map(|number| owned(number, 1)));
+    list_is_complete(&indexer);
+    tidy(&indexer);
+    check_owned(&indexer, 1);
+    put(&indexer, (0..100).map(|number| owned(number, 2)));
+    put(&indexer, (300..320).map(|number| owned(number, 1)));
+    for number in [0, 1, 2, 50, 310] {
+        indexer.write().remove(owned(number, 1).key());
+    }
+    check_owned(&indexer, 1);
+    indexer.write().train();
+    put(&indexer, (100..120).map(|number| owned(number, 3)));
+    check_owned(&indexer, 2);
+    tidy(&indexer);
+    check_owned(&indexer, 1);
+}

@@ -3,8 +3,9 @@
 //!
 //! What is remembered is bounded and may be forgotten: then the owner's next objects get another base. Objects keep theirs.
 
+use super::base::Base;
 use super::words::Words;
-use super::{Base, Object, Packing};
+use super::{Object, Packing};
 use hashbrown::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -49,6 +50,7 @@ impl Hash for Owners {
 }
 
 /// What is known of an owner's objects.
+#[derive(Default)]
 struct Known {
     base: Option<Base>,
     misses: u8,
@@ -70,55 +72,66 @@ impl Siblings {
             return object.packed(Some(packing));
         }
         let old = old.filter(|old| old.is_packed_with(packing));
-        let Some(known) = self.known(object, plain) else {
+        let owners = Owners(object.owners().clone());
+        if owners.0.bytes().is_empty() {
             let before = old.and_then(|old| old.base(None));
             let edited = before.and_then(|before| object.edited(&before, packing));
             return edited.unwrap_or_else(|| object.packed(Some(packing)));
-        };
-        if let Some(before) = old.and_then(|old| old.base(known.base.as_ref()))
-            && let Some(edited) = object.edited(&before, packing)
-        {
-            known.remember(before);
-            return edited;
         }
-        known.pack(object, packing)
+        let mut known = self.take(&owners).unwrap_or_default();
+        let packed = known.pack(object, old, packing);
+        self.put(owners, known, plain);
+        packed
     }
 
-    /// Of what is remembered, roughly.
-    pub(super) fn bytes(&self) -> usize {
-        self.now.bytes + self.before.bytes
+    fn take(&mut self, owners: &Owners) -> Option<Known> {
+        self.now.take(owners).or_else(|| self.before.take(owners))
     }
 
-    /// What is known of the object's owners, if it has any.
-    fn known(&mut self, object: &Object, plain: usize) -> Option<&mut Known> {
-        let owners = Owners(object.owners().clone());
-        if owners.0.bytes().is_empty() {
-            return None;
-        }
-        if self.now.known.contains_key(&owners) {
-            return self.now.known.get_mut(&owners);
-        }
-        let before = self.before.known.remove(&owners);
+    fn put(&mut self, owners: Owners, known: Known, plain: usize) {
         if self.now.bytes > (plain / REMEMBERED_SHARE).clamp(REMEMBERED_MIN, REMEMBERED_MAX) {
             self.before = std::mem::take(&mut self.now);
         }
-        let known = before.unwrap_or(Known { base: None, misses: 0 });
-        // A base that comes later is about as long as the object.
-        self.now.bytes += size_of::<(Owners, Known)>() + object.json_len();
-        Some(self.now.known.entry(owners).or_insert(known))
+        self.now.bytes += known.bytes();
+        self.now.known.insert(owners, known);
+    }
+
+    /// Of what is remembered, roughly.
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        let generations = [&self.now, &self.before];
+        generations.iter().flat_map(|one| one.known.values()).map(Known::bytes).sum()
+    }
+}
+
+impl Generation {
+    fn take(&mut self, owners: &Owners) -> Option<Known> {
+        let known = self.known.remove(owners)?;
+        self.bytes -= known.bytes();
+        Some(known)
     }
 }
 
 impl Known {
-    /// Notes the base of one of the objects, should none be known.
-    fn remember(&mut self, base: Base) {
-        if self.base.is_none() && base.is_of_siblings() {
-            self.base = Some(base);
-        }
+    fn bytes(&self) -> usize {
+        size_of::<(Owners, Self)>() + self.base.as_ref().map_or(0, Base::bytes)
     }
 
-    fn pack(&mut self, object: &Object, packing: &Packing) -> Object {
-        if let Some(base) = &self.base
+    fn pack(&mut self, object: &Object, old: Option<&Object>, packing: &Packing) -> Object {
+        let mut tried = false;
+        if let Some(before) = old.and_then(|old| old.base(self.base.as_ref())) {
+            tried = self.base.as_ref().is_some_and(|base| base.frame.is(&before.frame));
+            if let Some(edited) = object.edited(&before, packing) {
+                if tried {
+                    self.misses = 0;
+                } else if self.base.is_none() && before.is_of_siblings() {
+                    self.base = Some(before);
+                }
+                return edited;
+            }
+        }
+        if !tried
+            && let Some(base) = &self.base
             && let Some(edited) = object.edited(base, packing)
         {
             self.misses = 0;
@@ -141,6 +154,6 @@ impl Known {
 
 impl fmt::Debug for Siblings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Siblings").field("bytes", &self.bytes()).finish()
+        f.debug_struct("Siblings").field("bytes", &(self.now.bytes + self.before.bytes)).finish()
     }
 }

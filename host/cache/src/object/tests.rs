@@ -213,10 +213,27 @@ fn what_is_known_of_siblings_is_bounded_and_what_is_asked_for_stays() {
         for number in 0..3 {
             siblings.pack(&owned(owner, number), None, Some(&with), 0);
         }
-        assert!(siblings.bytes() < 150 << 10, "{siblings:?}");
+        assert!(siblings.remembered() < 150 << 10, "{siblings:?}");
     }
     let forgotten = siblings.pack(&owned(1, 9), None, Some(&with), 0);
     assert!(matches!(forgotten.head().kept, Kept::Packed(_)));
+}
+
+#[test]
+fn a_base_that_is_much_longer_than_the_others_is_not_theirs() {
+    let with = packing(100).expect("they have much in common");
+    let of = |length: usize| object(7, &noise(length));
+    let mut siblings = Siblings::default();
+    let mut pack = |object: &Object| siblings.pack(object, None, Some(&with), 0).at_rest();
+    for length in [60_000, 60_001] {
+        pack(&of(length));
+    }
+    for length in [1_500, 1_501, 3_000] {
+        let (kept, alone) = (pack(&of(length)), of(length).packed(Some(&with)).at_rest());
+        check_same(&kept, &of(length));
+        assert!(kept.kept_len() <= alone.kept_len() + 100, "{length}: {}", kept.kept_len());
+    }
+    assert!(siblings.remembered() < 5_000, "the long one is forgotten: {siblings:?}");
 }
 
 #[test]
