@@ -90,6 +90,7 @@ struct Text(OnceLock<Bytes>);
 
 /// Shorter JSON is not worth packing.
 const PACKED_MIN: usize = 128;
+
 impl Drop for Meta {
     fn drop(&mut self) {
         shared().dropped();
@@ -184,7 +185,7 @@ impl Object {
     }
 
     /// What the object costs, roughly: names, JSON as it is kept, the text that this handle carries. What it
-    /// shares with others is not counted: labels, owners, the text that it is kept as edits of.
+    /// shares with others is not counted: labels, owners, a base that was made of another object.
     pub fn size(&self) -> usize {
         let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<Text>());
         let versions = self.head().json_at as usize;

@@ -49,7 +49,7 @@ impl Store {
             advice: advice.to_owned(),
         };
         let no_file = |error: io::Error| {
-            failed(error.to_string(), "make it writable, or name another with --state-dir")
+            failed(error.to_string(), "mend that, or name another with --state-dir")
         };
         private_files::make_directory(directory).map_err(no_file)?;
         let path = directory.join(FILE);
