@@ -1,10 +1,12 @@
 //! What both ends of the Kubernetes wire share: resource names, selectors, `Status`, the frames of a watch
-//! and the tokens of a paged list. No I/O happens here.
+//! and the tokens of a paged list; durations and quantities as they are written there. No I/O happens here.
 
 mod continue_token;
+pub mod duration;
 mod field_selector;
 mod group_version_resource;
 mod label_selector;
+pub mod quantity;
 mod status;
 pub mod watch;
 

@@ -118,8 +118,13 @@ impl Programs {
         built.exists().then_some(built)
     }
 
-    fn informant(&self) -> PathBuf {
+    pub(crate) fn informant(&self) -> PathBuf {
         self.release.join("informant")
+    }
+
+    /// The plugin that counts, with its name.
+    pub(crate) fn counter(&self) -> (&'static str, PathBuf) {
+        self.plugin(Purpose::Count)
     }
 
     fn plugin(&self, purpose: Purpose) -> (&'static str, PathBuf) {

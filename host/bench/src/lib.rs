@@ -5,11 +5,13 @@
 //! other people's informers (`comparators/`), with the settings that suit them best.
 
 pub mod contender;
+pub mod idle;
 pub mod load;
 pub mod load_server;
 pub mod measure;
 pub mod report;
 pub mod results;
+pub mod stolen;
 
 use std::io::{BufRead, BufReader};
 

@@ -3,15 +3,17 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::Parser;
 use informant_bench::contender::{Contender, Programs};
+use informant_bench::idle::idle;
 use informant_bench::load::Load;
 use informant_bench::measure::{Bench, Plan};
 use informant_bench::report::{self, Scale};
-use informant_bench::results::{Results, Run};
+use informant_bench::results::{Results, Run, STOLEN_MAX};
+use informant_bench::stolen::await_calm;
 
 /// Measures the host beside client-go, kube-rs and a process for each event.
 #[derive(Parser)]
@@ -31,6 +33,9 @@ struct Args {
     /// Only the first list and memory.
     #[arg(long)]
     memory_only: bool,
+    /// Seconds spent, all in all, on waiting until a virtual machine's host leaves the machine alone, and on measuring again what it disturbed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    patience: u64,
     /// Tiny sizes: shows that everything works, measures nothing.
     #[arg(long)]
     quick: bool,
@@ -129,7 +134,14 @@ async fn measure(args: &Args, scale: &Scale) -> anyhow::Result<Results> {
     let load = Load::start(&programs.load_server(), encoder.as_deref(), scratch.path())?;
     let bench = Bench { load, programs };
     let contenders = contenders(args, encoder.is_some())?;
-    let mut session = Session { bench, contenders, plan: plan(args), results: Results::default() };
+    let mut session = Session {
+        bench,
+        contenders,
+        plan: plan(args),
+        idle: if args.quick { 3 } else { 100 },
+        patience: Duration::from_secs(args.patience),
+        results: Results::default(),
+    };
     for round in 1..=args.rounds {
         say(&format!("round {round} of {}", args.rounds))?;
         session.main_round(args.pods).await?;
@@ -145,6 +157,10 @@ struct Session {
     bench: Bench,
     contenders: Vec<Contender>,
     plan: Plan,
+    /// Plugins that have nothing to do.
+    idle: u32,
+    /// What is left of it.
+    patience: Duration,
     results: Results,
 }
 
@@ -153,10 +169,37 @@ impl Session {
     async fn main_round(&mut self, pods: u32) -> anyhow::Result<()> {
         for contender in self.contenders.clone() {
             self.memory(contender, FEW_PODS).await?;
-            let run = self.bench.run(contender, pods, &self.plan).await;
+            let run = self.calmly(contender, pods).await;
             self.keep(run.with_context(|| contender.title().to_owned())?)?;
         }
         Ok(())
+    }
+
+    /// One contender's run, when the machine is left alone; made again if it was not, as long as patience lasts. The calmest one counts.
+    async fn calmly(&mut self, contender: Contender, pods: u32) -> anyhow::Result<Run> {
+        let mut calmest: Option<Run> = None;
+        loop {
+            let begin = Instant::now();
+            await_calm(begin + self.patience).await?;
+            self.patience = self.patience.saturating_sub(begin.elapsed());
+            let begin = Instant::now();
+            let run = self.bench.run(contender, pods, &self.plan).await?;
+            let stolen = run.stolen();
+            let run = match calmest.take() {
+                Some(before) if before.stolen() <= stolen => before,
+                _ => run,
+            };
+            if run.stolen() <= STOLEN_MAX || self.patience.is_zero() {
+                return Ok(run);
+            }
+            self.patience = self.patience.saturating_sub(begin.elapsed());
+            let title = contender.title();
+            say(&format!(
+                "{title}: {:.1} % of the machine's time was stolen; once more",
+                stolen * 100.0
+            ))?;
+            calmest = Some(run);
+        }
     }
 
     /// First list and memory at other numbers of pods.
@@ -189,6 +232,11 @@ impl Session {
         if self.contenders.contains(&Contender::Informant) {
             let run = self.bench.reload(pods, &self.plan).await.context("reloads")?;
             self.keep(run)?;
+            let Bench { load, programs } = &self.bench;
+            // What is free goes back to the system within some seconds.
+            let settle = self.plan.settle * 5;
+            let run = idle(load, programs, FEW_PODS, self.idle, settle).await;
+            self.keep(run.context("idle plugins")?)?;
         }
         Ok(())
     }

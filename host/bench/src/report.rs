@@ -131,5 +131,15 @@ fn text(results: &Results, scale: &Scale) -> String {
              update was {wait}.\n"
         );
     }
+    if let Some(idle) = results.idle() {
+        let [bytes, code, left] =
+            [idle.bytes, idle.code, idle.left].map(|bytes| shown(Metric::IdlePlugins, bytes));
+        let _ = writeln!(
+            text,
+            "## Idle plugins\n\n{} more plugins with a subscription each, in Rust and each another file, added {bytes} to the host that had \
+             one. Their compiled code takes {code} in files. When they were gone {left} was left.\n",
+            idle.plugins
+        );
+    }
     text
 }

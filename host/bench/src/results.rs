@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::contender::Contender;
 
+/// A run is disturbed if the machine's host took more than this share of its time.
+pub const STOLEN_MAX: f64 = 0.02;
+
 /// One number of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -30,6 +33,10 @@ pub enum Metric {
     LatencyP99,
     /// The same.
     LatencyMax,
+    /// Share of the processors' time that the machine's host took meanwhile, of 1.
+    LatencyStolen,
+    /// The same share over the whole run.
+    Stolen,
     /// Processor seconds an update in a burst.
     BurstCpu,
     /// Updates handled a second in a burst.
@@ -46,6 +53,12 @@ pub enum Metric {
     RelistSettled,
     /// The longest that an update waited while the plugin was replaced, in seconds.
     ReloadWait,
+    /// Resident bytes that idle plugins added, all together.
+    IdlePlugins,
+    /// Bytes of their compiled code, as it is kept in a file.
+    IdleCode,
+    /// Resident bytes that were left of them when they had gone.
+    IdleLeft,
 }
 
 /// One contender's numbers of one round.
@@ -61,6 +74,13 @@ pub struct Run {
     pub metrics: BTreeMap<Metric, f64>,
 }
 
+impl Run {
+    /// The share of the processors' time that the machine's host took meanwhile.
+    pub fn stolen(&self) -> f64 {
+        self.metrics.get(&Metric::Stolen).copied().unwrap_or_default()
+    }
+}
+
 /// All runs of all rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -70,6 +90,8 @@ pub struct Results {
 
 impl Results {
     /// The median of a number over the rounds, if it was taken at all.
+    ///
+    /// Rounds that the machine's host has disturbed do not count where one was not, or one less.
     pub fn median(
         &self,
         contender: Contender,
@@ -79,8 +101,10 @@ impl Results {
     ) -> Option<f64> {
         let same =
             |run: &&Run| (run.contender, run.pods, run.handlers) == (contender, pods, handlers);
-        let values = self.runs.iter().filter(same);
-        median(values.filter_map(|run| run.metrics.get(&metric).copied()).collect())
+        let runs = self.runs.iter().filter(same).filter(|run| run.metrics.contains_key(&metric));
+        let least = runs.clone().map(Run::stolen).min_by(f64::total_cmp)?;
+        let calm = runs.filter(|run| run.stolen() <= least.max(STOLEN_MAX));
+        median(calm.filter_map(|run| run.metrics.get(&metric).copied()).collect())
     }
 
     /// What each pod adds to a number: the slope between a run with few pods and one with many.
@@ -96,12 +120,38 @@ impl Results {
         Some((at_many? - at_few?) / f64::from(pods))
     }
 
+    /// What idle plugins cost, where it was measured.
+    pub fn idle(&self) -> Option<Idle> {
+        self.runs.iter().find_map(|run| {
+            let of = |metric| run.metrics.get(&metric).copied();
+            Some(Idle {
+                plugins: run.handlers,
+                bytes: of(Metric::IdlePlugins)?,
+                code: of(Metric::IdleCode)?,
+                left: of(Metric::IdleLeft)?,
+            })
+        })
+    }
+
     /// How many runs there are of this kind.
     pub fn rounds(&self, contender: Contender, pods: u32, handlers: u32) -> usize {
         let same =
             |run: &&Run| (run.contender, run.pods, run.handlers) == (contender, pods, handlers);
         self.runs.iter().filter(same).count()
     }
+}
+
+/// Plugins with nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Idle {
+    /// How many.
+    pub plugins: u32,
+    /// Resident bytes that they added, all together.
+    pub bytes: f64,
+    /// Bytes of their compiled code.
+    pub code: f64,
+    /// Resident bytes that were left when they had gone.
+    pub left: f64,
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
@@ -137,6 +187,23 @@ mod tests {
         assert_eq!(slope, Some(2_000.0));
         assert_eq!(results.per_pod(Contender::KubeRs, 100, 1_100, Metric::SyncCpu), None);
         assert_eq!(results.per_pod(Contender::Informant, 100, 1_100, Metric::Settled), None);
+    }
+
+    #[test]
+    fn rounds_that_were_disturbed_count_only_where_there_is_no_better_one() {
+        let check = |rounds: &[(f64, f64)], expect: f64| {
+            let runs = rounds.iter().map(|(stolen, settled)| {
+                let mut run = run(100, *settled);
+                run.metrics.insert(Metric::Stolen, *stolen);
+                run
+            });
+            let results = Results { runs: runs.collect() };
+            let median = results.median(Contender::KubeRs, 100, 1, Metric::Settled);
+            assert_eq!(median, Some(expect), "{rounds:?}");
+        };
+        check(&[(0.0, 1.0), (0.02, 2.0), (0.01, 4.0)], 2.0);
+        check(&[(0.0, 1.0), (0.3, 9.0), (0.01, 3.0)], 2.0);
+        check(&[(0.4, 7.0), (0.3, 9.0), (0.03, 3.0)], 3.0);
     }
 
     #[test]

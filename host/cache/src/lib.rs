@@ -159,7 +159,7 @@ pub use resource_event_handler::{
 };
 pub use scope::{Namespaces, Scope, ScopeError};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};
-pub use shared_processor::Registration;
+pub use shared_processor::{Registration, RoomSignal};
 pub use transform::{Transform, TransformError};
 pub use view::View;
 

@@ -45,11 +45,21 @@ pub struct HandlerOptions {
     pub replay: bool,
     /// Where its queue begins to merge; of no effect on an inline handler, which has no queue.
     pub high_water_mark: HighWaterMark,
+    /// For an inline handler: its replay, and what the first list shows, comes by
+    /// [`on_replay`](crate::ResourceEventHandler::on_replay) while the handler [has room](crate::ResourceEventHandler::has_room), and
+    /// what happens to an object that the replay has not come to by [`on_ahead`](crate::ResourceEventHandler::on_ahead). Else it
+    /// comes as fast as the informer's task can tell it.
+    pub paced: bool,
 }
 
 impl Default for HandlerOptions {
     fn default() -> Self {
-        Self { resync_period: None, replay: true, high_water_mark: HighWaterMark::default() }
+        Self {
+            resync_period: None,
+            replay: true,
+            high_water_mark: HighWaterMark::default(),
+            paced: false,
+        }
     }
 }
 

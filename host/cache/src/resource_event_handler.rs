@@ -4,6 +4,7 @@ mod filtering;
 
 pub use filtering::FilteringResourceEventHandler;
 
+use crate::notifications::Notification;
 use crate::object::Object;
 use std::time::Instant;
 
@@ -66,6 +67,20 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     ) {
         let _ = known_as;
         self.on_delete(last, final_state, cause);
+    }
+    /// As `on_add`: the replay of an inline handler has come to the object, by key.
+    fn on_replay(&self, object: &Object, cause: Cause) {
+        self.on_add(object, cause);
+    }
+    /// Something happened to an object that the replay of a paced inline handler ([`HandlerOptions::paced`](crate::HandlerOptions::paced))
+    /// has not come to. The replay will, if the object lives then; who does not want to wait for that notes what to leave out there.
+    fn on_ahead(&self, notification: &Notification) {
+        let _ = notification;
+    }
+    /// Whether the replay of a paced inline handler may go on. One that says no sends its informer's
+    /// [`RoomSignal`](crate::RoomSignal) once it may.
+    fn has_room(&self) -> bool {
+        true
     }
     /// Every object that was there when the handler was added has been told. Called once.
     fn on_synced(&self) {}

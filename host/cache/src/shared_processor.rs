@@ -4,11 +4,13 @@
 //! unbounded buffers: a handler has a bounded queue and a task of its own, or is called inline, in the informer's task.
 //! A late handler walks the store by key in short steps while live notifications go on: those for keys
 //! before its cursor are told, those after it are found by the walk. So nothing is missed or told twice, and a
-//! handler that is slow to take its replay costs a cursor and no copy of the store.
+//! handler that is slow to take its replay costs a cursor and no copy of the store. One that is paced and called inline has the
+//! same, for the first list as well, and hears of what happens ahead of the cursor: what it makes of that is its business.
 
 mod inbox;
 mod listener;
 
+pub use inbox::RoomSignal;
 pub(crate) use inbox::{Beginning, Inbox};
 pub use listener::Registration;
 
@@ -19,6 +21,7 @@ use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::{Cause, FinalState, Reason};
 use crate::scope::Scope;
 use listener::{Listener, Place};
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,8 +33,20 @@ const WALK_STEP_OBJECTS: usize = 256;
 /// A way through the store in progress; `after` is the last key that was told.
 #[derive(Debug)]
 enum Walk {
-    Replay { after: Option<ObjectKey> },
-    Resync { after: Option<ObjectKey> },
+    /// `is_at_end`: when it last looked, there was nothing to come to; it goes on as long as the first list does.
+    Replay {
+        after: Option<ObjectKey>,
+        is_at_end: bool,
+    },
+    Resync {
+        after: Option<ObjectKey>,
+    },
+}
+
+impl Walk {
+    fn begin() -> Self {
+        Self::Replay { after: None, is_at_end: false }
+    }
 }
 
 #[derive(Debug)]
@@ -59,7 +74,7 @@ impl Active {
     fn new(place: Place, now: Instant) -> Self {
         let listener = place.listener();
         Self {
-            walk: listener.replay.then_some(Walk::Replay { after: None }),
+            walk: listener.replay.then_some(Walk::begin()),
             parked: false,
             resync_due: listener.resync_period.and_then(|period| now.checked_add(period)),
             covered: false,
@@ -72,35 +87,59 @@ impl Active {
         self.place.listener()
     }
 
-    /// Whether a live notification is this handler's: else its replay comes to the object, or never needs to. One in the place of
-    /// another goes on with what that one was told: every change is its own.
-    fn concerns(&self, notification: &Notification) -> bool {
-        let Some(Walk::Replay { after }) = &self.walk else { return true };
-        if self.listener().succeeds {
-            return true;
-        }
+    /// Whether its replay has yet to come to what a live notification is about.
+    fn is_ahead(&self, notification: &Notification) -> bool {
+        let Some(Walk::Replay { after, .. }) = &self.walk else { return false };
         let key = notification.object().map(|object| object.key());
-        after.as_ref().is_some_and(|after| key.is_some_and(|key| key <= after))
+        after.as_ref().is_none_or(|after| key.is_none_or(|key| key > after))
     }
 
-    /// Tells what of a change is this handler's: an update that moves an object into its scope is an addition, one that moves it out a
-    /// deletion with the state before. What the first list of its scope shows was there before the handler.
-    fn tell(&self, to_tell: &ToTell, progress: &Progress, now: Instant) {
+    /// Tells what of a change is this handler's. What its replay has yet to come to is that one's business, but for two: one in the place
+    /// of another goes on with what that was told, and one that is paced wants to know.
+    fn tell(&mut self, to_tell: &ToTell, progress: &Progress, now: Instant) {
+        let is_ahead = self.is_ahead(&to_tell.notification);
         let listener = self.listener();
-        let restricted = match &listener.scope {
-            None => None,
-            Some(scope) => match restrict(scope, to_tell) {
-                None => return,
-                restricted => restricted,
-            },
+        if is_ahead && !listener.succeeds && !listener.paced {
+            return;
+        }
+        let Some(notification) = self.share(to_tell) else { return };
+        match is_ahead && listener.paced {
+            true => self.tell_ahead(&notification, progress, now),
+            false => listener.tell(&notification, progress, now, false),
+        }
+    }
+
+    /// What of a change is in its scope: an update that moves an object in is an addition, one that moves it out a deletion with the
+    /// state before. What the first list of its scope shows was there before the handler.
+    fn share<'a>(&self, to_tell: &'a ToTell) -> Option<Cow<'a, Notification>> {
+        let mut share = match &self.listener().scope {
+            None => Cow::Borrowed(&to_tell.notification),
+            Some(scope) => Cow::Owned(restrict(scope, to_tell)?),
         };
         if to_tell.listing && !self.covered {
-            let mut initial = restricted.unwrap_or_else(|| to_tell.notification.clone());
-            initial.set_reason(Reason::Initial);
-            return listener.tell(&initial, progress, now, false);
+            share.to_mut().set_reason(Reason::Initial);
         }
-        let notification = restricted.as_ref().unwrap_or(&to_tell.notification);
-        listener.tell(notification, progress, now, false);
+        Some(share)
+    }
+
+    /// Tells what happens ahead of the replay. Where that has come to the end of what there is, it need not look for what the first list
+    /// shows next: it is at hand here.
+    fn tell_ahead(&mut self, notification: &Notification, progress: &Progress, now: Instant) {
+        self.listener().tell_ahead(notification, progress);
+        let Notification::Added { object, cause, .. } = notification else { return };
+        if cause.reason != Reason::Initial {
+            return;
+        }
+        if !matches!(self.walk, Some(Walk::Replay { is_at_end: true, .. })) {
+            return;
+        }
+        let has_room = self.listener().has_room();
+        let Some(Walk::Replay { after, is_at_end }) = &mut self.walk else { return };
+        *is_at_end = has_room;
+        if has_room {
+            *after = Some(object.key().clone());
+            self.listener().tell(notification, progress, now, true);
+        }
     }
 
     /// Begins the resync that is due. One that comes round while a walk is under way, or while the last one still waits to be told,
@@ -121,14 +160,14 @@ impl Active {
         if self.parked {
             return;
         }
-        let (replay, after) = match self.walk.take() {
-            Some(Walk::Replay { after }) => (true, after),
+        let (replay, before) = match self.walk.take() {
+            Some(Walk::Replay { after, .. }) => (true, after),
             Some(Walk::Resync { after }) => (false, after),
             None => return,
         };
-        let objects = indexer.chunk(after.as_ref(), WALK_STEP_OBJECTS);
-        let after = objects.last().map(|object| object.key().clone());
-        let goes_on = objects.len() == WALK_STEP_OBJECTS;
+        let objects = indexer.chunk(before.as_ref(), WALK_STEP_OBJECTS);
+        let after = objects.last().map(|object| object.key().clone()).or(before);
+        let is_at_end = objects.len() < WALK_STEP_OBJECTS;
         let scope = self.listener().scope.clone();
         let belongs = |object: &Object| scope.as_ref().is_none_or(|scope| scope.contains(object));
         for object in objects.into_iter().filter(belongs) {
@@ -141,8 +180,13 @@ impl Active {
             };
             self.listener().tell(&notification, progress, now, true);
         }
-        if goes_on {
-            self.walk = Some(if replay { Walk::Replay { after } } else { Walk::Resync { after } });
+        let awaits_list = replay && self.listener().paced && !self.covered;
+        if !is_at_end || awaits_list {
+            self.parked = is_at_end;
+            self.walk = Some(match replay {
+                true => Walk::Replay { after, is_at_end },
+                false => Walk::Resync { after },
+            });
         }
     }
 }
@@ -185,16 +229,15 @@ impl SharedProcessor {
     }
 
     /// Tells every handler of each, in the order in which they were added.
-    pub(crate) fn distribute_all(&self, to_tell: impl Iterator<Item = ToTell>, now: Instant) {
+    pub(crate) fn distribute_all(&mut self, to_tell: impl Iterator<Item = ToTell>, now: Instant) {
         to_tell.for_each(|to_tell| self.distribute(&to_tell, now));
         for active in &self.active {
             active.listener().batch_told(&self.progress);
         }
     }
 
-    fn distribute(&self, to_tell: &ToTell, now: Instant) {
-        let concerned = self.active.iter().filter(|active| active.concerns(&to_tell.notification));
-        for active in concerned {
+    fn distribute(&mut self, to_tell: &ToTell, now: Instant) {
+        for active in &mut self.active {
             active.tell(to_tell, &self.progress, now);
         }
     }

@@ -10,7 +10,7 @@
 //! * draining waits for what is queued as well as for what is being worked on;
 //! * metrics are worked out when they are asked for.
 //!
-//! [`Controller`] is the usual loop of workers around a queue.
+//! [`Controller`] is the usual loop of workers around a queue; [`PolledWorkQueue`] is the queue without waiting, for whoever has a clock.
 //!
 //! ```
 //! use informant_cache::workqueue::{WorkQueue, WorkQueueOptions};
@@ -33,6 +33,7 @@ mod delays;
 mod item;
 mod lanes;
 mod metrics;
+mod polled;
 mod queue;
 mod rate_limiters;
 mod state;
@@ -41,6 +42,7 @@ pub use controller::{Action, Controller, ControllerOptions, Stopped};
 pub use item::Item;
 pub use lanes::{Lane, LaneRule};
 pub use metrics::{Histogram, MetricsSink, WorkQueueMetrics};
+pub use polled::PolledWorkQueue;
 pub use rate_limiters::{
     BucketRateLimiter, ItemExponentialFailureRateLimiter, ItemFastSlowRateLimiter,
     MaxOfRateLimiter, RateLimiter, WithMaxWaitRateLimiter, default_controller_rate_limiter,

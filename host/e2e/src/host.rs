@@ -17,7 +17,7 @@ use crate::{http, paths, poll};
 pub const BIN_VARIABLE: &str = "INFORMANT_BIN";
 
 /// From the start to the first list being complete, on a machine that is compiling something else.
-const START_DEADLINE: Duration = Duration::from_secs(60);
+const START_DEADLINE: Duration = Duration::from_secs(120);
 
 const ADMIN_SOCKET: &str = "admin.sock";
 
@@ -222,6 +222,17 @@ impl Host {
     /// SIGTERM, and no more.
     pub fn ask_to_stop(&mut self) -> anyhow::Result<()> {
         self.child.signal("TERM")
+    }
+
+    /// A signal by name, for example `STOP`.
+    pub fn signal(&mut self, signal: &str) -> anyhow::Result<()> {
+        self.child.signal(signal)
+    }
+
+    /// Waits for an end that nobody asked for.
+    pub fn await_end(&mut self, deadline: Duration) -> anyhow::Result<ExitStatus> {
+        let status = self.child.wait(deadline);
+        status.with_context(|| format!("its last lines:\n{}", self.tail()))
     }
 
     /// SIGTERM, and its end.

@@ -188,7 +188,9 @@ impl Storm {
             storm.told.iter().rev().take(1000).any(is_newest)
         })
         .await?;
-        let is_idle = |plugin: &serde_json::Value| plugin["queue"]["depth"] == 0;
+        let is_idle = |plugin: &serde_json::Value| {
+            plugin["queue"]["depth"] == 0 && plugin["replays"].as_array().is_some_and(Vec::is_empty)
+        };
         host.await_plugin(PLUGIN, "an empty queue", is_idle).await?;
         let before = self.told.len();
         self.read_until(host, "the last lines", |storm| storm.told.len() >= before).await

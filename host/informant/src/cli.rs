@@ -1,6 +1,7 @@
 //! The command line as it is typed.
 
 use crate::compiler::{CompileArgs, CompilerArgs};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use informant_runtime::StateDirectoryOptions;
 use std::net::SocketAddr;
@@ -31,6 +32,11 @@ pub(crate) enum Command {
     Plugin(PluginArgs),
     /// Look at dead letters, the events that were given up on, send them again, throw them away.
     Dlq(DlqArgs),
+    /// Print what a host that runs these plugins needs of the API server: a ClusterRole and its binding, as YAML.
+    ///
+    /// A host lists and watches in all namespaces what its plugins subscribe to and read, whatever namespaces they name; what they mean to write is
+    /// among it as they say it. A plugin that the host's configuration does not let run is an error.
+    Rbac(RbacArgs),
     /// Compile one plugin for the host that started this.
     #[command(hide = true)]
     CompilePlugin(CompileArgs),
@@ -42,11 +48,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "./plugins")]
     pub(crate) plugins: PathBuf,
     #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
     #[command(flatten)]
     pub(crate) compiler: CompilerArgs,
     #[command(flatten)]
     pub(crate) state: StateArgs,
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }
@@ -59,6 +69,8 @@ pub(crate) struct DevArgs {
     /// Changes a second that the embedded cluster's workloads make, about; 0 leaves it to you.
     #[arg(long, value_name = "N", default_value_t = 2.0)]
     pub(crate) traffic: f64,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
     #[command(flatten)]
@@ -85,6 +97,15 @@ pub(crate) struct ClusterArgs {
     pub(crate) log_format: LogFormat,
 }
 
+/// What whoever runs the host says of its plugins.
+#[derive(clap::Args, Debug)]
+pub(crate) struct ConfigArgs {
+    /// File of kind HostConfiguration: defaults for plugins, what one of them runs with, and what none may go beyond. What stands in
+    /// NAME.yaml beside a plugin's NAME.wasm is read without this.
+    #[arg(long, value_name = "FILE", env = "INFORMANT_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+}
+
 /// Which cluster.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct ConnectionArgs {
@@ -101,7 +122,7 @@ pub(crate) struct ConnectionArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct StateArgs {
     /// Directory of this host's own, which nobody else may read or write, in which waiting retries, dead letters, pauses and plugins'
-    /// own state outlive it. Without it they end with the host.
+    /// own state outlive it. Without it they end with the host. With --leader-elect a host that leads again goes on with its own of the last time.
     #[arg(long, value_name = "DIR", env = "INFORMANT_STATE_DIR")]
     pub(crate) state_dir: Option<PathBuf>,
     /// Days for which that is kept of a plugin whose file is gone.
@@ -115,6 +136,30 @@ impl StateArgs {
         let directory = self.state_dir.clone()?;
         Some(StateDirectoryOptions { directory, keep_removed })
     }
+}
+
+/// Of several hosts one leads. The names are those that Kubernetes' own components have.
+#[derive(clap::Args, Debug)]
+pub(crate) struct ElectionArgs {
+    /// Run plugins only while this host holds a Lease. Of several hosts the others are on standby: their plugins are compiled, what those
+    /// watch is synced, and one of them takes over when the Lease is given back or runs out. One that loses it ends.
+    #[arg(long)]
+    pub(crate) leader_elect: bool,
+    /// Name of the Lease.
+    #[arg(long, value_name = "NAME", default_value = "informant", requires = "leader_elect", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) leader_elect_resource_name: String,
+    /// Namespace of the Lease [default: the pod's, or that of the kubeconfig's context].
+    #[arg(long, value_name = "NAMESPACE", requires = "leader_elect", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) leader_elect_resource_namespace: Option<String>,
+    /// Seconds without a renewal after which another host takes over.
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, requires = "leader_elect")]
+    pub(crate) leader_elect_lease_duration: u32,
+    /// Seconds without a renewal after which this host stops leading and ends; fewer than the lease's.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "leader_elect")]
+    pub(crate) leader_elect_renew_deadline: u32,
+    /// Seconds between two tries.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, requires = "leader_elect")]
+    pub(crate) leader_elect_retry_period: u32,
 }
 
 /// What the host shows.
@@ -147,6 +192,11 @@ pub(crate) struct PluginArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum PluginCommand {
+    /// Look at plugin files as a host would load them; no host is needed. Fails if one cannot be a plugin.
+    ///
+    /// What a file needs and asks for is shown, with the line of a configuration that grants it. A plugin that would wait to be granted
+    /// more is one all the same.
+    Check(CheckArgs),
     /// What every plugin is doing.
     List(AskArgs),
     /// Load the plugin's file again.
@@ -157,6 +207,55 @@ pub(crate) enum PluginCommand {
     Pause(OnePlugin),
     /// Let it go on, also one that was tripped because it failed too often.
     Resume(OnePlugin),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// Plugin files. What stands in NAME.yaml beside NAME.wasm counts as it would for a host.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArgs,
+    /// How the answer is shown.
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct RbacArgs {
+    /// Plugin files, and directories of them.
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Name of the role and its binding.
+    #[arg(long, value_name = "NAME", default_value = "informant", value_parser = object_name)]
+    pub(crate) name: String,
+    /// The service account that the host runs as.
+    #[arg(long, value_name = "NAME", default_value = "informant", value_parser = object_name)]
+    pub(crate) service_account: String,
+    /// The service account's namespace.
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = object_name)]
+    pub(crate) namespace: String,
+    /// Add what `run --leader-elect` needs: a Role for the Lease `informant` in that namespace.
+    #[arg(long)]
+    pub(crate) leader_elect: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArgs,
+}
+
+/// What Kubernetes takes as the name of an object.
+fn object_name(text: &str) -> Result<String, String> {
+    let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_name = (1..=253).contains(&text.len())
+        && text.starts_with(is_end)
+        && text.ends_with(is_end)
+        && text.chars().all(|c| is_end(c) || c == '-' || c == '.');
+    let problem =
+        "use up to 253 small letters, digits, '-' and '.', with a letter or digit at both ends";
+    is_name.then(|| text.to_owned()).ok_or_else(|| problem.to_owned())
 }
 
 #[derive(clap::Args, Debug)]

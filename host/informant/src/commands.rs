@@ -1,16 +1,19 @@
 //! What each command does.
 
 mod ask;
+mod check;
 mod cluster;
 mod dev;
 mod dlq;
 mod plugin;
+mod rbac;
 mod run;
 
 pub(crate) use cluster::cluster;
 pub(crate) use dev::dev;
 pub(crate) use dlq::dlq;
 pub(crate) use plugin::plugin;
+pub(crate) use rbac::rbac;
 pub(crate) use run::run;
 
 use crate::shutdown;
@@ -23,7 +26,8 @@ use tokio_util::sync::CancellationToken;
 /// be ended from outside.
 const LEFTOVERS_MAX: Duration = Duration::from_secs(1);
 
-/// Runs a command to its end, which the token asks for after a signal. Guests have threads of their own.
+/// Runs a command to its end, which the token asks for after a signal. Guests have threads of their own, beside the turns that
+/// informers take of quick ones.
 fn run_until_signal<F>(command: impl FnOnce(CancellationToken) -> F) -> Result<()>
 where
     F: Future<Output = Result<()>>,

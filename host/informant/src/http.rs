@@ -6,8 +6,10 @@ mod on_demand;
 mod pages;
 mod plugins;
 mod query;
+mod readiness;
 mod resources;
 mod server;
 
 pub(crate) use plugins::list as list_plugins;
+pub(crate) use readiness::not_ready;
 pub(crate) use server::{Server, ServerOptions, message};

@@ -4,8 +4,11 @@
 mod admin;
 mod cli;
 mod cluster;
+mod cluster_writer;
 mod commands;
 mod compiler;
+mod election;
+mod host_configuration;
 mod http;
 mod logging;
 mod manager;
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         Command::Cluster(args) => commands::cluster(args),
         Command::Plugin(args) => commands::plugin(args),
         Command::Dlq(args) => commands::dlq(args),
+        Command::Rbac(args) => commands::rbac(&args),
         Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };
     match result {

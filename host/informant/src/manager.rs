@@ -3,13 +3,15 @@
 use crate::admin::{self, AdminSocket};
 use crate::cli::LogFormat;
 use crate::cluster::Cluster;
-use crate::http::{Server, ServerOptions};
+use crate::cluster_writer::ApiServerWriter;
+use crate::election::{Candidate, ElectionOptions};
+use crate::http::{Server, ServerOptions, not_ready};
 use crate::logging::Stdout;
 use anyhow::{Context, Result, anyhow};
+use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
-use informant_runtime::{
-    CompilerOptions, Limits, PluginHost, PluginHostOptions, StateDirectoryOptions,
-};
+use informant_runtime::configuration::Configurations;
+use informant_runtime::{CompilerOptions, PluginHost, PluginHostOptions, StateDirectoryOptions};
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,9 @@ use tracing::{info, warn};
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(25);
 /// How long the start waits for a cluster's first word.
 const GREETING_DEADLINE: Duration = Duration::from_secs(2);
+/// How long a host that takes part in an election gets ready before it stands, and how often it looks.
+const READY_MAX: Duration = Duration::from_secs(60);
+const READY_LOOK: Duration = Duration::from_millis(50);
 /// Threads for guests: more would compete with the informers for cores.
 const GUEST_THREADS_MAX: usize = 4;
 
@@ -31,9 +36,13 @@ const GUEST_THREADS_MAX: usize = 4;
 pub(crate) struct ManagerOptions {
     pub(crate) cluster: Cluster,
     pub(crate) directories: Vec<PathBuf>,
+    /// What the host's own configuration says of plugins.
+    pub(crate) configurations: Configurations,
     pub(crate) compiler: CompilerOptions,
     /// None: nothing outlives the host.
     pub(crate) state: Option<StateDirectoryOptions>,
+    /// None: this host leads without being elected.
+    pub(crate) election: Option<ElectionOptions>,
     pub(crate) listen: SocketAddr,
     /// None: where hosts listen by default, if that can be had.
     pub(crate) admin_socket: Option<PathBuf>,
@@ -47,7 +56,16 @@ pub(crate) struct Manager {
     server: Task,
     /// None where no socket was asked for and the default one could not be had.
     admin: Option<Task>,
+    election: Option<Election>,
     shutdown: CancellationToken,
+}
+
+/// This host's part in an election.
+struct Election {
+    task: Task,
+    candidate: Candidate,
+    /// Gives the Lease back.
+    resign: CancellationToken,
 }
 
 impl Manager {
@@ -58,22 +76,29 @@ impl Manager {
         let socket = admin_socket(options.admin_socket.as_deref())?;
         introduce(&options, address, socket.as_ref());
         greet(&options.cluster).await;
+        let election = options.election.map(|election| election.stand(&options.cluster.client));
+        let election = election.transpose()?;
+        let candidate = election.as_ref().map(|(_, candidate)| candidate.clone());
         let source = Arc::new(ApiServer::new(options.cluster.client.clone()));
         let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
+        let writer = ApiServerWriter::new(options.cluster.client.clone());
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let host = PluginHost::new(PluginHostOptions {
             directories: options.directories,
-            limits: Limits::default(),
+            configurations: options.configurations,
             informers: informers.clone(),
+            cluster: Arc::new(writer),
             threads: threads.min(GUEST_THREADS_MAX),
             compiler: options.compiler,
             state: options.state,
+            leadership: candidate.as_ref().map(|candidate| candidate.leadership.clone()),
         })?;
         let shutdown = CancellationToken::new();
         let server = Server::new(ServerOptions {
             address,
             plugins: host.plugins(),
             informers: informers.clone(),
+            candidate,
             client: options.cluster.client,
         });
         let shared = admin::Shared {
@@ -83,9 +108,15 @@ impl Manager {
         };
         let admin = socket
             .map(|socket| Task::spawn("the admin socket", socket.serve(shared, shutdown.clone())));
+        let election = election.map(|(elector, candidate)| {
+            let (plugins, informers) = (host.plugins(), informers.clone());
+            let is_ready = move || not_ready(&plugins, &informers).is_empty();
+            Election::start(elector, candidate, is_ready)
+        });
         Ok(Self {
             informers,
             admin,
+            election,
             plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
             server: Task::spawn("the HTTP server", server.run(listener, shutdown.clone())),
             shutdown,
@@ -99,6 +130,7 @@ impl Manager {
             early = self.plugins.ended_early() => Err(early),
             early = self.server.ended_early() => Err(early),
             early = ended_early(&mut self.admin) => Err(early),
+            early = election_ended(&mut self.election) => Err(early),
         };
         self.shutdown.cancel();
         let drained = tokio::time::timeout(SHUTDOWN_GRACE, self.drain()).await;
@@ -111,13 +143,59 @@ impl Manager {
     /// Plugins first, while the informers can still answer them. One failure does not keep the others from ending.
     async fn drain(&mut self) -> Result<()> {
         let plugins = self.plugins.end().await;
+        // Nothing is done any more that only the leader may do.
+        let election = match &mut self.election {
+            Some(election) => {
+                election.resign.cancel();
+                election.task.end().await
+            }
+            None => Ok(()),
+        };
         self.informers.shutdown().await;
         let server = self.server.end().await;
         let admin = match &mut self.admin {
             Some(admin) => admin.end().await,
             None => Ok(()),
         };
-        plugins.and(server).and(admin)
+        plugins.and(election).and(server).and(admin)
+    }
+}
+
+impl Election {
+    /// A host that has compiled and synced nothing yet lets others lead that have.
+    fn start(
+        elector: LeaderElector,
+        candidate: Candidate,
+        is_ready: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let resign = CancellationToken::new();
+        let resigned = resign.clone();
+        let run = async move {
+            let ready = async {
+                while !is_ready() {
+                    tokio::time::sleep(READY_LOOK).await;
+                }
+            };
+            tokio::select! {
+                () = resigned.cancelled() => return,
+                _ = tokio::time::timeout(READY_MAX, ready) => {}
+            }
+            elector.run(resigned.cancelled()).await;
+        };
+        Self { task: Task::spawn("the leader election", run), candidate, resign }
+    }
+}
+
+/// Waits for what ends a host that takes part in an election: it leads no more, or its task ends.
+async fn election_ended(election: &mut Option<Election>) -> anyhow::Error {
+    let Some(election) = election else { return std::future::pending().await };
+    tokio::select! {
+        lost = election.candidate.lost() => {
+            // It does not stand again while it ends.
+            election.task.abort();
+            lost
+        }
+        early = election.task.ended_early() => early,
     }
 }
 
@@ -131,6 +209,13 @@ struct Task {
 impl Task {
     fn spawn(name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { name, handle: Some(tokio::spawn(task)) }
+    }
+
+    /// Ends it where it is.
+    fn abort(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            handle.abort();
+        }
     }
 
     /// Waits for its end. A failure is told once.
@@ -207,6 +292,8 @@ fn introduce(options: &ManagerOptions, address: SocketAddr, socket: Option<&Admi
     let (cluster, user) = (&options.cluster.name, &options.cluster.user);
     let version = env!("CARGO_PKG_VERSION");
     let admin = socket.map_or("none".to_owned(), |socket| socket.path().display().to_string());
+    let client = &options.cluster.client;
+    let lease = options.election.as_ref().map(|election| election.lease(client));
     match options.log_format {
         LogFormat::Text => {
             // Whoever is gone already does not read it.
@@ -216,10 +303,14 @@ fn introduce(options: &ManagerOptions, address: SocketAddr, socket: Option<&Admi
                  address  http://{address}  (/plugins, /metrics, /readyz)\n  \
                  admin    {admin}"
             );
+            if let Some(lease) = lease {
+                let _ =
+                    writeln!(Stdout, "  lease    {lease}  (plugins run while this host holds it)");
+            }
         }
         LogFormat::Json => {
             let address = address.to_string();
-            info!(version, cluster, user, plugins = directories, address, admin, "starting");
+            info!(version, cluster, user, plugins = directories, address, admin, lease, "starting");
         }
     }
 }

@@ -1,20 +1,29 @@
 //! Every metric, declared once. The crates below keep plain counters; this turns them into Prometheus'
 //! text when somebody asks.
 
+mod calls;
+mod informers;
+mod keys;
+mod plugins;
 mod state;
+mod writes;
 
-use informant_cache::{InformerStats, RelistCause, SharedInformerFactory};
+use crate::election::Candidate;
+use informant_cache::{InformerStats, SharedInformerFactory};
 use informant_runtime::{
-    BUCKETS, CompileCounts, Counters, Histogram, LIMITS, Limits, PluginStatus, Plugins,
-    StateDirectoryStatus,
+    BUCKETS, CompileCounts, Counters, Histogram, LIMITS, MetricFamily, PluginName, PluginStatus,
+    Plugins, StateDirectoryStatus,
 };
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode_registry;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet as NoLabels};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeCounterValue, EncodeMetric, NoLabelSet as NoLabels,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,10 +35,14 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 pub(crate) fn render(
     plugins: &Plugins,
     informers: &SharedInformerFactory,
+    candidate: Option<&Candidate>,
 ) -> Result<String, fmt::Error> {
     let snapshot = Snapshot {
+        candidate: candidate.cloned(),
         plugins: plugins.status(),
+        of_plugins: plugins.metrics(),
         compiles: plugins.compiles(),
+        index_values_cut: plugins.index_values_cut(),
         state_directory: plugins.state_directory(),
         informers: informers
             .informers()
@@ -44,15 +57,20 @@ pub(crate) fn render(
     let mut registry = Registry::default();
     registry.register_collector(Box::new(snapshot));
     let mut text = String::new();
-    encode_registry(&mut text, &registry)?;
+    encode(&mut text, &registry)?;
     Ok(text)
 }
 
 /// Everything that is shown, as it was at one moment.
 #[derive(Debug)]
 struct Snapshot {
+    /// None: nobody is elected.
+    candidate: Option<Candidate>,
     plugins: Vec<PluginStatus>,
+    of_plugins: Vec<(PluginName, Vec<MetricFamily>)>,
     compiles: CompileCounts,
+    /// By resource and pointer.
+    index_values_cut: BTreeMap<(String, String), u64>,
     state_directory: Option<StateDirectoryStatus>,
     informers: Vec<Informer>,
 }
@@ -71,89 +89,25 @@ impl Collector for Snapshot {
         self.encode_informers(&mut encoder)?;
         self.encode_caches(&mut encoder)?;
         self.encode_plugins(&mut encoder)?;
+        self.encode_keys(&mut encoder)?;
         self.encode_compiles(&mut encoder)?;
         self.encode_limits(&mut encoder)?;
         self.encode_instances(&mut encoder)?;
         self.encode_state(&mut encoder)?;
-        self.encode_plugin_times(&mut encoder)
+        self.encode_calls(&mut encoder)?;
+        self.encode_leads(&mut encoder)?;
+        self.encode_writes(&mut encoder)?;
+        self.encode_plugin_times(&mut encoder)?;
+        self.encode_metrics_of_plugins(&mut encoder)
     }
 }
 
 impl Snapshot {
-    fn informer_gauge(
-        &self,
-        value: fn(&Informer) -> f64,
-    ) -> impl Iterator<Item = (Labels<'_>, f64)> {
-        let one = move |informer| (vec![("resource", text(informer))], value(informer));
-        self.informers.iter().map(one)
-    }
-
     fn plugin_gauge(
         &self,
         value: fn(&PluginStatus) -> f64,
     ) -> impl Iterator<Item = (Labels<'_>, f64)> {
         self.plugins.iter().map(move |plugin| (vec![name(plugin)], value(plugin)))
-    }
-
-    fn encode_informers(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        gauges(
-            encoder,
-            "informant_informer_synced",
-            "Whether the first list is complete",
-            self.informer_gauge(|informer| f64::from(u8::from(informer.synced))),
-        )?;
-        let ages = self.informers.iter().filter_map(|informer| {
-            let age = informer.stats.last_event_age?;
-            Some((vec![("resource", text(informer))], age.as_secs_f64()))
-        });
-        gauges(
-            encoder,
-            "informant_informer_last_event_age_seconds",
-            "Time since the last event or bookmark",
-            ages,
-        )?;
-        counters(
-            encoder,
-            "informant_informer_events",
-            "Watch events received, by type",
-            self.informers.iter().flat_map(|informer| {
-                let stats = &informer.stats;
-                let types = [
-                    ("added", stats.added),
-                    ("modified", stats.modified),
-                    ("deleted", stats.deleted),
-                    ("bookmark", stats.bookmarks),
-                ];
-                types.map(|(kind, n)| (vec![("resource", text(informer)), ("type", kind)], n))
-            }),
-        )?;
-        counters(
-            encoder,
-            "informant_informer_relists",
-            "Lists by cause, the first one included",
-            self.informers.iter().flat_map(|informer| {
-                let causes = informer.stats.relists.iter();
-                let labels = |cause: &RelistCause| {
-                    vec![("resource", text(informer)), ("cause", cause.as_str())]
-                };
-                causes.map(move |(cause, n)| (labels(cause), *n))
-            }),
-        )
-    }
-
-    fn encode_caches(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        gauges(
-            encoder,
-            "informant_cache_objects",
-            "Objects in the cache",
-            self.informer_gauge(|informer| informer.stats.objects as f64),
-        )?;
-        gauges(
-            encoder,
-            "informant_cache_bytes",
-            "Bytes of the objects in the cache",
-            self.informer_gauge(|informer| informer.stats.bytes as f64),
-        )
     }
 
     fn encode_plugins(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -174,6 +128,7 @@ impl Snapshot {
                     ("retry", counters.retry.load(Relaxed)),
                     ("dead", counters.dead.load(Relaxed)),
                     ("filtered", counters.filtered.load(Relaxed)),
+                    ("enqueued", counters.enqueued.load(Relaxed)),
                     ("coalesced", plugin.queue.coalesced),
                 ];
                 results.map(|(result, n)| (vec![name(plugin), ("result", result)], n))
@@ -215,13 +170,17 @@ impl Snapshot {
     }
 
     fn encode_limits(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        // What every plugin of this program has: nothing changes them yet.
-        let limits = Limits::default();
         gauges(
             encoder,
             "informant_plugin_limit",
             "What one plugin may use: bytes, milliseconds or things, all or in a second",
-            LIMITS.iter().map(|limit| (vec![("limit", limit.name)], (limit.value)(&limits) as f64)),
+            self.plugins.iter().filter_map(|it| Some((it, it.limits()?))).flat_map(
+                |(it, limits)| {
+                    LIMITS.iter().map(move |limit| {
+                        (vec![name(it), ("limit", limit.name)], (limit.get)(limits) as f64)
+                    })
+                },
+            ),
         )?;
         gauges(
             encoder,
@@ -313,10 +272,6 @@ impl Snapshot {
     }
 }
 
-fn text(informer: &Informer) -> &str {
-    &informer.resource
-}
-
 fn name(plugin: &PluginStatus) -> (&'static str, &str) {
     ("plugin", plugin.name.as_str())
 }
@@ -334,11 +289,11 @@ fn gauges<'a>(
     Ok(())
 }
 
-fn counters<'a>(
+fn counters<'a, N: EncodeCounterValue>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    series: impl Iterator<Item = (Labels<'a>, u64)>,
+    series: impl Iterator<Item = (Labels<'a>, N)>,
 ) -> fmt::Result {
     let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
     for (labels, value) in series {
@@ -368,6 +323,8 @@ fn histograms<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use informant_runtime::FIXED_LIMITS;
+    use prometheus_client::encoding::text::encode_registry;
 
     #[derive(Debug, Default)]
     struct One(Histogram);
@@ -380,10 +337,21 @@ mod tests {
 
     #[test]
     fn every_limit_is_seen_in_a_metric_that_there_is() {
-        let here = include_str!("metrics.rs");
-        for limit in LIMITS.iter().filter(|limit| !limit.metric.is_empty()) {
-            let declared = format!("\"{}\",", limit.metric.trim_end_matches("_total"));
-            assert!(here.contains(&declared), "{} is said to be in {}", limit.name, limit.metric);
+        let files = [
+            include_str!("metrics.rs"),
+            include_str!("metrics/calls.rs"),
+            include_str!("metrics/informers.rs"),
+            include_str!("metrics/keys.rs"),
+            include_str!("metrics/plugins.rs"),
+            include_str!("metrics/state.rs"),
+            include_str!("metrics/writes.rs"),
+        ];
+        let here = files.concat();
+        let set = LIMITS.iter().map(|limit| (limit.name, limit.metric));
+        let fixed = FIXED_LIMITS.iter().map(|limit| (limit.name, limit.metric));
+        for (name, metric) in set.chain(fixed).filter(|(_, metric)| !metric.is_empty()) {
+            let declared = format!("\"{}\",", metric.trim_end_matches("_total"));
+            assert!(here.contains(&declared), "{name} is said to be in {metric}");
         }
     }
 

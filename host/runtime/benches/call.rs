@@ -6,26 +6,23 @@
 
 #![allow(clippy::print_stdout)]
 
-use futures::StreamExt;
-use futures::future::{BoxFuture, FutureExt};
-use futures::stream;
-use informant_apimachinery::GroupVersionResource;
-use informant_cache::{
-    Change, FactoryOptions, ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher,
-    ListerWatcherSource, Object, Part, SharedInformerFactory, WatchEvent, WatchOptions,
-    WatchStream,
-};
-use informant_runtime::{CompilerOptions, Limits, PluginHost, PluginHostOptions, Plugins};
+use informant_cache::{Change, FactoryOptions, Object, SharedInformerFactory, WatchEvent};
+use informant_runtime::configuration::Configurations;
+use informant_runtime::{CompilerOptions, NoCluster, PluginHost, PluginHostOptions, Plugins};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+#[path = "../../cache/benches/feed/mod.rs"]
+mod feed;
 #[path = "../../cache/benches/pods/mod.rs"]
 mod pods;
+
+use feed::Feed;
 
 const GUEST: &str = include_str!("guest.wat");
 const PODS: u64 = 100;
@@ -36,41 +33,6 @@ const IDLE: usize = 20;
 const IDLE_CHEAP: usize = 100;
 /// Events on their way at once: below the mark above which they are merged.
 const BURST: usize = 4000;
-
-/// The one resource: an empty list, then what is fed.
-#[derive(Clone)]
-struct Feed {
-    events: Arc<Mutex<Option<mpsc::UnboundedReceiver<Vec<WatchEvent>>>>>,
-}
-
-impl ListerWatcherSource for Feed {
-    fn lister_watcher(&self, _: &GroupVersionResource, _: &Part) -> Arc<dyn ListerWatcher> {
-        Arc::new(self.clone())
-    }
-}
-
-impl ListerWatcher for Feed {
-    fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>> {
-        let end = ListEvent::End { resource_version: "1".into(), continue_token: None };
-        async { Ok(stream::iter([Ok(end)]).boxed()) }.boxed()
-    }
-
-    fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>> {
-        async move {
-            let none = ListWatchError::BadRequest { message: "no watch-lists".to_owned() };
-            if options.send_initial_events {
-                return Err(none);
-            }
-            let events = self.events.lock().expect("nobody panics").take().ok_or(none)?;
-            let bursts = stream::unfold(events, async |mut events| {
-                let burst = events.recv().await?;
-                Some((stream::iter(burst.into_iter().map(Ok)), events))
-            });
-            Ok(bursts.flatten().boxed())
-        }
-        .boxed()
-    }
-}
 
 /// A plugin file that asks for pods with these keys of a subscription.
 fn guest(keys: &str) -> Vec<u8> {
@@ -117,17 +79,18 @@ impl<'a> Bench<'a> {
         files: usize,
         pod: &'a Pod,
     ) -> Self {
-        let (feed, events) = mpsc::unbounded_channel();
-        let source = Feed { events: Arc::new(Mutex::new(Some(events))) };
+        let (feed, source) = Feed::new();
         let _inside = runtime.enter();
         let informers = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
         let host = PluginHost::new(PluginHostOptions {
             directories: vec![directory.to_owned()],
-            limits: Limits::default(),
+            configurations: Configurations::default(),
             informers: Arc::new(informers),
+            cluster: Arc::new(NoCluster),
             threads: 1,
             compiler: CompilerOptions::default(),
             state: None,
+            leadership: None,
         })
         .expect("the host can be made");
         let plugins = host.plugins();

@@ -2,43 +2,52 @@
 
 mod call;
 mod failures;
+mod firing;
+mod keys;
+mod losses;
 mod swap;
 mod sync;
+mod until;
 
 use crate::admin::AdminError;
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
+use crate::configuration::PluginSettings;
 use crate::counters::{Counters, add_one};
 use crate::dead_letters::DeadLetter;
 use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
 use crate::event::SubscriptionId;
 use crate::guest_state::GuestState;
+use crate::guest_threads::give_turn;
 use crate::instance::{Instance, Template};
+use crate::leading::Leading;
 use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
+use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::plugin_state::{StateCall, StateChanges};
+use crate::powers::Powers;
 use crate::prepare::LoadError;
 use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
 use crate::reevaluation::{Reevaluation, Wish};
+use crate::schedule::ScheduleSpec;
 use crate::status::StatusCell;
 use crate::sync_calls::SyncCalls;
 use call::{call, to_tell};
-pub(crate) use failures::Failures;
+pub(crate) use failures::{Failures, RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use hashbrown::HashMap;
 use jiff::Timestamp;
+use keys::{EVENTS_BETWEEN_KEYS, Turn, becomes_keys};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
-use tracing::{info, warn};
+use tracing::warn;
+use until::{until, until_or_now};
 
-/// First wait before a lost instance is replaced, doubled with each loss until an event succeeds.
-const RESTART_BASE: Duration = Duration::from_millis(100);
-const RESTART_MAX: Duration = Duration::from_secs(300);
 /// Events handed over before the thread's other plugins have a turn, which costs about as much as an event; and how long they
 /// may take together: a guest's own turn is no longer than a tick.
 const EVENTS_AT_ONCE: usize = 64;
@@ -54,9 +63,11 @@ pub(crate) struct Version {
     pub(crate) number: String,
     pub(crate) template: Template,
     pub(crate) reads: Arc<Reads>,
-    pub(crate) config: Vec<u8>,
+    pub(crate) settings: Arc<PluginSettings>,
     /// Which of the version's subscriptions an event's id is.
     pub(crate) subscriptions: HashMap<SubscriptionId, Subscription>,
+    /// When it is called by the clock.
+    pub(crate) schedules: Vec<ScheduleSpec>,
 }
 
 /// How events of one subscription are handed over.
@@ -90,14 +101,23 @@ pub(crate) const COMMANDS_MAX: usize = 4;
 pub(crate) struct Actor {
     pub(crate) name: PluginName,
     pub(crate) engine: Engine,
+    /// Those of the version in charge.
     pub(crate) limits: Limits,
+    /// The guest is called only while this host leads; but for being told to stop.
+    pub(crate) leading: Leading,
     pub(crate) log_budget: LogBudget,
+    pub(crate) pace: Pace,
+    pub(crate) powers: Powers,
     pub(crate) status: Arc<StatusCell>,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) running: Running,
     pub(crate) failures: Failures,
     pub(crate) reevaluation: Reevaluation,
     pub(crate) syncs: SyncCalls,
+    /// Events that were taken since a key was, as far as that matters to whose turn it is.
+    pub(crate) events_since_key: u32,
+    /// Whether the last call was for a schedule: something else has the next turn.
+    pub(crate) fired_last: bool,
     pub(crate) paused: bool,
     /// The instance of the version before, and when it ends at the latest.
     pub(crate) retired: Option<(Box<Instance>, Instant)>,
@@ -135,7 +155,7 @@ impl Actor {
                 biased;
                 command = self.commands.recv() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
-                wake = Self::work(&mut self.running, &self.syncs, self.failures.open_until(), &self.status), if !self.paused => wake,
+                wake = Self::work(&mut self.running, &self.syncs, (&self.leading, self.failures.open_until()), &self.status), if !self.paused => wake,
             };
             match wake {
                 Wake::Command(Some(Command::Swap(version, reply))) => {
@@ -162,9 +182,10 @@ impl Actor {
     async fn work(
         running: &mut Running,
         syncs: &SyncCalls,
-        not_before: Option<Instant>,
+        (leading, not_before): (&Leading, Option<Instant>),
         status: &StatusCell,
     ) -> Wake {
+        leading.acquired().await;
         until_or_now(not_before).await;
         let syncs = not_before.is_none().then_some(syncs);
         match running {
@@ -178,7 +199,7 @@ impl Actor {
                 if !debt.is_zero() {
                     tokio::time::sleep(debt).await;
                 }
-                status.queue.wait(syncs).await;
+                keys::wait(status, instance.works_on_keys(), syncs).await;
                 Wake::Event
             }
         }
@@ -187,14 +208,20 @@ impl Actor {
     fn state(&self, version: &Version) -> GuestState {
         let (log_budget, reads) = (self.log_budget.clone(), version.reads.clone());
         let state = StateCall::new(self.status.state.clone());
-        GuestState::new(self.name.clone(), &self.limits, log_budget, Some(reads)).with_state(state)
+        let limits = &version.settings.limits;
+        let keys = version.template.exported().reconciler.then(|| self.status.keys.clone());
+        let guest = GuestState::new(self.name.clone(), limits, log_budget, Some(reads));
+        let guest = guest.with_state(state).with_pace(self.pace.clone()).with_keys(keys);
+        let guest = guest.with_metrics(self.status.metrics.clone());
+        let powers = self.powers.of(&version.settings, &self.status.counters);
+        guest.with_leading(self.leading.clone()).with_powers(powers)
     }
 
     /// Makes and starts an instance of the version.
     async fn instance(&self, version: &Version) -> Result<Instance, CallError> {
         let state = self.state(version);
         let mut instance = version.template.instantiate(&self.engine, state).await?;
-        instance.start(&version.config).await?;
+        instance.start(&version.settings.config).await?;
         Ok(instance)
     }
 
@@ -209,27 +236,6 @@ impl Actor {
             && let Err(error) = instance.stop().await
         {
             warn!(plugin = self.name.as_str(), "stop failed: {error}");
-        }
-    }
-
-    async fn restart(&mut self) {
-        let Running::Lost { version, losses, .. } =
-            std::mem::replace(&mut self.running, Running::Nothing)
-        else {
-            return;
-        };
-        match self.instance(&version).await {
-            Ok(instance) => {
-                self.status.apply([Input::Restarted], Timestamp::now());
-                self.syncs.restart();
-                info!(plugin = self.name.as_str(), "restarted");
-                let instance = Box::new(instance);
-                self.running = Running::Alive { version, instance, losses };
-            }
-            Err(error) => {
-                self.lose(version, losses, &error);
-                self.note(Outcome::Lost, false, Instant::now());
-            }
         }
     }
 
@@ -251,45 +257,47 @@ impl Actor {
         self.status.apply(inputs, Timestamp::now());
     }
 
-    /// The instance is gone; the next one waits longer each time.
-    fn lose(&mut self, version: Box<Version>, losses: u32, error: &CallError) {
-        let wait = doubled(RESTART_BASE, losses, RESTART_MAX);
-        let now = Timestamp::now();
-        self.status.counters.restart(error.cause());
-        self.status.failed(&error.to_string(), now);
-        self.status.apply([Input::Crashed { reason: error.to_string() }], now);
-        self.running = Running::Lost { version, losses: losses + 1, at: Instant::now() + wait };
-    }
-
-    /// The running instance has ended.
-    fn lose_running(&mut self, error: &CallError) {
-        let running = std::mem::replace(&mut self.running, Running::Nothing);
-        if let Running::Alive { version, losses, .. } = running {
-            self.lose(version, losses, error);
-        }
-    }
-
     /// Takes events to the guest, until there is something else to do or to wait for.
     async fn deliver_some(&mut self) {
         let began = Instant::now();
         let mut now = began;
         for _ in 0..EVENTS_AT_ONCE {
-            match self.deliver(now).await {
-                Some(ended) if self.commands.is_empty() => now = ended,
-                _ => return,
+            let Some(ended) = self.deliver(now).await else { return };
+            if !self.commands.is_empty() {
+                return;
             }
+            now = ended;
             if now - began > TURN_MAX {
                 break;
             }
         }
-        tokio::task::yield_now().await;
+        give_turn().await;
     }
 
     /// Takes the next event to the guest and settles it; answers when, if the one after it may follow at once.
     async fn deliver(&mut self, now: Instant) -> Option<Instant> {
+        if !self.leading.is_leader() {
+            return None;
+        }
         if let Some(subscription) = self.next_sync(now) {
             return self.tell_synced(subscription).await;
         }
+        if let Some(firing) = self.next_firing(now) {
+            return self.fire(firing).await;
+        }
+        match self.turn(now) {
+            Turn::Event => {}
+            Turn::Key(work) => return self.reconcile(&work).await,
+            Turn::Nothing => return None,
+        }
+        if self.reevaluation.is_look_due() {
+            self.forget_reevaluated();
+        }
+        self.deliver_event(now).await
+    }
+
+    async fn deliver_event(&mut self, now: Instant) -> Option<Instant> {
+        let began = now;
         let Running::Alive { version, instance, losses } = &mut self.running else { return None };
         let queued = self.status.queue.pop(now)?;
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
@@ -297,18 +305,23 @@ impl Actor {
             return Some(now);
         };
         let seen = self.reevaluation.see(&queued, subscription.asked_by, &subscription.wish);
-        let Some(event) = to_tell(subscription, &queued, seen.as_ref(), &self.status.counters)
-        else {
+        let event = to_tell(subscription, &queued, seen.as_ref(), &self.status.counters);
+        let told = event.filter(|event| !becomes_keys(&self.status, subscription, event, now));
+        let Some(event) = told else {
             let now = Instant::now();
+            self.pace.passed_over(now - began);
             self.reevaluation.settle(&queued.event, subscription.asked_by, seen.as_ref());
             self.finish(&queued, StateChanges::new(), now);
             return Some(now);
         };
+        self.events_since_key = EVENTS_BETWEEN_KEYS;
         let called = Instant::now();
+        self.status.queue.calls(called);
         let result = call(instance, subscription, &queued, event, called).await;
         let now = Instant::now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
+        self.pace.took(now - began);
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {
@@ -333,6 +346,17 @@ impl Actor {
         }
     }
 
+    /// Of subscriptions that nothing is left to be seen again of, nothing has to be remembered.
+    fn forget_reevaluated(&mut self) {
+        let Running::Alive { version, .. } = &self.running else { return };
+        let queue = &self.status.queue;
+        let is_over = |id: SubscriptionId| {
+            let asked_by = version.subscriptions.get(&id).map(|subscription| subscription.asked_by);
+            asked_by.is_none_or(|asked_by| queue.is_past_others(id, asked_by))
+        };
+        self.reevaluation.retain(|id| !is_over(id));
+    }
+
     /// What a call has left behind. Answers whether the guest has to wait for having logged too much.
     fn look_after(
         name: &PluginName,
@@ -341,6 +365,8 @@ impl Actor {
         now: Instant,
     ) -> bool {
         counters.memory_bytes.store(instance.state().limiter.memory_bytes() as u64, Relaxed);
+        let host_calls = std::mem::take(&mut instance.state().host_calls).as_nanos() as u64;
+        counters.host_call_nanoseconds.fetch_add(host_calls, Relaxed);
         let (dropped, owes) = instance.state().log_budget.look(now);
         if dropped > 0 {
             counters.log_lines_dropped.fetch_add(dropped, Relaxed);
@@ -364,23 +390,4 @@ impl Actor {
         self.status.told(&queued.event.letters);
         self.status.queue.settle(Settled::Finished, now);
     }
-}
-
-/// At once without a time.
-async fn until_or_now(at: Option<Instant>) {
-    if let Some(at) = at {
-        tokio::time::sleep_until(at.into()).await;
-    }
-}
-
-/// Never without a time.
-async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
-    }
-}
-
-fn doubled(base: Duration, times: u32, max: Duration) -> Duration {
-    base.saturating_mul(2u32.saturating_pow(times)).min(max)
 }

@@ -7,12 +7,16 @@ wasmtime::component::bindgen!({
     inline: "
         package informant:host;
         world called {
-            include informant:plugin/stateful-plugin@0.1.0;
-            export informant:plugin/sync-aware@0.1.0;
+            include informant:plugin/full@0.1.0;
         }
     ",
     world: "informant:host/called",
-    imports: { default: trappable },
+    imports: {
+        // What waits for somebody else lets its thread's other plugins go on.
+        "informant:plugin/kube": async | trappable,
+        "informant:plugin/http": async | trappable,
+        default: trappable,
+    },
     exports: { default: async },
     ownership: Borrowing { duplicate_if_necessary: true },
 });

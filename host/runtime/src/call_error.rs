@@ -25,6 +25,14 @@ pub enum CallError {
         /// How many they may have together.
         max: usize,
     },
+    /// The call added a key to the workqueue that could not be added, so it has not succeeded. Its instance is well.
+    #[error("{reason}")]
+    KeyRefused {
+        /// Which function refused it, and why.
+        reason: String,
+        /// Whether there may be room for it later; if not, no attempt will succeed.
+        later: bool,
+    },
     /// The guest trapped, and its instance is lost.
     #[error("trap: {0}")]
     Trap(String),
@@ -79,13 +87,28 @@ impl CallError {
 
     /// Whether the instance cannot be called any more.
     pub fn ends_instance(&self) -> bool {
-        !matches!(self, Self::Guest { .. } | Self::EventTooLarge { .. })
+        !matches!(self, Self::Guest { .. } | Self::EventTooLarge { .. } | Self::KeyRefused { .. })
+    }
+
+    /// Whether the same would fail again, so that it is not tried.
+    pub(crate) fn is_lasting(&self) -> bool {
+        matches!(
+            self,
+            Self::Guest { retry: Retry::Never, .. }
+                | Self::EventTooLarge { .. }
+                | Self::KeyRefused { later: false, .. }
+        )
+    }
+
+    /// Whether nothing is wrong but that the workqueue is full: it comes again when there may be room, and is no failure of the plugin's.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        matches!(self, Self::KeyRefused { later: true, .. })
     }
 
     /// The label of `informant_plugin_restarts_total`.
     pub fn cause(&self) -> &'static str {
         match self {
-            Self::Guest { .. } | Self::EventTooLarge { .. } => "failure",
+            Self::Guest { .. } | Self::EventTooLarge { .. } | Self::KeyRefused { .. } => "failure",
             Self::Trap(_) => "trap",
             Self::DeadlineExceeded { .. } => "deadline",
             Self::MemoryExceeded { .. } => "memory",

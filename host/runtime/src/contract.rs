@@ -16,13 +16,16 @@ const CONTRACT: &str = include_str!("../../../plugin-sdk/wit/plugin.wit");
 const PACKAGE: &str = "informant:plugin/";
 
 /// Interfaces of the contract that this host links.
-const IMPORTS_OFFERED: [&str; 6] = ["types", "log", "indexer", "event-data", "host-info", "state"];
-/// Interfaces of the contract that this host calls.
-const EXPORTS_CALLED: [&str; 2] = ["lifecycle", "handler"];
+const IMPORTS_OFFERED: [&str; 9] =
+    [TYPES, "log", "indexer", "event-data", "host-info", "state", "workqueue", "metrics", "kube"];
+/// The one of them that has no functions.
+const TYPES: &str = "types";
+/// The interface that every plugin exports.
+const EXPORT_NEEDED: &str = "lifecycle";
+/// Those by which it hears of its work: at least one of them.
+const EXPORTS_WORKED: [&str; 3] = ["handler", "reconciler", "timer"];
 /// Interfaces of the contract that this host calls where they are exported.
 const EXPORTS_OPTIONAL: [&str; 2] = ["stateful", "sync-aware"];
-/// Interfaces of the contract that are in its text, but that this host does not know yet.
-const EXPORTS_NOT_CALLED: [&str; 2] = ["reconciler", "timer"];
 
 /// Why a file is not a plugin for this host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,10 +53,11 @@ pub enum ContractError {
     },
     /// The exports are not those of a plugin.
     #[error(
-        "does not export {missing}: a plugin exports lifecycle and handler of informant:plugin@{CONTRACT_VERSION} (exports found: {found})"
+        "does not export {missing}: a plugin exports lifecycle and at least one of {} of informant:plugin@{CONTRACT_VERSION} (exports found: {found})",
+        EXPORTS_WORKED.join(", ")
     )]
     MissingExport {
-        /// The first interface that is missing.
+        /// The first interface that is missing, or those of which one is.
         missing: String,
         /// What is exported instead.
         found: String,
@@ -83,6 +87,10 @@ fn offered() -> String {
 pub struct CheckedComponent {
     /// The component, encoded from a core module where the file was one.
     pub bytes: Vec<u8>,
+    /// Interfaces of the contract that it needs, `log`.
+    pub imports: Vec<String>,
+    /// Interfaces that it has, those of others in full.
+    pub exports: Vec<String>,
 }
 
 /// Checks a plugin file and turns it into a component where it is a core module.
@@ -181,12 +189,15 @@ fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
     let name = |key: &wit_parser::WorldKey| found.name_world_key(key);
     let exports: Vec<String> = found_world.exports.keys().map(name).collect();
     check_exports(exports.iter().map(String::as_str))?;
-    for import in found_world.imports.keys().map(name) {
-        check_import(&import)?;
-    }
+    let imports: Vec<String> = found_world.imports.keys().map(name).collect();
+    imports.iter().try_for_each(|import| check_import(import))?;
     let (resolve, world) = world_for(exports.iter().map(String::as_str))?;
     wit_component::targets(&resolve, world, &bytes).map_err(mismatch)?;
-    Ok(CheckedComponent { bytes })
+    let short = |names: Vec<String>| {
+        let short = |name: String| ours(&name).map_or(name.clone(), |(short, _)| short.to_owned());
+        names.into_iter().map(short).filter(|name| name != TYPES).collect()
+    };
+    Ok(CheckedComponent { bytes, imports: short(imports), exports: short(exports) })
 }
 
 /// `informant:plugin/handler@0.1.0` as `("handler", "0.1.0")`; none if it is not of our package.
@@ -198,15 +209,19 @@ fn check_exports<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<(),
     for (_, version) in names.clone().filter_map(ours) {
         check_version(version)?;
     }
-    for needed in EXPORTS_CALLED {
-        if !names.clone().filter_map(ours).any(|(interface, _)| interface == needed) {
-            let found: Vec<&str> = names.collect();
-            let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
-            let missing = format!("{PACKAGE}{needed}@{CONTRACT_VERSION}");
-            return Err(ContractError::MissingExport { missing, found });
-        }
-    }
-    Ok(())
+    let has = |wanted: &[&str]| {
+        names.clone().filter_map(ours).any(|(interface, _)| wanted.contains(&interface))
+    };
+    let missing = if !has(&[EXPORT_NEEDED]) {
+        format!("{PACKAGE}{EXPORT_NEEDED}@{CONTRACT_VERSION}")
+    } else if !has(&EXPORTS_WORKED) {
+        format!("any of {}", EXPORTS_WORKED.join(", "))
+    } else {
+        return Ok(());
+    };
+    let found: Vec<&str> = names.collect();
+    let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    Err(ContractError::MissingExport { missing, found })
 }
 
 fn check_version(version: &str) -> Result<(), ContractError> {
@@ -237,8 +252,8 @@ fn world_for<'a>(
         "package informant:found;\nworld found {{\n  include {PACKAGE}imports@{CONTRACT_VERSION};\n"
     );
     for (interface, _) in exports.filter_map(ours) {
-        let mut known = EXPORTS_CALLED.iter().chain(&EXPORTS_OPTIONAL).chain(&EXPORTS_NOT_CALLED);
-        if known.any(|known| *known == interface) {
+        let worked = EXPORTS_WORKED.iter().chain(&EXPORTS_OPTIONAL);
+        if worked.chain([&EXPORT_NEEDED]).any(|known| *known == interface) {
             text.push_str(&format!("  export {PACKAGE}{interface}@{CONTRACT_VERSION};\n"));
         }
     }
@@ -283,7 +298,10 @@ mod tests {
     fn missing_exports_are_named() {
         check_error(&module("(module)"), "does not export informant:plugin/lifecycle@0.1.0");
         let only_lifecycle = r#"(module (func (export "informant:plugin/lifecycle@0.1.0#stop")))"#;
-        check_error(&module(only_lifecycle), "does not export informant:plugin/handler@0.1.0");
+        check_error(
+            &module(only_lifecycle),
+            "does not export any of handler, reconciler, timer: a plugin exports lifecycle and at least one of",
+        );
     }
 
     #[test]
@@ -304,10 +322,8 @@ mod tests {
             &module(wasi),
             "imports wasi:cli/environment@0.2.6, which this host does not offer",
         );
-        let kube = wasi.replace("wasi:cli/environment@0.2.6", "informant:plugin/kube@0.1.0");
-        check_error(
-            &module(&kube),
-            "imports informant:plugin/kube@0.1.0, which this host does not",
-        );
+        let unknown = "informant:plugin/telepathy@0.1.0";
+        let telepathy = wasi.replace("wasi:cli/environment@0.2.6", unknown);
+        check_error(&module(&telepathy), &format!("imports {unknown}, which this host does not"));
     }
 }

@@ -20,6 +20,22 @@ pub struct Counters {
     pub filter_errors: AtomicU64,
     /// Events of subscriptions that a new version no longer has.
     pub dropped: AtomicU64,
+    /// Keys that the guest was done with.
+    pub keys_ok: AtomicU64,
+    /// Keys that failed and were put back.
+    pub keys_retry: AtomicU64,
+    /// Keys given up on, until somebody adds them again.
+    pub keys_dead: AtomicU64,
+    /// Keys of `enqueue` rules that were too long, and keys of a plugin whose new version works on none.
+    pub keys_dropped: AtomicU64,
+    /// Moments of schedules that the guest took.
+    pub firings_ok: AtomicU64,
+    /// Calls for them that failed and were to come again.
+    pub firings_retry: AtomicU64,
+    /// Moments given up on.
+    pub firings_dead: AtomicU64,
+    /// Events that became keys.
+    pub enqueued: AtomicU64,
     /// Log lines that were over the limit.
     pub log_lines_dropped: AtomicU64,
     /// Successful loads after the first.
@@ -30,13 +46,26 @@ pub struct Counters {
     pub trips: AtomicU64,
     /// Dead letters that are not kept any more, because there were too many.
     pub dead_letters_dropped: AtomicU64,
+    /// Time that calls of host functions took by the clock, in nanoseconds, without handing over what they take and give.
+    pub host_call_nanoseconds: AtomicU64,
+    /// Kubernetes Events that the plugin recorded and that were written, as new ones or as more of a series.
+    pub events_written: AtomicU64,
+    /// Those that were not: too many, or refused.
+    pub events_dropped: AtomicU64,
+    /// Time that the plugin waited for answers to its writes.
+    pub cluster_write_seconds: Histogram,
     /// Linear memory of the instance after its last call, in bytes.
     pub memory_bytes: AtomicU64,
     /// Time in `handle`.
     pub handle_seconds: Histogram,
+    /// Time in `reconcile`.
+    pub reconcile_seconds: Histogram,
+    /// Time in `fire`.
+    pub fire_seconds: Histogram,
     /// Time from the read of the bytes to the end of `handle`, of events told for the first time.
     pub event_latency_seconds: Histogram,
     restarts: parking_lot::Mutex<BTreeMap<&'static str, u64>>,
+    cluster_writes: parking_lot::Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     last_filter_error: parking_lot::Mutex<Option<String>>,
 }
 
@@ -55,6 +84,17 @@ impl Counters {
     /// The subscription whose filter failed last, and why.
     pub fn last_filter_error(&self) -> Option<String> {
         self.last_filter_error.lock().clone()
+    }
+
+    /// Counts a write to the cluster by its verb and what became of it.
+    pub(crate) fn cluster_write(&self, verb: &'static str, result: &'static str) {
+        *self.cluster_writes.lock().entry((verb, result)).or_default() += 1;
+    }
+
+    /// Writes to the cluster that the plugin wanted to make, by verb and by what became of each: `ok`, `conflict`, `throttled`, `refused` by the
+    /// API server, `unknown`, `unsent` because its time was over before its turn came, `not-granted`, `not-leader`, `invalid`.
+    pub fn cluster_writes(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+        self.cluster_writes.lock().clone()
     }
 
     /// How many instances ended so far, by cause.

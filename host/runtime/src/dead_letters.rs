@@ -1,7 +1,9 @@
 //! Events that were given up on, kept to be looked at, sent again or thrown away: a synchronous cupboard of one plugin's name.
 
 use crate::event::{Change, Event};
+use crate::limits::Limits;
 use crate::one_line::one_line;
+use crate::plugin_archive::is_of_secrets;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
@@ -40,7 +42,7 @@ pub enum Selection {
 }
 
 impl Selection {
-    fn contains(&self, letter: &DeadLetter) -> bool {
+    pub(crate) fn contains(&self, letter: &DeadLetter) -> bool {
         match self {
             Self::All => true,
             Self::Ids(ids) => ids.contains(&letter.id),
@@ -74,9 +76,20 @@ pub(crate) struct Bounds {
     pub(crate) bytes: usize,
 }
 
+impl From<&Limits> for Bounds {
+    fn from(limits: &Limits) -> Self {
+        Self { letters: limits.dead_letters_max, bytes: limits.dead_letters_bytes_max }
+    }
+}
+
 impl DeadLetters {
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self { letters: VecDeque::new(), sent: BTreeSet::new(), bytes: 0, ids: 0, bounds }
+    }
+
+    /// Other bounds hold from the next letter on.
+    pub(crate) fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
     }
 
     /// Takes what was kept, whatever the bounds are now, and the id of the last letter there was.
@@ -196,9 +209,12 @@ impl DeadLetter {
         })
     }
 
-    /// The letter with its object, the last one known for a deletion.
+    /// The letter with its object, the last one known for a deletion. A Secret is not shown.
     pub fn to_json_with_object(&self) -> Value {
         let mut letter = self.to_json();
+        if is_of_secrets(&self.resource) {
+            return letter;
+        }
         let side = if self.event.change == Change::Deleted { "lastObject" } else { "object" };
         // The cache keeps only what it could read.
         letter[side] = serde_json::from_slice(&self.event.object.json()).unwrap_or_default();
@@ -210,6 +226,7 @@ impl DeadLetter {
 mod tests {
     use super::*;
     use crate::event::{Reason, SubscriptionId};
+    use crate::event_keys::EventKeys;
     use informant_cache::Object;
     use std::time::Instant;
 
@@ -230,6 +247,8 @@ mod tests {
             letters: Vec::new(),
             received: Instant::now(),
             before_sync: false,
+            knew: false,
+            keys: EventKeys::default(),
         };
         let (subscription, resource) = ("pods".to_owned(), "v1/pods".to_owned());
         let (error, at) = ("no\nway".to_owned(), Timestamp::UNIX_EPOCH);
@@ -311,5 +330,7 @@ mod tests {
         assert_eq!(shown["object"]["metadata"]["name"], "a");
         assert_eq!(shown["error"], "no\\nway");
         assert_eq!(dead.list()[0].to_json().get("object"), None);
+        let secret = DeadLetter { resource: "v1/secrets".to_owned(), ..letter("a") };
+        assert_eq!(secret.to_json_with_object(), secret.to_json());
     }
 }

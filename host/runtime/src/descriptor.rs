@@ -1,16 +1,32 @@
 //! What a plugin asks for: the JSON that its `describe` answers with, checked key by key.
 
+mod enqueue;
 mod keys;
+mod reads;
+mod schedules;
+mod writes;
 
+use crate::enqueue::EnqueueRules;
 use crate::event::Change;
 use crate::filter::Filter;
+use crate::instance::Exported;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::schedule::ScheduleSpec;
+pub(crate) use enqueue::ENQUEUE_RULES_MAX;
 use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
-use informant_cache::{JsonPointer, Projection};
+use informant_cache::Projection;
 use keys::checked;
+pub(crate) use reads::is_namespace;
+pub use reads::{IndexSpec, ReadSpec};
+use reads::{index, read};
+pub(crate) use schedules::SCHEDULES_MAX;
+use schedules::schedule;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
+pub(crate) use writes::WRITES_MAX;
+pub use writes::WriteSpec;
+use writes::write;
 
 /// More subscriptions than a plugin can sensibly tell apart.
 pub(crate) const SUBSCRIPTIONS_MAX: usize = 64;
@@ -37,6 +53,10 @@ pub struct Descriptor {
     pub indexes: Vec<IndexSpec>,
     /// Resources read through `indexer` without a subscription.
     pub reads: Vec<ReadSpec>,
+    /// What the plugin means to write to the cluster.
+    pub writes: Vec<WriteSpec>,
+    /// When the plugin is called by the clock.
+    pub schedules: Vec<ScheduleSpec>,
 }
 
 /// One view of one resource, whose changes the plugin wants to hear of.
@@ -64,6 +84,8 @@ pub struct SubscriptionSpec {
     pub only_if_changed: Vec<String>,
     /// Only events for which this is true are told.
     pub filter: Option<Filter>,
+    /// The keys that events become, instead of being told.
+    pub enqueue: EnqueueRules,
 }
 
 impl SubscriptionSpec {
@@ -122,28 +144,6 @@ pub enum Delivery {
     Lazy,
 }
 
-/// A secondary index: objects by the values found at a JSON pointer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexSpec {
-    /// What is indexed.
-    pub resource: GroupVersionResource,
-    /// The index's name, unique within plugin and resource.
-    pub name: String,
-    /// A JSON pointer in which `*` steps into every member.
-    pub pointer: JsonPointer,
-    /// The pointer as the plugin wrote it.
-    pub pointer_text: String,
-}
-
-/// A resource that is read without being subscribed to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadSpec {
-    /// What is read.
-    pub resource: GroupVersionResource,
-    /// Empty: all.
-    pub namespaces: BTreeSet<String>,
-}
-
 /// The descriptor cannot be used; the text says where and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("descriptor {at}: {problem}")]
@@ -162,13 +162,15 @@ impl Descriptor {
     pub fn parse(json: &[u8]) -> Result<Self, DescriptorError> {
         let value: Value = serde_json::from_slice(json)
             .map_err(|e| error("as a whole", format!("is not JSON: {e}")))?;
-        let known = ["version", "subscriptions", "indexes", "reads"];
+        let known = ["version", "subscriptions", "indexes", "reads", "writes", "schedules"];
         let raw: RawDescriptor = checked(value, "as a whole", &known)?;
         let descriptor = Self {
             version: raw.version,
             subscriptions: each(raw.subscriptions, "subscriptions", subscription)?,
             indexes: each(raw.indexes, "indexes", index)?,
             reads: each(raw.reads, "reads", read)?,
+            writes: each(raw.writes, "writes", write)?,
+            schedules: each(raw.schedules, "schedules", schedule)?,
         };
         descriptor.check()?;
         Ok(descriptor)
@@ -179,6 +181,8 @@ impl Descriptor {
         bound("subscriptions", self.subscriptions.len(), SUBSCRIPTIONS_MAX)?;
         bound("indexes", self.indexes.len(), INDEXES_MAX)?;
         bound("reads", self.reads.len(), READS_MAX)?;
+        bound("writes", self.writes.len(), WRITES_MAX)?;
+        bound("schedules", self.schedules.len(), SCHEDULES_MAX)?;
         let mut names = BTreeSet::new();
         for subscription in &self.subscriptions {
             check_name("subscriptions", &subscription.name)?;
@@ -187,26 +191,29 @@ impl Descriptor {
                 return Err(error("subscriptions", problem));
             }
         }
+        self.check_schedules()?;
         self.check_indexes()
     }
 
-    fn check_indexes(&self) -> Result<(), DescriptorError> {
-        let resources = self.resources();
-        let mut names = BTreeSet::new();
-        for IndexSpec { resource, name, .. } in &self.indexes {
-            check_name("indexes", name)?;
-            if !names.insert((resource, name)) {
-                let problem = format!("the name {name:?} is used twice for {resource}");
-                return Err(error("indexes", problem));
-            }
-            if !resources.contains(resource) {
-                let problem = format!(
-                    "{name:?} is on {resource}, which is neither subscribed to nor among the reads"
-                );
-                return Err(error("indexes", problem));
-            }
+    /// Whether the plugin can be called as it asks to be.
+    pub(crate) fn check_exports(&self, exported: Exported) -> Result<(), DescriptorError> {
+        for subscription in &self.subscriptions {
+            let problem = match subscription.enqueue.is_empty() {
+                true if !exported.handler => {
+                    "no `enqueue` rules, and the plugin exports no handler"
+                }
+                false if !exported.reconciler => {
+                    "`enqueue` rules, and the plugin exports no reconciler"
+                }
+                _ => continue,
+            };
+            let name = &subscription.name;
+            return Err(error("subscriptions", format!("{name:?} has {problem}")));
         }
-        Ok(())
+        match self.schedules.is_empty() || exported.timer {
+            true => Ok(()),
+            false => Err(error("schedules", "there are some, and the plugin exports no timer")),
+        }
     }
 
     /// Every resource the plugin wants to see, each once.
@@ -225,6 +232,10 @@ struct RawDescriptor {
     indexes: Vec<Value>,
     #[serde(default)]
     reads: Vec<Value>,
+    #[serde(default)]
+    writes: Vec<Value>,
+    #[serde(default)]
+    schedules: Vec<Value>,
 }
 
 #[derive(Deserialize)]
@@ -239,8 +250,7 @@ struct RawSubscription {
     #[serde(default)]
     field_selector: String,
     types: Option<Vec<RawType>>,
-    #[serde(default = "replay_default")]
-    replay: Replay,
+    replay: Option<Replay>,
     #[serde(default = "delivery_default")]
     delivery: Delivery,
     #[serde(default)]
@@ -248,6 +258,8 @@ struct RawSubscription {
     #[serde(default)]
     only_if_changed: Vec<String>,
     filter: Option<String>,
+    #[serde(default)]
+    enqueue: Vec<Value>,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -258,8 +270,9 @@ enum RawType {
     Deleted,
 }
 
-fn replay_default() -> Replay {
-    Replay::Initial
+/// A controller that begins anew looks at everything.
+fn replay_default(enqueue: &EnqueueRules) -> Replay {
+    if enqueue.is_empty() { Replay::Initial } else { Replay::InitialAndReload }
 }
 
 fn delivery_default() -> Delivery {
@@ -279,6 +292,7 @@ fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, DescriptorEr
         "withOld",
         "onlyIfChanged",
         "filter",
+        "enqueue",
     ];
     let raw: RawSubscription = checked(value, at, &known)?;
     bound(at, raw.only_if_changed.len(), POINTERS_MAX)?;
@@ -287,11 +301,12 @@ fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, DescriptorEr
     }
     let filter = raw.filter.as_deref().map(Filter::compile).transpose();
     let filter = filter.map_err(|e| error(at, e.to_string()))?;
+    let enqueue = enqueue::rules(raw.enqueue, at)?;
     let wants = |wanted| raw.types.as_ref().is_none_or(|types| types.contains(&wanted));
     Ok(SubscriptionSpec {
         name: raw.name.unwrap_or_else(|| raw.resource.clone()),
         resource: resource(&raw.resource, at)?,
-        namespaces: raw.namespaces,
+        namespaces: reads::namespaces(raw.namespaces, at)?,
         label_selector: raw
             .label_selector
             .parse()
@@ -305,38 +320,13 @@ fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, DescriptorEr
             updated: wants(RawType::Updated),
             deleted: wants(RawType::Deleted),
         },
-        replay: raw.replay,
+        replay: raw.replay.unwrap_or_else(|| replay_default(&enqueue)),
         delivery: raw.delivery,
         with_old: raw.with_old,
         only_if_changed: raw.only_if_changed,
         filter,
+        enqueue,
     })
-}
-
-#[derive(Deserialize)]
-struct RawIndex {
-    resource: String,
-    name: String,
-    pointer: String,
-}
-
-fn index(value: Value, at: &str) -> Result<IndexSpec, DescriptorError> {
-    let raw: RawIndex = checked(value, at, &["resource", "name", "pointer"])?;
-    let pointer = raw.pointer.parse().map_err(|e| error(at, format!("{e}")))?;
-    let resource = resource(&raw.resource, at)?;
-    Ok(IndexSpec { resource, name: raw.name, pointer, pointer_text: raw.pointer })
-}
-
-#[derive(Deserialize)]
-struct RawRead {
-    resource: String,
-    #[serde(default)]
-    namespaces: BTreeSet<String>,
-}
-
-fn read(value: Value, at: &str) -> Result<ReadSpec, DescriptorError> {
-    let raw: RawRead = checked(value, at, &["resource", "namespaces"])?;
-    Ok(ReadSpec { resource: resource(&raw.resource, at)?, namespaces: raw.namespaces })
 }
 
 fn resource(text: &str, at: &str) -> Result<GroupVersionResource, DescriptorError> {

@@ -2,6 +2,7 @@
 
 mod content;
 mod debounce;
+mod file_id;
 mod follow;
 mod plugin_file;
 mod scan;
@@ -12,7 +13,8 @@ mod watch;
 mod tests;
 
 pub(crate) use content::Content;
+pub(crate) use file_id::FileKind;
 pub(crate) use follow::Directories;
-pub(crate) use plugin_file::FILE_BYTES_MAX;
+pub(crate) use plugin_file::{FILE_BYTES_MAX, read_file};
 pub(crate) use scan::{PLUGINS_MAX, PluginFile, Problem};
-pub(crate) use wanted::{Change, Decision};
+pub(crate) use wanted::{Change, ConfigurationFile, Decision};

@@ -1,5 +1,6 @@
 //! One change on its way to a plugin.
 
+use crate::event_keys::EventKeys;
 use informant_cache::{Object, Reason as CacheReason};
 use std::time::Instant;
 
@@ -121,6 +122,10 @@ pub struct Event {
     pub received: Instant,
     /// Whether the oldest change that it stands for was queued before the subscription's initial objects were through.
     pub before_sync: bool,
+    /// Only with [`Change::Added`]: the plugin may know the object already. So it is with a replay after a reload, and where a dead letter is sent again.
+    pub knew: bool,
+    /// Of a subscription whose events become keys: how, and which beside those of its states.
+    pub keys: EventKeys,
 }
 
 /// A subscription of a plugin's name. Reloads keep it as long as the subscription's name stays.

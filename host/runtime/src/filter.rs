@@ -4,7 +4,7 @@
 //! `change` as `"added"`, `"updated"` or `"deleted"`. It suppresses calls, never membership. A deletion is filtered only by an
 //! expression that names `change`. Where the evaluation fails the event is told.
 //!
-//! It is evaluated on the plugin's own thread, before the call. Binding a whole object costs more than the evaluation: what the
+//! It is evaluated by the plugin's actor, before the call. Binding a whole object costs more than the evaluation: what the
 //! expression reads of an object is found out once ([`needs`]), and only that is taken from the bytes ([`bind`]).
 //!
 //! # Bounds

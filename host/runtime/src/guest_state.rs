@@ -1,15 +1,22 @@
 //! What the host knows of one instance while it runs: the data of its store.
 
 use crate::call_clock::CallClock;
+use crate::call_error::CallError;
 use crate::event::Event;
+use crate::key_queue::KeyQueue;
+use crate::leading::Leading;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
+use crate::pace::Pace;
+use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::plugin_state::{StateCall, StateChanges};
+use crate::powers::PluginPowers;
 use crate::reads::Reads;
 use informant_cache::Object;
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use wasmtime::ResourceLimiter;
 
 /// The data of a store; host functions are methods on it.
@@ -25,6 +32,18 @@ pub(crate) struct GuestState {
     pub(crate) reads: Option<Arc<Reads>>,
     /// The plugin's values, as the call in progress sees them. Nothing for an instance that only describes itself.
     pub(crate) state: Option<StateCall>,
+    /// The plugin's workqueue. Nothing for one that works on no keys, and while it describes itself.
+    pub(crate) keys: Option<Arc<Mutex<KeyQueue>>>,
+    /// The plugin's metrics. Nothing while it describes itself.
+    pub(crate) metrics: Option<Arc<Mutex<PluginMetrics>>>,
+    /// Whether this host is the one that acts.
+    pub(crate) leading: Leading,
+    /// What it can do outside. Nothing while it describes itself.
+    pub(crate) powers: Option<PluginPowers>,
+    /// Why a key was not added that the call in progress wanted to add.
+    pub(crate) key_refused: Option<CallError>,
+    /// Time that calls of host functions took since somebody looked.
+    pub(crate) host_calls: Duration,
     limits: Limits,
 }
 
@@ -39,6 +58,10 @@ pub(crate) enum Phase {
     Handle(CurrentEvent),
     /// It hears that initial objects are through.
     Synced,
+    /// It works on this key.
+    Reconcile(Arc<str>),
+    /// The moment of this schedule has come.
+    Fire(Arc<str>),
 }
 
 impl Phase {
@@ -52,6 +75,16 @@ impl Phase {
             Self::Stop => "stop",
             Self::Handle(_) => "handle",
             Self::Synced => "synced",
+            Self::Reconcile(_) => "reconcile",
+            Self::Fire(_) => "fire",
+        }
+    }
+
+    /// Whether the guest is at its work: it was told of something, its success can be told from a failure, and no other version is in charge.
+    pub(crate) fn is_work(&self) -> bool {
+        match self {
+            Self::Handle(_) | Self::Synced | Self::Reconcile(_) | Self::Fire(_) => true,
+            Self::Idle | Self::Describe | Self::Start | Self::Carry | Self::Stop => false,
         }
     }
 }
@@ -87,18 +120,49 @@ impl GuestState {
         Self {
             plugin,
             limiter: Limiter::new(limits),
-            clock: CallClock::new(Instant::now()),
+            clock: CallClock::new(Instant::now(), Pace::default()),
             phase: Phase::Idle,
             log_budget,
             reads,
             state: None,
+            keys: None,
+            metrics: None,
+            leading: Leading::default(),
+            powers: None,
+            key_refused: None,
+            host_calls: Duration::ZERO,
             limits: limits.clone(),
         }
+    }
+
+    /// The same, of a plugin with this pace.
+    pub(crate) fn with_pace(self, pace: Pace) -> Self {
+        Self { clock: CallClock::new(Instant::now(), pace), ..self }
+    }
+
+    /// The same, on a host that acts only while this says so.
+    pub(crate) fn with_leading(self, leading: Leading) -> Self {
+        Self { leading, ..self }
     }
 
     /// The same, with the plugin's values.
     pub(crate) fn with_state(self, state: StateCall) -> Self {
         Self { state: Some(state), ..self }
+    }
+
+    /// The same, with the plugin's workqueue if it works on keys.
+    pub(crate) fn with_keys(self, keys: Option<Arc<Mutex<KeyQueue>>>) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// The same, with the plugin's metrics.
+    pub(crate) fn with_metrics(self, metrics: Arc<Mutex<PluginMetrics>>) -> Self {
+        Self { metrics: Some(metrics), ..self }
+    }
+
+    /// The same, with what the plugin can do outside.
+    pub(crate) fn with_powers(self, powers: PluginPowers) -> Self {
+        Self { powers: Some(powers), ..self }
     }
 
     /// The call succeeded: what it wrote is the plugin's from here on.

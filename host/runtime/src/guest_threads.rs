@@ -1,52 +1,159 @@
-//! The threads that guests run on: few, dedicated, apart from the informers'.
+//! The threads that guests run on: few, dedicated. Only of quick plugins an informer's thread may take a turn (`turn.rs`).
 //!
 //! A plugin's actor stays on the thread it was given, so that what it allocates is freed where it was
-//! allocated and a busy plugin can only slow the plugins of its own thread.
+//! allocated and a busy plugin can only slow the plugins of its own thread. One whose calls last so long that its neighbours notice goes on,
+//! from within such a call, on a thread for those, which the system gives less of the processor when others want it.
 
+mod turn;
+
+use crate::pace::Pace;
+use crate::token_bucket::TokenBucket;
 use parking_lot::Mutex;
-use std::future::Future;
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::Poll;
+use std::time::Instant;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use turn::{Seat, Seen};
+pub(crate) use turn::{Turn, give_turn};
+
+/// What is added to the niceness of threads for slow plugins: about a third of a quick one's weight. Not more, because an informer may have to
+/// wait for one that is just looking at its plugin's queue.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 5;
+
+/// There is one thread for slow plugins for so many others.
+const SLOW_FOR: usize = 4;
 
 /// The pool. Dropping it ends the threads, and with them every actor that was not stopped before.
 pub(crate) struct GuestThreads {
+    lanes: Arc<Lanes>,
     threads: Vec<GuestThread>,
 }
 
-struct GuestThread {
+/// The ways to the threads, of both kinds at least one.
+struct Lanes {
+    quick: Vec<Lane>,
+    slow: Vec<Lane>,
+    loan: Arc<Mutex<TokenBucket>>,
+}
+
+/// The way to one thread.
+struct Lane {
     handle: Handle,
-    actors: Arc<AtomicUsize>,
+    actors: AtomicUsize,
+}
+
+struct GuestThread {
     stop: Mutex<Option<oneshot::Sender<()>>>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
-impl GuestThreads {
-    pub(crate) fn start(count: usize) -> std::io::Result<Self> {
-        let threads = (0..count).map(GuestThread::start).collect::<std::io::Result<_>>()?;
-        Ok(Self { threads })
+type Actor = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// An actor on the threads.
+pub(crate) struct Task {
+    seat: Weak<Seat>,
+    ended: oneshot::Receiver<()>,
+}
+
+/// The actor panicked, or its threads were ended.
+#[derive(Debug, thiserror::Error)]
+#[error("it panicked, or its thread is gone")]
+pub(crate) struct CutOff;
+
+impl Task {
+    /// For whoever gives the actor something to do.
+    pub(crate) fn turn(&self) -> Turn {
+        Turn(self.seat.clone())
     }
 
-    /// Runs an actor on the thread that has the fewest.
-    pub(crate) fn spawn<F>(&self, actor: F) -> JoinHandle<()>
+    /// Waits until the actor has ended.
+    pub(crate) async fn ended(self) -> Result<(), CutOff> {
+        self.ended.await.map_err(|_| CutOff)
+    }
+}
+
+/// An actor, wherever it runs.
+struct Moving {
+    seat: Arc<Seat>,
+    ended: oneshot::Sender<()>,
+}
+
+impl GuestThreads {
+    /// Starts so many threads, and those for slow plugins.
+    pub(crate) fn start(count: usize) -> std::io::Result<Self> {
+        let mut threads = Vec::new();
+        let mut start = |names: &str, count: usize, is_slow: bool| {
+            let lanes = (0..count).map(|number| {
+                let (lane, thread) = GuestThread::start(format!("{names}-{number}"), is_slow)?;
+                threads.push(thread);
+                Ok(lane)
+            });
+            lanes.collect::<std::io::Result<Vec<Lane>>>()
+        };
+        let quick = start("guests", count, false)?;
+        let slow = start("slow-guests", count.div_ceil(SLOW_FOR), true)?;
+        let loan = Arc::new(Mutex::new(turn::loan(Instant::now())));
+        let lanes = Lanes { quick, slow, loan };
+        Ok(Self { lanes: Arc::new(lanes), threads })
+    }
+
+    /// Runs an actor, always on the thread that has the fewest of those where it belongs.
+    pub(crate) fn spawn<F>(&self, actor: F, pace: Pace) -> Task
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let load = |thread: &&GuestThread| thread.actors.load(Ordering::Relaxed);
-        let thread = self.threads.iter().min_by_key(load).expect("there is at least one thread");
-        let actors = thread.actors.clone();
-        actors.fetch_add(1, Ordering::Relaxed);
-        thread.handle.spawn(async move {
-            actor.await;
-            actors.fetch_sub(1, Ordering::Relaxed);
+        let (sender, ended) = oneshot::channel();
+        let seat = Arc::new(Seat::new(Box::pin(actor), pace, self.lanes.loan.clone()));
+        let task = Task { seat: Arc::downgrade(&seat), ended };
+        self.lanes.clone().spawn(Moving { seat, ended: sender });
+        task
+    }
+}
+
+impl Lanes {
+    fn spawn(self: Arc<Self>, moving: Moving) {
+        let is_slow = moving.seat.pace.is_slow();
+        let lanes = if is_slow { &self.slow } else { &self.quick };
+        let load = |(_, lane): &(usize, &Lane)| lane.actors.load(Ordering::Relaxed);
+        let (number, lane) =
+            lanes.iter().enumerate().min_by_key(load).expect("there is at least one thread");
+        lane.actors.fetch_add(1, Ordering::Relaxed);
+        lane.handle.spawn(self.clone().run(moving, is_slow, number));
+    }
+
+    /// Runs an actor until it ends, or belongs elsewhere and goes on there.
+    fn run(
+        self: Arc<Self>,
+        moving: Moving,
+        is_slow: bool,
+        number: usize,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            let lane = if is_slow { &self.slow[number] } else { &self.quick[number] };
+            let seen = poll_fn(|context| match moving.seat.poll(context, &lane.handle, is_slow) {
+                Seen::Waits => Poll::Pending,
+                seen => Poll::Ready(seen),
+            });
+            let seen = seen.await;
+            lane.actors.fetch_sub(1, Ordering::Relaxed);
+            match seen {
+                // Nobody may want to know.
+                Seen::Ended => _ = moving.ended.send(()),
+                // Whoever waits is told by the sender's end.
+                Seen::CutOff | Seen::Waits => {}
+                Seen::Moves => self.spawn(moving),
+            }
         })
     }
 }
 
 impl GuestThread {
-    fn start(number: usize) -> std::io::Result<Self> {
+    fn start(name: String, is_slow: bool) -> std::io::Result<(Lane, Self)> {
         // A guest that runs long yields at every tick. By default the runtime would look at timers and at
         // what other threads woke only after 31 such turns; here after each, so that neighbours wait for one.
         let mut builder = Builder::new_current_thread();
@@ -54,17 +161,23 @@ impl GuestThread {
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let run = move || {
+            if is_slow {
+                be_nice();
+            }
             // An error means that the pool was dropped, which is the same request.
             let _ = runtime.block_on(stopped);
         };
-        let thread = std::thread::Builder::new().name(format!("guests-{number}")).spawn(run)?;
-        Ok(Self {
-            handle,
-            actors: Arc::default(),
-            stop: Mutex::new(Some(stop)),
-            thread: Mutex::new(Some(thread)),
-        })
+        let thread = std::thread::Builder::new().name(name).spawn(run)?;
+        let thread = Self { stop: Mutex::new(Some(stop)), thread: Mutex::new(Some(thread)) };
+        Ok((Lane { handle, actors: AtomicUsize::default() }, thread))
     }
+}
+
+/// Lets others go first. On Linux it is this thread's own; elsewhere it would be the whole process'.
+fn be_nice() {
+    // Being refused costs fairness, not correctness.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(NICENESS);
 }
 
 impl Drop for GuestThreads {
@@ -78,5 +191,60 @@ impl Drop for GuestThreads {
                 let _ = thread.join();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn here() -> String {
+        std::thread::current().name().unwrap_or_default().to_owned()
+    }
+
+    #[tokio::test]
+    async fn an_actor_goes_where_it_belongs_from_within_a_call_and_comes_back() {
+        let threads = GuestThreads::start(1).expect("threads start");
+        let pace = Pace::default();
+        let (sender, seen) = oneshot::channel();
+        let actor_pace = pace.clone();
+        let actor = async move {
+            let mut seen = vec![here()];
+            let now = Instant::now();
+            for ticks in 1..=3 {
+                actor_pace.tick(ticks, now);
+                tokio::task::yield_now().await;
+                seen.push(here());
+            }
+            actor_pace.call(now + Duration::from_secs(1));
+            // What wakes it where it was wakes it where it is.
+            let mut waited = false;
+            poll_fn(|context| {
+                if std::mem::replace(&mut waited, true) {
+                    return Poll::Ready(());
+                }
+                context.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+            seen.push(here());
+            let _ = sender.send(seen);
+        };
+        threads.spawn(actor, pace).ended().await.expect("it only looks around");
+        let seen = seen.await.expect("it has looked around");
+        assert_eq!(seen, ["guests-0", "guests-0", "guests-0", "slow-guests-0", "guests-0"]);
+        let actors = |lanes: &[Lane]| lanes[0].actors.load(Ordering::Relaxed);
+        assert_eq!((actors(&threads.lanes.quick), actors(&threads.lanes.slow)), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_hears_of_a_panic_and_of_the_threads_end() {
+        let threads = GuestThreads::start(1).expect("threads start");
+        let panics = threads.spawn(async { panic!("on purpose") }, Pace::default());
+        assert!(panics.ended().await.is_err());
+        let hangs = threads.spawn(std::future::pending(), Pace::default());
+        tokio::task::spawn_blocking(move || drop(threads)).await.expect("they end");
+        assert!(hangs.ended().await.is_err());
     }
 }

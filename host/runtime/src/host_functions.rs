@@ -2,11 +2,16 @@
 
 mod event_data;
 pub(crate) mod fields;
+pub(crate) mod host_call;
 mod host_info;
 mod indexer;
+mod kube;
 mod log;
+mod metrics;
 mod state;
+mod workqueue;
 
+use host_call::HostCall;
 pub(crate) use indexer::SELECTOR_BYTES_MAX;
 pub(crate) use log::MESSAGE_BYTES_MAX;
 

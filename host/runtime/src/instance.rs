@@ -1,13 +1,18 @@
 //! One running plugin instance: a store, its limits, and the calls that can be made.
 
 use crate::backtrace::Backtrace;
-use crate::bindings::exports::informant::plugin::{handler, lifecycle, stateful, sync_aware};
+use crate::bindings::exports::informant::plugin::{
+    handler, lifecycle, reconciler, stateful, sync_aware, timer,
+};
 use crate::bindings::informant::plugin as imports;
+use crate::call_clock::thread_time;
 use crate::call_error::{CallError, Retry};
 use crate::compiler::CompileError;
 use crate::engine::Engine;
 use crate::guest_state::{Exceeded, GuestState, Phase};
+use crate::host_functions::host_call::{self, Measured};
 use crate::limits::Limits;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 use wasmtime::{Store, Trap, UpdateDeadline, WasmBacktrace};
@@ -16,6 +21,15 @@ use wasmtime::{Store, Trap, UpdateDeadline, WasmBacktrace};
 #[derive(Clone)]
 pub(crate) struct Template {
     pre: InstancePre<GuestState>,
+    exported: Exported,
+}
+
+/// Which of the exports are there by which a plugin hears of its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exported {
+    pub(crate) handler: bool,
+    pub(crate) reconciler: bool,
+    pub(crate) timer: bool,
 }
 
 impl Template {
@@ -25,7 +39,17 @@ impl Template {
         let mut linker = Linker::<GuestState>::new(engine.wasmtime());
         link(&mut linker).map_err(failed)?;
         let pre = linker.instantiate_pre(compiled).map_err(failed)?;
-        Ok(Self { pre })
+        let exported = Exported {
+            handler: handler::GuestIndices::new(&pre).is_ok(),
+            reconciler: reconciler::GuestIndices::new(&pre).is_ok(),
+            timer: timer::GuestIndices::new(&pre).is_ok(),
+        };
+        Ok(Self { pre, exported })
+    }
+
+    /// What the plugin can be called with.
+    pub(crate) fn exported(&self) -> Exported {
+        self.exported
     }
 
     /// Makes an instance around `state`.
@@ -39,7 +63,7 @@ impl Template {
         store.limiter(|state| &mut state.limiter);
         store.epoch_deadline_callback(|context| {
             let clock = &context.data().clock;
-            if clock.expired(Instant::now()) {
+            if clock.tick(Instant::now(), thread_time()) {
                 return Err(Trap::Interrupt.into());
             }
             Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
@@ -48,18 +72,22 @@ impl Template {
         arm(&mut store, Instant::now(), limits.start_deadline);
         let made = self.pre.instantiate_async(&mut store).await;
         let made = made.and_then(|instance| {
-            let lifecycle = lifecycle::GuestIndices::new(&self.pre)?.load(&mut store, &instance)?;
-            let handler = handler::GuestIndices::new(&self.pre)?.load(&mut store, &instance)?;
-            let stateful = match stateful::GuestIndices::new(&self.pre) {
-                Ok(indices) => Some(indices.load(&mut store, &instance)?),
-                // It is not exported.
-                Err(_) => None,
-            };
-            let sync_aware = match sync_aware::GuestIndices::new(&self.pre) {
-                Ok(indices) => Some(indices.load(&mut store, &instance)?),
-                Err(_) => None,
-            };
-            Ok(Exports { lifecycle, handler, stateful, sync_aware })
+            let pre = &self.pre;
+            // An error of `new` is that it is not exported.
+            let handler = handler::GuestIndices::new(pre).ok();
+            let reconciler = reconciler::GuestIndices::new(pre).ok();
+            let timer = timer::GuestIndices::new(pre).ok();
+            let stateful = stateful::GuestIndices::new(pre).ok();
+            let sync_aware = sync_aware::GuestIndices::new(pre).ok();
+            let store = &mut store;
+            Ok(Exports {
+                lifecycle: lifecycle::GuestIndices::new(pre)?.load(&mut *store, &instance)?,
+                handler: handler.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                reconciler: reconciler.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                timer: timer.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                stateful: stateful.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                sync_aware: sync_aware.map(|it| it.load(&mut *store, &instance)).transpose()?,
+            })
         });
         match made {
             Ok(exports) => Ok(Instance { store, exports, limits }),
@@ -70,11 +98,15 @@ impl Template {
 
 fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     imports::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::indexer::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::event_data::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::host_info::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::state::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+    imports::log::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::indexer::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::event_data::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::host_info::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::state::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::metrics::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::workqueue::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    // Waiting is no work of the host's.
+    imports::kube::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
 }
 
 /// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.
@@ -87,7 +119,9 @@ pub(crate) struct Instance {
 /// What can be called.
 struct Exports {
     lifecycle: lifecycle::Guest,
-    handler: handler::Guest,
+    handler: Option<handler::Guest>,
+    reconciler: Option<reconciler::Guest>,
+    timer: Option<timer::Guest>,
     stateful: Option<stateful::Guest>,
     sync_aware: Option<sync_aware::Guest>,
 }
@@ -107,6 +141,7 @@ impl Instance {
 
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
         self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline);
+        self.store.data().clock.arm_until(Instant::now(), self.limits.stop_deadline);
         let result = self.exports.lifecycle.call_stop(&mut self.store).await;
         self.end(result, self.limits.stop_deadline)
     }
@@ -148,8 +183,42 @@ impl Instance {
         now: Instant,
     ) -> Result<(), CallError> {
         self.begin(Phase::Handle(current), now, self.limits.handle_deadline);
-        let result = self.exports.handler.call_handle(&mut self.store, event).await;
-        self.end(result, self.limits.handle_deadline)?.map_err(failure)
+        let Some(handler) = &self.exports.handler else { return Err(not_exported("handler")) };
+        let result = handler.call_handle(&mut self.store, event).await;
+        self.end_work(result)
+    }
+
+    /// Whether the guest works on keys.
+    pub(crate) fn works_on_keys(&self) -> bool {
+        self.exports.reconciler.is_some()
+    }
+
+    /// Has the guest work on a key; answers after how many milliseconds it wants to do so again.
+    pub(crate) async fn reconcile(
+        &mut self,
+        key: &Arc<str>,
+        attempt: u32,
+        now: Instant,
+    ) -> Result<Option<u64>, CallError> {
+        self.begin(Phase::Reconcile(key.clone()), now, self.limits.handle_deadline);
+        let Some(reconciler) = &self.exports.reconciler else {
+            return Err(not_exported("reconciler"));
+        };
+        let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
+        self.end_work(result)
+    }
+
+    /// Tells that the moment of a schedule has come, in milliseconds since 1970.
+    pub(crate) async fn fire(
+        &mut self,
+        schedule: &Arc<str>,
+        unix_ms: u64,
+        now: Instant,
+    ) -> Result<(), CallError> {
+        self.begin(Phase::Fire(schedule.clone()), now, self.limits.handle_deadline);
+        let Some(timer) = &self.exports.timer else { return Err(not_exported("timer")) };
+        let result = timer.call_fire(&mut self.store, schedule, unix_ms).await;
+        self.end_work(result)
     }
 
     /// Whether the guest wants to know when initial objects are through.
@@ -162,7 +231,7 @@ impl Instance {
         let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
         self.begin(Phase::Synced, Instant::now(), self.limits.handle_deadline);
         let result = sync_aware.call_synced(&mut self.store, subscription).await;
-        self.end(result, self.limits.handle_deadline)?.map_err(failure)
+        self.end_work(result)
     }
 
     /// The guest's state on the host's side.
@@ -171,8 +240,12 @@ impl Instance {
     }
 
     fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
+        let may_wait = phase.is_work();
         self.store.data_mut().phase = phase;
         arm(&mut self.store, now, deadline);
+        if may_wait {
+            self.store.data().clock.may_wait(self.limits.wait_time);
+        }
     }
 
     fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
@@ -180,6 +253,22 @@ impl Instance {
         self.store.data_mut().phase = Phase::Idle;
         result
     }
+
+    /// The same for a call that may add keys: it has not succeeded if one could not be added.
+    fn end_work<T>(
+        &mut self,
+        result: wasmtime::Result<Result<T, imports::types::Failure>>,
+    ) -> Result<T, CallError> {
+        let ended = self.end(result, self.limits.handle_deadline);
+        let refused = self.store.data_mut().key_refused.take();
+        let done = ended?.map_err(failure)?;
+        refused.map_or(Ok(done), Err)
+    }
+}
+
+/// A version whose descriptor asks for it is not loaded.
+fn not_exported(interface: &str) -> CallError {
+    CallError::guest(&format!("it exports no {interface}"), Retry::Never)
 }
 
 /// Every call gets its deadline anew: an engine with epochs traps a store that has none.

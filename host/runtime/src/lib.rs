@@ -10,6 +10,7 @@ mod plugin_name;
 mod private_files;
 
 mod compiler;
+pub mod configuration;
 mod contract;
 mod descriptor;
 mod engine;
@@ -18,24 +19,36 @@ mod limits;
 mod bindings;
 mod call_clock;
 mod call_error;
+mod cluster_writer;
 mod guest_state;
 mod host_functions;
 mod instance;
 mod json_pointer_index;
+mod leading;
 mod log_budget;
 mod one_line;
+mod pace;
+mod powers;
 mod reads;
 mod reevaluation;
 mod view;
+mod write;
+mod write_turns;
 
 mod delivery;
+mod enqueue;
 mod event;
+mod event_keys;
 mod filter;
+mod key_queue;
 mod merge;
 mod plugin_queue;
 mod queue;
+mod schedule;
 mod subscription;
 mod sync_calls;
+mod timers;
+mod token_bucket;
 
 mod actor;
 mod admin;
@@ -44,12 +57,15 @@ mod backtrace;
 mod breaker;
 mod counters;
 mod dead_letters;
+mod event_recorder;
 mod guest_threads;
 mod lifecycle;
 mod plugin_archive;
+mod plugin_metrics;
 mod plugin_state;
 mod status;
 
+mod check;
 mod directory;
 mod loads;
 mod plugin;
@@ -65,6 +81,8 @@ pub use archive::{
     StateDirectoryError, StateDirectoryOptions, StateDirectoryStatus, check_state_directory,
 };
 pub use call_error::{CallError, Retry};
+pub use check::{CheckError, PluginChecker, PluginReport};
+pub use cluster_writer::{ClusterWriter, NoCluster, WriteError, WriteRequest};
 pub use compiler::{
     CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,
     CompilerProgram, check_code_cache, compile_standard_input,
@@ -74,12 +92,14 @@ pub use counters::{BUCKETS, Counters, Histogram};
 pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError};
 pub use engine::EngineError;
+pub use key_queue::KeysSnapshot;
 pub use lifecycle::{Input, State};
-pub use limits::{Limit, LimitError, Limits, TABLE as LIMITS, Unit};
+pub use limits::{FIXED as FIXED_LIMITS, FixedLimit, Limit, Limits, TABLE as LIMITS, Unit};
 pub use plugin_archive::KeptSnapshot;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
+pub use plugin_metrics::{METRIC_BUCKETS, MetricFamily, MetricKind, MetricLabels, MetricValue};
 pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugin_queue::QueueSnapshot;
 pub use plugins::Plugins;
 pub use prepare::LoadError;
-pub use status::PluginStatus;
+pub use status::{PluginStatus, ReplaySnapshot};

@@ -10,9 +10,9 @@ pub enum State {
         /// What the version is doing.
         then: Box<State>,
     },
-    /// It asks for something that it was not given; nothing of it runs.
+    /// It asks for something that it was not given, or this host does not lead; nothing of it runs.
     Waiting {
-        /// What is missing.
+        /// What it waits for.
         reason: String,
     },
     /// It takes events, and hears of everything that changes from here on.
@@ -35,6 +35,11 @@ pub enum State {
     /// Somebody holds it: its events wait until it is resumed.
     Paused {
         /// What it goes on with.
+        then: Box<State>,
+    },
+    /// Its file is gone: what waits is told, and nothing else.
+    Draining {
+        /// What its version is doing.
         then: Box<State>,
     },
     /// There is no version that can run.
@@ -63,6 +68,11 @@ pub enum Input {
         /// What is missing.
         reason: String,
     },
+    /// Its version is ready, and runs when this host leads.
+    Standby {
+        /// Who leads.
+        reason: String,
+    },
     /// The running instance ended.
     Crashed {
         /// How.
@@ -77,6 +87,10 @@ pub enum Input {
     },
     /// The breaker closed: the event that was tried succeeded.
     Recovered,
+    /// Its file is gone.
+    FileGone,
+    /// The file is there again.
+    FileBack,
     /// Somebody holds it.
     Paused,
     /// Whoever held it lets it go on. One that is tripped tries again at once.
@@ -89,6 +103,10 @@ impl State {
     pub fn step(self, input: Input) -> Self {
         use Input as I;
         match (self, input) {
+            (Self::Draining { then }, I::FileBack) => *then,
+            (state @ Self::Draining { .. }, I::FileGone) => state,
+            (Self::Draining { then }, input) => Self::Draining { then: Box::new(then.step(input)) },
+            (state, I::FileGone) => Self::Draining { then: Box::new(state) },
             (Self::Paused { then }, I::Resumed) => then.step(I::Resumed),
             (state @ Self::Paused { .. }, I::Paused) => state,
             (Self::Paused { then }, input) => Self::Paused { then: Box::new(then.step(input)) },
@@ -124,7 +142,7 @@ impl State {
         match input {
             Input::FileChanged => Self::Loading,
             Input::LoadFailed { reason } => Self::Stopped { reason },
-            Input::NotGranted { reason } => Self::Waiting { reason },
+            Input::NotGranted { reason } | Input::Standby { reason } => Self::Waiting { reason },
             _ => self,
         }
     }
@@ -152,6 +170,7 @@ impl State {
             Self::BackingOff { .. } => "backing-off",
             Self::Tripped { .. } => "tripped",
             Self::Paused { .. } => "paused",
+            Self::Draining { .. } => "draining",
             Self::Stopped { .. } => "stopped",
         }
     }
@@ -162,7 +181,8 @@ impl State {
             Self::Loading | Self::Running => None,
             Self::Reloading { before: inner }
             | Self::Subscribing { then: inner }
-            | Self::Paused { then: inner } => inner.reason(),
+            | Self::Paused { then: inner }
+            | Self::Draining { then: inner } => inner.reason(),
             Self::Waiting { reason }
             | Self::BackingOff { reason }
             | Self::Tripped { reason }
@@ -174,9 +194,9 @@ impl State {
     pub fn takes_events(&self) -> bool {
         match self {
             Self::Running => true,
-            Self::Reloading { before: inner } | Self::Subscribing { then: inner } => {
-                inner.takes_events()
-            }
+            Self::Reloading { before: inner }
+            | Self::Subscribing { then: inner }
+            | Self::Draining { then: inner } => inner.takes_events(),
             _ => false,
         }
     }
@@ -206,12 +226,15 @@ mod tests {
                 "loaded" | "subscribed" => Input::Subscribed,
                 "failed" => Input::LoadFailed { reason: reason() },
                 "not granted" => Input::NotGranted { reason: reason() },
+                "standby" => Input::Standby { reason: reason() },
                 "crashed" => Input::Crashed { reason: reason() },
                 "restarted" => Input::Restarted,
                 "tripped" => Input::Tripped { reason: reason() },
                 "recovered" => Input::Recovered,
                 "paused" => Input::Paused,
                 "resumed" => Input::Resumed,
+                "gone" => Input::FileGone,
+                "back" => Input::FileBack,
                 other => panic!("no such input: {other}"),
             })
         });
@@ -258,6 +281,10 @@ mod tests {
         check(&["failed", "changed", "loaded"], "running");
         check(&["not granted", "changed", "failed"], "stopped");
         check(&["failed", "crashed"], "stopped");
+        check(&["standby"], "waiting");
+        check(&["standby", "changed", "failed", "standby"], "waiting");
+        check(&["standby", "changed", "loaded"], "running");
+        check(&["paused", "standby", "resumed"], "waiting");
     }
 
     #[test]
@@ -288,6 +315,17 @@ mod tests {
         check(&["loaded", "resumed"], "running");
     }
 
+    #[test]
+    fn one_whose_file_is_gone_goes_on_when_it_comes_back() {
+        check(&["loaded", "gone"], "draining");
+        check(&["loaded", "gone", "gone", "crashed", "restarted"], "draining");
+        check(&["loaded", "gone", "back"], "running");
+        check(&["loaded", "gone", "crashed", "back"], "backing-off");
+        check(&["loaded", "gone", "back", "changed", "loaded"], "running");
+        check(&["loaded", "back"], "running");
+        check(&["loaded", "paused", "gone", "back"], "paused");
+    }
+
     /// Whatever comes in whatever order, a version that took over is never forgotten.
     #[test]
     fn what_has_run_never_stops_for_good() {
@@ -299,12 +337,15 @@ mod tests {
                 Input::Subscribed,
                 Input::LoadFailed { reason: reason() },
                 Input::NotGranted { reason: reason() },
+                Input::Standby { reason: reason() },
                 Input::Crashed { reason: reason() },
                 Input::Restarted,
                 Input::Tripped { reason: reason() },
                 Input::Recovered,
                 Input::Paused,
                 Input::Resumed,
+                Input::FileGone,
+                Input::FileBack,
             ]
         };
         let mut random = fastrand::Rng::with_seed(1);

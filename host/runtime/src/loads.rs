@@ -1,7 +1,9 @@
 //! What is under way for plugins beside the host's task: preparations, swaps and stops. They take as long
 //! as the guest takes, so the host never waits for one of them alone.
 
+use crate::admin::Reply;
 use crate::archive::Kept;
+use crate::dead_letters::Selection;
 use crate::event::SubscriptionId;
 use crate::plugin_name::PluginName;
 use crate::prepare::{LoadError, Prepared};
@@ -16,6 +18,8 @@ pub(crate) struct Load {
     pub(crate) number: u64,
     /// Of the plugin file, in hexadecimal.
     pub(crate) sha256: String,
+    /// Somebody wants the version before back.
+    pub(crate) is_rollback: bool,
 }
 
 /// How a step ended.
@@ -30,6 +34,19 @@ pub(crate) enum Outcome {
     Refused(Load, LoadError),
     /// A removed plugin of this name has ended.
     Stopped(PluginName),
+    /// A plugin whose file is gone has been told what waited, or as much as there was time for.
+    Drained(PluginName, u64),
+    /// What is kept of a plugin that is not there was read, for whoever wants some of it thrown away.
+    Absent(Box<AbsentPurge>),
+}
+
+/// Somebody wants dead letters thrown away of a plugin that is not there.
+pub(crate) struct AbsentPurge {
+    pub(crate) name: PluginName,
+    pub(crate) selection: Selection,
+    pub(crate) reply: Reply,
+    /// None: nobody reads or writes it any more.
+    pub(crate) kept: Option<Kept>,
 }
 
 /// A version in charge.
@@ -48,6 +65,8 @@ pub(crate) struct Loads {
     loads: HashMap<Id, Load>,
     /// Plugins that were removed and have not ended yet.
     stops: HashMap<Id, PluginName>,
+    /// Drains by plugin and number.
+    drains: HashMap<Id, (PluginName, u64)>,
 }
 
 impl Loads {
@@ -75,6 +94,25 @@ impl Loads {
         self.stops.insert(stop.id(), name);
     }
 
+    /// Waits until a plugin whose file is gone has been told what waits.
+    pub(crate) fn spawn_drain(
+        &mut self,
+        (name, number): (PluginName, u64),
+        drain: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let of = name.clone();
+        let drain = self.steps.spawn(async move {
+            drain.await;
+            Outcome::Drained(of, number)
+        });
+        self.drains.insert(drain.id(), (name, number));
+    }
+
+    /// Reads what is kept of a plugin that is not there. Whoever asked is told nothing if that fails by a defect.
+    pub(crate) fn spawn_read(&mut self, read: impl Future<Output = AbsentPurge> + Send + 'static) {
+        self.steps.spawn(async move { Outcome::Absent(Box::new(read.await)) });
+    }
+
     /// Whether a plugin of this name was removed and has not ended yet.
     pub(crate) fn is_stopping(&self, name: &PluginName) -> bool {
         self.stops.values().any(|stopping| stopping == name)
@@ -82,18 +120,25 @@ impl Loads {
 
     /// The next end of a step; none while nothing is under way.
     pub(crate) async fn next(&mut self) -> Option<Outcome> {
-        let ended = self.steps.join_next_with_id().await?;
-        let id = ended.as_ref().map_or_else(tokio::task::JoinError::id, |(id, _)| *id);
-        let (load, stop) = (self.loads.remove(&id), self.stops.remove(&id));
-        Some(match (ended, load, stop) {
-            (Ok((_, outcome)), _, _) => outcome,
-            (Err(error), Some(load), _) => {
-                Outcome::Refused(load, LoadError::Host(error.to_string()))
+        loop {
+            let ended = self.steps.join_next_with_id().await?;
+            let id = ended.as_ref().map_or_else(tokio::task::JoinError::id, |(id, _)| *id);
+            let (load, stop) = (self.loads.remove(&id), self.stops.remove(&id));
+            let drain = self.drains.remove(&id);
+            let error = match ended {
+                Ok((_, outcome)) => return Some(outcome),
+                Err(error) => error,
+            };
+            if let Some(load) = load {
+                return Some(Outcome::Refused(load, LoadError::Host(error.to_string())));
             }
-            (Err(_), None, stop) => {
-                Outcome::Stopped(stop.expect("every step is a load's or a stop"))
+            if let Some((name, number)) = drain {
+                return Some(Outcome::Drained(name, number));
             }
-        })
+            if let Some(name) = stop {
+                return Some(Outcome::Stopped(name));
+            }
+        }
     }
 
     /// Forgets loads, and waits for nothing but stops.

@@ -3,11 +3,12 @@
 //! second's worth is dropped, and counted.
 
 use crate::limits::Limits;
+use crate::token_bucket::TokenBucket;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A token bucket that may be overdrawn up to a second's worth. A clone is the same bucket: it belongs to
+/// Two token buckets that may be overdrawn up to a second's worth. A clone is the same bucket: it belongs to
 /// the plugin's name, and an instance that is made anew goes on with the debt of the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct LogBudget {
@@ -16,40 +17,42 @@ pub(crate) struct LogBudget {
 
 #[derive(Debug)]
 struct State {
-    lines: Bucket,
-    bytes: Bucket,
+    lines: TokenBucket,
+    bytes: TokenBucket,
+    /// Of lines and of bytes.
+    per_second: (u32, u32),
     dropped: u64,
-}
-
-#[derive(Debug)]
-struct Bucket {
-    per_second: f64,
-    tokens: f64,
-    at: Instant,
 }
 
 impl LogBudget {
     pub(crate) fn new(limits: &Limits, now: Instant) -> Self {
-        let bucket = |per_second: u32| Bucket {
-            per_second: f64::from(per_second),
-            tokens: f64::from(per_second),
-            at: now,
-        };
+        let bucket = |rate: u32| TokenBucket::new(f64::from(rate), f64::from(rate), now);
         let (lines, bytes) = (limits.log_lines_per_second, limits.log_bytes_per_second);
-        let state = State { lines: bucket(lines), bytes: bucket(bytes), dropped: 0 };
+        let per_second = (lines, bytes);
+        let state = State { lines: bucket(lines), bytes: bucket(bytes), per_second, dropped: 0 };
         Self { state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Other limits hold from here on; the debt stays.
+    pub(crate) fn set_rates(&self, limits: &Limits, now: Instant) {
+        let mut state = self.state.lock();
+        let (lines, bytes) = (limits.log_lines_per_second, limits.log_bytes_per_second);
+        state.lines.set(f64::from(lines), f64::from(lines), now);
+        state.bytes.set(f64::from(bytes), f64::from(bytes), now);
+        state.per_second = (lines, bytes);
     }
 
     /// Whether a line of this many bytes goes out.
     pub(crate) fn take(&self, bytes: usize, now: Instant) -> bool {
         let mut state = self.state.lock();
         state.refill(now);
-        if state.lines.overdrawn() || state.bytes.overdrawn() {
+        let (lines, bytes_rate) = state.per_second;
+        if is_overdrawn(&state.lines, lines) || is_overdrawn(&state.bytes, bytes_rate) {
             state.dropped += 1;
             return false;
         }
-        state.lines.tokens -= 1.0;
-        state.bytes.tokens -= bytes as f64;
+        state.lines.spend(1.0);
+        state.bytes.spend(bytes as f64);
         true
     }
 
@@ -57,7 +60,7 @@ impl LogBudget {
     pub(crate) fn debt(&self, now: Instant) -> Duration {
         let mut state = self.state.lock();
         state.refill(now);
-        state.lines.debt().max(state.bytes.debt())
+        state.lines.until(0.0).max(state.bytes.until(0.0))
     }
 
     /// Lines dropped since the last look, and whether there is a debt now.
@@ -68,7 +71,7 @@ impl LogBudget {
             return (0, false);
         }
         state.refill(now);
-        let owes = state.lines.tokens < 0.0 || state.bytes.tokens < 0.0;
+        let owes = state.lines.tokens() < 0.0 || state.bytes.tokens() < 0.0;
         (std::mem::take(&mut state.dropped), owes)
     }
 }
@@ -80,24 +83,8 @@ impl State {
     }
 }
 
-impl Bucket {
-    fn refill(&mut self, now: Instant) {
-        let elapsed = now.saturating_duration_since(self.at).as_secs_f64();
-        self.tokens = (self.tokens + elapsed * self.per_second).min(self.per_second);
-        self.at = now;
-    }
-
-    fn is_full(&self) -> bool {
-        self.tokens >= self.per_second
-    }
-
-    fn overdrawn(&self) -> bool {
-        self.tokens <= -self.per_second
-    }
-
-    fn debt(&self) -> Duration {
-        Duration::from_secs_f64((-self.tokens / self.per_second).max(0.0))
-    }
+fn is_overdrawn(bucket: &TokenBucket, per_second: u32) -> bool {
+    bucket.tokens() <= -f64::from(per_second)
 }
 
 #[cfg(test)]
@@ -130,6 +117,24 @@ mod tests {
         assert_eq!(budget.debt(start), Duration::from_millis(500));
         assert!(budget.take(2_000, start), "not yet overdrawn by a second's worth");
         assert!(!budget.take(1, start));
+    }
+
+    #[test]
+    fn other_limits_leave_the_debt_what_it_was() {
+        let start = Instant::now();
+        let budget = budget(start);
+        assert!(budget.take(1_500, start));
+        let fast =
+            Limits { log_lines_per_second: 10, log_bytes_per_second: 2_000, ..Limits::default() };
+        budget.set_rates(&fast, start);
+        assert_eq!(budget.debt(start), Duration::from_millis(500));
+        let slow =
+            Limits { log_lines_per_second: 10, log_bytes_per_second: 1, ..Limits::default() };
+        budget.set_rates(&slow, start);
+        assert_eq!(budget.debt(start), Duration::from_millis(500));
+        let later = start + Duration::from_millis(500);
+        assert_eq!(budget.debt(later), Duration::ZERO);
+        assert!(budget.take(1, later));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Events under the cache's merge rule: what a waiting event and a newer one of the same object become above the mark.
 
 use crate::event::{Change, Event};
+use crate::event_keys::EventKeys;
 use informant_cache::{Merge, MergeKind};
 
 /// What is left of two events.
@@ -22,13 +23,15 @@ pub(crate) fn merge(mut waiting: Event, mut newer: Event, told: bool) -> Merged 
     let same_object = waiting.object.uid() == newer.object.uid();
     let coalesced = waiting.coalesced + newer.coalesced + 1;
     let before_sync = waiting.before_sync || newer.before_sync;
-    // The plugin has heard of what it gave up.
-    let told = told || !waiting.letters.is_empty() || !newer.letters.is_empty();
+    // The plugin has heard of what it gave up, and may have looked at what becomes a key.
+    let has_letters = !waiting.letters.is_empty() || !newer.letters.is_empty();
+    let told = told || waiting.knew || has_letters || newer.keys.are_made();
     let merged = informant_cache::merge(kind(&waiting), kind(&newer), same_object, told);
     if let Merge::One(_) = merged {
         // Whoever is told of the one is told of both.
         waiting.letters.append(&mut newer.letters);
         newer.letters = std::mem::take(&mut waiting.letters);
+        newer.keys = EventKeys::merged(&waiting, &newer);
     }
     match merged {
         Merge::Nothing => Merged::Nothing,
@@ -39,14 +42,17 @@ pub(crate) fn merge(mut waiting: Event, mut newer: Event, told: bool) -> Merged 
             old: None,
             coalesced,
             before_sync,
+            knew: waiting.knew,
             ..newer
         }),
         Merge::One(MergeKind::Updated) => {
             Merged::One(Event { old: waiting.old, coalesced, before_sync, ..newer })
         }
-        Merge::One(MergeKind::Added | MergeKind::Deleted) => {
-            Merged::One(Event { coalesced, before_sync, ..newer })
+        // Who heard of a change knew it.
+        Merge::One(MergeKind::Added) => {
+            Merged::One(Event { coalesced, before_sync, knew: true, ..newer })
         }
+        Merge::One(MergeKind::Deleted) => Merged::One(Event { coalesced, before_sync, ..newer }),
     }
 }
 

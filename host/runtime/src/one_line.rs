@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 /// What a guest's words may take in an error, which is shown in `/plugins` and logged at every attempt.
 pub(crate) const ERROR_BYTES_MAX: usize = 1 << 10;
 
+/// What the reason may take for which a file is not loaded: the longest of ours, with the names it tells of.
+pub(crate) const LOAD_ERROR_BYTES_MAX: usize = 2 << 10;
+
 /// Escapes what would begin another line, move the cursor or turn the reading direction, and cuts so that
 /// no more than `bytes_max` bytes of the text are left, escapes included.
 pub(crate) fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {

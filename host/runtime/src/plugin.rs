@@ -3,6 +3,8 @@
 mod asked;
 mod redrive;
 mod remembered;
+mod removal;
+mod standby;
 
 use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Failures, Running};
 use crate::admin::AdminError;
@@ -10,15 +12,19 @@ use crate::counters::Counters;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
 use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
+use crate::guest_threads::Task;
+use crate::leading::Leading;
 use crate::lifecycle::Input;
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
+use crate::pace::Pace;
+use crate::plugin_metrics::{MetricNames, PluginMetrics};
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::PluginQueue;
-use crate::prepare::{Prepared, Preparer};
+use crate::prepare::{LastCompiled, Prepared, Preparer};
 use crate::queue::Marks;
 use crate::reevaluation::Reevaluation;
-use crate::status::StatusCell;
+use crate::status::{Replaying, StatusCell};
 use crate::subscription::SubscriptionHandler;
 use crate::sync_calls::SyncCalls;
 use asked::Asked;
@@ -26,11 +32,11 @@ use hashbrown::HashSet;
 use informant_cache::{HandlerOptions, InformerLease, Object, Registration, SharedInformerFactory};
 use jiff::Timestamp;
 use remembered::Memory;
+pub(crate) use standby::{Standby, Warm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tracing::error;
 
 /// One plugin's name and everything that belongs to it.
@@ -42,13 +48,26 @@ pub(crate) struct Plugin {
     pub(crate) load: Option<u64>,
     /// The version that took over last; it goes on whatever becomes of its successors.
     pub(crate) current: Option<Loaded>,
+    /// What was compiled last, whatever became of it.
+    pub(crate) compiled: LastCompiled,
     /// The one before it, compiled and ready, for whoever wants it back.
     pub(crate) previous: Option<Loaded>,
+    /// The version that takes over when this host leads.
+    pub(crate) standby: Option<Standby>,
+    /// What that one will watch.
+    pub(crate) warm: Option<Warm>,
+    /// The content of the file that is there and was rolled back from: only whoever asks for it, or other content, puts it in charge again.
+    pub(crate) rolled_back_from: Option<String>,
+    /// The number of its drain, if its file is gone and what waits is being told.
+    pub(crate) draining: Option<u64>,
+    /// The hash of what its file had when it was looked at last.
+    file: Option<String>,
     /// Who waits for a load.
     pub(crate) asked: Asked,
     paused: bool,
     memory: Memory,
     actor: Option<ActorHandle>,
+    pace: Pace,
     subscriptions: BTreeMap<String, Active>,
     subscription_ids: u32,
 }
@@ -62,7 +81,7 @@ pub(crate) struct Loaded {
 
 struct ActorHandle {
     commands: mpsc::Sender<Command>,
-    task: JoinHandle<()>,
+    task: Task,
 }
 
 /// A subscription that is being told of changes.
@@ -86,21 +105,30 @@ struct Begun {
 }
 
 impl Plugin {
-    pub(crate) fn new(name: &PluginName, limits: &Limits) -> Self {
-        let counters = Arc::new(Counters::default());
-        let marks = Marks { events: limits.queue_events_mark, bytes: limits.queue_bytes_mark };
-        let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
-        let status = StatusCell::new(name.clone(), counters, queue, limits, Timestamp::now());
+    /// Until a version takes over the limits are those of a plugin of which nothing is said; nothing is queued or written before.
+    pub(crate) fn new(name: &PluginName, names: &MetricNames) -> Self {
+        let (counters, limits) = (Arc::new(Counters::default()), Limits::default());
+        let queue = Arc::new(PluginQueue::new(Marks::from(&limits), counters.clone()));
+        let metrics = PluginMetrics::new(limits.metric_series_max, names.clone());
+        let now = Timestamp::now();
+        let status = StatusCell::new(name.clone(), counters, queue, metrics, &limits, now);
         Self {
             status: Arc::new(status),
             next: None,
             load: None,
             current: None,
+            compiled: LastCompiled::default(),
             previous: None,
+            rolled_back_from: None,
+            file: None,
             asked: Asked::default(),
+            standby: None,
+            warm: None,
+            draining: None,
             paused: false,
             memory: Memory::default(),
             actor: None,
+            pace: Pace::default(),
             subscriptions: BTreeMap::new(),
             subscription_ids: 0,
         }
@@ -140,27 +168,35 @@ impl Plugin {
         &mut self,
         name: &PluginName,
         preparer: &Preparer,
+        (limits, leading): (&Limits, &Leading),
     ) -> mpsc::Sender<Command> {
         if let Some(actor) = self.actor.as_ref().filter(|actor| !actor.commands.is_closed()) {
             return actor.commands.clone();
         }
         self.status.queue.recover(Instant::now());
+        self.status.keys.lock().recover(Instant::now());
         let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
         let actor = Actor {
             name: name.clone(),
             engine: preparer.engine.clone(),
-            limits: preparer.limits.clone(),
-            log_budget: LogBudget::new(&preparer.limits, Instant::now()),
+            limits: limits.clone(),
+            leading: leading.clone(),
+            log_budget: LogBudget::new(limits, Instant::now()),
+            pace: self.pace.clone(),
+            powers: preparer.powers.clone(),
             status: self.status.clone(),
             commands: receiver,
             running: Running::Nothing,
             failures: Failures::default(),
             reevaluation: Reevaluation::default(),
             syncs: SyncCalls::default(),
+            events_since_key: 0,
+            fired_last: false,
             paused: self.paused,
             retired: None,
         };
-        let task = preparer.threads.spawn(actor.run());
+        let task = preparer.threads.spawn(actor.run(), self.pace.clone());
+        self.status.queue.is_worked_by(task.turn());
         self.actor = Some(ActorHandle { commands: commands.clone(), task });
         commands
     }
@@ -171,13 +207,28 @@ impl Plugin {
         let Some(actor) = self.actor.take() else { return };
         // It cannot be told if it ended already.
         let _ = actor.commands.send(Command::Stop).await;
-        if let Err(error) = actor.task.await {
+        if let Err(error) = actor.task.ended().await {
             error!("a plugin's actor ended early: {error}");
         }
     }
 
+    /// The file has this content. What is in charge in its place, if it is what was rolled back from.
+    pub(crate) fn in_place_of(&mut self, sha256: &str) -> Option<Loaded> {
+        self.file = Some(sha256.to_owned());
+        let is_rolled_back = self.rolled_back_from.as_deref() == Some(sha256);
+        if !is_rolled_back {
+            self.rolled_back_from = None;
+        }
+        self.current.clone().filter(|_| is_rolled_back)
+    }
+
     /// Notes the version that took over.
-    pub(crate) fn took_over(&mut self, loaded: Loaded) {
+    pub(crate) fn took_over(&mut self, loaded: Loaded, is_rollback: bool) {
+        if is_rollback {
+            self.rolled_back_from = self.file.clone();
+        }
+        // Back to what the file has, or asked for by a reload.
+        self.rolled_back_from.take_if(|from| *from == loaded.sha256);
         let before = self.current.replace(loaded);
         let same =
             |before: &Loaded| self.current.as_ref().is_some_and(|it| it.sha256 == before.sha256);
@@ -238,7 +289,17 @@ impl Plugin {
             };
             self.subscriptions.insert(spec.name.clone(), active);
         }
+        self.show_replays(descriptor);
         self.status.queue.put_in_place(load);
+    }
+
+    fn show_replays(&self, descriptor: &Descriptor) {
+        let active = descriptor.subscriptions.iter().filter_map(|spec| {
+            let Active { id, spec, handler, informer, .. } = self.subscriptions.get(&spec.name)?;
+            let (progress, indexer) = (handler.progress(), informer.informer().indexer());
+            Some(Replaying { id: *id, subscription: spec.name.clone(), progress, indexer })
+        });
+        self.status.replays(active.collect());
     }
 
     /// Begins a subscription, in the place of the one before it if there is one.
@@ -253,8 +314,8 @@ impl Plugin {
         let informer = informers.lease(&spec.resource);
         let queue = self.status.queue.clone();
         let handler = match &before {
-            Some(Active { spec: spec_before, handler, .. }) => {
-                SubscriptionHandler::replacing(id, spec, queue, (spec_before, handler))
+            Some(Active { handler, .. }) => {
+                SubscriptionHandler::replacing(id, spec, queue, handler)
             }
             None => SubscriptionHandler::new(id, spec, queue),
         };
@@ -266,17 +327,16 @@ impl Plugin {
                 handler.knowing(told_before, Box::new(move |key| indexer.get(key)))
             }
         };
-        self.status.queue.begin_initial(id, begun_by);
+        self.status.queue.begin_initial(id, begun_by, informer.informer().room_signal());
         let handler = Arc::new(handler);
-        let registration = match (before, spec.replay) {
-            (Some(before), _) => {
-                informer.informer().replace_inline_handler(before.registration, handler.clone())
+        let replay = spec.replay != Replay::Never;
+        let options = HandlerOptions { replay, paced: true, ..HandlerOptions::default() };
+        let registration = match before {
+            Some(before) => {
+                let old = before.registration;
+                informer.informer().replace_inline_handler(old, handler.clone(), options)
             }
-            (None, replay) => {
-                let replay = replay != Replay::Never;
-                let options = HandlerOptions { replay, ..HandlerOptions::default() };
-                informer.informer().add_inline_handler(handler.clone(), options)
-            }
+            None => informer.informer().add_inline_handler(handler.clone(), options),
         };
         Active { id, asked_by, handler, spec: spec.clone(), registration, informer }
     }

@@ -1,5 +1,7 @@
 //! What outlives the host of one plugin's name, as its tasks tell of it: which retries, letters and values are kept now.
 //!
+//! Objects that are Secrets never are: the disk is not theirs. What a plugin writes to its state, or says in an error, is its own.
+//!
 //! Without a state directory nothing is kept and nothing here costs more than a look at a number, as for every event that succeeds
 //! at once.
 
@@ -10,6 +12,7 @@ use crate::plugin_name::PluginName;
 use crate::plugin_state::StateChanges;
 use crate::queue::Queued;
 use hashbrown::{HashMap, HashSet};
+use informant_apimachinery::GroupVersionResource;
 use informant_cache::ObjectKey;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -25,7 +28,7 @@ pub(crate) struct PluginArchive {
     name: PluginName,
     /// Lanes that have a retry in the file: the end of no other event changes anything, unless letters were sent as it.
     lanes: AtomicUsize,
-    retries_bytes_max: usize,
+    retries_bytes_max: AtomicUsize,
     inner: Mutex<Inner>,
 }
 
@@ -39,7 +42,7 @@ struct Inner {
     /// By lane: the subscription's name and the bytes of each retry in the file.
     retries: HashMap<Lane, (Arc<str>, usize)>,
     retries_bytes: usize,
-    /// Retries that are not kept because there were too many.
+    /// Retries that are not kept because there were too many, or because they were of Secrets.
     unkept: u64,
 }
 
@@ -50,7 +53,7 @@ pub struct KeptSnapshot {
     pub retries: usize,
     /// Their bytes.
     pub retries_bytes: usize,
-    /// Attempts that failed and whose retry is not kept: there were too many.
+    /// Attempts that failed and whose retry is not kept: there were too many, or they were of Secrets.
     pub unkept: u64,
 }
 
@@ -63,7 +66,13 @@ impl KeptSnapshot {
 impl PluginArchive {
     pub(crate) fn new(name: PluginName, retries_bytes_max: usize) -> Self {
         let inner = Mutex::default();
+        let retries_bytes_max = AtomicUsize::new(retries_bytes_max);
         Self { name, lanes: AtomicUsize::new(0), retries_bytes_max, inner }
+    }
+
+    /// Another limit holds for what is kept from here on.
+    pub(crate) fn set_retries_bytes_max(&self, bytes: usize) {
+        self.retries_bytes_max.store(bytes, Relaxed);
     }
 
     /// From here on what happens is kept.
@@ -107,8 +116,19 @@ impl PluginArchive {
         self.put(&mut inner, changes);
     }
 
+    /// A call that was not for an event succeeded, and changed `state`.
+    pub(crate) fn wrote(&self, state: StateChanges) {
+        if state.is_empty() {
+            return;
+        }
+        let changes = state
+            .into_iter()
+            .map(|(key, value)| (self.place(Place::State(key)), value.map(Content::State)));
+        self.put(&mut self.inner.lock(), changes.collect());
+    }
+
     /// The event comes again at `due`, as the queue says of it by then. Answers whether it does so whatever becomes of the host; if there
-    /// is too much already, the file goes on saying what it said of the lane and of the letters that were sent as the event.
+    /// is too much already, or its object is a Secret, the file goes on saying what it said of the lane and of the letters that were sent as the event.
     pub(crate) fn waits(
         &self,
         (subscription, resource): (&str, &Arc<str>),
@@ -133,7 +153,9 @@ impl PluginArchive {
         let place = Place::Retry { subscription: subscription.clone(), key: lane.1.clone() };
         let size = place.size() + waiting.size();
         let before = inner.retries.get(&lane).map_or(0, |(_, size)| *size);
-        if inner.retries_bytes - before + size > self.retries_bytes_max {
+        if is_of_secrets(resource)
+            || inner.retries_bytes - before + size > self.retries_bytes_max.load(Relaxed)
+        {
             inner.unkept += 1;
             return false;
         }
@@ -154,8 +176,10 @@ impl PluginArchive {
         let mut changes = self.ended(&mut inner, event);
         changes.extend(self.without(&pushed.dropped));
         let letter = &pushed.letter;
-        let content = Content::Letter(Box::new(letter.clone()));
-        changes.insert(self.place(Place::Letter(letter.id)), Some(content));
+        if !is_of_secrets(&letter.resource) {
+            let content = Content::Letter(Box::new(letter.clone()));
+            changes.insert(self.place(Place::Letter(letter.id)), Some(content));
+        }
         inner.head.letters = letter.id;
         self.put_head(&mut inner, changes);
     }
@@ -266,6 +290,11 @@ impl Inner {
         self.retries_bytes -= size;
         Some(subscription)
     }
+}
+
+/// Whether a resource, as text, is the cluster's Secrets, whose content is nowhere but in memory.
+pub(crate) fn is_of_secrets(resource: &str) -> bool {
+    resource.parse().is_ok_and(|resource: GroupVersionResource| resource.is_secrets())
 }
 
 /// When that is on the clock that goes on without us.

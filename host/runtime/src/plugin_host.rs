@@ -1,88 +1,61 @@
 //! The host of all plugins: one task that follows the directories and does every load, swap and removal.
 
+mod options;
+mod removal;
 mod requests;
+mod standby;
+mod versions;
 
-use crate::actor::{Command, Subscription, Version};
+use crate::actor::Version;
 use crate::admin::{AdminError, PluginAdmin, Request};
-use crate::archive::{Archive, ArchiveThread, Kept, StateDirectoryError, StateDirectoryOptions};
-use crate::compiler::{CodeCacheError, Compiler, CompilerOptions};
+use crate::archive::{Archive, ArchiveThread, Kept};
+use crate::compiler::Compiler;
 use crate::counters::add_one;
-use crate::descriptor::Descriptor;
-use crate::directory::{Change, Decision, Directories, PluginFile};
-use crate::engine::{Engine, EngineError};
-use crate::event::SubscriptionId;
+use crate::directory::{Change, ConfigurationFile, Decision, Directories, PluginFile};
+use crate::engine::Engine;
+use crate::event_recorder::{self, EventRecorder, EventTask};
 use crate::guest_threads::GuestThreads;
 use crate::json_pointer_index::SharedIndexes;
+use crate::leading::Leading;
 use crate::lifecycle::Input;
-use crate::limits::{LimitError, Limits};
 use crate::loads::{Load, Loads, Outcome, TookOver};
-use crate::one_line::one_line;
+use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::plugin::{Loaded, Plugin};
+use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
-use crate::prepare::{LoadError, Prepared, Preparer};
+use crate::powers::Powers;
+use crate::prepare::{Code, LoadError, Order, Prepared, Preparer, Sidecar};
 use crate::reads::Reads;
-use crate::reevaluation::Wish;
-use crate::status::RunningVersion;
-use hashbrown::HashMap;
+use crate::write_turns::WriteTurns;
 use informant_cache::SharedInformerFactory;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-/// Bytes of the reason for which a file is not loaded: the longest of ours, with the names it tells of.
-const REASON_BYTES_MAX: usize = 2 << 10;
-
-/// What the host of the plugins needs.
-pub struct PluginHostOptions {
-    /// Where plugin files are dropped.
-    pub directories: Vec<PathBuf>,
-    /// The bounds of every plugin.
-    pub limits: Limits,
-    /// Where informers come from.
-    pub informers: Arc<SharedInformerFactory>,
-    /// Threads that guests run on.
-    pub threads: usize,
-    /// How plugins are compiled, and where the code is kept.
-    pub compiler: CompilerOptions,
-    /// Where what is to outlive the host is kept; none: it ends with the host.
-    pub state: Option<StateDirectoryOptions>,
-}
-
-/// The host could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// A limit is out of its range.
-    #[error(transparent)]
-    Limits(#[from] LimitError),
-    /// The engine cannot run here.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// Compiled code cannot be kept where it is to be kept.
-    #[error(transparent)]
-    CodeCache(#[from] CodeCacheError),
-    /// What is to outlive the host cannot be kept where it is to be kept.
-    #[error(transparent)]
-    State(#[from] StateDirectoryError),
-    /// The system gives no more threads.
-    #[error("threads for plugins cannot be started: {0}")]
-    Threads(#[from] std::io::Error),
-}
+pub use options::{PluginHostOptions, StartError};
+use versions::{running, subscriptions, swap};
 
 /// Runs plugins until it is told to stop.
 pub struct PluginHost {
     directories: Directories,
-    limits: Limits,
+    /// What stands beside plugins' files, by plugin.
+    sidecars: BTreeMap<PluginName, Sidecar>,
     informers: Arc<SharedInformerFactory>,
     preparer: Preparer,
     indexes: SharedIndexes,
+    metric_names: MetricNames,
     plugins: BTreeMap<PluginName, Plugin>,
     loads: Loads,
     loads_begun: u64,
+    leading: Leading,
+    /// It has led since it started: until then versions get ready, and none runs.
+    leads: bool,
+    /// None once it runs.
+    events: Option<EventTask>,
     state: Option<ArchiveThread>,
     view: Plugins,
     admin: PluginAdmin,
@@ -92,26 +65,42 @@ pub struct PluginHost {
 impl PluginHost {
     /// Makes the engine and the threads. Nothing is loaded before [`run`](Self::run).
     pub fn new(options: PluginHostOptions) -> Result<Self, StartError> {
-        options.limits.check()?;
-        let engine = Engine::new()?;
+        let (engine, leads) = (Engine::new()?, options.leadership.is_none());
+        let leading = Leading::new(options.leadership);
         let compiler = Compiler::new(options.compiler)?;
         let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);
         let (admin, requests) = PluginAdmin::new();
         let state = options.state.map(ArchiveThread::start).transpose()?;
         let archive = state.as_ref().map(ArchiveThread::archive);
+        let indexes = SharedIndexes::default();
+        let view = Plugins::new(compiler.clone(), indexes.clone(), archive);
+        let cluster = WriteTurns::new(options.cluster, leading.clone());
+        let (recorder, events) = EventRecorder::new(cluster.clone());
+        let powers = Powers { cluster, events: recorder };
         Ok(Self {
             directories: Directories::new(options.directories),
-            preparer: Preparer::new(engine, compiler.clone(), threads, options.limits.clone()),
-            limits: options.limits,
+            preparer: Preparer {
+                engine,
+                threads,
+                powers,
+                configurations: Arc::new(options.configurations),
+                compiler,
+                leading: leading.clone(),
+            },
+            sidecars: BTreeMap::new(),
             informers: options.informers,
-            indexes: SharedIndexes::default(),
+            indexes,
+            metric_names: MetricNames::default(),
             plugins: BTreeMap::new(),
             loads: Loads::default(),
             loads_begun: 0,
+            leads,
+            leading,
+            events: Some(events),
             admin,
             requests,
             state,
-            view: Plugins::new(compiler, archive),
+            view,
         })
     }
 
@@ -127,15 +116,21 @@ impl PluginHost {
 
     /// Follows the directories until `shutdown`, then stops every plugin.
     pub async fn run(mut self, shutdown: CancellationToken) {
+        let events = self.events.take().map(|events| tokio::spawn(events.run()));
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => break,
                 Some(outcome) = self.loads.next() => self.settle(outcome),
                 decision = self.directories.next() => self.carry_out(decision),
                 Some(request) = self.requests.recv() => self.answer(request),
+                () = self.leading.acquired(), if !self.leads => self.lead(),
+                () = standby::look(), if !self.leads => self.show_standbys(),
             }
         }
         self.stop().await;
+        if let Some(events) = events {
+            event_recorder::end(events).await;
+        }
     }
 
     /// All plugins at once, each with its own deadline.
@@ -157,6 +152,7 @@ impl PluginHost {
         self.view.scanned(&decision.problems);
         for change in decision.changes {
             match change {
+                Change::Configure(name, file) => self.configure(name, file),
                 Change::Load(name, file) => self.found(name, file),
                 Change::Remove(name) => self.gone(&name),
             }
@@ -168,22 +164,31 @@ impl PluginHost {
         self.refuse_reloads();
     }
 
-    fn gone(&mut self, name: &PluginName) {
-        let Some(mut plugin) = self.plugins.remove(name) else { return };
-        plugin.asked.gone(&Err(AdminError::NoSuchPlugin(name.clone())));
-        plugin.status.archive.gone(Timestamp::now());
-        self.loads.spawn_stop(name.clone(), plugin.stop());
-        self.view.remove(name);
-        info!(plugin = name.as_str(), "removed: its file is gone");
+    /// What the plugin's next load, which follows, is to be made with.
+    fn configure(&mut self, name: PluginName, file: ConfigurationFile) {
+        match file {
+            ConfigurationFile::Gone => _ = self.sidecars.remove(&name),
+            ConfigurationFile::Unreadable => {
+                _ = self.sidecars.insert(name, Sidecar::Unreadable);
+            }
+            ConfigurationFile::Read(file) => {
+                let text = file.content.as_deref().unwrap_or_default();
+                self.sidecars.insert(name, Sidecar::Text(text.into()));
+            }
+        }
     }
 
     fn found(&mut self, name: PluginName, file: PluginFile) {
         let plugin = self.plugins.entry(name.clone()).or_insert_with(|| {
-            let plugin = Plugin::new(&name, &self.limits);
+            let plugin = Plugin::new(&name, &self.metric_names);
             self.view.insert(name.clone(), plugin.status.clone());
             plugin
         });
         let sha256 = &file.sha256[..12];
+        if plugin.goes_on() {
+            plugin.rolled_back_from = None;
+            info!(plugin = name.as_str(), "its file is there again");
+        }
         info!(plugin = name.as_str(), sha256, "loading {}", file.path.display());
         plugin.next = Some(file);
         if !self.directories.is_to_load_again(&name) {
@@ -214,11 +219,27 @@ impl PluginHost {
         let Some(PluginFile { sha256, content: Some(content), .. }) = plugin.next.take() else {
             return;
         };
-        plugin.asked.load();
+        let is_asked_for = plugin.asked.load();
+        let (sha256, code) = match plugin.in_place_of(&sha256).filter(|_| !is_asked_for) {
+            Some(Loaded { sha256, prepared }) => {
+                let text =
+                    "its file's version was rolled back from: the one in charge is loaded again";
+                info!(plugin = name.as_str(), sha256 = &sha256[..12], "{text}");
+                (sha256, Code::Compiled(prepared.template))
+            }
+            None => (sha256, Code::File(content, plugin.compiled.clone())),
+        };
         let load = self.begin_load(name, sha256);
+        self.prepare(load, code);
+    }
+
+    fn prepare(&mut self, load: Load, code: Code) {
+        let sidecar = self.sidecars.get(&load.name).cloned();
+        let (name, sha256) = (load.name.clone(), load.sha256.clone());
+        let order = Order { name, sha256, code, sidecar };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
-            match preparer.prepare(begun.name.clone(), content, config()).await {
+            match preparer.prepare(order).await {
                 Ok(prepared) => Outcome::Prepared(begun, prepared),
                 Err(error) => Outcome::Refused(begun, error),
             }
@@ -242,7 +263,7 @@ impl PluginHost {
             plugin.load = Some(number);
             plugin.status.apply([Input::FileChanged], Timestamp::now());
         }
-        Load { name: name.clone(), number, sha256 }
+        Load { name: name.clone(), number, sha256, is_rollback: false }
     }
 
     /// Goes on with a load whose step ended, if its plugin still waits for it.
@@ -254,6 +275,8 @@ impl PluginHost {
             | Outcome::Refused(load, _) => load.clone(),
             // One of the same name may have waited for that.
             Outcome::Stopped(name) => return self.load_next(name),
+            Outcome::Drained(name, number) => return self.drained(name, *number),
+            Outcome::Absent(_) => return self.purge_absent(outcome),
         };
         let waiting = self.plugins.get(&load.name).and_then(|plugin| plugin.load);
         if waiting != Some(load.number) {
@@ -261,20 +284,23 @@ impl PluginHost {
         }
         let answer = match outcome {
             Outcome::Read(_, kept) => return self.remember(&load.name, kept),
-            Outcome::Prepared(_, prepared) => return self.take_over(load, prepared),
+            Outcome::Prepared(_, prepared) if self.leads => return self.take_over(load, prepared),
+            Outcome::Prepared(_, prepared) => return self.stand_by(load, prepared),
             Outcome::Swapped(_, took_over) => {
                 let version = took_over.prepared.descriptor.version.clone();
                 self.took_over(&load, *took_over);
                 Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
             }
             Outcome::Refused(_, error) => Err(AdminError::Refused(self.refused(&load, &error))),
-            Outcome::Stopped(_) => return,
+            Outcome::Stopped(_) | Outcome::Drained(..) | Outcome::Absent(_) => return,
         };
         if let Some(plugin) = self.plugins.get_mut(&load.name) {
             plugin.load = None;
             plugin.asked.loaded(&answer);
         }
         self.load_next(&load.name);
+        // The one before it may be ready.
+        self.show_standby(&load.name);
     }
 
     /// Asks the plugin's actor to go on with the new version.
@@ -289,14 +315,16 @@ impl PluginHost {
             number: prepared.descriptor.version.clone(),
             template: prepared.template.clone(),
             reads: Arc::new(reads),
-            config: config(),
+            settings: prepared.settings.clone(),
             subscriptions: subscriptions(
                 &prepared.descriptor,
                 &ids,
                 &plugin.asked_by(&prepared.descriptor, load.number),
             ),
+            schedules: prepared.descriptor.schedules.clone(),
         });
-        let commands = plugin.actor(&load.name, &self.preparer);
+        let limits = &prepared.settings.limits;
+        let commands = plugin.actor(&load.name, &self.preparer, (limits, &self.leading));
         let begun = load.clone();
         self.loads.spawn(load, async move {
             match swap(&commands, version).await {
@@ -314,29 +342,32 @@ impl PluginHost {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let first = plugin.current.is_none();
         let descriptor = &prepared.descriptor;
+        plugin.status.set(&prepared.settings);
         plugin.subscribe(descriptor, &ids, (load.number, restored), &self.informers);
         self.informers.start();
         if !first {
             add_one(&plugin.status.counters.reloads_ok);
         }
-        plugin.status.took_over(running(descriptor, &load.sha256), Timestamp::now());
+        plugin.status.took_over(running(&prepared, &load.sha256), Timestamp::now());
         let verb = if first { "running" } else { "reloaded: a new version took over" };
         let (sha256, version) = (&load.sha256[..12], &descriptor.version);
         info!(plugin = load.name.as_str(), sha256, version, "{verb}");
-        plugin.took_over(Loaded { sha256: load.sha256.clone(), prepared });
+        let loaded = Loaded { sha256: load.sha256.clone(), prepared };
+        plugin.took_over(loaded, load.is_rollback);
+        (plugin.standby, plugin.warm) = (None, None);
     }
 
     /// Keeps what runs, and says why the new version does not.
     fn refused(&mut self, load: &Load, error: &LoadError) -> String {
         // It may name what the file is made of.
-        let reason = one_line(&error.to_string(), REASON_BYTES_MAX).into_owned();
+        let reason = one_line(&error.to_string(), LOAD_ERROR_BYTES_MAX).into_owned();
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return reason };
         let input = match error {
             LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },
             _ => Input::LoadFailed { reason: reason.clone() },
         };
         plugin.status.refused(&load.sha256, &reason, input, Timestamp::now());
-        let kept = match plugin.current.is_some() {
+        let kept = match plugin.current.is_some() || plugin.standby.is_some() {
             true => "not loaded, the version before it goes on",
             false => "not loaded",
         };
@@ -345,45 +376,5 @@ impl PluginHost {
         }
         error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {reason}");
         reason
-    }
-}
-
-/// Hands a version to an actor and waits until it has started, or has not.
-async fn swap(commands: &mpsc::Sender<Command>, version: Box<Version>) -> Result<bool, LoadError> {
-    let ended = || LoadError::Host("the plugin's actor ended".to_owned());
-    let (reply, answer) = oneshot::channel();
-    commands.send(Command::Swap(version, reply)).await.map_err(|_| ended())?;
-    answer.await.map_err(|_| ended())?
-}
-
-/// Plugins get no configuration yet: the empty object.
-fn config() -> Vec<u8> {
-    b"{}".to_vec()
-}
-
-fn subscriptions(
-    descriptor: &Descriptor,
-    ids: &[SubscriptionId],
-    asked_by: &[u64],
-) -> HashMap<SubscriptionId, Subscription> {
-    let numbered = descriptor.subscriptions.iter().zip(ids).zip(asked_by).enumerate();
-    numbered
-        .map(|(index, ((spec, id), asked_by))| {
-            let resource = spec.resource.to_string().into();
-            let (index, wish) = (index as u32, Wish::from(spec));
-            let (asked_by, spec) = (*asked_by, spec.clone());
-            (*id, Subscription { index, asked_by, resource, wish, spec })
-        })
-        .collect()
-}
-
-fn running(descriptor: &Descriptor, sha256: &str) -> RunningVersion {
-    let subscriptions = descriptor.subscriptions.iter();
-    RunningVersion {
-        version: descriptor.version.clone(),
-        sha256: sha256.to_owned(),
-        subscriptions: subscriptions
-            .map(|spec| (spec.name.clone(), spec.resource.to_string()))
-            .collect(),
     }
 }

@@ -3,6 +3,7 @@
 //! A call sees what it wrote; others see it once the call has succeeded. What a call that failed wrote was never there, so that the
 //! event's next attempt begins where this one did.
 
+use crate::limits::Limits;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -22,6 +23,12 @@ pub(crate) struct Bounds {
     pub(crate) bytes: usize,
 }
 
+impl From<&Limits> for Bounds {
+    fn from(limits: &Limits) -> Self {
+        Self { keys: limits.state_keys_max, bytes: limits.state_bytes_max }
+    }
+}
+
 /// The values of one plugin's name.
 #[derive(Debug)]
 pub(crate) struct PluginState {
@@ -33,6 +40,11 @@ pub(crate) struct PluginState {
 impl PluginState {
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self { values: BTreeMap::new(), bytes: 0, bounds }
+    }
+
+    /// Other bounds hold for what is written from here on.
+    pub(crate) fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
     }
 
     /// Takes what was kept, whatever the bounds are now: only writing is refused above them.

@@ -4,6 +4,8 @@ use crate::archive::{Archive, StateDirectoryStatus};
 use crate::compiler::{CompileCounts, Compiler};
 use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
+use crate::json_pointer_index::SharedIndexes;
+use crate::plugin_metrics::MetricFamily;
 use crate::plugin_name::PluginName;
 use crate::status::{PluginStatus, StatusCell};
 use parking_lot::Mutex;
@@ -11,6 +13,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use tokio::sync::oneshot;
 use tracing::warn;
 
 /// A view of all plugins for whoever shows them.
@@ -18,6 +22,7 @@ use tracing::warn;
 pub struct Plugins {
     shared: Arc<Shared>,
     compiler: Compiler,
+    indexes: SharedIndexes,
     archive: Option<Archive>,
 }
 
@@ -29,8 +34,17 @@ struct Shared {
 }
 
 impl Plugins {
-    pub(crate) fn new(compiler: Compiler, archive: Option<Archive>) -> Self {
-        Self { shared: Arc::default(), compiler, archive }
+    pub(crate) fn new(
+        compiler: Compiler,
+        indexes: SharedIndexes,
+        archive: Option<Archive>,
+    ) -> Self {
+        Self { shared: Arc::default(), compiler, indexes, archive }
+    }
+
+    /// How often an object had more values than it is filed under, by the resource and the pointer of each index that there is.
+    pub fn index_values_cut(&self) -> BTreeMap<(String, String), u64> {
+        self.indexes.cut()
     }
 
     /// How the state directory is doing; none without one.
@@ -46,6 +60,19 @@ impl Plugins {
     /// Every plugin, by name.
     pub fn status(&self) -> Vec<PluginStatus> {
         self.shared.plugins.lock().values().map(|status| status.snapshot()).collect()
+    }
+
+    /// Every plugin's own metrics, by name, without what nobody has touched for an hour.
+    pub fn metrics(&self) -> Vec<(PluginName, Vec<MetricFamily>)> {
+        let plugins: Vec<(PluginName, Arc<StatusCell>)> = {
+            let plugins = self.shared.plugins.lock();
+            plugins.iter().map(|(name, status)| (name.clone(), status.clone())).collect()
+        };
+        let now = Instant::now();
+        let of = |(name, status): (PluginName, Arc<StatusCell>)| {
+            (name, status.metrics.lock().snapshot(now))
+        };
+        plugins.into_iter().map(of).collect()
     }
 
     /// What is wrong in the directories beside the plugins: path and text.
@@ -65,6 +92,21 @@ impl Plugins {
     pub fn dead_letters(&self, name: &PluginName) -> Option<Vec<DeadLetter>> {
         let plugins = self.shared.plugins.lock();
         plugins.get(name).map(|status| status.dead_letters.lock().list())
+    }
+
+    /// Waits until everything that has changed so far is in the state directory. False if it cannot be written now; true without one.
+    pub async fn written(&self) -> bool {
+        let Some(archive) = &self.archive else { return true };
+        let (reply, answer) = oneshot::channel();
+        // Whoever asked may have gone.
+        archive.when_written(move |is_written| _ = reply.send(is_written));
+        answer.await.unwrap_or(false)
+    }
+
+    /// The dead letters that are kept of a plugin whose file is gone, oldest first; none if nothing is kept of it. Waits for the disk.
+    pub async fn kept_dead_letters(&self, name: &PluginName) -> Option<Vec<DeadLetter>> {
+        let kept = self.archive.as_ref()?.read(name).await?;
+        kept.head.map(|_| kept.letters)
     }
 
     pub(crate) fn insert(&self, name: PluginName, status: Arc<StatusCell>) {

@@ -1,7 +1,8 @@
-//! Prepares one version of a plugin aside, while the one before it goes on: check, compile, describe.
+//! Prepares one version of a plugin aside, while the one before it goes on: configure, check, compile, describe.
 
 use crate::call_error::CallError;
 use crate::compiler::{CompileError, Compiler};
+use crate::configuration::{ConfigurationError, Configurations, Layer, PluginSettings};
 use crate::contract::{ContractError, check};
 use crate::descriptor::{Descriptor, DescriptorError};
 use crate::directory::Content;
@@ -9,9 +10,12 @@ use crate::engine::Engine;
 use crate::guest_state::GuestState;
 use crate::guest_threads::GuestThreads;
 use crate::instance::Template;
-use crate::limits::Limits;
+use crate::leading::Leading;
 use crate::log_budget::LogBudget;
+use crate::pace::Pace;
 use crate::plugin_name::PluginName;
+use crate::powers::Powers;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -21,6 +25,37 @@ use tokio::sync::oneshot;
 pub(crate) struct Prepared {
     pub(crate) template: Template,
     pub(crate) descriptor: Descriptor,
+    /// What it runs with.
+    pub(crate) settings: Arc<PluginSettings>,
+}
+
+/// What is to be prepared.
+pub(crate) struct Order {
+    pub(crate) name: PluginName,
+    /// Of the plugin file, in hexadecimal.
+    pub(crate) sha256: String,
+    pub(crate) code: Code,
+    /// What stands beside the plugin's file.
+    pub(crate) sidecar: Option<Sidecar>,
+}
+
+/// Where a version's code comes from.
+pub(crate) enum Code {
+    /// A plugin file; what was compiled last of this plugin is taken if it is of the same content.
+    File(Content, LastCompiled),
+    Compiled(Template),
+}
+
+/// The code of a plugin that was compiled last, with its file's hash: another configuration for it needs no compiling. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct LastCompiled(Arc<Mutex<Option<(String, Template)>>>);
+
+/// The configuration beside a plugin's file, as it was read last.
+#[derive(Clone)]
+pub(crate) enum Sidecar {
+    Text(Arc<[u8]>),
+    /// There is one, and nobody could read it.
+    Unreadable,
 }
 
 /// Why a plugin file was not loaded. The text is for people.
@@ -47,6 +82,9 @@ pub enum LoadError {
     /// It asks for more than it may have.
     #[error("{0}")]
     NotGranted(String),
+    /// Its configuration cannot be used.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
     /// A part of the host ended that should not have.
     #[error("the host could not carry it out: {0}")]
     Host(String),
@@ -56,40 +94,66 @@ pub enum LoadError {
 #[derive(Clone)]
 pub(crate) struct Preparer {
     pub(crate) engine: Engine,
-    pub(crate) limits: Limits,
     pub(crate) threads: Arc<GuestThreads>,
-    compiler: Compiler,
+    pub(crate) powers: Powers,
+    pub(crate) configurations: Arc<Configurations>,
+    pub(crate) compiler: Compiler,
+    pub(crate) leading: Leading,
 }
 
 impl Preparer {
-    pub(crate) fn new(
-        engine: Engine,
-        compiler: Compiler,
-        threads: Arc<GuestThreads>,
-        limits: Limits,
-    ) -> Self {
-        Self { engine, compiler, threads, limits }
+    /// Makes a version ready that gets all that it asks for.
+    pub(crate) async fn prepare(&self, order: Order) -> Result<Prepared, LoadError> {
+        let name = order.name.clone();
+        let prepared = self.describe(order).await?;
+        let granted = prepared.settings.grants.check(name.as_str(), &prepared.descriptor);
+        granted.map_err(LoadError::NotGranted)?;
+        let granted = prepared.settings.writes.check(name.as_str(), &prepared.descriptor.writes);
+        granted.map_err(LoadError::NotGranted)?;
+        Ok(prepared)
     }
 
-    pub(crate) async fn prepare(
-        &self,
-        name: PluginName,
-        content: Content,
-        config: Vec<u8>,
-    ) -> Result<Prepared, LoadError> {
-        let template = self.compile(content).await?;
-        let (described, engine, limits) =
-            (template.clone(), self.engine.clone(), self.limits.clone());
+    /// Makes a version ready, whatever it asks for.
+    pub(crate) async fn describe(&self, order: Order) -> Result<Prepared, LoadError> {
+        let Order { name, sha256, code, sidecar } = order;
+        let (configurations, of) = (self.configurations.clone(), name.clone());
+        // A megabyte of YAML takes its time.
+        let settings = tokio::task::spawn_blocking(move || settings(&configurations, &of, sidecar));
+        let settings = settings.await.map_err(|error| LoadError::Host(error.to_string()))??;
+        settings.check_file(&format!("{name}.wasm"), &sha256)?;
+        let settings = Arc::new(settings);
+        let template = match code {
+            Code::Compiled(template) => template,
+            Code::File(content, last) => match last.get(&sha256) {
+                Some(template) => template,
+                None => {
+                    let template = self.compile(content).await?;
+                    last.set(sha256, &template);
+                    template
+                }
+            },
+        };
+        let (described, engine) = (template.clone(), self.engine.clone());
+        let with = settings.clone();
         let (reply, answer) = oneshot::channel();
-        // A guest runs on the guests' threads only, a version that is not loaded yet as well.
-        self.threads.spawn(async move {
+        // A version that is not loaded yet runs on the guests' threads, too.
+        let pace = Pace::default();
+        let state = {
+            // A budget for each load: loads come one at a time and take much longer than a second's lines.
+            let log_budget = LogBudget::new(&settings.limits, Instant::now());
+            let (plugin, limits) = (name.clone(), &settings.limits);
+            let state = GuestState::new(plugin, limits, log_budget, None);
+            state.with_pace(pace.clone()).with_leading(self.leading.clone())
+        };
+        let describing = async move {
             // Nobody waits for it any more when the plugin was removed meanwhile.
-            let _ = reply.send(describe(name, &described, &engine, &limits, &config).await);
-        });
+            let _ = reply.send(describe(&described, &engine, state, &with.config).await);
+        };
+        self.threads.spawn(describing, pace);
         let ended = |_| LoadError::Host("describe was cut off".to_owned());
         let descriptor = answer.await.map_err(ended)??;
-        granted(&descriptor)?;
-        Ok(Prepared { template, descriptor })
+        descriptor.check_exports(template.exported())?;
+        Ok(Prepared { template, descriptor, settings })
     }
 
     async fn compile(&self, content: Content) -> Result<Template, LoadError> {
@@ -102,30 +166,43 @@ impl Preparer {
     }
 }
 
+impl LastCompiled {
+    fn get(&self, sha256: &str) -> Option<Template> {
+        let last = self.0.lock();
+        last.as_ref().filter(|(of, _)| of == sha256).map(|(_, template)| template.clone())
+    }
+
+    fn set(&self, sha256: String, template: &Template) {
+        *self.0.lock() = Some((sha256, template.clone()));
+    }
+}
+
+/// What the plugin is to run with.
+fn settings(
+    configurations: &Configurations,
+    name: &PluginName,
+    sidecar: Option<Sidecar>,
+) -> Result<PluginSettings, ConfigurationError> {
+    let file = format!("{name}.yaml");
+    let sidecar = match sidecar {
+        None => None,
+        Some(Sidecar::Text(text)) => Some(Layer::of_sidecar(&file, &text)?),
+        Some(Sidecar::Unreadable) => {
+            let problem = "it cannot be read; the log says why".to_owned();
+            return Err(ConfigurationError::new(&file, 0, "", problem));
+        }
+    };
+    configurations.of(name, sidecar.as_ref())
+}
+
 /// Asks a version what it wants, in an instance that has nothing and is dropped afterwards.
 async fn describe(
-    name: PluginName,
     template: &Template,
     engine: &Engine,
-    limits: &Limits,
+    state: GuestState,
     config: &[u8],
 ) -> Result<Descriptor, LoadError> {
-    // A budget for each load: loads come one at a time and take much longer than a second's lines.
-    let log_budget = LogBudget::new(limits, Instant::now());
-    let state = GuestState::new(name, limits, log_budget, None);
     let mut instance = template.instantiate(engine, state).await.map_err(LoadError::Describe)?;
     let answer = instance.describe(config).await.map_err(LoadError::Describe)?;
     Ok(Descriptor::parse(&answer)?)
-}
-
-/// Reads of everything but Secrets are granted.
-fn granted(descriptor: &Descriptor) -> Result<(), LoadError> {
-    for resource in descriptor.resources() {
-        if resource.is_secrets() {
-            let text =
-                format!("it asks to read {resource}, and Secrets are never given to a plugin");
-            return Err(LoadError::NotGranted(text));
-        }
-    }
-    Ok(())
 }

@@ -3,20 +3,28 @@
 //! Events come out in the order they went in. Up to the mark every one is kept; above it a newer event is
 //! merged into the last waiting one of the same object and subscription, so memory is bounded by the
 //! number of objects. A failed event waits for its retry at the head of its object's lane; later events
-//! of that object wait behind it, other objects do not.
+//! of that object wait behind it, other objects do not. Replays have a line beside (`queue/replays.rs`).
 
+mod call_rate;
+mod drain;
 mod initials;
 mod lane;
 mod merging;
+mod pauses;
+mod replays;
 mod restored;
+mod retain;
 
 use crate::event::{Event, SubscriptionId};
+use crate::limits::Limits;
+use call_rate::CallRate;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::Object;
 pub(crate) use initials::Initials;
 use lane::Lane;
+use replays::Replays;
 use std::collections::{BTreeSet, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Fewer entries than this are not worth closing holes for.
 const HOLES_MIN: usize = 64;
@@ -30,6 +38,12 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 pub(crate) struct Marks {
     pub(crate) events: usize,
     pub(crate) bytes: usize,
+}
+
+impl From<&Limits> for Marks {
+    fn from(limits: &Limits) -> Self {
+        Self { events: limits.queue_events_mark, bytes: limits.queue_bytes_mark }
+    }
 }
 
 /// An event with its history of attempts.
@@ -58,6 +72,12 @@ pub(crate) enum Settled {
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     marks: Marks,
+    /// An event waits so long for others of its object, which are merged into it.
+    debounce: Duration,
+    /// What came since nothing new is taken in; none while everything is.
+    aside: Option<Box<EventQueue>>,
+    /// How often events may come out; none: as often as they are taken.
+    rate: Option<CallRate>,
     /// In order of arrival; a hole where an event was merged away.
     waiting: VecDeque<Option<Event>>,
     /// Number of the first entry of `waiting`: entries keep their number while others leave.
@@ -73,6 +93,9 @@ pub(crate) struct EventQueue {
     /// Of the held lanes those whose head was attempted by a host before this one, and not by this one yet.
     restored: HashSet<Lane>,
     in_flight: Option<Queued>,
+    replays: Replays,
+    /// How many of each object stand in `waiting`. Made where a replay asks, kept until nothing waits there.
+    waits: Option<HashMap<Lane, usize>>,
     /// Of which subscriptions all initial objects were told.
     pub(crate) initials: Initials,
     depth: usize,
@@ -85,6 +108,9 @@ impl EventQueue {
     pub(crate) fn new(marks: Marks) -> Self {
         Self {
             marks,
+            debounce: Duration::ZERO,
+            aside: None,
+            rate: None,
             waiting: VecDeque::new(),
             first: 0,
             last: None,
@@ -92,6 +118,8 @@ impl EventQueue {
             due: BTreeSet::new(),
             restored: HashSet::new(),
             in_flight: None,
+            replays: Replays::default(),
+            waits: None,
             initials: Initials::default(),
             depth: 0,
             bytes: 0,
@@ -100,7 +128,7 @@ impl EventQueue {
         }
     }
 
-    /// Events that wait, the one in flight not counted.
+    /// Events that wait, the one in flight and the line of replays not counted.
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
@@ -124,19 +152,28 @@ impl EventQueue {
 
     /// Appends an event, merging it into its object's last waiting one above the mark.
     pub(crate) fn push(&mut self, mut event: Event) {
+        if let Some(aside) = &mut self.aside {
+            return aside.push(event);
+        }
         if self.bytes >= TEXT_BYTES_MAX {
             event.object = event.object.at_rest();
             event.old = event.old.map(|old| old.at_rest());
         }
         self.initials.came(&event);
         let lane = Lane::of(&event);
-        if !self.restored.is_empty() {
-            match self.supersede(&lane, event) {
-                Some(kept) => event = kept,
-                None => return,
-            }
+        self.bring_along(&lane);
+        if let Some(event) = self.unless_superseded(&lane, event) {
+            self.push_live(lane, event);
         }
-        let into = if self.over_mark() { self.last_waiting().get(&lane).copied() } else { None };
+    }
+
+    /// Puts an event behind everything of its object.
+    fn push_live(&mut self, lane: Lane, event: Event) {
+        let into = if self.over_mark() || !self.debounce.is_zero() {
+            self.last_waiting().get(&lane).copied()
+        } else {
+            None
+        };
         match into {
             Some(number) => self.merge_at(&lane, number, event),
             None => self.append(event),
@@ -153,6 +190,7 @@ impl EventQueue {
             last.remove(&lane);
             last.insert(lane, number);
         }
+        self.wait_more(&event);
         self.waiting.push_back(Some(event));
     }
 
@@ -194,11 +232,19 @@ impl EventQueue {
     /// The next event to deliver at `now`. It is in flight until [`settle`](Self::settle).
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
         assert!(self.in_flight.is_none(), "one event is delivered at a time");
-        let queued = self.pop_due(now).or_else(|| self.pop_waiting())?;
+        if self.rate.as_mut().is_some_and(|rate| !rate.wait(now).is_zero()) {
+            return None;
+        }
+        let queued = self.pop_due(now).or_else(|| self.pop_by_turns(now))?;
         self.depth -= 1;
         self.bytes -= size(&queued.event);
-        if self.depth < self.marks.events / 2 && self.bytes < self.marks.bytes / 2 {
+        let is_low = self.depth < self.marks.events / 2 && self.bytes < self.marks.bytes / 2;
+        // A debounce asks for it as well.
+        if is_low && self.debounce.is_zero() {
             self.last = None;
+        }
+        if self.waiting.is_empty() {
+            self.waits = None;
         }
         self.in_flight = Some(queued.clone());
         Some(queued)
@@ -215,30 +261,42 @@ impl EventQueue {
         Some(queued)
     }
 
-    fn pop_waiting(&mut self) -> Option<Queued> {
-        while let Some(entry) = self.waiting.pop_front() {
+    fn pop_waiting(&mut self, now: Instant) -> Option<Queued> {
+        let debounce = self.debounce();
+        let is_due = |entry: &mut Option<Event>| {
+            let waits = |event: &Event| !debounce.is_zero() && event.received + debounce > now;
+            !entry.as_ref().is_some_and(waits)
+        };
+        while let Some(entry) = self.waiting.pop_front_if(is_due) {
             let number = self.first;
             self.first += 1;
             let Some(event) = entry else { continue };
             let lane = Lane::of(&event);
+            self.wait_less(&lane);
             if let Some(last) = &mut self.last
                 && last.get(&lane) == Some(&number)
             {
                 last.remove(&lane);
             }
-            let mut queued = Queued { event, attempt: 1, crashes: 0, seq: 0 };
-            match self.held.get_mut(&lane) {
-                Some(held) => {
-                    held.push_back(queued);
-                    self.merge_held(&lane);
-                }
-                None => {
-                    self.number(&mut queued);
-                    return Some(queued);
-                }
+            if let Some(queued) = self.unless_held(event) {
+                self.live_had_turn();
+                return Some(queued);
             }
         }
         None
+    }
+
+    /// An event that has its turn, unless it waits behind one of its object's that comes again.
+    fn unless_held(&mut self, event: Event) -> Option<Queued> {
+        let mut queued = Queued { event, attempt: 1, crashes: 0, seq: 0 };
+        let lane = Lane::of(&queued.event);
+        if let Some(held) = self.held.get_mut(&lane) {
+            held.push_back(queued);
+            self.merge_held(&lane);
+            return None;
+        }
+        self.number(&mut queued);
+        Some(queued)
     }
 
     fn over_mark(&self) -> bool {
@@ -293,48 +351,23 @@ impl EventQueue {
         }
     }
 
-    /// When something can be popped: now if it is past, none if nothing waits.
-    pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
-        let waiting = self.waiting.iter().flatten().next().map(|_| now);
-        waiting.or_else(|| self.due.first().map(|(at, _, _)| *at))
-    }
-
-    /// Drops the waiting events of all other subscriptions and says how many those were.
-    pub(crate) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
-        let before = self.depth;
-        let (mut dropped_events, mut dropped_bytes) = (0, 0);
-        let mut drop_unless = |event: &Event| {
-            let kept = keep.contains(&event.subscription);
-            if !kept {
-                dropped_events += 1;
-                dropped_bytes += size(event);
-            }
-            kept
-        };
-        for entry in &mut self.waiting {
-            if entry.as_ref().is_some_and(|event| !drop_unless(event)) {
-                *entry = None;
-            }
-        }
-        for lane in self.held.values_mut() {
-            lane.retain(|queued| drop_unless(&queued.event));
-        }
-        if let Some(last) = &mut self.last {
-            last.retain(|lane, _| keep.contains(&lane.subscription));
-        }
-        self.held.retain(|lane, _| keep.contains(&lane.subscription));
-        self.due.retain(|(_, _, lane)| keep.contains(&lane.subscription));
-        self.restored.retain(|lane| keep.contains(&lane.subscription));
-        self.initials.retain(keep);
-        self.depth -= dropped_events;
-        self.bytes -= dropped_bytes;
-        before - self.depth
+    /// Whether a subscription's objects were told since it is as this load has it, and nothing waits that was queued for it as another had it. It
+    /// looks at everything that waits.
+    pub(crate) fn is_past_others(&self, id: SubscriptionId, asked_by: u64) -> bool {
+        let is_old = |event: &Event| event.subscription == id && event.asked_by != asked_by;
+        let held = self.held.values().flatten().chain(&self.in_flight);
+        self.aside.is_none()
+            && self.initials.are_through(id)
+            && !self.waiting.iter().flatten().any(is_old)
+            && !held.map(|queued| &queued.event).any(is_old)
     }
 }
 
 fn size(event: &Event) -> usize {
-    event.object.size() + event.old.as_ref().map_or(0, Object::size)
+    event.object.size() + event.old.as_ref().map_or(0, Object::size) + event.keys.bytes()
 }
 
 #[cfg(test)]
-mod tests;
+mod debounce_tests;
+#[cfg(test)]
+pub(crate) mod tests;

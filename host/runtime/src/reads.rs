@@ -107,8 +107,19 @@ impl Reads {
             readable.check_namespace(resource, namespace)?;
         }
         readable.check_synced(resource)?;
-        readable.objects(bounds, cursor, |limit, cursor| {
-            readable.indexer.list(namespace, selector, limit, cursor)
+        let everything = LabelSelector::default();
+        if selector.is_everything() {
+            return readable.objects(bounds, cursor, |limit, cursor| {
+                readable.indexer.list(namespace, &everything, limit, cursor)
+            });
+        }
+        // Looked at in steps: a selector that matches nothing would go through the whole store in one.
+        let fetch = |_, cursor: Option<&str>| {
+            readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, cursor)
+        };
+        fill(bounds, cursor, fetch, |object: &Object| {
+            let matches = selector.matches(|key| object.label(key));
+            Ok(matches && (readable.sees_all() || readable.sees(object)))
         })
     }
 

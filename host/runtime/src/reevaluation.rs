@@ -46,11 +46,17 @@ pub(crate) struct Seen {
     told: bool,
 }
 
+/// Events between two looks at whether what is remembered can be forgotten: such a look goes through the whole queue.
+const LOOK_EVERY: u32 = 256;
+
 /// What became of events that waited over a change of their subscription.
 #[derive(Debug, Default)]
 pub(crate) struct Reevaluation {
-    /// Objects, by UID, whose last event was an old one, and whether the plugin knows them: at most as many as waited.
+    /// Objects, by UID, whose last event was an old one, and whether the plugin knows them: at most as many as waited, until all that the
+    /// subscription was queued before its objects were told again is through.
     known: HashMap<(SubscriptionId, Box<str>), bool>,
+    /// Events settled while there are such.
+    settled: u32,
 }
 
 impl Reevaluation {
@@ -65,14 +71,24 @@ impl Reevaluation {
         if !is_old && known.is_none() {
             return None;
         }
-        // An event that was attempted has been told.
         let told = match event.change {
-            Change::Added => queued.attempt > 1 || (is_old && known == Some(true)),
+            // An event that was attempted has been told, as whatever.
+            _ if queued.attempt > 1 => true,
+            Change::Added => known.unwrap_or(event.knew),
             Change::Updated | Change::Deleted => known.unwrap_or(true),
         };
         let mut seen = seen(event, told, wish);
         seen.event = seen.event.filter(|event| wish.types.contain(event.change));
         Some(seen)
+    }
+
+    /// Whether it is time to look what can be forgotten: now and then, as long as anything is remembered.
+    pub(crate) fn is_look_due(&mut self) -> bool {
+        if self.known.is_empty() {
+            return false;
+        }
+        self.settled = (self.settled + 1) % LOOK_EVERY;
+        self.settled == 0
     }
 
     /// Notes that an event which may have been seen again will not come once more.
@@ -86,7 +102,7 @@ impl Reevaluation {
         }
     }
 
-    /// Forgets the subscriptions that a version lacks.
+    /// Forgets the other subscriptions: those that a version lacks, or of which nothing old is left.
     pub(crate) fn retain(&mut self, keep: impl Fn(SubscriptionId) -> bool) {
         self.known.retain(|(subscription, _), _| keep(*subscription));
     }

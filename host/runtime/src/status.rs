@@ -1,29 +1,46 @@
 //! What `/plugins` and the metrics show of a plugin's name.
 
+use crate::actor::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
+use crate::configuration::PluginSettings;
 use crate::counters::Counters;
 use crate::dead_letters::{Bounds, DeadLetters};
+use crate::event::SubscriptionId;
+use crate::key_queue::{KeyQueue, KeysSnapshot, Waits};
 use crate::lifecycle::{Input, State};
 use crate::limits::Limits;
 use crate::plugin_archive::{KeptSnapshot, PluginArchive};
+use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::{PluginQueue, QueueSnapshot};
-use crate::plugin_state::{self, PluginState};
+use crate::plugin_state::PluginState;
+use crate::subscription::Progress;
+use crate::timers::{Now, Timers};
+use informant_cache::Indexer;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 /// The shared, current status of one plugin's name.
 pub(crate) struct StatusCell {
-    name: PluginName,
+    pub(crate) name: PluginName,
     pub(crate) counters: Arc<Counters>,
     pub(crate) queue: Arc<PluginQueue>,
+    /// The plugin's workqueue.
+    pub(crate) keys: Arc<Mutex<KeyQueue>>,
+    /// When it is called by the clock.
+    pub(crate) timers: Mutex<Timers>,
+    /// Its own metrics.
+    pub(crate) metrics: Arc<Mutex<PluginMetrics>>,
     pub(crate) dead_letters: Mutex<DeadLetters>,
     /// What the plugin keeps in `state`.
     pub(crate) state: Arc<Mutex<PluginState>>,
     /// What of all this outlives the host.
     pub(crate) archive: PluginArchive,
+    /// Of each of the running version's subscriptions.
+    replays: Mutex<Vec<Replaying>>,
     facts: Mutex<Facts>,
 }
 
@@ -35,6 +52,25 @@ struct Facts {
     last_error: Option<(String, Timestamp)>,
 }
 
+/// A subscription whose objects are told, or have been.
+pub(crate) struct Replaying {
+    pub(crate) id: SubscriptionId,
+    pub(crate) subscription: String,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) indexer: Indexer,
+}
+
+/// How far a replay is that is not through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplaySnapshot {
+    /// The subscription's name.
+    pub subscription: String,
+    /// Objects of its resource that it is done with: told, or none of the subscription's business.
+    pub told: usize,
+    /// The others. Objects that come or go among those that it is done with make this wrong by as many.
+    pub left: usize,
+}
+
 /// The version that takes events.
 #[derive(Clone, Debug)]
 pub(crate) struct RunningVersion {
@@ -42,6 +78,8 @@ pub(crate) struct RunningVersion {
     pub(crate) sha256: String,
     /// Name and resource of each subscription.
     pub(crate) subscriptions: Vec<(String, String)>,
+    /// What it runs with.
+    pub(crate) settings: Arc<PluginSettings>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +99,14 @@ pub struct PluginStatus {
     pub state: State,
     /// Its queue.
     pub queue: QueueSnapshot,
+    /// Its workqueue.
+    pub keys: KeysSnapshot,
+    /// Replays that are not through, in the subscriptions' order.
+    pub replays: Vec<ReplaySnapshot>,
+    /// Its schedules and when each comes next, as `/plugins` shows them.
+    pub schedules: Value,
+    /// How many series its metrics have.
+    pub metric_series: usize,
     /// Its counters, which go on counting.
     pub counters: Arc<Counters>,
     /// Dead letters that are kept.
@@ -96,6 +142,7 @@ impl StatusCell {
         name: PluginName,
         counters: Arc<Counters>,
         queue: Arc<PluginQueue>,
+        metrics: PluginMetrics,
         limits: &Limits,
         now: Timestamp,
     ) -> Self {
@@ -106,16 +153,16 @@ impl StatusCell {
             last_load: None,
             last_error: None,
         };
-        let bounds =
-            Bounds { letters: limits.dead_letters_max, bytes: limits.dead_letters_bytes_max };
-        let of_state =
-            plugin_state::Bounds { keys: limits.state_keys_max, bytes: limits.state_bytes_max };
         Self {
             counters,
             queue,
-            dead_letters: Mutex::new(DeadLetters::new(bounds)),
-            state: Arc::new(Mutex::new(PluginState::new(of_state))),
+            keys: Arc::new(Mutex::new(workqueue(limits))),
+            timers: Mutex::default(),
+            metrics: Arc::new(Mutex::new(metrics)),
+            dead_letters: Mutex::new(DeadLetters::new(Bounds::from(limits))),
+            state: Arc::new(Mutex::new(PluginState::new(limits.into()))),
             archive: PluginArchive::new(name.clone(), limits.kept_retries_bytes_max),
+            replays: Mutex::default(),
             facts: Mutex::new(facts),
             name,
         }
@@ -136,6 +183,17 @@ impl StatusCell {
         facts.last_error = None;
     }
 
+    /// The plugin runs with this from here on. What is above a limit already stays.
+    pub(crate) fn set(&self, settings: &PluginSettings) {
+        let limits = &settings.limits;
+        self.queue.set_pauses(settings.debounce, settings.rate_limit);
+        self.queue.set_marks(limits.into());
+        self.dead_letters.lock().set_bounds(limits.into());
+        self.state.lock().set_bounds(limits.into());
+        self.metrics.lock().set_series_max(limits.metric_series_max);
+        self.archive.set_retries_bytes_max(limits.kept_retries_bytes_max);
+    }
+
     /// A version took over, and its subscriptions are in place. The state, the version and the result of its load change together, so
     /// that nobody sees one without the others.
     pub(crate) fn took_over(&self, version: RunningVersion, now: Timestamp) {
@@ -143,6 +201,11 @@ impl StatusCell {
         facts.step(Input::Subscribed, now);
         facts.last_load = Some(LastLoad::new("ok", None, &version.sha256, now));
         facts.running = Some(version);
+    }
+
+    /// A version is ready.
+    pub(crate) fn loaded(&self, sha256: &str, now: Timestamp) {
+        self.facts.lock().last_load = Some(LastLoad::new("ok", None, sha256, now));
     }
 
     /// A version will not take over: `input` says why.
@@ -159,9 +222,18 @@ impl StatusCell {
         }
     }
 
+    /// The subscriptions of the version in charge are in place.
+    pub(crate) fn replays(&self, replays: Vec<Replaying>) {
+        *self.replays.lock() = replays;
+    }
+
     /// Notes what went wrong in a call.
     pub(crate) fn failed(&self, error: &str, now: Timestamp) {
         self.facts.lock().last_error = Some((error.to_owned(), now));
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.facts.lock().state.clone()
     }
 
     pub(crate) fn snapshot(&self) -> PluginStatus {
@@ -170,6 +242,13 @@ impl StatusCell {
             name: self.name.clone(),
             state: facts.state.clone(),
             queue: self.queue.snapshot(),
+            schedules: self.timers.lock().to_json(Now::read()),
+            metric_series: self.metrics.lock().len(),
+            keys: self.keys.lock().snapshot(Instant::now()),
+            replays: {
+                let replays = self.replays.lock();
+                replays.iter().filter_map(|it| it.snapshot(&self.queue)).collect()
+            },
             dead_letters: self.dead_letters.lock().len(),
             state_size: self.state.lock().size(),
             kept: self.archive.snapshot(),
@@ -182,10 +261,44 @@ impl StatusCell {
     }
 }
 
+impl Replaying {
+    /// None once it is through, and nothing of it waits.
+    fn snapshot(&self, queue: &PluginQueue) -> Option<ReplaySnapshot> {
+        let (come_to, waiting) = (self.progress.count(), queue.replays_waiting(self.id));
+        if come_to.is_none() && waiting == 0 {
+            return None;
+        }
+        let there = self.indexer.count(None);
+        let told = come_to.unwrap_or(there).saturating_sub(waiting);
+        let left = there.saturating_sub(told);
+        Some(ReplaySnapshot { subscription: self.subscription.clone(), told, left })
+    }
+}
+
+impl ReplaySnapshot {
+    fn to_json(&self) -> Value {
+        json!({ "subscription": self.subscription, "told": self.told, "left": self.left })
+    }
+}
+
 impl PluginStatus {
+    /// What the version that takes events may use; none before there is one.
+    pub fn limits(&self) -> Option<&Limits> {
+        self.running.as_ref().map(|running| &running.settings.limits)
+    }
+
+    fn queue_json(&self) -> Value {
+        let age = self.queue.oldest.map(|oldest| oldest.elapsed().as_secs_f64());
+        json!({
+            "depth": self.queue.depth,
+            "bytes": self.queue.bytes,
+            "ageSeconds": age,
+            "isRateLimited": self.queue.is_rate_limited,
+        })
+    }
+
     /// The entry in `GET /plugins`.
     pub fn to_json(&self) -> Value {
-        let age = self.queue.oldest.map(|oldest| oldest.elapsed().as_secs_f64());
         let running = self.running.as_ref();
         let subscriptions = running.iter().flat_map(|running| &running.subscriptions);
         let counters = &self.counters;
@@ -193,6 +306,7 @@ impl PluginStatus {
             "name": self.name.as_str(),
             "version": running.map(|running| &running.version),
             "sha256": running.map(|running| &running.sha256),
+            "configuration": running.map(|running| running.settings.to_json()),
             "state": self.state.name(),
             "reason": self.state.reason(),
             "since": self.since.to_string(),
@@ -210,30 +324,51 @@ impl PluginStatus {
             "subscriptions": subscriptions
                 .map(|(name, resource)| json!({ "name": name, "resource": resource }))
                 .collect::<Vec<_>>(),
-            "queue": {
-                "depth": self.queue.depth,
-                "bytes": self.queue.bytes,
-                "ageSeconds": age,
-            },
+            "queue": self.queue_json(),
+            "workqueue": self.keys.to_json(),
+            "replays": self.replays.iter().map(ReplaySnapshot::to_json).collect::<Vec<_>>(),
+            "schedules": self.schedules,
+            "metricSeries": self.metric_series,
             "deadLetters": self.dead_letters,
             "store": { "keys": self.state_size.0, "bytes": self.state_size.1 },
             "kept": self.kept.map(KeptSnapshot::to_json),
-            "counters": {
-                "ok": counters.ok.load(Relaxed),
-                "retry": counters.retry.load(Relaxed),
-                "dead": counters.dead.load(Relaxed),
-                "filtered": counters.filtered.load(Relaxed),
-                "filterErrors": counters.filter_errors.load(Relaxed),
-                "coalesced": self.queue.coalesced,
-                "dropped": counters.dropped.load(Relaxed),
-                "logLinesDropped": counters.log_lines_dropped.load(Relaxed),
-                "reloads": counters.reloads_ok.load(Relaxed),
-                "failedReloads": counters.reloads_failed.load(Relaxed),
-                "restarts": counters.restarts(),
-                "trips": counters.trips.load(Relaxed),
-                "deadLettersDropped": counters.dead_letters_dropped.load(Relaxed),
-                "memoryBytes": counters.memory_bytes.load(Relaxed),
-            },
+            "counters": self.counters_json(),
         })
     }
+
+    /// What it has counted.
+    fn counters_json(&self) -> Value {
+        let counters = &self.counters;
+        json!({
+            "ok": counters.ok.load(Relaxed),
+            "retry": counters.retry.load(Relaxed),
+            "dead": counters.dead.load(Relaxed),
+            "filtered": counters.filtered.load(Relaxed),
+            "filterErrors": counters.filter_errors.load(Relaxed),
+            "coalesced": self.queue.coalesced,
+            "firings": counters.firings_ok.load(Relaxed),
+            "firingsRetry": counters.firings_retry.load(Relaxed),
+            "firingsDead": counters.firings_dead.load(Relaxed),
+            "enqueued": counters.enqueued.load(Relaxed),
+            "keysOk": counters.keys_ok.load(Relaxed),
+            "keysRetry": counters.keys_retry.load(Relaxed),
+            "keysDead": counters.keys_dead.load(Relaxed),
+            "keysDropped": counters.keys_dropped.load(Relaxed),
+            "dropped": counters.dropped.load(Relaxed),
+            "logLinesDropped": counters.log_lines_dropped.load(Relaxed),
+            "reloads": counters.reloads_ok.load(Relaxed),
+            "failedReloads": counters.reloads_failed.load(Relaxed),
+            "restarts": counters.restarts(),
+            "trips": counters.trips.load(Relaxed),
+            "deadLettersDropped": counters.dead_letters_dropped.load(Relaxed),
+            "memoryBytes": counters.memory_bytes.load(Relaxed),
+        })
+    }
+}
+
+/// Keys that failed wait as events do.
+fn workqueue(limits: &Limits) -> KeyQueue {
+    let (base, max) = (RETRY_BASE, RETRY_MAX);
+    let (interval, burst) = (RETRY_INTERVAL, RETRY_BURST);
+    KeyQueue::new(limits.into(), Waits { base, max, interval, burst })
 }

@@ -1,24 +1,31 @@
 //! From the informer's notifications to one plugin's events: host code that runs in the informer's task,
-//! evaluates the subscription on old and new, and enqueues. It never calls a guest and never waits.
+//! evaluates the subscription on old and new, and enqueues. It never waits; where it has little to tell, the guest may be called at once after it (`guest_threads/turn.rs`).
+//!
+//! What was there before it comes by a replay, which goes through the store by key; what happens to an object that the replay has not come
+//! to is told at once, with the object's own replay before it. So each object's events are those of a replay made in one moment.
 //!
 //! What the subscription asks is compiled once, and asked cheapest first: namespace, name and labels, then the type of change,
 //! then everything that the bytes say, in one pass over each of the two states.
 
+mod ahead;
 mod known;
-mod succession;
+mod replay;
 
 use crate::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
+use crate::enqueue::EnqueueRules;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
+use crate::event_keys::EventKeys;
 use crate::plugin_queue::PluginQueue;
 use crate::view::View;
 use bytes::Bytes;
-use informant_cache::{Cause, FinalState, Object, Projection, ResourceEventHandler};
+use informant_cache::{Cause, FinalState, Notification, Object, Projection, ResourceEventHandler};
 use known::Known;
 pub(crate) use known::Present;
+pub(crate) use replay::Replay as Progress;
+use replay::Turn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
-use succession::Succession;
 
 /// Listens to one informer for one subscription of one plugin.
 pub(crate) struct SubscriptionHandler {
@@ -29,17 +36,73 @@ pub(crate) struct SubscriptionHandler {
     types: ChangeTypes,
     replay: Replay,
     view: View,
+    /// What its events become, if they are not told.
+    rules: Option<Arc<EnqueueRules>>,
     /// The view's pointers, then those of `onlyIfChanged`.
     projection: Projection,
     queue: Arc<PluginQueue>,
     /// The reason that replayed objects are told with.
     replay_reason: Reason,
-    /// In the place of another: what the plugin knows from that one, until the replay is through.
-    succession: Option<Arc<Succession>>,
+    /// How far the replay has come.
+    progress: Arc<Progress>,
     /// What the plugin was told of before this host was there.
     known: Option<Arc<Known>>,
     /// The objects that were there when it began are through.
     is_synced: AtomicBool,
+}
+
+/// Where in the queue an event goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Behind everything that happened before it.
+    Live,
+    /// Into the line of replays.
+    Replay,
+}
+
+/// What is told of an object.
+#[derive(Debug, Clone, Copy)]
+struct Telling<'a> {
+    change: Change,
+    object: &'a Object,
+    old: Option<&'a Object>,
+    gone: Option<Gone>,
+    /// Only if it is added: the plugin knows it already.
+    knew: bool,
+    /// A state beside these in which it was known.
+    known_as: Option<&'a Object>,
+}
+
+impl<'a> Telling<'a> {
+    fn added(object: &'a Object) -> Self {
+        let (old, gone, knew, known_as) = (None, None, false, None);
+        Self { change: Change::Added, object, old, gone, knew, known_as }
+    }
+
+    fn again(object: &'a Object) -> Self {
+        Self { knew: true, ..Self::added(object) }
+    }
+
+    fn updated([old, object]: [&'a Object; 2]) -> Self {
+        Self { change: Change::Updated, old: Some(old), ..Self::added(object) }
+    }
+
+    fn deleted(object: &'a Object, gone: Gone) -> Self {
+        Self { change: Change::Deleted, gone: Some(gone), ..Self::added(object) }
+    }
+
+    fn known_as(self, known_as: &'a Object) -> Self {
+        Self { known_as: Some(known_as), ..self }
+    }
+}
+
+/// What an update is to the subscription.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    /// Whether the view has the state before and has the one after.
+    is_in: [bool; 2],
+    /// Whether it changes what `onlyIfChanged` names.
+    is_concerned: bool,
 }
 
 impl SubscriptionHandler {
@@ -52,17 +115,22 @@ impl SubscriptionHandler {
         let view = View::from(spec);
         let concerning = spec.only_if_changed.iter().map(String::as_str);
         let projection = Projection::new(view.pointers().chain(concerning));
+        let progress = match spec.replay {
+            Replay::Never => Progress::none(),
+            Replay::Initial | Replay::InitialAndReload => Progress::new(),
+        };
         Self {
             id,
             asked_by: 0,
             begun_by: 0,
             types: spec.types,
             replay: spec.replay,
+            rules: (!spec.enqueue.is_empty()).then(|| Arc::new(spec.enqueue.clone())),
             view,
             projection,
             queue,
             replay_reason: Reason::Initial,
-            succession: None,
+            progress: Arc::new(progress),
             known: None,
             is_synced: AtomicBool::new(false),
         }
@@ -73,12 +141,12 @@ impl SubscriptionHandler {
         id: SubscriptionId,
         spec: &SubscriptionSpec,
         queue: Arc<PluginQueue>,
-        (spec_before, before): (&SubscriptionSpec, &Self),
+        before: &Self,
     ) -> Self {
-        let succession = Succession::of(View::from(spec_before), before.succession.clone());
+        let progress = Progress::after(before.view.clone(), before.progress.clone());
         Self {
             replay_reason: Reason::Reload,
-            succession: Some(Arc::new(succession)),
+            progress: Arc::new(progress),
             // The first list may still be on its way.
             known: before.known.clone(),
             ..Self::new(id, spec, queue)
@@ -95,51 +163,38 @@ impl SubscriptionHandler {
         Self { known: Some(Arc::new(Known::new(objects, present))), ..self }
     }
 
-    /// Whether the plugin was told of this state of the object by the handler before; none where the view says what it knows.
-    fn was_told(&self, object: &Object) -> Option<bool> {
-        self.succession.as_ref()?.was_told(object)
+    /// How far its replay has come.
+    pub(crate) fn progress(&self) -> Arc<Progress> {
+        self.progress.clone()
     }
 
-    /// From now on the view says what the plugin knows of the object.
-    fn hear(&self, object: &Object) {
-        if let Some(succession) = &self.succession {
-            succession.hear(object);
-        }
-    }
-
-    fn enqueue(
-        &self,
-        change: Change,
-        object: &Object,
-        old: Option<&Object>,
-        gone: Option<Gone>,
-        cause: Cause,
-    ) {
+    fn enqueue(&self, telling: Telling<'_>, cause: Cause, line: Line) {
         let reason = match Reason::from(cause.reason) {
             Reason::Initial => self.replay_reason,
             reason => reason,
         };
-        // Another object of its name has come: the one that the plugin knows is gone.
-        let known = self.known.as_ref().and_then(|known| known.replaced_by(object));
-        if let Some(gone) = known {
-            self.push(Change::Deleted, Reason::Relist, &gone, None, Some(Gone::Unknown), cause);
-        }
-        self.push(change, reason, object, old, gone, cause);
+        let known = self.known.as_ref().and_then(|known| known.take(telling.object));
+        let telling = match &known {
+            Some(known) if known.uid() == telling.object.uid() => {
+                Telling { knew: true, ..telling.known_as(known) }
+            }
+            Some(known) => {
+                // Another object of its name has come: the one that the plugin knows is gone.
+                let gone = Telling::deleted(known, Gone::Unknown);
+                self.push(gone, Reason::Relist, cause.received, Line::Live);
+                telling
+            }
+            None => telling,
+        };
+        self.push(telling, reason, cause.received, line);
     }
 
-    fn push(
-        &self,
-        change: Change,
-        reason: Reason,
-        object: &Object,
-        old: Option<&Object>,
-        gone: Option<Gone>,
-        cause: Cause,
-    ) {
+    fn push(&self, telling: Telling<'_>, reason: Reason, received: Instant, line: Line) {
+        let Telling { change, object, old, gone, knew, known_as } = telling;
         if !self.types.contain(change) {
             return self.queue.count_filtered();
         }
-        self.queue.push_unannounced(Event {
+        let event = Event {
             subscription: self.id,
             asked_by: self.asked_by,
             change,
@@ -149,14 +204,29 @@ impl SubscriptionHandler {
             old: old.cloned(),
             coalesced: 0,
             letters: Vec::new(),
-            received: cause.received,
+            received,
             before_sync: !self.is_synced.load(Relaxed),
-        });
+            knew,
+            keys: EventKeys::new(self.rules.as_ref(), known_as),
+        };
+        match line {
+            Line::Live => self.queue.push_unannounced(event),
+            Line::Replay => self.queue.push_replayed_unannounced(event),
+        }
     }
 
-    /// Whether nothing that was there before the subscription is told. One in the place of another tells what its view has gained.
-    fn is_silent(&self, replayed: bool) -> bool {
-        replayed && self.succession.is_none() && self.replay == Replay::Never
+    /// Tells of an object as it was when the subscription began, to a plugin that knows it or does not.
+    fn tell_present(&self, object: &Object, known: bool, is_in: bool, cause: Cause, line: Line) {
+        match (known, is_in) {
+            (true, false) => {
+                self.enqueue(Telling::deleted(object, Gone::LeftView), cause, line);
+            }
+            // It is known, and wants no replay.
+            (true, true) if self.replay == Replay::Never => {}
+            (true, true) => self.enqueue(Telling::again(object), cause, line),
+            (false, true) => self.enqueue(Telling::added(object), cause, line),
+            (false, false) => {}
+        }
     }
 
     /// Whether the view has the object. The bytes of one that could only be filtered are not looked at.
@@ -171,62 +241,12 @@ impl SubscriptionHandler {
         of_both || (of_view > 0 && (was_in || is_in))
     }
 
-    /// Whether an update changes what `onlyIfChanged` names.
-    fn is_concerned(&self, states: [&Object; 2]) -> bool {
-        let of_view = self.view.pointers().len();
-        if self.projection.len() == of_view {
-            return true;
-        }
-        let [old, new] = states.map(Object::json);
-        self.projection.values(&old)[of_view..] != self.projection.values(&new)[of_view..]
-    }
-
-    /// What becomes of an update of which the view has had the one state and has the other.
-    fn update(&self, states: [&Object; 2], is_in: [bool; 2], is_concerned: bool, cause: Cause) {
-        let [old, new] = states;
-        match is_in {
-            [true, true] if is_concerned => {
-                self.enqueue(Change::Updated, new, Some(old), None, cause);
-            }
-            [true, true] => self.queue.count_filtered(),
-            [false, true] => self.enqueue(Change::Added, new, None, None, cause),
-            [true, false] => self.enqueue(Change::Deleted, old, None, Some(Gone::LeftView), cause),
-            [false, false] => {}
-        }
-    }
-}
-
-impl ResourceEventHandler for SubscriptionHandler {
-    fn on_add(&self, object: &Object, cause: Cause) {
-        let replayed = cause.reason == informant_cache::Reason::Initial;
-        let is_in = self.contains(object, self.types.added || replayed);
-        let succeeds = replayed && self.succession.is_some();
-        // What was heard of since is known as the view has it.
-        let was_told = succeeds && self.was_told(object).unwrap_or(is_in);
-        self.hear(object);
-        match (was_told, is_in) {
-            (true, false) => {
-                self.enqueue(Change::Deleted, object, None, Some(Gone::LeftView), cause);
-            }
-            // It is known, or wants no replay: an informer's first list and the walk through its store show what was there before.
-            (true, true) if self.replay == Replay::Never => {}
-            (false, true) if self.is_silent(replayed) => {}
-            (_, true) => self.enqueue(Change::Added, object, None, None, cause),
-            (false, false) => {}
-        }
-    }
-
-    fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
-        let states = [old, new];
-        if let Some(was_told) = self.was_told(old) {
-            self.hear(new);
-            let is_concerned = self.is_concerned(states);
-            return self.update(states, [was_told, self.view.contains(new)], is_concerned, cause);
-        }
+    /// What an update is to the subscription, in one pass over each state's bytes at most.
+    fn judge(&self, states: [&Object; 2]) -> Judged {
         let may_be_in = states.map(|state| self.view.may_contain(state));
         let [was_in, is_in] = may_be_in;
         if !self.depends_on_bytes(was_in, is_in) {
-            return self.update(states, may_be_in, true, cause);
+            return Judged { is_in: may_be_in, is_concerned: true };
         }
         // A state that cannot be in the view is not looked at.
         let json = |number: usize| may_be_in[number].then(|| states[number].json());
@@ -241,7 +261,54 @@ impl ResourceEventHandler for SubscriptionHandler {
         let is_concerned = self.projection.len() == of_view
             || before.as_ref().map(|values| &values[of_view..])
                 != after.as_ref().map(|values| &values[of_view..]);
-        self.update(states, is_in, is_concerned, cause);
+        Judged { is_in, is_concerned }
+    }
+
+    /// Tells of an update of which the plugin knows the state before, where the view has had that.
+    fn tell_update(&self, states: [&Object; 2], judged: Judged, cause: Cause) {
+        let [old, new] = states;
+        match judged.is_in {
+            [true, true] if judged.is_concerned => {
+                self.enqueue(Telling::updated(states), cause, Line::Live);
+            }
+            [true, true] => self.queue.count_filtered(),
+            [false, true] => self.enqueue(Telling::added(new), cause, Line::Live),
+            [true, false] => {
+                self.enqueue(Telling::deleted(old, Gone::LeftView), cause, Line::Live);
+            }
+            [false, false] => {}
+        }
+    }
+}
+
+impl ResourceEventHandler for SubscriptionHandler {
+    fn on_add(&self, object: &Object, cause: Cause) {
+        let initial = cause.reason == informant_cache::Reason::Initial;
+        // What a first list shows was there before the subscription.
+        if initial && self.replay == Replay::Never {
+            return;
+        }
+        if self.contains(object, self.types.added || initial) {
+            self.enqueue(Telling::added(object), cause, Line::Live);
+        }
+    }
+
+    fn on_replay(&self, object: &Object, cause: Cause) {
+        let Turn::Tell { known } = self.progress.come_to(object) else { return };
+        let is_in = self.view.contains(object);
+        self.tell_present(object, known, is_in, cause, Line::Replay);
+    }
+
+    fn on_ahead(&self, notification: &Notification) {
+        self.hear_ahead(notification);
+    }
+
+    fn has_room(&self) -> bool {
+        self.queue.has_replay_room(self.id)
+    }
+
+    fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
+        self.tell_update([old, new], self.judge([old, new]), cause);
     }
 
     fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause) {
@@ -255,16 +322,10 @@ impl ResourceEventHandler for SubscriptionHandler {
         final_state: FinalState,
         cause: Cause,
     ) {
-        let was_told = self.was_told(known_as);
-        if !was_told.unwrap_or_else(|| self.contains(known_as, self.types.deleted)) {
-            return;
+        if self.contains(known_as, self.types.deleted) {
+            let telling = Telling::deleted(last, gone(final_state)).known_as(known_as);
+            self.enqueue(telling, cause, Line::Live);
         }
-        let gone = match final_state {
-            FinalState::Known => Gone::Deleted,
-            FinalState::Unknown => Gone::Unknown,
-            FinalState::LeftScope => Gone::LeftView,
-        };
-        self.enqueue(Change::Deleted, last, None, Some(gone), cause);
     }
 
     fn on_batch_told(&self) {
@@ -272,18 +333,28 @@ impl ResourceEventHandler for SubscriptionHandler {
     }
 
     fn on_synced(&self) {
-        if let Some(succession) = &self.succession {
-            succession.end();
-        }
-        let cause = Cause { reason: informant_cache::Reason::Relist, received: Instant::now() };
+        self.progress.end();
         let gone = self.known.as_ref().map(|known| known.gone(&self.view));
         for object in gone.into_iter().flatten() {
-            self.push(Change::Deleted, Reason::Relist, &object, None, Some(Gone::Unknown), cause);
+            let telling = Telling::deleted(&object, Gone::Unknown);
+            self.push(telling, Reason::Relist, Instant::now(), Line::Live);
         }
         self.is_synced.store(true, Relaxed);
         self.queue.initial_queued(self.id, self.begun_by);
     }
 }
 
+fn gone(final_state: FinalState) -> Gone {
+    match final_state {
+        FinalState::Known => Gone::Deleted,
+        FinalState::Unknown => Gone::Unknown,
+        FinalState::LeftScope => Gone::LeftView,
+    }
+}
+
+#[cfg(test)]
+mod key_tests;
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 mod tests;

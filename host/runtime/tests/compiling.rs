@@ -3,8 +3,9 @@
 
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
+use informant_runtime::configuration::Configurations;
 use informant_runtime::{
-    CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, Limits, PluginHost,
+    CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, NoCluster, PluginHost,
     PluginHostOptions, Plugins, compile_standard_input,
 };
 use std::fs;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// A whole plugin as WebAssembly text.
 const HELLO: &str = include_str!("../../../plugins/hello-wat/hello-wat.wat");
 /// Generous: a loaded machine compiles the guest in a second.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(120);
 const ENOUGH: u64 = 512 << 20;
 
 fn main() -> ExitCode {
@@ -54,11 +55,13 @@ async fn load(root: &Path, memory_bytes_max: u64) -> (String, CompileCounts) {
     let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20 });
     let host = PluginHost::new(PluginHostOptions {
         directories: vec![root.join("plugins")],
-        limits: Limits::default(),
+        configurations: Configurations::default(),
         informers: informers.clone(),
+        cluster: Arc::new(NoCluster),
         threads: 1,
         compiler: CompilerOptions { program: Some(program(memory_bytes_max)), cache },
         state: None,
+        leadership: None,
     })
     .expect("the host can be made");
     let (plugins, shutdown) = (host.plugins(), CancellationToken::new());

@@ -2,22 +2,38 @@
 
 #[path = "plugin_host/admin.rs"]
 mod admin;
+#[path = "plugin_host/configuration.rs"]
+mod configuration;
 #[path = "plugin_host/directory.rs"]
 mod directory;
+#[path = "plugin_host/keys.rs"]
+mod keys;
 #[path = "plugin_host/limits.rs"]
 mod limits;
+#[path = "plugin_host/metrics.rs"]
+mod metrics;
+#[path = "plugin_host/replay.rs"]
+mod replay;
+#[path = "plugin_host/standby.rs"]
+mod standby;
 #[path = "plugin_host/state.rs"]
 mod state;
 #[path = "plugin_host/stateful.rs"]
 mod stateful;
 #[path = "plugin_host/sync.rs"]
 mod sync;
+#[path = "plugin_host/timers.rs"]
+mod timers;
+#[path = "plugin_host/writes.rs"]
+mod writes;
 
+use informant_cache::leader_election::Leadership;
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
+use informant_runtime::configuration::Configurations;
 use informant_runtime::{
-    CompilerOptions, Limits, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
-    StateDirectoryOptions,
+    ClusterWriter, CompilerOptions, Limits, NoCluster, PluginAdmin, PluginHost, PluginHostOptions,
+    PluginStatus, Plugins, StateDirectoryOptions,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,8 +45,11 @@ use tokio_util::sync::CancellationToken;
 
 /// A whole plugin as WebAssembly text; `handle` logs and answers well.
 const HELLO: &str = include_str!("../../../plugins/hello-wat/hello-wat.wat");
+/// What it asks for.
+const DESCRIPTOR: &str =
+    r#"{"version":"0.1.0","subscriptions":[{"name":"v1/pods","resource":"v1/pods"}]}"#;
 /// Generous: a loaded machine compiles the guest in a second.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A running host with one directory.
 struct Bench {
@@ -45,10 +64,34 @@ struct Bench {
 
 impl Bench {
     fn start() -> Self {
-        Self::start_with(None, Limits::default())
+        Self::start_with(None, &Limits::default())
     }
 
-    fn start_with(state: Option<StateDirectoryOptions>, limits: Limits) -> Self {
+    fn start_with(state: Option<StateDirectoryOptions>, limits: &Limits) -> Self {
+        Self::start_configured(state, Configurations::with_limits(limits))
+    }
+
+    fn start_configured(
+        state: Option<StateDirectoryOptions>,
+        configurations: Configurations,
+    ) -> Self {
+        Self::start_led(state, configurations, None)
+    }
+
+    fn start_led(
+        state: Option<StateDirectoryOptions>,
+        configurations: Configurations,
+        leadership: Option<Leadership>,
+    ) -> Self {
+        Self::start_beside(state, configurations, leadership, Arc::new(NoCluster))
+    }
+
+    fn start_beside(
+        state: Option<StateDirectoryOptions>,
+        configurations: Configurations,
+        leadership: Option<Leadership>,
+        cluster: Arc<dyn ClusterWriter>,
+    ) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let directory = root.path().join("plugins");
         fs::create_dir(&directory).expect("a directory");
@@ -59,11 +102,13 @@ impl Bench {
         ));
         let host = PluginHost::new(PluginHostOptions {
             directories: vec![directory],
-            limits,
+            configurations,
             informers: informers.clone(),
+            cluster,
             threads: 1,
             compiler: CompilerOptions::default(),
             state,
+            leadership,
         })
         .expect("the host can be made");
         let (plugins, admin) = (host.plugins(), host.admin());
@@ -133,14 +178,19 @@ fn hello_again(version: u32) -> Vec<u8> {
 
 /// The same plugin with one more key of its subscription, as JSON.
 fn hello_with(key: &str) -> Vec<u8> {
-    const DESCRIPTOR: &str =
-        r#"{"version":"0.1.0","subscriptions":[{"name":"v1/pods","resource":"v1/pods"}]}"#;
-    let longer = DESCRIPTOR.replace("}]}", &format!(",{key}}}]}}"));
+    wat::parse_str(hello_text_with(key)).expect("the changed plugin is well formed")
+}
+
+fn hello_text_with(key: &str) -> String {
+    described(&DESCRIPTOR.replace("}]}", &format!(",{key}}}]}}")))
+}
+
+/// The same plugin with another descriptor.
+fn described(descriptor: &str) -> String {
     let quoted = |text: &str| text.replace('"', "\\\"");
-    let text = HELLO
-        .replace(&quoted(DESCRIPTOR), &quoted(&longer))
-        .replace(r"\4d\00\00\00", &format!(r"\{:02x}\00\00\00", longer.len()));
-    wat::parse_str(text).expect("the changed plugin is well formed")
+    let length = u8::try_from(descriptor.len()).expect("there is room for so much");
+    let text = swap(HELLO, &quoted(DESCRIPTOR), &quoted(descriptor));
+    swap(&text, r"\4d\00\00\00", &format!(r"\{length:02x}\00\00\00"))
 }
 
 fn pod(name: &str) -> String {

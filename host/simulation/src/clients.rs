@@ -138,8 +138,9 @@ impl Clients {
         let bytes =
             if self.random.u32(..4) == 0 { self.random.usize(1..9) << 10 } else { 32 << 20 };
         let mark = HighWaterMark { notifications: mark, bytes };
+        let (replay, high_water_mark) = (manner.replay, mark);
         let options =
-            HandlerOptions { resync_period, replay: manner.replay, high_water_mark: mark };
+            HandlerOptions { resync_period, replay, high_water_mark, ..HandlerOptions::default() };
         let mischief = mischief(tenant, self.around.clone(), self.made.clone());
         let told =
             told(tenant, &self.around, &self.made, &manner, Some(mischief), &mut self.random);

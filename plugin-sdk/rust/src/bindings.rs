@@ -22,6 +22,28 @@ pub mod stateful {
     });
 }
 
+pub mod reconciler {
+    wit_bindgen::generate!({
+        path: "../wit",
+        inline: "package informant:sdk; world works-on-keys { export informant:plugin/reconciler@0.1.0; }",
+        world: "informant:sdk/works-on-keys",
+        with: { "informant:plugin/types@0.1.0": crate::bindings::informant::plugin::types },
+        generate_all,
+        pub_export_macro: true,
+    });
+}
+
+pub mod timer {
+    wit_bindgen::generate!({
+        path: "../wit",
+        inline: "package informant:sdk; world hears-of-time { export informant:plugin/timer@0.1.0; }",
+        world: "informant:sdk/hears-of-time",
+        with: { "informant:plugin/types@0.1.0": crate::bindings::informant::plugin::types },
+        generate_all,
+        pub_export_macro: true,
+    });
+}
+
 pub mod sync_aware {
     wit_bindgen::generate!({
         path: "../wit",

@@ -18,7 +18,9 @@ pub struct Descriptor {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reads: Vec<Read>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    schedules: Vec<Schedule>,
+    writes: Vec<Write>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) schedules: Vec<Schedule>,
 }
 
 impl Descriptor {
@@ -30,6 +32,7 @@ impl Descriptor {
             subscriptions: Vec::new(),
             indexes: Vec::new(),
             reads: Vec::new(),
+            writes: Vec::new(),
             schedules: Vec::new(),
         }
     }
@@ -56,7 +59,14 @@ impl Descriptor {
         self
     }
 
-    /// Asks to be called on a schedule.
+    /// Says what the plugin means to change through [`kube`](crate::kube): it does not run before that is granted.
+    #[must_use]
+    pub fn write(mut self, write: Write) -> Self {
+        self.writes.push(write);
+        self
+    }
+
+    /// Asks to be called on a schedule; the plugin must be a [`Timer`](crate::Timer).
     #[must_use]
     pub fn schedule(mut self, schedule: Schedule) -> Self {
         self.schedules.push(schedule);
@@ -129,10 +139,48 @@ impl Read {
     }
 }
 
+/// What the plugin means to do to one resource, or to a subresource such as `v1/pods/status`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Write {
+    resource: String,
+    verbs: Vec<Verb>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    namespaces: Vec<String>,
+}
+
+/// What is done to objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    /// Server-side apply needs it, too.
+    Create,
+    /// The whole object.
+    Update,
+    /// A part of it.
+    Patch,
+    /// One object, never all of them.
+    Delete,
+}
+
+impl Write {
+    /// These verbs on all objects of a resource.
+    pub fn of(resource: impl Into<String>, verbs: impl IntoIterator<Item = Verb>) -> Self {
+        let verbs = verbs.into_iter().collect();
+        Self { resource: resource.into(), verbs, namespaces: Vec::new() }
+    }
+
+    /// Only those of this namespace; call it again for more.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespaces.push(namespace.into());
+        self
+    }
+}
+
 /// A time at which the plugin wants to be called.
 #[derive(Clone, Debug, Serialize)]
 pub struct Schedule {
-    name: String,
+    pub(crate) name: String,
     #[serde(flatten)]
     every: Every,
 }
@@ -141,9 +189,10 @@ pub struct Schedule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Every {
-    /// By a cron line of five fields.
+    /// By a cron line of five fields: minute, hour, day of month, month, day of week. It is in UTC, which has no summer time: `0 3 * * *`
+    /// is the same moment of every day, and another hour on a clock that is moved.
     Cron(String),
-    /// After each such period.
+    /// After each such period, from 100 ms to a year, for the first time after one.
     #[serde(rename = "every", serialize_with = "duration")]
     Period(Duration),
 }
@@ -212,6 +261,7 @@ mod tests {
             .index(Index::new("v1/pods", "node", "/spec/nodeName"))
             .read(Read::of("v1/nodes"))
             .read(Read::of("v1/configmaps").in_namespace("kube-system"))
+            .write(Write::of("v1/pods/status", [Verb::Patch, Verb::Create]).in_namespace("shop"))
             .schedule(Schedule::new("tidy", Every::Cron("0 3 * * *".to_owned())))
             .schedule(Schedule::new("beat", Every::Period(Duration::from_millis(1500))))
     }
@@ -247,6 +297,9 @@ mod tests {
                     {"resource": "v1/nodes"},
                     {"resource": "v1/configmaps", "namespaces": ["kube-system"]},
                 ],
+                "writes": [
+                    {"resource": "v1/pods/status", "verbs": ["patch", "create"], "namespaces": ["shop"]},
+                ],
                 "schedules": [
                     {"name": "tidy", "cron": "0 3 * * *"},
                     {"name": "beat", "every": "1500ms"},
@@ -276,6 +329,7 @@ mod tests {
         check_keys(&schema, "/$defs/subscription", &[&all["subscriptions"][0]]);
         check_keys(&schema, "/$defs/index", &[&all["indexes"][0]]);
         check_keys(&schema, "/$defs/read", &every("/reads").collect::<Vec<_>>());
+        check_keys(&schema, "/$defs/write", &every("/writes").collect::<Vec<_>>());
         check_keys(&schema, "/$defs/schedule", &every("/schedules").collect::<Vec<_>>());
         let rules: Vec<_> = every("/subscriptions/0/enqueue").filter(|r| r.is_object()).collect();
         check_keys(&schema, "/$defs/enqueueRule/oneOf/1", &rules);

@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 /// Which key an event puts on the plugin's workqueue: prefix + [namespace/]name. It is worked out on the
-/// old and the new object, and both keys are queued.
+/// old and the new object, and both keys are queued; where nothing is there, there is no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnqueueRule {
     source: KeySource,
@@ -37,12 +37,12 @@ impl EnqueueRule {
         Self { source: KeySource::Itself, namespace: None, prefix: None }
     }
 
-    /// The key of its owner of this kind, written `apps/v1/ReplicaSet`.
+    /// The keys of its owners of this kind, written `apps/v1/ReplicaSet`, in whatever version of the group.
     pub fn owner(kind: impl Into<String>) -> Self {
         Self { source: KeySource::Owner(kind.into()), ..Self::itself() }
     }
 
-    /// The name at this JSON pointer.
+    /// The name is the text at this JSON pointer.
     pub fn pointer(pointer: impl Into<String>) -> Self {
         Self { source: KeySource::Pointer(pointer.into()), ..Self::itself() }
     }

@@ -2,15 +2,16 @@
 
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::types;
-use crate::{Config, Event, Failure, Plugin, Retry, Stateful, SyncAware, log};
+use crate::{Config, Event, Failure, Plugin, Reconciler, Retry, Stateful, SyncAware, Timer, log};
 use std::cell::RefCell;
 use std::thread::LocalKey;
+use std::time::Duration;
 
 /// Makes the module a plugin: exports `lifecycle` and `handler` for a type that implements
 /// [`Plugin`](crate::Plugin). Call it once, at the top level of a crate with `crate-type = ["cdylib"]`.
 ///
 /// `export_plugin!(MyPlugin, stateful)` exports `stateful`, too, for a type that implements [`Stateful`](crate::Stateful), and `sync_aware`
-/// does so for [`SyncAware`](crate::SyncAware); several are separated by commas.
+/// does so for [`SyncAware`](crate::SyncAware), `reconciler` for [`Reconciler`](crate::Reconciler), `timer` for [`Timer`](crate::Timer); several are separated by commas.
 ///
 /// Natively it only checks the type, so that the crate's own tests are free of the ABI.
 #[macro_export]
@@ -19,6 +20,18 @@ macro_rules! export_plugin {
         const _: () = {
             const fn is_stateful<P: $crate::Stateful>() {}
             is_stateful::<$plugin>();
+        };
+    };
+    (@check reconciler $plugin:ty) => {
+        const _: () = {
+            const fn is_reconciler<P: $crate::Reconciler>() {}
+            is_reconciler::<$plugin>();
+        };
+    };
+    (@check timer $plugin:ty) => {
+        const _: () = {
+            const fn is_timer<P: $crate::Timer>() {}
+            is_timer::<$plugin>();
         };
     };
     (@check sync_aware $plugin:ty) => {
@@ -43,6 +56,37 @@ macro_rules! export_plugin {
         }
 
         stateful::export!(Exported with_types_in $crate::__export::bindings::stateful);
+    };
+    (@export reconciler) => {
+        use $crate::__export::bindings::reconciler;
+
+        impl reconciler::exports::informant::plugin::reconciler::Guest for Exported {
+            fn reconcile(
+                key: String,
+                attempt: u32,
+            ) -> ::core::result::Result<
+                ::core::option::Option<u64>,
+                bindings::informant::plugin::types::Failure,
+            > {
+                $crate::__export::reconcile(&INSTANCE, &key, attempt)
+            }
+        }
+
+        reconciler::export!(Exported with_types_in $crate::__export::bindings::reconciler);
+    };
+    (@export timer) => {
+        use $crate::__export::bindings::timer;
+
+        impl timer::exports::informant::plugin::timer::Guest for Exported {
+            fn fire(
+                schedule: String,
+                unix_ms: u64,
+            ) -> ::core::result::Result<(), bindings::informant::plugin::types::Failure> {
+                $crate::__export::fire(&INSTANCE, &schedule, unix_ms)
+            }
+        }
+
+        timer::export!(Exported with_types_in $crate::__export::bindings::timer);
     };
     (@export sync_aware) => {
         use $crate::__export::bindings::sync_aware;
@@ -142,6 +186,31 @@ pub fn handle<P: Plugin>(
     })
 }
 
+/// `reconciler.reconcile`.
+pub fn reconcile<P: Reconciler>(
+    instance: &'static Instance<P>,
+    key: &str,
+    attempt: u32,
+) -> Result<Option<u64>, types::Failure> {
+    instance.with_borrow_mut(|plugin| {
+        let plugin = plugin.as_mut().ok_or("it came before start: this is a fault of the host");
+        let again = plugin.map_err(Failure::from).and_then(|p| p.reconcile(key, attempt));
+        again.map(|again| again.map(milliseconds)).map_err(to_contract)
+    })
+}
+
+/// `timer.fire`.
+pub fn fire<P: Timer>(
+    instance: &'static Instance<P>,
+    schedule: &str,
+    unix_ms: u64,
+) -> Result<(), types::Failure> {
+    instance.with_borrow_mut(|plugin| {
+        let plugin = plugin.as_mut().ok_or("it came before start: this is a fault of the host");
+        plugin.map_err(Failure::from).and_then(|p| p.fire(schedule, unix_ms)).map_err(to_contract)
+    })
+}
+
 /// `sync-aware.synced`.
 pub fn synced<P: SyncAware>(
     instance: &'static Instance<P>,
@@ -184,12 +253,15 @@ pub fn stop<P: Plugin>(instance: &'static Instance<P>) {
     }
 }
 
+/// As the contract counts time, and never sooner; what is longer than it can say is as long as it can say.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
 fn to_contract(failure: Failure) -> types::Failure {
     let retry = match failure.retry() {
         Retry::Backoff => types::Retry::Backoff,
-        Retry::After(delay) => {
-            types::Retry::AfterMs(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
-        }
+        Retry::After(delay) => types::Retry::AfterMs(milliseconds(delay)),
         Retry::Never => types::Retry::Never,
     };
     types::Failure { message: failure.message().to_owned(), retry }

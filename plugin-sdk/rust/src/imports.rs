@@ -2,6 +2,10 @@
 //! are the host's functions, natively [`testing`](crate::testing) answers in its place.
 
 #[cfg(target_arch = "wasm32")]
-pub(crate) use crate::bindings::informant::plugin::{event_data, host_info, indexer, log, state};
+pub(crate) use crate::bindings::informant::plugin::{
+    event_data, host_info, indexer, kube, log, metrics, state, workqueue,
+};
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use crate::testing::imports::{event_data, host_info, indexer, log, state};
+pub(crate) use crate::testing::imports::{
+    event_data, host_info, indexer, kube, log, metrics, state, workqueue,
+};

@@ -30,8 +30,13 @@
 //! Events come at least once, so [`Plugin::handle`] must be idempotent; what else the host promises is
 //! written in the contract, `plugin-sdk/wit`.
 //!
-//! Not here yet: exports for `reconciler` and `timer`, and wrappers for the
-//! imports `workqueue`, `metrics`, `kube` and `http`.
+//! A controller works on keys instead: [`Subscription::enqueue`], [`workqueue`] and [`Reconciler`].
+//!
+//! What is to be done by the clock is a [`Schedule`] and a [`Timer`].
+//!
+//! It changes the cluster through [`kube`].
+//!
+//! Not here yet: a wrapper for the import `http`.
 
 #[doc(hidden)]
 pub mod bindings;
@@ -45,27 +50,34 @@ mod failure;
 pub mod host_info;
 mod imports;
 pub mod indexer;
+pub mod kube;
 pub mod log;
+pub mod metrics;
 mod plugin;
+mod reconciler;
 pub mod state;
 mod stateful;
 mod subscription;
 mod sync_aware;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
+mod timer;
+pub mod workqueue;
 
 pub use bindings::informant::plugin::types::{Change, ObjectKey, Reason};
 pub use config::Config;
-pub use descriptor::{Descriptor, Every, Index, Read, Schedule};
+pub use descriptor::{Descriptor, Every, Index, Read, Schedule, Verb, Write};
 pub use enqueue_rule::{EnqueueRule, KeyNamespace};
 pub use event::{Event, Gone};
 pub use failure::{Failure, Result, Retry, RetryExt};
 pub use plugin::Plugin;
+pub use reconciler::Reconciler;
 pub use stateful::Stateful;
 #[cfg(feature = "k8s-openapi")]
 pub use subscription::resource_of;
 pub use subscription::{Delivery, Replay, Subscription};
 pub use sync_aware::SyncAware;
+pub use timer::Timer;
 
 #[cfg(feature = "k8s-openapi")]
 pub use k8s_openapi;
@@ -75,7 +87,9 @@ pub use k8s_openapi;
 pub mod __export {
     pub use crate::bindings;
     pub use crate::bindings::export;
-    pub use crate::export::{describe, handle, restore, snapshot, start, stop, synced};
+    pub use crate::export::{
+        describe, fire, handle, reconcile, restore, snapshot, start, stop, synced,
+    };
 }
 
 /// Everything that a plugin usually needs: `use informant_plugin::prelude::*;`.

@@ -1,6 +1,6 @@
 //! What a plugin is: the contract's `lifecycle` and `handler` as one trait.
 
-use crate::{Config, Descriptor, Event, Result};
+use crate::{Config, Descriptor, Event, Failure, Result};
 
 /// A plugin. Hand it to [`export_plugin!`](crate::export_plugin).
 ///
@@ -18,7 +18,13 @@ pub trait Plugin: Sized + 'static {
 
     /// Handles one event. A failure brings the same event back as its [`Failure`](crate::Failure) says; events of other
     /// objects do not wait for that.
-    fn handle(&mut self, event: Event) -> Result;
+    ///
+    /// A plugin all of whose subscriptions have [`enqueue`](crate::Subscription::enqueue) rules is never told of an event and leaves this
+    /// out; any other needs it, or each of its events becomes a dead letter that says so.
+    fn handle(&mut self, event: Event) -> Result {
+        let key = event.key();
+        Err(Failure::new(format!("{key}: the plugin has no `handle`")).never_retry())
+    }
 
     /// The last call that an instance gets, if it gets one: after a trap or an exceeded deadline it does
     /// not.

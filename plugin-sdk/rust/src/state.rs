@@ -1,7 +1,8 @@
 //! A small store of the plugin's own: up to 1,000 keys and 1 MiB that outlive traps and reloads, and restarts where the host has a state
 //! directory. It is this host's: keep in the cluster what must outlive that.
 //!
-//! It is written in [`Plugin::handle`](crate::Plugin::handle) only. What a call writes counts once it has succeeded; if it fails or
+//! It is written in [`Plugin::handle`](crate::Plugin::handle), [`Reconciler::reconcile`](crate::Reconciler::reconcile) and
+//! [`Timer::fire`](crate::Timer::fire) only. What a call writes counts once it has succeeded; if it fails or
 //! panics, nothing of that was ever there. Every function fails with the host's text where it is not allowed or too much.
 //!
 //! ```

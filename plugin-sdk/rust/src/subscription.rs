@@ -136,7 +136,8 @@ impl Subscription {
     }
 
     /// Puts a key on the plugin's workqueue for every event, instead of calling `handle`; call it again
-    /// for more.
+    /// for more, up to 16. The plugin must be a [`Reconciler`](crate::Reconciler). Unless [`Subscription::replay`] says otherwise, every
+    /// new version works on the keys of all objects again.
     #[must_use]
     pub fn enqueue(mut self, rule: EnqueueRule) -> Self {
         self.enqueue.push(rule);

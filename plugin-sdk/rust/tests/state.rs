@@ -45,7 +45,8 @@ fn check(pods: &[&str], expect: &[&str], left: Option<&[u8]>) {
     let host = Host::new();
     host.set_state("k", b"5");
     let mut plugin = host.start::<Keeper>(json!({})).expect("it starts");
-    let start = ["starts with Some(5)", "state is written in `handle` only"];
+    let start =
+        ["starts with Some(5)", "state is written in `handle`, `reconcile` and `fire` only"];
     assert_eq!(host.messages(), start);
     let mut answers = Vec::new();
     for pod in pods {

@@ -1,12 +1,8 @@
-;; Imports an interface that this host does not offer: one that would write to the cluster.
+;; Imports an interface that this host does not offer: the environment.
 ;;
 ;; The host must refuse it before compiling, and name the interface and those that it offers.
-(module
-  (import "informant:plugin/kube@0.1.0" "record-event"
-    (func $record (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))
-  ;; include ../parts/memory.wat
-  ;; include ../parts/plain-realloc.wat
-  ;; include ../parts/pods.wat
-  ;; include ../parts/lifecycle.wat
-  ;; include ../parts/handle.wat
-  (func $sin))
+(component
+  (import "wasi:cli/environment@0.2.6" (instance))
+  (instance $nothing)
+  (export "informant:plugin/lifecycle@0.1.0" (instance $nothing))
+  (export "informant:plugin/handler@0.1.0" (instance $nothing)))

@@ -69,6 +69,7 @@ fn goals(results: &Results, few: u32, pods: u32) -> Vec<Goal> {
     let mut goals = memory(results, few, pods);
     goals.extend(speed(results, few, pods));
     goals.extend(peaks(results, pods));
+    goals.extend(idle(results));
     goals
 }
 
@@ -137,6 +138,33 @@ fn peaks(results: &Results, pods: u32) -> Vec<Goal> {
         goal("first list, peak over settled", Metric::SyncPeak, Metric::Settled),
         goal("relist, peak over settled", Metric::RelistPeak, Metric::RelistSettled),
         goal("memory after all updates, over settled", Metric::AfterUpdates, Metric::Settled),
+    ]
+}
+
+/// What idle plugins may add for each of them, beyond their code: 10 MiB for a hundred.
+const IDLE_BYTES_MAX: f64 = (10 << 20) as f64 / 100.0;
+
+/// The host beside what is wanted of it.
+fn idle(results: &Results) -> Vec<Goal> {
+    let beyond = results.idle().map(|idle| {
+        let most = IDLE_BYTES_MAX * f64::from(idle.plugins);
+        (idle.bytes - idle.code, most)
+    });
+    let left = results.idle().map(|idle| (idle.left.max(0.0), idle.bytes));
+    let show = |bytes: f64| shown(Metric::IdlePlugins, bytes);
+    vec![
+        Goal {
+            what: "idle plugins beyond their code",
+            of: beyond,
+            show,
+            wanted: Wanted::AtMost(1.0),
+        },
+        Goal {
+            what: "left of them when they are gone",
+            of: left,
+            show,
+            wanted: Wanted::AtMost(0.2),
+        },
     ]
 }
 

@@ -14,14 +14,19 @@ pub fn shown(metric: Metric, value: f64) -> String {
         | Metric::Released
         | Metric::AfterUpdates
         | Metric::RelistPeak
-        | Metric::RelistSettled => format!("{:.1} MiB", value / f64::from(1 << 20)),
+        | Metric::RelistSettled
+        | Metric::IdlePlugins
+        | Metric::IdleCode
+        | Metric::IdleLeft => format!("{:.1} MiB", value / f64::from(1 << 20)),
         Metric::PacedCpu | Metric::BurstCpu => format!("{:.1} µs", value * 1e6),
         Metric::LatencyP50 | Metric::LatencyP90 | Metric::LatencyP99 | Metric::LatencyMax => {
             format!("{:.0} µs", value * 1e6)
         }
         Metric::ReloadWait => format!("{:.1} ms", value * 1e3),
         Metric::BurstRate | Metric::Sustained => format!("{value:.0}/s"),
-        Metric::BurstCoalesced => format!("{:.1} %", value * 100.0),
+        Metric::BurstCoalesced | Metric::LatencyStolen | Metric::Stolen => {
+            format!("{:.1} %", value * 100.0)
+        }
     }
 }
 
@@ -52,12 +57,14 @@ pub fn main_table(results: &Results, few: u32, pods: u32) -> String {
         ("merged in the burst", Box::new(plain(Metric::BurstCoalesced))),
         ("burst", Box::new(plain(Metric::BurstRate))),
         ("sustained", Box::new(plain(Metric::Sustained))),
+        ("stolen", Box::new(plain(Metric::Stolen))),
     ];
     let latency: Vec<Column<'_>> = vec![
         ("p50", Box::new(plain(Metric::LatencyP50))),
         ("p90", Box::new(plain(Metric::LatencyP90))),
         ("p99", Box::new(plain(Metric::LatencyP99))),
         ("max", Box::new(plain(Metric::LatencyMax))),
+        ("stolen", Box::new(plain(Metric::LatencyStolen))),
     ];
     let memory: Vec<Column<'_>> = vec![
         ("first list, peak", Box::new(plain(Metric::SyncPeak))),

@@ -12,8 +12,8 @@ const TRAINED_OBJECTS_MIN: usize = 32;
 const TRAINED_BYTES_MIN: usize = 256 << 10;
 /// While the first list still comes, more are waited for: a dictionary is better for having seen more of it. They take a
 /// few MiB at most meanwhile.
-const TRAINED_OBJECTS_LISTING: usize = 1024;
-const TRAINED_BYTES_LISTING: usize = 8 << 20;
+const TRAINED_OBJECTS_LISTING: usize = 512;
+const TRAINED_BYTES_LISTING: usize = 4 << 20;
 /// Objects that it learns from, at equal distances over the store, and bytes of each. Longer objects pack well without.
 const SAMPLES_MAX: usize = 128;
 const SAMPLE_BYTES_MAX: usize = 16 << 10;

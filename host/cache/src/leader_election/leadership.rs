@@ -1,6 +1,7 @@
 //! Who leads, for everybody else in the process. Answers to `IsLeader`, `GetLeader`, `Check` and the callbacks of
 //! client-go's `LeaderElector`.
 
+use super::resource_lock::LockError;
 use super::state::Election;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -44,6 +45,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Known {
     term: Option<Term>,
+    /// Why the last request failed.
+    failure: Option<LockError>,
     /// Until when the lease lasts that this process holds by the record.
     held_until: Option<Instant>,
 }
@@ -61,7 +64,8 @@ impl Leadership {
         let held = observed.filter(|_| holder == Some(identity));
         let held_until =
             held.map(|observed| observed.at + observed.versioned.record.lease_duration);
-        let known = Known { term: election.term(), held_until };
+        let failure = election.failure().cloned();
+        let known = Known { term: election.term(), failure, held_until };
         let moved = {
             let mut old = self.shared.known.lock();
             let moved = old.term != known.term;
@@ -97,6 +101,11 @@ impl Leadership {
     /// says [`Leadership::is_leader`] alone.
     pub fn leader(&self) -> Option<Box<str>> {
         self.shared.leader.borrow().clone()
+    }
+
+    /// Why the election's last request to the API server failed; none if it did not.
+    pub fn failure(&self) -> Option<LockError> {
+        self.shared.known.lock().failure.clone()
     }
 
     /// Every change of [`Leadership::leader`]: client-go's `OnNewLeader`.

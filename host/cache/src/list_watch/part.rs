@@ -29,7 +29,7 @@ impl Part {
     }
 
     /// Whether its namespace can be the name of one (an RFC 1123 label): it becomes a piece of a path.
-    pub(crate) fn has_valid_namespace(&self) -> bool {
+    pub fn has_valid_namespace(&self) -> bool {
         self.namespace.as_deref().is_none_or(|name| {
             let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
             let ends = [name.as_bytes().first(), name.as_bytes().last()];

@@ -74,9 +74,7 @@ impl Siblings {
         let old = old.filter(|old| old.is_packed_with(packing));
         let owners = Owners(object.owners().clone());
         if owners.0.bytes().is_empty() {
-            let before = old.and_then(|old| old.base(None));
-            let edited = before.and_then(|before| object.edited(&before, packing));
-            return edited.unwrap_or_else(|| object.packed(Some(packing)));
+            return Known::default().pack(object, old, packing);
         }
         let mut known = self.take(&owners).unwrap_or_default();
         let packed = known.pack(object, old, packing);

@@ -66,7 +66,7 @@ impl InformerTask {
             }
             // Whoever was added before something happened hears of it: what was queued since is not told before they are taken in.
             self.processor.admit(super::now());
-            let ended = self.deltas.process(&mut popped, &self.processor).await;
+            let ended = self.deltas.process(&mut popped, &mut self.processor).await;
             if ended || self.deltas.parts.due().is_some() {
                 let steps = self.deltas.parts.settle(super::now());
                 self.carry_out(steps).await;
@@ -118,7 +118,7 @@ impl InformerTask {
             }
         }
         if left {
-            self.deltas.leave(&self.processor).await;
+            self.deltas.leave(&mut self.processor).await;
         }
     }
 

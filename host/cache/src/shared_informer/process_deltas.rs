@@ -44,7 +44,7 @@ impl Deltas {
     pub(super) async fn process(
         &mut self,
         deltas: &mut VecDeque<(PartId, Delta)>,
-        processor: &SharedProcessor,
+        processor: &mut SharedProcessor,
     ) -> bool {
         match self.write_batch(deltas, processor) {
             Some((id, Delta::End { resource_version, whole })) => {
@@ -59,7 +59,7 @@ impl Deltas {
     fn write_batch(
         &mut self,
         deltas: &mut VecDeque<(PartId, Delta)>,
-        processor: &SharedProcessor,
+        processor: &mut SharedProcessor,
     ) -> Option<(PartId, Delta)> {
         let indexer = self.indexer.clone();
         let mut write = indexer.write();
@@ -79,7 +79,7 @@ impl Deltas {
     }
 
     /// Removes what no part shows any more, and says so to those who ask for it all the same.
-    pub(super) async fn leave(&mut self, processor: &SharedProcessor) {
+    pub(super) async fn leave(&mut self, processor: &mut SharedProcessor) {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
         let indexer = self.indexer.clone();
         let mut after = None;
@@ -122,7 +122,7 @@ impl Deltas {
         }
     }
 
-    fn tell(&mut self, processor: &SharedProcessor) {
+    fn tell(&mut self, processor: &mut SharedProcessor) {
         let now = super::now();
         processor.distribute_all(self.to_tell.drain(..), now);
     }
@@ -255,7 +255,7 @@ impl Deltas {
         id: PartId,
         resource_version: &str,
         whole: bool,
-        processor: &SharedProcessor,
+        processor: &mut SharedProcessor,
     ) -> bool {
         let Some(listing) = self.parts.get_mut(id).and_then(|part| part.listing.take()) else {
             return false;
@@ -271,7 +271,7 @@ impl Deltas {
     }
 
     /// The resource is not served any more: everything of the part is gone.
-    async fn gone(&mut self, id: PartId, processor: &SharedProcessor) -> bool {
+    async fn gone(&mut self, id: PartId, processor: &mut SharedProcessor) -> bool {
         let mark = self.indexer.write().begin_list();
         let Some(part) = self.parts.get_mut(id) else { return false };
         part.is_gone();
@@ -286,7 +286,7 @@ impl Deltas {
         id: PartId,
         mut listing: Listing,
         resource_version: Option<&str>,
-        processor: &SharedProcessor,
+        processor: &mut SharedProcessor,
     ) {
         loop {
             let is_last = self.sweep_step(id, &mut listing, resource_version);

@@ -4,9 +4,12 @@ use super::*;
 use crate::indexer::Indexer;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
 use crate::list_watch::{ListOptions, ListWatchError};
+use crate::notifications::HandlerOptions;
 use crate::object::Object;
 use crate::recorder::{Recorder, at};
+use crate::resource_event_handler::ResourceEventHandler;
 use crate::resource_event_handler::{Cause, FinalState};
+use crate::shared_processor::Registration;
 use crate::testing::{FakeControllerSource, Request, WatchLists};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
@@ -436,7 +439,8 @@ async fn a_replacing_handler_is_told_of_every_change_that_its_predecessor_was_no
     settle().await;
     old.take();
     let new = Recorder::default();
-    let _registration = bench.informer.replace_inline_handler(registration, Arc::new(new.clone()));
+    let (handler, options) = (Arc::new(new.clone()), HandlerOptions::default());
+    let _registration = bench.informer.replace_inline_handler(registration, handler, options);
     for number in [0, 500, 999] {
         bench.source.modify(&pod(&format!("p{number:04}")));
         bench.source.delete(&pod(&format!("p{number:04}")));

@@ -5,7 +5,7 @@ use crate::notifications::{HandlerOptions, HandlerQueue, Notifications};
 use crate::resource_event_handler::ResourceEventHandler;
 use crate::scope::Scope;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::sync::Notify;
 
 /// New handlers, and the knock on the informer's door.
@@ -30,6 +30,26 @@ struct Waiting {
     calls: Vec<Call>,
     /// The informer has stopped: nobody is taken in any more.
     closed: bool,
+}
+
+/// Tells an informer that a paced handler has room again. Cheap to clone; of no effect once the informer is gone.
+#[derive(Clone, Debug)]
+pub struct RoomSignal {
+    /// Not owned: the informer's handlers have it.
+    inbox: Weak<Inbox>,
+}
+
+impl RoomSignal {
+    pub(crate) fn new(inbox: &Arc<Inbox>) -> Self {
+        Self { inbox: Arc::downgrade(inbox) }
+    }
+
+    /// Its replay may go on. Never waits; callable from anywhere.
+    pub fn send(&self) {
+        if let Some(inbox) = self.inbox.upgrade() {
+            inbox.wake();
+        }
+    }
 }
 
 /// A new handler, and the one whose place it takes.

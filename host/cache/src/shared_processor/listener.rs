@@ -50,6 +50,8 @@ pub(super) struct Listener {
     pub(super) succeeds: bool,
     /// It is told of what is there already.
     pub(super) replay: bool,
+    /// That comes while it has room, and what happens ahead of it is told as such; of an inline one.
+    pub(super) paced: bool,
     removed: AtomicBool,
     synced: Latch,
     /// No call is being made and none will be.
@@ -60,6 +62,7 @@ impl Listener {
     pub(super) fn new(told: Told, beginning: &Beginning) -> Self {
         let Beginning { options, scope, asked, replaces } = beginning;
         Self {
+            paced: options.paced && matches!(told, Told::Inline(_)),
             told,
             scope: scope.clone(),
             asked: asked.clone(),
@@ -85,10 +88,24 @@ impl Listener {
         walked: bool,
     ) {
         match &self.told {
+            Told::Inline(handler) if walked => match notification {
+                Notification::Added { object, cause, .. } => {
+                    let call = || handler.on_replay(object, *cause);
+                    self.call_with(notification, progress, call);
+                }
+                _ => self.call(&**handler, notification, progress),
+            },
             Told::Inline(handler) => self.call(&**handler, notification, progress),
             Told::ByTask { queue, .. } | Told::Pulls(queue) => {
                 queue.push(notification.clone(), now, walked);
             }
+        }
+    }
+
+    /// Tells what happens to an object that its walk has not come to.
+    pub(super) fn tell_ahead(&self, notification: &Notification, progress: &Progress) {
+        if let Told::Inline(handler) = &self.told {
+            self.call_with(notification, progress, || handler.on_ahead(notification));
         }
     }
 
@@ -102,7 +119,13 @@ impl Listener {
 
     /// Whether a walk may tell it more.
     pub(super) fn has_room(&self) -> bool {
-        self.queue().is_none_or(|queue| queue.has_room())
+        match &self.told {
+            Told::Inline(handler) if self.paced => {
+                catch_unwind(AssertUnwindSafe(|| handler.has_room())).unwrap_or(true)
+            }
+            Told::Inline(_) => true,
+            Told::ByTask { queue, .. } | Told::Pulls(queue) => queue.has_room(),
+        }
     }
 
     /// Whether a resync still waits to be told.
@@ -117,17 +140,13 @@ impl Listener {
         }
     }
 
-    /// Calls the handler, whose panic harms nobody: it counts as told.
     fn call(
         &self,
         handler: &dyn ResourceEventHandler,
         notification: &Notification,
         progress: &Progress,
     ) {
-        if self.is_removed() {
-            return;
-        }
-        let called = catch_unwind(AssertUnwindSafe(|| match notification {
+        let called = self.call_with(notification, progress, || match notification {
             Notification::Added { object, cause, .. } => handler.on_add(object, *cause),
             Notification::Updated { old, new, cause, .. } => handler.on_update(old, new, *cause),
             Notification::Deleted { last, known_as: None, final_state, cause, .. } => {
@@ -139,8 +158,23 @@ impl Listener {
                 handler.on_delete_known_as(known_as, last, *final_state, *cause);
             }
             Notification::Synced => handler.on_synced(),
-        }));
-        if called.is_err() {
+        });
+        if called && matches!(notification, Notification::Synced) {
+            self.synced.set();
+        }
+    }
+
+    /// Calls the handler, whose panic harms nobody: it counts as told. Answers whether it did: one that was removed is not called.
+    fn call_with(
+        &self,
+        notification: &Notification,
+        progress: &Progress,
+        call: impl FnOnce(),
+    ) -> bool {
+        if self.is_removed() {
+            return false;
+        }
+        if catch_unwind(AssertUnwindSafe(call)).is_err() {
             progress.handler_panicked();
             let object = notification.object().map(|object| object.key().to_string());
             tracing::error!(
@@ -148,9 +182,7 @@ impl Listener {
                 "event handler panicked; it goes on with its next notification"
             );
         }
-        if matches!(notification, Notification::Synced) {
-            self.synced.set();
-        }
+        true
     }
 
     /// Tells what waits, up to a bound.

@@ -1,6 +1,7 @@
 //! Handlers that are slow, come and go, or fail, in paused time where nothing has to block a thread.
 
 use super::*;
+use crate::indexer::Write;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
 use crate::notifications::{HandlerOptions, HighWaterMark, Notifications};
 use crate::recorder::{Recorder, at};
@@ -8,6 +9,7 @@ use crate::resource_event_handler::{FilteringResourceEventHandler, ResourceEvent
 use crate::shared_informer::SharedIndexInformer;
 use crate::testing::FakeControllerSource;
 use parking_lot::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 struct Bench {
@@ -209,6 +211,141 @@ async fn the_replay_of_a_slow_handler_is_a_cursor_and_no_copy_of_the_store() {
     assert!(told.contains(&"update p0000@5001 Watch".to_owned()));
     assert!(told.contains(&"add p4999@5002 Initial".to_owned()), "as it was when its turn came");
     assert!(!told.iter().any(|line| line.contains("p4998")), "it was never told of");
+}
+
+/// An inline handler whose replay comes as far as it has room for.
+#[derive(Clone, Default)]
+struct Paced {
+    recorder: Recorder,
+    replayed: Arc<Mutex<Vec<String>>>,
+    room: Arc<AtomicUsize>,
+}
+
+impl Paced {
+    fn options() -> HandlerOptions {
+        HandlerOptions { paced: true, ..HandlerOptions::default() }
+    }
+
+    fn with_room(room: usize) -> Self {
+        Self { room: Arc::new(room.into()), ..Self::default() }
+    }
+}
+
+impl ResourceEventHandler for Paced {
+    fn on_add(&self, object: &Object, cause: Cause) {
+        self.recorder.on_add(object, cause);
+    }
+    fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
+        self.recorder.on_update(old, new, cause);
+    }
+    fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause) {
+        self.recorder.on_delete(last, final_state, cause);
+    }
+    fn on_replay(&self, object: &Object, _: Cause) {
+        self.replayed.lock().push(at(object));
+    }
+    fn on_ahead(&self, notification: &Notification) {
+        self.recorder.note(format!("ahead: {}", shown(notification)));
+    }
+    fn has_room(&self) -> bool {
+        self.replayed.lock().len() < self.room.load(Ordering::Relaxed)
+    }
+    fn on_synced(&self) {
+        self.recorder.on_synced();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paced_replay_waits_for_room_and_what_happens_ahead_of_it_is_told_as_such() {
+    let bench = Bench::start(1000).await;
+    let paced = Paced::with_room(1);
+    let handler = Arc::new(paced.clone());
+    let _registration = bench.informer.add_inline_handler(handler, Paced::options());
+    settle().await;
+    assert_eq!(paced.replayed.lock().len(), WALK_STEP_OBJECTS, "a step, and then it waits");
+    bench.source.modify(&pod(0));
+    bench.source.modify(&pod(999));
+    bench.source.delete(&pod(998));
+    bench.source.add(&pod(1000));
+    settle().await;
+    let expect = [
+        "update p0000@1001 from 1 Watch",
+        "ahead: update p0999@1002 Watch",
+        "ahead: delete p0998@1003",
+        "ahead: add p1000@1004 Watch",
+    ];
+    assert_eq!(paced.recorder.take(), expect);
+    paced.room.store(usize::MAX, Ordering::Relaxed);
+    settle().await;
+    assert_eq!(paced.replayed.lock().len(), WALK_STEP_OBJECTS, "nobody said so");
+    bench.informer.room_signal().send();
+    settle().await;
+    let replayed = paced.replayed.lock().clone();
+    assert_eq!(replayed.len(), 1000, "each that lives");
+    assert!(replayed.is_sorted(), "by key");
+    assert_eq!(replayed.last().map(String::as_str), Some("p1000@1004"), "as it is then");
+    bench.source.modify(&pod(999));
+    settle().await;
+    assert_eq!(paced.recorder.take(), ["synced", "update p0999@1005 from 1002 Watch"]);
+}
+
+/// A handler that is there before the first list, and what it has been told of after `room` and in the end.
+async fn check_first_list(room: usize, expect: usize) {
+    let source = FakeControllerSource::default();
+    (0..1000).for_each(|number| _ = source.add(&pod(number)));
+    let options = FactoryOptions { seed: 1, ..Default::default() };
+    let factory = SharedInformerFactory::new(Arc::new(source.clone()), options);
+    let informer = factory.for_resource(&"v1/pods".parse().expect("a resource"));
+    let paced = Paced::with_room(room);
+    let handler = Arc::new(paced.clone());
+    let _registration = informer.add_inline_handler(handler, Paced::options());
+    factory.start();
+    assert!(informer.synced().await);
+    settle().await;
+    assert_eq!(paced.replayed.lock().len(), expect);
+    paced.room.store(usize::MAX, Ordering::Relaxed);
+    informer.room_signal().send();
+    settle().await;
+    let mut told = paced.replayed.lock().clone();
+    told.sort();
+    told.dedup();
+    assert_eq!((told.len(), paced.replayed.lock().len()), (1000, 1000), "each once");
+    let mut other = paced.recorder.take();
+    other.retain(|line| !(line.starts_with("ahead: add ") && line.ends_with("Initial")));
+    assert_eq!(other, ["synced"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_first_list_a_paced_handler_hears_while_it_has_room() {
+    check_first_list(usize::MAX, 1000).await;
+    check_first_list(10, 10).await;
+    check_first_list(0, 0).await;
+}
+
+#[test]
+fn what_a_first_list_shows_behind_a_paced_walk_is_told_at_once() {
+    let progress = Arc::new(Progress::new(Instant::now()));
+    let (inbox, indexer, now) = (Arc::<Inbox>::default(), Indexer::default(), Instant::now());
+    let mut processor = SharedProcessor::new(inbox.clone(), progress);
+    let paced = Paced::with_room(2);
+    let beginning = Beginning { options: Paced::options(), ..Beginning::default() };
+    let _registration = inbox.add_inline(Arc::new(paced.clone()), beginning);
+    processor.admit(now);
+    for name in [5, 3, 7, 9, 8] {
+        assert!(!processor.walk(&indexer, now), "there is nothing to come to, or no room");
+        let object = object(name, 1);
+        indexer.write().put(object.clone(), Write::Listed { consistent: true });
+        let cause = Cause { reason: Reason::Relist, received: now };
+        let notification = Notification::Added { object, cause, coalesced: 0 };
+        processor.distribute(&ToTell { notification, listing: true }, now);
+    }
+    assert_eq!(*paced.replayed.lock(), ["p0005@1", "p0007@1"]);
+    let mut told = paced.recorder.take();
+    told.retain(|line| !line.starts_with("ahead"));
+    assert_eq!(told, ["add p0003@1 Initial"]);
+    paced.room.store(3, Ordering::Relaxed);
+    processor.walk(&indexer, now);
+    assert_eq!(*paced.replayed.lock(), ["p0005@1", "p0007@1", "p0008@1", "p0009@1"]);
 }
 
 #[tokio::test(start_paused = true)]

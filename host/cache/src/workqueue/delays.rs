@@ -33,6 +33,10 @@ impl<K: Hash + Eq + Clone> Delays<K> {
         self.places.len()
     }
 
+    pub(super) fn contains(&self, key: &K) -> bool {
+        self.places.contains_key(key)
+    }
+
     /// The earliest time.
     pub(super) fn due(&self) -> Option<Instant> {
         self.by_time.first_key_value().map(|((at, _), _)| *at)

@@ -90,6 +90,13 @@ impl<K> Lanes<K> {
         }
     }
 
+    /// The first key of each lane.
+    pub(super) fn first(&self) -> impl Iterator<Item = &K> {
+        let live = self.live.first_key_value().map(|(_, key)| key);
+        let background = self.background.first_key_value().map(|(_, (key, _))| key);
+        live.into_iter().chain(background)
+    }
+
     /// At the end of its lane.
     pub(super) fn push(&mut self, key: K, lane: Lane, now: Instant) -> Place {
         let place = self.next;

@@ -74,6 +74,20 @@ impl<K: Hash + Eq + Clone> Queue<K> {
         self.entries.len() - self.waiting()
     }
 
+    /// Whether the key waits or is being worked on.
+    pub(super) fn contains(&self, key: &K) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// Since when the first key of the lanes waits.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        let since = |key: &K| match self.entries.get(key) {
+            Some(Entry::Waiting { since, .. }) => Some(*since),
+            Some(Entry::Working { .. }) | None => None,
+        };
+        self.lanes.first().filter_map(since).min()
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.entries.is_empty()
     }

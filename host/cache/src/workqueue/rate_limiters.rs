@@ -122,6 +122,7 @@ impl<K: Hash + Eq + Clone + Send> RateLimiter<K> for ItemFastSlowRateLimiter<K> 
 pub struct BucketRateLimiter {
     interval: Duration,
     burst: u32,
+    wait_max: Duration,
     /// When all tokens taken so far will have come back; none before the first.
     full_at: Option<Instant>,
 }
@@ -129,7 +130,14 @@ pub struct BucketRateLimiter {
 impl BucketRateLimiter {
     /// A token every `interval` (zero: no limit), and up to `burst` saved up (0 counts as 1).
     pub fn new(interval: Duration, burst: u32) -> Self {
-        Self { interval, burst: burst.max(1), full_at: None }
+        Self { interval, burst: burst.max(1), wait_max: Duration::MAX, full_at: None }
+    }
+
+    /// Nobody waits longer than this: whoever would takes no token. Without it those that come later wait for all who came before, however
+    /// many those were.
+    #[must_use]
+    pub fn with_max_wait(self, wait_max: Duration) -> Self {
+        Self { wait_max, ..self }
     }
 }
 
@@ -137,10 +145,14 @@ impl<K> RateLimiter<K> for BucketRateLimiter {
     fn when(&mut self, _: &K, now: Instant) -> Duration {
         let full_at = self.full_at.map_or(now, |full_at| full_at.max(now));
         let missing = full_at.duration_since(now);
+        let saved = self.interval.saturating_mul(self.burst - 1);
+        let wait = missing.saturating_sub(saved);
+        if wait > self.wait_max {
+            return self.wait_max;
+        }
         // Where the sum leaves the clock's range nothing more is taken, and the wait stays what it is.
         self.full_at = Some(full_at.checked_add(self.interval).unwrap_or(full_at));
-        let saved = self.interval.saturating_mul(self.burst - 1);
-        missing.saturating_sub(saved)
+        wait
     }
 
     fn forget(&mut self, _: &K) {}

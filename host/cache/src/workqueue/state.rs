@@ -99,6 +99,16 @@ impl<K: Hash + Eq + Clone> State<K> {
         if self.phase == Phase::Open { self.delays.due() } else { None }
     }
 
+    /// Whether the key waits, is delayed or is being worked on.
+    pub(super) fn contains(&self, key: &K) -> bool {
+        self.queue.contains(key) || self.delays.contains(key)
+    }
+
+    /// How many keys wait for their time.
+    pub(super) fn delayed(&self) -> usize {
+        self.delays.len()
+    }
+
     /// Queues the delayed keys whose time has come.
     pub(super) fn ripen(&mut self, now: Instant) {
         if self.phase == Phase::Open {

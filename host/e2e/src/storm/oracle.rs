@@ -221,7 +221,8 @@ fn next(
         }
         (Change::Left, Reason::Reload) => {
             let knew = known.is_told && known.last == Some(at);
-            (knew && has_changed && !is_in(at), at, false)
+            // It may have left the view before, and be told again as part of this one: the end shows if it is not.
+            (knew && has_changed, at, false)
         }
         (_, Reason::Initial | Reason::Reload) => (false, at, false),
     };

@@ -31,6 +31,8 @@ fn collection(kind: &str) -> String {
         "ServiceAccount" => "/api/v1/namespaces/informant/serviceaccounts".to_owned(),
         "ClusterRole" => format!("{RBAC}/clusterroles"),
         "ClusterRoleBinding" => format!("{RBAC}/clusterrolebindings"),
+        "Role" => format!("{RBAC}/namespaces/informant/roles"),
+        "RoleBinding" => format!("{RBAC}/namespaces/informant/rolebindings"),
         "Deployment" => "/apis/apps/v1/namespaces/informant/deployments".to_owned(),
         other => panic!("the example has a {other}: say here where it belongs"),
     }
@@ -49,8 +51,15 @@ fn deployment_example_is_accepted() {
     fact(async |bench| {
         let documents = documents();
         let kinds: Vec<&str> = documents.iter().map(|(kind, _)| kind.as_str()).collect();
-        let expect =
-            ["Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Deployment"];
+        let expect = [
+            "Namespace",
+            "ServiceAccount",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "Role",
+            "RoleBinding",
+            "Deployment",
+        ];
         assert_eq!(kinds, expect);
         for (kind, document) in &documents {
             // The namespace must be there for the rest to be looked at.

@@ -12,7 +12,7 @@ use informant_e2e::cluster::User;
 use informant_e2e::skip;
 
 /// kubectl asks for discovery before the first line of a watch.
-const LINE_DEADLINE: Duration = Duration::from_secs(30);
+const LINE_DEADLINE: Duration = Duration::from_secs(90);
 
 struct Kubectl {
     kubeconfig: String,

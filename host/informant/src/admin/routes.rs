@@ -108,14 +108,20 @@ async fn resume(State(shared): State<Shared>, Path(name): Path<String>) -> Answe
     done(shared.admin.resume(&named(&name)?).await)
 }
 
-fn letters_of(shared: &Shared, name: &str) -> Result<Vec<DeadLetter>, Refusal> {
+/// The letters of a plugin, which are in the state directory if there is one that can be written: who has seen a letter finds it after a restart.
+/// Of a plugin whose file is gone those that are kept.
+async fn letters_of(shared: &Shared, name: &str) -> Result<Vec<DeadLetter>, Refusal> {
     let name = named(name)?;
-    let letters = shared.plugins.dead_letters(&name);
-    letters.ok_or_else(|| AdminError::NoSuchPlugin(name).into())
+    let Some(letters) = shared.plugins.dead_letters(&name) else {
+        let kept = shared.plugins.kept_dead_letters(&name).await;
+        return kept.ok_or_else(|| AdminError::NoSuchPlugin(name).into());
+    };
+    shared.plugins.written().await;
+    Ok(letters)
 }
 
 async fn dead_letters(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
-    let letters = letters_of(&shared, &name)?;
+    let letters = letters_of(&shared, &name).await?;
     let letters: Vec<_> = letters.iter().map(DeadLetter::to_json).collect();
     Ok(Json(letters).into_response())
 }
@@ -124,7 +130,7 @@ async fn dead_letter(
     State(shared): State<Shared>,
     Path((name, id)): Path<(String, u64)>,
 ) -> Answer {
-    let letters = letters_of(&shared, &name)?;
+    let letters = letters_of(&shared, &name).await?;
     match letters.iter().find(|letter| letter.id == id) {
         Some(letter) => Ok(Json(letter.to_json_with_object()).into_response()),
         None => Err(Refusal(StatusCode::NOT_FOUND, format!("{name} has no dead letter {id}"))),

@@ -2,7 +2,7 @@
 
 use crate::cli::{ConnectionArgs, DevArgs};
 use crate::manager::{Manager, ManagerOptions};
-use crate::{cluster, compiler, logging};
+use crate::{cluster, compiler, host_configuration, logging};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
@@ -32,11 +32,14 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
 
 /// Runs the host; `embedded` is the kubeconfig of the embedded cluster.
 async fn host(args: DevArgs, embedded: Option<&Path>, stop: &CancellationToken) -> Result<()> {
+    let configurations = host_configuration::load(args.config.config.as_deref())?;
     let options = ManagerOptions {
         cluster: cluster::connect(&args.connection).await?,
         directories: args.paths,
+        configurations,
         compiler: compiler::options(&args.compiler)?,
         state: args.state.options(),
+        election: None,
         listen: args.serve.listen,
         admin_socket: args.serve.admin.admin_socket,
         log_format: args.serve.log_format,

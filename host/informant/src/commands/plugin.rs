@@ -1,6 +1,7 @@
-//! `informant plugin`: the plugins of a running host.
+//! `informant plugin`: the plugins of a running host, and plugin files without one.
 
 use super::ask::{act, block_on, cell, client, print, print_json, table};
+use super::check::check;
 use crate::cli::{AskArgs, Output, PluginArgs, PluginCommand};
 use anyhow::Result;
 use serde_json::Value;
@@ -8,6 +9,7 @@ use serde_json::Value;
 /// Asks the host and shows its answer.
 pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
     match args.command {
+        PluginCommand::Check(args) => check(&args),
         PluginCommand::List(ask) => list(&ask),
         PluginCommand::Reload(plugin) => act(&plugin, "reload", None),
         PluginCommand::Rollback(plugin) => act(&plugin, "rollback", None),

@@ -1,21 +1,26 @@
 //! `informant run`: a real cluster and one plugin directory.
 
 use crate::cli::RunArgs;
+use crate::election::ElectionOptions;
 use crate::manager::{Manager, ManagerOptions};
-use crate::{cluster, compiler, logging};
+use crate::{cluster, compiler, host_configuration, logging};
 use anyhow::Result;
 
 /// Runs until a signal stops it.
 pub(crate) fn run(args: RunArgs) -> Result<()> {
     super::check_directory(&args.plugins)?;
+    let configurations = host_configuration::load(args.config.config.as_deref())?;
+    let election = ElectionOptions::new(args.election)?;
     logging::init(args.serve.log_format);
     super::run_until_signal(async |stop| {
         let cluster = cluster::connect(&args.connection).await?;
         let options = ManagerOptions {
             cluster,
             directories: vec![args.plugins],
+            configurations,
             compiler: compiler::options(&args.compiler)?,
             state: args.state.options(),
+            election,
             listen: args.serve.listen,
             admin_socket: args.serve.admin.admin_socket,
             log_format: args.serve.log_format,

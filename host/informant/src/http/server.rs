@@ -3,7 +3,9 @@
 use super::connections::{self, Bounds};
 use super::exposure::Exposure;
 use super::on_demand::{IDLE_CHECK, OnDemand};
+use super::readiness::not_ready;
 use super::resources;
+use crate::election::Candidate;
 use crate::metrics;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -26,6 +28,8 @@ pub(crate) struct ServerOptions {
     pub(crate) address: SocketAddr,
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
+    /// None: nobody is elected.
+    pub(crate) candidate: Option<Candidate>,
     pub(crate) client: kube::Client,
 }
 
@@ -34,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
     pub(crate) on_demand: OnDemand,
+    candidate: Option<Candidate>,
     exposure: Exposure,
     ready: AtomicBool,
     stopping: CancellationToken,
@@ -56,6 +61,7 @@ impl Server {
             plugins: self.options.plugins,
             on_demand: OnDemand::new(self.options.client, self.options.informers.clone()),
             informers: self.options.informers,
+            candidate: self.options.candidate,
             ready: AtomicBool::new(false),
             stopping: shutdown.clone(),
         });
@@ -145,8 +151,8 @@ async fn problems(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(problems.collect())
 }
 
-/// Ready once the directories were looked at, no plugin is in its first load and every informer has
-/// synced or was told by the API server why it cannot. It stays so until the process stops: a plugin added later never makes it unready.
+/// Ready once nothing is missing and, where one is elected, some host leads. It stays so until the process stops: a plugin added later
+/// never makes it unready.
 async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     if shared.stopping.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
@@ -154,17 +160,8 @@ async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     if shared.ready.load(Ordering::Acquire) {
         return "ok\n".into_response();
     }
-    let mut missing = Vec::new();
-    if !shared.plugins.settled() {
-        missing.push("plugins are being loaded for the first time".to_owned());
-    }
-    for informer in shared.informers.informers() {
-        if !informer.state().is_settled() {
-            let why =
-                informer.state().message().map_or_else(String::new, |text| format!(": {text}"));
-            missing.push(format!("{} is not synced{why}", informer.resource()));
-        }
-    }
+    let mut missing = not_ready(&shared.plugins, &shared.informers);
+    missing.extend(shared.candidate.as_ref().and_then(|it| it.check_elected().err()));
     if missing.is_empty() {
         shared.ready.store(true, Ordering::Release);
         return "ok\n".into_response();
@@ -174,7 +171,7 @@ async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    match metrics::render(&shared.plugins, &shared.informers) {
+    match metrics::render(&shared.plugins, &shared.informers, shared.candidate.as_ref()) {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
         Err(error) => message(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
     }

@@ -15,11 +15,11 @@ use tracing::{error, info, warn};
 
 /// First wait of a failed event, doubled with each attempt, as client-go's `DefaultTypedControllerRateLimiter` does, with a cap
 /// that people can wait for.
-pub(super) const RETRY_BASE: Duration = Duration::from_millis(5);
-pub(super) const RETRY_MAX: Duration = Duration::from_secs(30);
+pub(crate) const RETRY_BASE: Duration = Duration::from_millis(5);
+pub(crate) const RETRY_MAX: Duration = Duration::from_secs(30);
 /// Retries of all events together, after a burst: a plugin that fails for a while does not come back to all of its events at once.
-const RETRY_INTERVAL: Duration = Duration::from_millis(10);
-const RETRY_BURST: u32 = 1_000;
+pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
+pub(crate) const RETRY_BURST: u32 = 1_000;
 
 /// What an actor remembers of failures.
 pub(crate) struct Failures {
@@ -29,7 +29,7 @@ pub(crate) struct Failures {
 
 impl Default for Failures {
     fn default() -> Self {
-        let retries = BucketRateLimiter::new(RETRY_INTERVAL, RETRY_BURST);
+        let retries = BucketRateLimiter::new(RETRY_INTERVAL, RETRY_BURST).with_max_wait(RETRY_MAX);
         Self { breaker: Breaker::default(), retries }
     }
 }
@@ -48,7 +48,7 @@ impl Failures {
 
 /// Why an event comes no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GivenUp {
+pub(super) enum GivenUp {
     /// The guest said so, or it was tried often enough.
     Failed,
     /// It ended too many instances.
@@ -59,7 +59,7 @@ impl Actor {
     /// Settles an event whose call failed, and replaces the instance if that ended.
     pub(super) fn failed(&mut self, queued: &Queued, error: &CallError, now: Instant) {
         self.status.failed(&error.to_string(), Timestamp::now());
-        let settled = match self.given_up(queued, error) {
+        let settled = match self.given_up(queued.attempt, queued.crashes, error) {
             Some(why) => {
                 self.bury(queued, error, why);
                 Settled::Finished
@@ -68,12 +68,20 @@ impl Actor {
         };
         self.keep_retry(queued, settled);
         self.status.queue.settle(settled, now);
+        self.call_failed(error, queued.attempt == 1, now);
+    }
+
+    /// Replaces the instance if a failure ended it, and tells the breaker of it; a call that lacks nothing but room says nothing of the plugin.
+    pub(super) fn call_failed(&mut self, error: &CallError, first: bool, now: Instant) {
+        if error.waits_for_room() {
+            return;
+        }
         let mut outcome = Outcome::Failed;
         if error.ends_instance() {
             self.lose_running(error);
             outcome = Outcome::Lost;
         }
-        self.note(outcome, queued.attempt == 1, now);
+        self.note(outcome, first, now);
     }
 
     /// Tells the breaker how a call ended, and others what it makes of it.
@@ -89,6 +97,7 @@ impl Actor {
                     "tripped: {reason}; its events wait, the next is tried in {seconds} s"
                 );
                 self.status.apply([Input::Tripped { reason }], Timestamp::now());
+                self.status.queue.give_up_draining();
             }
             Turn::Closed => {
                 info!(plugin, "recovered: the event that was tried succeeded");
@@ -97,13 +106,17 @@ impl Actor {
         }
     }
 
-    fn given_up(&self, queued: &Queued, error: &CallError) -> Option<GivenUp> {
-        let parked = queued.crashes + 1 >= self.limits.crashes_per_event_max;
+    pub(super) fn given_up(
+        &self,
+        attempt: u32,
+        crashes: u32,
+        error: &CallError,
+    ) -> Option<GivenUp> {
+        let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match error {
-            CallError::Guest { retry: Retry::Never, .. } | CallError::EventTooLarge { .. } => {
-                Some(GivenUp::Failed)
-            }
-            _ if queued.attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
+            _ if error.is_lasting() => Some(GivenUp::Failed),
+            _ if error.waits_for_room() => None,
+            _ if attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
             _ if error.ends_instance() && parked => Some(GivenUp::Parked),
             _ => None,
         }
@@ -113,8 +126,7 @@ impl Actor {
     fn again(&mut self, queued: &Queued, error: &CallError, now: Instant) -> Settled {
         add_one(&self.status.counters.retry);
         let overall = RateLimiter::<()>::when(&mut self.failures.retries, &(), now);
-        let wait =
-            exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall.min(RETRY_MAX));
+        let wait = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
         // Once for each event: the attempts that follow fail alike, and are counted.
         if queued.attempt == 1 {
             let key = queued.event.object.key();
@@ -131,8 +143,9 @@ impl Actor {
         }
         match error {
             CallError::Guest { retry: Retry::After(wait), .. } => Settled::RetryAt(now + *wait),
-            CallError::Guest { .. } => Settled::RetryAt(now + wait),
-            _ => Settled::CrashedRetryAt(now + wait),
+            error if error.waits_for_room() => Settled::RetryAt(now + RETRY_MAX),
+            error if error.ends_instance() => Settled::CrashedRetryAt(now + wait),
+            _ => Settled::RetryAt(now + wait),
         }
     }
 

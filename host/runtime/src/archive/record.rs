@@ -3,6 +3,7 @@
 use super::{Content, Head, Place, Waiting};
 use crate::dead_letters::DeadLetter;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
+use crate::event_keys::EventKeys;
 use crate::plugin_name::PluginName;
 use bytes::Bytes;
 use informant_cache::{Object, ObjectKey};
@@ -204,6 +205,8 @@ impl EventHead {
             letters: Vec::new(),
             received: Instant::now(),
             before_sync: false,
+            knew: false,
+            keys: EventKeys::default(),
         })
     }
 }
@@ -233,6 +236,8 @@ mod tests {
             letters: Vec::new(),
             received: Instant::now(),
             before_sync: false,
+            knew: false,
+            keys: EventKeys::default(),
         }
     }
 

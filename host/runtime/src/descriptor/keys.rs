@@ -1,10 +1,11 @@
 //! The keys of a descriptor's objects: what is not known is refused with the nearest that is.
 
 use super::{DescriptorError, error};
+use crate::configuration::unknown_key;
 use serde_json::Value;
 
 /// Keys that the contract names and that this host does not carry out yet.
-const NOT_OFFERED: [&str; 4] = ["enqueue", "schedules", "resyncPeriod", "reconciler"];
+const NOT_OFFERED: [&str; 1] = ["resyncPeriod"];
 
 /// Refuses unknown keys, naming the nearest known one, before serde looks at the values.
 pub(super) fn checked<T: serde::de::DeserializeOwned>(
@@ -24,16 +25,4 @@ pub(super) fn checked<T: serde::de::DeserializeOwned>(
         }
     }
     serde_json::from_value(value).map_err(|e| error(at, e.to_string()))
-}
-
-fn unknown_key(key: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b)));
-    match nearest {
-        Some(nearest) if strsim::jaro_winkler(key, nearest) > 0.7 => {
-            format!("unknown key {key:?}; did you mean {nearest:?}?")
-        }
-        _ => format!("unknown key {key:?}; known are {}", known.join(", ")),
-    }
 }

@@ -43,7 +43,7 @@ impl Content {
     }
 
     /// In hexadecimal.
-    pub(super) fn sha256(&self) -> String {
+    pub(crate) fn sha256(&self) -> String {
         Sha256::digest(&self.bytes).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

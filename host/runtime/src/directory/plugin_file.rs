@@ -1,6 +1,8 @@
 //! Opening and reading one plugin file, whatever somebody put in its place: no fifo, device or endless file
 //! holds a look up.
 
+use super::content::{CONTENT_BYTES_MAX, Content, ContentRoom};
+use super::file_id::FileKind;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -60,6 +62,22 @@ fn kind(metadata: &Metadata) -> &'static str {
         () if kind.is_char_device() || kind.is_block_device() => "a device",
         () => "something else",
     }
+}
+
+/// All of one file, for whoever follows no directory.
+pub(crate) fn read_file(path: &Path, kind: FileKind) -> io::Result<Content> {
+    let mut file = match open(path)? {
+        Opened::File(file) => file,
+        Opened::Other(kind) => return Err(io::Error::other(format!("it is {kind} and no file"))),
+    };
+    let bytes = file.bytes();
+    if bytes > kind.bytes_max() {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, kind.too_large(bytes)));
+    }
+    let changed = || io::Error::other("it changed while it was read");
+    let content = file.read_whole()?.ok_or_else(changed)?;
+    let room = ContentRoom::new(CONTENT_BYTES_MAX).take(bytes).ok_or_else(changed)?;
+    Ok(Content::new(content, room))
 }
 
 impl OpenFile {

@@ -1,9 +1,10 @@
-//! One look at the plugin directories: which plugin files are there, and what they hold.
+//! One look at the plugin directories: which plugin files and configurations are there, and what they hold.
 //!
 //! It decides nothing: what a look comes to is the business of [`Wanted`](super::Wanted).
 
 use super::content::{Content, ContentRoom};
-use super::plugin_file::{self, FILE_BYTES_MAX, Fingerprint, Opened};
+use super::file_id::FileId;
+use super::plugin_file::{self, Fingerprint, Opened};
 use crate::contract::ContractError;
 use crate::plugin_name::PluginName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,8 +37,8 @@ pub(crate) struct Look<'a> {
     pub(crate) thorough: bool,
 }
 
-/// What is known of a plugin's file, which need not be kept again.
-pub(crate) type Known = BTreeMap<PluginName, KnownFile>;
+/// What is known of files, which need not be kept again.
+pub(crate) type Known = BTreeMap<FileId, KnownFile>;
 
 #[derive(Debug, Clone)]
 pub(crate) struct KnownFile {
@@ -50,10 +51,10 @@ pub(crate) struct KnownFile {
 /// What a look found.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// Plugin files by name, wherever they are.
-    pub(crate) files: BTreeMap<PluginName, PluginFile>,
-    /// Plugins whose files are there, and of which nothing else is known.
-    pub(crate) unread: BTreeMap<PluginName, Unread>,
+    /// Files by name and kind, wherever they are.
+    pub(crate) files: BTreeMap<FileId, PluginFile>,
+    /// Files that are there, and of which nothing else is known.
+    pub(crate) unread: BTreeMap<FileId, Unread>,
     /// What stands in the way, in a fixed order, so that two looks can be compared.
     pub(crate) problems: Vec<Problem>,
     /// Numbers of the directories that could not be read: nothing is known of what is in them.
@@ -62,7 +63,7 @@ pub(crate) struct Scan {
     pub(crate) crowded: usize,
 }
 
-/// One plugin file.
+/// One plugin file, or the configuration beside it.
 #[derive(Debug)]
 pub(crate) struct PluginFile {
     /// Number of its directory.
@@ -148,10 +149,12 @@ fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
         }
         let name = entry?.file_name();
         let shown = name.to_string_lossy();
-        if !shown.starts_with('.') && (is(&shown, "wasm") || is(&shown, "cwasm")) {
+        let is_ours = ["wasm", "cwasm", "yaml", "yml"].iter().any(|ours| is(&shown, ours));
+        if !shown.starts_with('.') && is_ours {
             paths.push(directory.join(name));
         }
     }
+    // A plugin's file comes before its configuration.
     paths.sort();
     Ok(paths)
 }
@@ -170,6 +173,9 @@ impl Scan {
         if is(&file_name, "cwasm") {
             return self.problem(path, ContractError::Precompiled.to_string());
         }
+        if is(&file_name, "yaml") || is(&file_name, "yml") {
+            return self.configuration(directory, path, &file_name, look);
+        }
         let Some(stem) = file_name.strip_suffix(".wasm") else {
             return self
                 .problem(path, "is not loaded: plugin files end in .wasm, in small letters");
@@ -184,22 +190,55 @@ impl Scan {
                 format!("is not loaded: {file_name} in {first} has the same name and counts");
             return self.problem(path, text);
         }
-        if !look.known.contains_key(&name) && self.is_full(look.known) {
+        if !look.known.contains_key(&FileId::plugin(&name)) && self.is_full(look.known) {
             self.crowded += 1;
             return;
         }
-        match read(directory, path, &name, look) {
-            Ok(Read::File(file)) => _ = self.files.insert(name, file),
-            Ok(Read::Unread(cause)) => _ = self.unread.insert(name, Unread { directory, cause }),
-            Ok(Read::NoFile(kind)) => {
-                let text =
-                    format!("is {kind} and no file; put the plugin file here, or a link to it");
+        self.read(directory, path, FileId::plugin(&name), look);
+    }
+
+    /// A file that may be the configuration of the plugin beside it. What is beside none is left alone: whose it is nobody can tell.
+    fn configuration(&mut self, directory: usize, path: &Path, file_name: &str, look: &Look<'_>) {
+        let stem = file_name.rsplit_once('.').map_or(file_name, |(stem, _)| stem);
+        let name = stem.parse::<PluginName>().ok();
+        let beside = name.as_ref().and_then(|name| self.first(name));
+        // While a plugin's file is being replaced its configuration stays what it is, and no other of the name takes its place.
+        let is_known = |name: &PluginName| {
+            let known = look.known.get(&FileId::configuration(name));
+            known.is_some_and(|known| known.path == path)
+        };
+        match name {
+            Some(_) if beside.is_some() && !file_name.ends_with(".yaml") => {
+                let text = format!("is not read: a plugin's configuration is called {stem}.yaml");
                 self.problem(path, text);
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.missing(path),
+            Some(name) if beside == Some(directory) || (beside.is_none() && is_known(&name)) => {
+                self.read(directory, path, FileId::configuration(&name), look);
+            }
+            _ => {
+                let text = format!("is not used: {stem}.wasm is not beside it, or does not count");
+                self.problem(path, text);
+            }
+        }
+    }
+
+    fn read(&mut self, directory: usize, path: &Path, id: FileId, look: &Look<'_>) {
+        match read(directory, path, &id, look) {
+            Ok(Read::File(file)) => _ = self.files.insert(id, file),
+            Ok(Read::Unread(cause)) => _ = self.unread.insert(id, Unread { directory, cause }),
+            Ok(Read::NoFile(kind)) => {
+                self.refused(directory, &id);
+                let text = format!("is {kind} and no file; put the file here, or a link to it");
+                self.problem(path, text);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if self.missing(path) {
+                    self.refused(directory, &id);
+                }
+            }
             Err(error) => {
                 let cause = UnreadCause::Refused;
-                self.unread.insert(name, Unread { directory, cause });
+                self.unread.insert(id, Unread { directory, cause });
                 self.problem(path, format!("cannot be read: {error}"));
             }
         }
@@ -215,23 +254,32 @@ impl Scan {
         }
     }
 
-    /// The directory whose file has the name, read or not.
+    /// The directory whose plugin file has the name, read or not.
     fn first(&self, name: &PluginName) -> Option<usize> {
-        let read = self.files.get(name).map(|file| file.directory);
-        read.or_else(|| self.unread.get(name).map(|unread| unread.directory))
+        let id = FileId::plugin(name);
+        let read = self.files.get(&id).map(|file| file.directory);
+        read.or_else(|| self.unread.get(&id).map(|unread| unread.directory))
     }
 
     fn is_full(&self, known: &Known) -> bool {
-        let new = self.files.keys().chain(self.unread.keys());
-        known.len() + new.filter(|name| !known.contains_key(*name)).count() >= PLUGINS_MAX
+        let new = self.files.keys().chain(self.unread.keys()).filter(|id| !known.contains_key(id));
+        known.keys().chain(new).filter(|id| id.is_plugin()).count() >= PLUGINS_MAX
     }
 
     /// A file that went between the listing and the look is simply not there; a link stays, and leads nowhere.
-    fn missing(&mut self, path: &Path) {
-        let link = fs::read_link(path);
-        if let Ok(target) = link {
-            let target = target.display();
-            self.problem(path, format!("is a link to {target}, which is not there"));
+    /// Answers whether there is a link at least.
+    fn missing(&mut self, path: &Path) -> bool {
+        let Ok(target) = fs::read_link(path) else { return false };
+        let target = target.display();
+        self.problem(path, format!("is a link to {target}, which is not there"));
+        true
+    }
+
+    /// A configuration that is there and cannot be read is not as good as none: a plugin might get more than it is to have.
+    fn refused(&mut self, directory: usize, id: &FileId) {
+        if !id.is_plugin() {
+            let cause = UnreadCause::Refused;
+            self.unread.insert(id.clone(), Unread { directory, cause });
         }
     }
 }
@@ -243,12 +291,12 @@ enum Read {
     NoFile(&'static str),
 }
 
-fn read(directory: usize, path: &Path, name: &PluginName, look: &Look<'_>) -> io::Result<Read> {
+fn read(directory: usize, path: &Path, id: &FileId, look: &Look<'_>) -> io::Result<Read> {
     let mut file = match plugin_file::open(path)? {
         Opened::File(file) => file,
         Opened::Other(kind) => return Ok(Read::NoFile(kind)),
     };
-    let known = look.known.get(name);
+    let known = look.known.get(id);
     let age = file.age(look.now);
     let found = |sha256, fingerprint, content| {
         let path = path.to_owned();
@@ -258,8 +306,9 @@ fn read(directory: usize, path: &Path, name: &PluginName, look: &Look<'_>) -> io
     if let Some(seen) = seen.filter(|seen| seen.fingerprint == Some(file.fingerprint())) {
         return found(seen.sha256.clone(), seen.fingerprint, None);
     }
-    if file.bytes() > FILE_BYTES_MAX {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, too_large(file.bytes())));
+    if file.bytes() > id.kind.bytes_max() {
+        let text = id.kind.too_large(file.bytes());
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }
     let Some(room) = look.room.take(file.bytes()) else {
         return Ok(Read::Unread(UnreadCause::NoRoom));
@@ -270,13 +319,6 @@ fn read(directory: usize, path: &Path, name: &PluginName, look: &Look<'_>) -> io
     let is_known = known.is_some_and(|known| known.sha256 == sha256);
     let content = (!is_known).then_some(content);
     found(sha256, file.settled_fingerprint(look.now), content)
-}
-
-fn too_large(bytes: u64) -> String {
-    format!(
-        "it has {bytes} bytes, and a plugin has at most {FILE_BYTES_MAX}; build it for size, without debug \
-         information"
-    )
 }
 
 #[cfg(test)]

@@ -141,6 +141,7 @@ impl Life {
                     assert_eq!(file.sha256, sha256(&content));
                     self.running.insert(name.to_string(), file.sha256);
                 }
+                Change::Configure(name, _) => panic!("{name} has no configuration"),
                 Change::Remove(name) => {
                     self.running.remove(name.as_str()).expect("only what ran is removed");
                 }

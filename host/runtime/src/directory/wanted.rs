@@ -1,13 +1,14 @@
-//! Which version of which plugin the directories ask for: what looks found goes in, loads and removals come out.
-//! A synchronous cupboard that is given the time.
+//! Which version of which plugin the directories ask for, and with which configuration: what looks found goes in, loads and removals come
+//! out. A synchronous cupboard that is given the time.
 //!
 //! A look sees a moment, and files change over a while. So content counts once it rests, or once an event said that
 //! its writer is done; what is missing counts as removed after a while; and what could not be seen stays as it is.
 
 use super::debounce::Finished;
+use super::file_id::FileId;
 use super::scan::{Known, KnownFile, PluginFile, Problem, Scan, Unread, UnreadCause};
 use crate::plugin_name::PluginName;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// New content that no event called finished counts when it has been the same for this long: somebody who copies a
@@ -20,10 +21,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(300);
 /// A file that changes for ever is read less and less often, down to this.
 const LOOK_AGAIN_MAX: Duration = Duration::from_secs(30);
 
-/// What is wanted, by name.
+/// What is wanted, by file.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    entries: BTreeMap<PluginName, Entry>,
+    entries: BTreeMap<FileId, Entry>,
     /// Before the first look nothing runs that a half-written file could harm.
     looked: bool,
 }
@@ -39,7 +40,11 @@ struct Entry {
     /// Looks in a row that found the file changing.
     changing: u32,
     missing_since: Option<Instant>,
+    /// Of a configuration: it was said that nobody could read it, and nothing since.
+    unreadable: bool,
     again: Again,
+    /// Of a plugin: it is to run with another configuration, for which no look has brought its content yet.
+    configured: bool,
 }
 
 /// Whether somebody wants a file's content loaded once more, whatever it is.
@@ -65,20 +70,33 @@ pub(crate) struct Decision {
 
 #[derive(Debug)]
 pub(crate) enum Change {
+    /// The plugin is to run with this from its next load on, which follows.
+    Configure(PluginName, ConfigurationFile),
     /// This content is wanted under this name. The file has it.
     Load(PluginName, PluginFile),
     /// Nothing is wanted under this name any more.
     Remove(PluginName),
 }
 
+/// What stands beside a plugin's file.
+#[derive(Debug)]
+pub(crate) enum ConfigurationFile {
+    /// Nothing any more.
+    Gone,
+    /// The file has the content.
+    Read(PluginFile),
+    /// Something that nobody could read since the plugin is there.
+    Unreadable,
+}
+
 impl Wanted {
     /// A look begins: what it need not keep again.
     pub(crate) fn known(&mut self) -> Known {
-        let known = |(name, entry): (&PluginName, &mut Entry)| {
-            let is_asked_for = entry.again != Again::No;
-            if is_asked_for {
+        let known = |(id, entry): (&FileId, &mut Entry)| {
+            if entry.again != Again::No {
                 entry.again = Again::Sought;
             }
+            let is_asked_for = entry.again != Again::No || entry.configured;
             let counted = entry.counted.clone()?;
             // What is to be loaded again is there, and no content is the one that is known.
             let forgotten = || KnownFile {
@@ -87,21 +105,21 @@ impl Wanted {
                 fingerprint: None,
             };
             let known = if is_asked_for { forgotten() } else { counted };
-            Some((name.clone(), known))
+            Some((id.clone(), known))
         };
         self.entries.iter_mut().filter_map(known).collect()
     }
 
     /// The next look is to read the file once more, and its content is to be loaded even if it is the same.
     pub(crate) fn load_again(&mut self, name: &PluginName) {
-        if let Some(entry) = self.entries.get_mut(name) {
+        if let Some(entry) = self.entries.get_mut(&FileId::plugin(name)) {
             entry.again = Again::Asked;
         }
     }
 
     /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
     pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
-        self.entries.get(name).is_some_and(|entry| entry.again != Again::No)
+        self.entries.get(&FileId::plugin(name)).is_some_and(|entry| entry.again != Again::No)
     }
 
     /// Takes in what a look found; `finished` is what events had said when it began.
@@ -109,28 +127,80 @@ impl Wanted {
         let mut decision = Decision { problems: scan.problems, ..Decision::default() };
         let hidden = |directory: usize| scan.unreadable.contains(&directory);
         let (files, unread) = (scan.files, scan.unread);
-        self.missing(now, hidden, &mut decision, |name| {
-            files.contains_key(name) || unread.contains_key(name)
+        self.missing(now, hidden, &mut decision, |id| {
+            files.contains_key(id) || unread.contains_key(id)
         });
         if scan.crowded > 0 && decision.changes.iter().any(|it| matches!(it, Change::Remove(_))) {
             decision.look_again_after(LOOK_AGAIN);
         }
-        for (name, unread) in unread {
-            self.unread(name, unread, &mut decision);
+        for (id, unread) in unread {
+            self.unread(id, unread, &mut decision);
         }
         let first = !std::mem::replace(&mut self.looked, true);
-        for (name, file) in files {
+        let mut loads = Vec::new();
+        for (id, file) in files {
             let finished = first || finished.contains(&file.path);
-            let entry = self.entries.entry(name.clone()).or_default();
+            if !id.is_plugin() && !self.is_beside_plugin(&id, file.directory) {
+                continue;
+            }
+            let entry = self.entries.entry(id.clone()).or_default();
             // The file in the earlier directory counts, and nobody knows what became of it.
             let shadowed = entry.counted.is_some()
                 && entry.directory < file.directory
                 && hidden(entry.directory);
-            if !shadowed && let Some(file) = entry.found(file, finished, now, &mut decision) {
-                decision.changes.push(Change::Load(name, file));
+            let found = match shadowed {
+                true => None,
+                false => entry.found(file, finished, now, &mut decision),
+            };
+            match found {
+                Some(file) if id.is_plugin() => loads.push((id.name, file)),
+                Some(file) => {
+                    let file = ConfigurationFile::Read(file);
+                    decision.changes.push(Change::Configure(id.name, file));
+                }
+                None => {}
             }
         }
+        self.load(loads, &mut decision);
         decision
+    }
+
+    /// Plugins whose files have new content are loaded, and those that are to run with something else are loaded again; what waits is
+    /// a plugin whose configuration is there and not read yet.
+    fn load(&mut self, loads: Vec<(PluginName, PluginFile)>, decision: &mut Decision) {
+        let configured = decision.changes.iter().filter_map(|change| match change {
+            Change::Configure(name, _) => Some(name.clone()),
+            _ => None,
+        });
+        let mut again: BTreeMap<PluginName, Duration> =
+            configured.map(|name| (name, Duration::ZERO)).collect();
+        for (name, file) in loads {
+            again.remove(&name);
+            let id = FileId::configuration(&name);
+            let configuration = self.entries.get(&id);
+            if configuration.is_some_and(|entry| entry.is_to_be_read(file.directory)) {
+                again.insert(name, LOOK_AGAIN);
+                continue;
+            }
+            // It stood beside the file of the name that counted before.
+            if configuration.is_some_and(|entry| entry.directory != file.directory) {
+                self.entries.remove(&id);
+                let gone = Change::Configure(name.clone(), ConfigurationFile::Gone);
+                decision.changes.push(gone);
+            }
+            decision.changes.push(Change::Load(name, file));
+        }
+        for (name, wait) in again {
+            if let Some(plugin) = self.entries.get_mut(&FileId::plugin(&name)) {
+                plugin.configured = true;
+                decision.look_again_after(wait);
+            }
+        }
+    }
+
+    /// Whether a configuration stands beside the plugin file that counts.
+    fn is_beside_plugin(&self, id: &FileId, directory: usize) -> bool {
+        self.entries.get(&id.of_plugin()).is_some_and(|plugin| plugin.directory == directory)
     }
 
     fn missing(
@@ -138,35 +208,49 @@ impl Wanted {
         now: Instant,
         hidden: impl Fn(usize) -> bool,
         decision: &mut Decision,
-        is_there: impl Fn(&PluginName) -> bool,
+        is_there: impl Fn(&FileId) -> bool,
     ) {
-        self.entries.retain(|name, entry| {
+        self.entries.retain(|id, entry| {
             // While a directory cannot be read nobody knows what was removed from it.
             if hidden(entry.directory) {
                 // Whoever wants it loaded again is told that it cannot be read.
                 entry.again = Again::No;
             }
-            if is_there(name) || hidden(entry.directory) {
+            if is_there(id) || hidden(entry.directory) {
                 entry.missing_since = None;
                 return true;
             }
             entry.resting = None;
             let since = *entry.missing_since.get_or_insert(now);
             let left = REMOVAL_GRACE.saturating_sub(now.duration_since(since));
-            if entry.counted.is_none() {
+            if entry.counted.is_none() && !entry.unreadable {
                 return false;
             }
             if left.is_zero() {
-                decision.changes.push(Change::Remove(name.clone()));
+                let name = id.name.clone();
+                decision.changes.push(match id.is_plugin() {
+                    true => Change::Remove(name),
+                    false => Change::Configure(name, ConfigurationFile::Gone),
+                });
                 return false;
             }
             decision.look_again_after(left);
             true
         });
+        let plugins = self.entries.keys().filter(|id| id.is_plugin());
+        let plugins: BTreeSet<PluginName> = plugins.map(|id| id.name.clone()).collect();
+        self.entries.retain(|id, _| {
+            let stays = plugins.contains(&id.name);
+            if !stays {
+                let gone = Change::Configure(id.name.clone(), ConfigurationFile::Gone);
+                decision.changes.push(gone);
+            }
+            stays
+        });
     }
 
-    fn unread(&mut self, name: PluginName, unread: Unread, decision: &mut Decision) {
-        let entry = self.entries.entry(name).or_default();
+    fn unread(&mut self, id: FileId, unread: Unread, decision: &mut Decision) {
+        let entry = self.entries.entry(id.clone()).or_default();
         if entry.counted.is_none() {
             entry.directory = unread.directory;
         }
@@ -177,12 +261,29 @@ impl Wanted {
                 entry.changing += 1;
             }
             UnreadCause::NoRoom => decision.look_again_after(LOOK_AGAIN),
-            UnreadCause::Refused => entry.again = Again::No,
+            UnreadCause::Refused => {
+                entry.again = Again::No;
+                let is_new = entry.counted.is_none() || entry.directory != unread.directory;
+                // Without it the plugin might get more than it is to have.
+                if !id.is_plugin() && is_new && !entry.unreadable {
+                    (entry.unreadable, entry.counted) = (true, None);
+                    entry.directory = unread.directory;
+                    let file = ConfigurationFile::Unreadable;
+                    decision.changes.push(Change::Configure(id.name, file));
+                }
+            }
         }
     }
 }
 
 impl Entry {
+    /// Whether there is a configuration in the directory that nobody has read yet as it is now.
+    fn is_to_be_read(&self, directory: usize) -> bool {
+        let is_read =
+            self.counted.is_some() && self.directory == directory && self.resting.is_none();
+        !is_read && !self.unreadable && self.missing_since.is_none()
+    }
+
     /// The file, if it has new content that counts.
     fn found(
         &mut self,
@@ -215,6 +316,7 @@ impl Entry {
             return None;
         }
         self.count(&file);
+        self.configured = false;
         if self.again == Again::Sought {
             self.again = Again::No;
         }
@@ -222,7 +324,7 @@ impl Entry {
     }
 
     fn count(&mut self, file: &PluginFile) {
-        self.directory = file.directory;
+        (self.directory, self.unreadable) = (file.directory, false);
         let (path, sha256) = (file.path.clone(), file.sha256.clone());
         self.counted = Some(KnownFile { path, sha256, fingerprint: file.fingerprint });
     }

@@ -1,6 +1,7 @@
 //! What filters say, and what they may cost.
 
 use super::*;
+use crate::event_keys::EventKeys;
 use informant_fuzz::Target;
 use proptest::prelude::*;
 use std::time::Instant;
@@ -40,6 +41,8 @@ fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -
         letters: Vec::new(),
         received: Instant::now(),
         before_sync: false,
+        knew: false,
+        keys: EventKeys::default(),
     })
 }
 

@@ -1,12 +1,13 @@
 //! `event-data`: the objects of the event being handled, piece by piece.
 
+use super::HostCall;
 use super::fields::{FieldsError, fields};
 use crate::bindings::informant::plugin::event_data::{Host, Side};
 use crate::guest_state::{GuestState, Phase};
 use informant_cache::{Object, Projection};
 use wasmtime::Trap;
 
-impl Host for GuestState {
+impl Host for HostCall<'_> {
     fn json(&mut self, side: Side) -> wasmtime::Result<Option<Vec<u8>>> {
         Ok(self.side(side).map(|object| object.json().to_vec()))
     }

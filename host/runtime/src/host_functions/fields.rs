@@ -51,6 +51,7 @@ pub(super) fn fields(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pace::Pace;
     use std::time::Duration;
 
     const JSON: &[u8] = br#"{"a":"0123456789","b":1}"#;
@@ -58,7 +59,7 @@ mod tests {
     #[track_caller]
     fn check(pointers: &[&str], limit: Duration, expect: Result<&[Option<&str>], FieldsError>) {
         let now = Instant::now();
-        let clock = CallClock::new(now);
+        let clock = CallClock::new(now, Pace::default());
         clock.arm(now, limit);
         let pointers: Vec<String> = pointers.iter().map(|&pointer| pointer.to_owned()).collect();
         let expect = expect

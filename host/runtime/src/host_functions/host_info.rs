@@ -1,12 +1,11 @@
 //! `host-info`: who and where the plugin is.
 
+use super::HostCall;
 use crate::bindings::informant::plugin::host_info::Host;
-use crate::guest_state::GuestState;
 
-impl Host for GuestState {
-    /// There is one replica and no election yet, so it always leads.
+impl Host for HostCall<'_> {
     fn is_leader(&mut self) -> wasmtime::Result<bool> {
-        Ok(true)
+        Ok(self.leading.is_leader())
     }
 
     fn plugin_name(&mut self) -> wasmtime::Result<String> {

@@ -1,5 +1,6 @@
 //! `indexer`: reads of the shared cache, cut to what the plugin may see.
 
+use super::HostCall;
 use super::fields::{FieldsError, fields};
 use crate::bindings::informant::plugin::indexer::{Error, Host, KeyPage, Page, ValuePage};
 use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
@@ -17,7 +18,7 @@ type Json = Vec<u8>;
 type Result<T> = wasmtime::Result<std::result::Result<T, Error>>;
 type Read<T> = std::result::Result<T, ReadError>;
 
-impl Host for GuestState {
+impl Host for HostCall<'_> {
     fn get(&mut self, gvr: String, key: GuestKey) -> Result<Option<Json>> {
         answer(self.object(&gvr, &key).map(|object| object.map(|object| object.json().to_vec())))
     }
@@ -117,7 +118,7 @@ impl GuestState {
     fn bounds(&self, limit: u32) -> Bounds<'_> {
         let limits = self.limits();
         let items = match limit as usize {
-            0 => limits.page_items_default,
+            0 => limits.page_items_max.div_ceil(2),
             limit => limit.min(limits.page_items_max),
         };
         Bounds { items, bytes: limits.answer_bytes_max, clock: &self.clock }

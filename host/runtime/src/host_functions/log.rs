@@ -1,5 +1,6 @@
 //! `log`: the plugin's lines, with the keys that all of the host's logs have.
 
+use super::HostCall;
 use crate::backtrace::Backtrace;
 use crate::bindings::informant::plugin::log::{Host, Level};
 use crate::call_error::CallError;
@@ -26,7 +27,7 @@ macro_rules! emit {
     };
 }
 
-impl Host for GuestState {
+impl Host for HostCall<'_> {
     fn enabled(&mut self, level: Level) -> wasmtime::Result<bool> {
         Ok(is_enabled(level))
     }
@@ -80,6 +81,13 @@ impl GuestState {
                     fields,
                     "{message}"
                 );
+            }
+            Phase::Reconcile(key) => {
+                emit!(level, plugin, key = &*one_line(key, MESSAGE_BYTES_MAX), fields, "{message}");
+            }
+            Phase::Fire(schedule) => {
+                let schedule = &*one_line(schedule, MESSAGE_BYTES_MAX);
+                emit!(level, plugin, schedule, fields, "{message}");
             }
             _ => emit!(level, plugin, fields, "{message}"),
         }

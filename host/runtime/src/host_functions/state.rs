@@ -1,10 +1,11 @@
 //! `state`: a small store of the plugin's own. What a call writes counts once the call has succeeded.
 
+use super::HostCall;
 use crate::bindings::informant::plugin::state::Host;
 use crate::guest_state::{GuestState, Phase};
 use crate::plugin_state::StateCall;
 
-impl Host for GuestState {
+impl Host for HostCall<'_> {
     fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<Vec<u8>>, String>> {
         Ok(self.readable().map(|state| state.get(&key).map(|value| value.to_vec())))
     }
@@ -36,8 +37,8 @@ impl GuestState {
     /// Only where a success can be told from a failure and no other version is in charge.
     fn writable(&mut self) -> Result<&mut StateCall, String> {
         match (&self.phase, &mut self.state) {
-            (Phase::Handle(_), Some(state)) => Ok(state),
-            _ => Err("state is written in `handle` only".to_owned()),
+            (Phase::Handle(_) | Phase::Reconcile(_) | Phase::Fire(_), Some(state)) => Ok(state),
+            _ => Err("state is written in `handle`, `reconcile` and `fire` only".to_owned()),
         }
     }
 }

@@ -29,9 +29,10 @@ impl Asked {
         self.next.append(&mut self.file);
     }
 
-    /// What was read last is being loaded.
-    pub(crate) fn load(&mut self) {
+    /// What was read last is being loaded. Answers whether anybody waits for that.
+    pub(crate) fn load(&mut self) -> bool {
         self.load.append(&mut self.next);
+        !self.load.is_empty()
     }
 
     /// The file cannot be read for those who wait for that.
@@ -79,7 +80,7 @@ mod tests {
                     answered.push(None);
                 }
                 'r' => asked.read(),
-                'b' => asked.load(),
+                'b' => _ = asked.load(),
                 'e' => asked.loaded(&answer),
                 'n' => asked.not_read(&answer),
                 'g' => asked.gone(&answer),

@@ -5,6 +5,7 @@ use crate::admin::AdminError;
 use crate::dead_letters::{DeadLetter, Selection, counted};
 use crate::descriptor::Descriptor;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
+use crate::event_keys::EventKeys;
 use crate::view::View;
 use informant_cache::{Object, ObjectKey};
 use std::collections::BTreeMap;
@@ -41,9 +42,11 @@ impl Plugin {
             let (indexer, status) = (informer.indexer(), self.status.clone());
             let id = (active.id, active.asked_by);
             let (view, types) = (View::from(&active.spec), active.spec.types);
+            let progress = active.handler.progress();
             informer.between_notifications(move || {
                 let present = |key: &ObjectKey| indexer.get(key);
                 for event in redriven(id, &letters, &view, present, Instant::now()) {
+                    progress.was_told_past(&event.object);
                     match types.contain(event.change) {
                         true => status.queue.push(event),
                         false => {
@@ -125,6 +128,9 @@ fn redriven(
             letters: ids(letter.event.object.key()),
             received: now,
             before_sync: false,
+            // It was called with what it gave up.
+            knew: true,
+            keys: EventKeys::default(),
         }
     })
     .collect()
@@ -156,6 +162,8 @@ mod tests {
             letters: Vec::new(),
             received: Instant::now(),
             before_sync: false,
+            knew: false,
+            keys: EventKeys::default(),
         };
         let (subscription, resource, error) = ("s".to_owned(), "v1/pods".to_owned(), String::new());
         let at = Timestamp::UNIX_EPOCH;

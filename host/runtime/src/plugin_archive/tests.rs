@@ -3,6 +3,7 @@
 use super::*;
 use crate::dead_letters::{self, DeadLetters, Selection};
 use crate::event::{Change, Reason};
+use crate::event_keys::EventKeys;
 use crate::queue::{EventQueue, Marks, Settled};
 use informant_cache::Object;
 use proptest::prelude::*;
@@ -27,6 +28,8 @@ fn event(name: u8, version: u32) -> Event {
         letters: Vec::new(),
         received: Instant::now(),
         before_sync: false,
+        knew: false,
+        keys: EventKeys::default(),
     }
 }
 
@@ -348,4 +351,28 @@ fn what_is_above_the_bound_is_not_kept_and_counted() {
     let retries = in_file.values().flatten();
     let retries = retries.filter(|content| matches!(content, Content::Retry(_))).count();
     assert_eq!(retries, snapshot.retries);
+}
+
+#[test]
+fn secrets_are_not_kept() {
+    let (archive, kept, mut queue, mut letters) = parts();
+    kept.open(archive.clone(), &Kept::default());
+    let (now, resource): (_, Arc<str>) = (Instant::now(), "v1/secrets".into());
+    queue.push(event(1, 1));
+    let queued = queue.pop(now).expect("it waits");
+    assert!(!kept.waits(("s", &resource), &queued, false, now));
+    let pushed = letters.push(DeadLetter {
+        id: 0,
+        subscription: "s".to_owned(),
+        resource: resource.to_string(),
+        event: queued.event.clone(),
+        attempts: 1,
+        parked: false,
+        error: String::new(),
+        at: Timestamp::UNIX_EPOCH,
+    });
+    kept.gave_up(&queued.event, &pushed);
+    let in_file = archive.take_unwritten(true);
+    assert!(in_file.values().flatten().all(|content| matches!(content, Content::Head(_))));
+    assert_eq!(kept.snapshot().expect("it is open").unkept, 1);
 }

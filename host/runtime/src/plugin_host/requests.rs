@@ -2,8 +2,11 @@
 
 use super::PluginHost;
 use crate::admin::{Action, AdminError, Reply, Request};
-use crate::archive::Archive;
+use crate::archive::{Archive, Changes, Place};
+use crate::dead_letters::counted;
+use crate::loads::{AbsentPurge, Load, Outcome};
 use crate::plugin_name::PluginName;
+use crate::prepare::Code;
 
 /// What is added to an answer where it may be forgotten.
 const NOT_WRITTEN: &str =
@@ -13,8 +16,12 @@ impl PluginHost {
     /// Does what was asked for. A load answers when it has ended, a pause when the plugin's actor has heard of it.
     pub(super) fn answer(&mut self, request: Request) {
         let Request { name, action, reply } = request;
+        if let (false, Action::Redrive(_)) = (self.leads, &action) {
+            let text = "this host is on standby; ask the one that leads";
+            return tell(None, Err(AdminError::Refused(text.to_owned())), reply);
+        }
         let answer = match self.plugins.get_mut(&name) {
-            None => Err(AdminError::NoSuchPlugin(name)),
+            None => return self.answer_for_absent(name, action, reply),
             Some(plugin) => match action {
                 Action::Reload => return self.reload(&name, reply),
                 Action::Rollback => return self.rollback(&name, reply),
@@ -27,13 +34,49 @@ impl PluginHost {
         tell(self.archive(), answer, reply);
     }
 
+    /// Of a plugin that is not there only what is kept can be changed.
+    fn answer_for_absent(&mut self, name: PluginName, action: Action, reply: Reply) {
+        let (Action::Purge(selection), Some(archive)) = (action, self.archive()) else {
+            return tell(None, Err(AdminError::NoSuchPlugin(name)), reply);
+        };
+        self.loads.spawn_read(async move {
+            let kept = archive.read(&name).await;
+            AbsentPurge { name, selection, reply, kept }
+        });
+    }
+
+    /// Throws away what is kept, if the plugin is still not there.
+    pub(super) fn purge_absent(&mut self, outcome: Outcome) {
+        let Outcome::Absent(purge) = outcome else { return };
+        let AbsentPurge { name, selection, reply, kept } = *purge;
+        if let Some(plugin) = self.plugins.get(&name) {
+            let text = "its file is there again and is being loaded; try again in a second";
+            let answer = match plugin.remembers() {
+                true => Ok(plugin.purge(&selection)),
+                false => Err(AdminError::Refused(text.to_owned())),
+            };
+            return tell(self.archive(), answer, reply);
+        }
+        let kept = kept.filter(|kept| kept.head.is_some());
+        let (Some(kept), Some(archive)) = (kept, self.archive()) else {
+            return tell(None, Err(AdminError::NoSuchPlugin(name)), reply);
+        };
+        let letters = kept.letters.iter().filter(|letter| selection.contains(letter));
+        let changes: Changes =
+            letters.map(|letter| ((name.clone(), Place::Letter(letter.id)), None)).collect();
+        let answer = format!("{} thrown away", counted(changes.len()));
+        archive.put(changes);
+        tell(Some(archive), Ok(answer), reply);
+    }
+
     /// Holds the plugin back, or lets it go on.
     fn hold(&mut self, name: &PluginName, paused: bool, reply: Reply) {
         let archive = self.archive();
         let Some(plugin) = self.plugins.get_mut(name) else { return };
+        let note = if self.leads { "" } else { " here; this host is on standby" };
         let done = move |held: Result<(), AdminError>| {
             let text = if paused { "paused; its events wait" } else { "resumed" };
-            tell(archive, held.map(|()| text.to_owned()), reply);
+            tell(archive, held.map(|()| format!("{text}{note}")), reply);
         };
         plugin.pause(paused, Box::new(done));
     }
@@ -55,11 +98,12 @@ impl PluginHost {
         }
     }
 
-    /// Puts the version before in charge.
+    /// Puts the version before in charge, with the configuration that there is now.
     fn rollback(&mut self, name: &PluginName, reply: Reply) {
         let Some(plugin) = self.plugins.get_mut(name) else { return };
         let loads = plugin.load.is_some()
             || plugin.next.is_some()
+            || plugin.draining.is_some()
             || self.directories.is_to_load_again(name);
         let refused = match plugin.previous {
             _ if loads => Some("a version is being loaded; try again when that has ended"),
@@ -73,8 +117,8 @@ impl PluginHost {
         }
         let Some(previous) = plugin.previous.clone() else { return };
         plugin.asked.began(reply);
-        let load = self.begin_load(name, previous.sha256);
-        self.take_over(load, previous.prepared);
+        let load = Load { is_rollback: true, ..self.begin_load(name, previous.sha256) };
+        self.prepare(load, Code::Compiled(previous.prepared.template));
     }
 }
 

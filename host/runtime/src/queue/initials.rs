@@ -44,8 +44,12 @@ impl Initials {
 
     /// Whether all were told to the version of this load, or will never be. Not before its subscriptions are in place.
     pub(crate) fn are_told(&self, id: SubscriptionId, load: u64) -> bool {
-        let initial = self.subscriptions.get(&id);
-        self.in_place == load && initial.is_some_and(|it| it.are_queued && it.left == 0)
+        self.in_place == load && self.are_through(id)
+    }
+
+    /// Whether everything that was queued until all of them were has come to its end.
+    pub(super) fn are_through(&self, id: SubscriptionId) -> bool {
+        self.subscriptions.get(&id).is_some_and(|it| it.are_queued && it.left == 0)
     }
 
     /// An event is queued.

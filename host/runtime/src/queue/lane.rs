@@ -16,6 +16,11 @@ impl Lane {
         Self { subscription: event.subscription, object: event.object.clone() }
     }
 
+    /// Whether the event is of this lane.
+    pub(super) fn has(&self, event: &Event) -> bool {
+        self.identity() == (event.subscription, event.object.key())
+    }
+
     fn identity(&self) -> (SubscriptionId, &ObjectKey) {
         (self.subscription, self.object.key())
     }

@@ -1,10 +1,15 @@
 //! What becomes of two events of one object where the queue is above its mark.
 
-use super::{EventQueue, Lane, Queued, size};
-use crate::event::{Event, Reason};
+use super::{EventQueue, Lane, Marks, Queued, size};
+use crate::event::Event;
 use crate::merge::{Merged, merge};
 
 impl EventQueue {
+    /// Merging begins elsewhere for what comes from here on.
+    pub(crate) fn set_marks(&mut self, marks: Marks) {
+        self.marks = marks;
+    }
+
     /// Merges an event into the one with this number.
     pub(super) fn merge_at(&mut self, lane: &Lane, number: u64, newer: Event) {
         let index = (number - self.first) as usize;
@@ -12,17 +17,25 @@ impl EventQueue {
         self.depth -= 1;
         self.bytes -= size(&waiting);
         self.last_waiting().remove(lane);
+        self.wait_less(lane);
+        let since = waiting.received;
         match self.merge(waiting, newer) {
-            Merged::One(event) => {
+            Merged::One(mut event) => {
+                if !self.debounce.is_zero() {
+                    // Whatever comes, it waits no longer than the first one would have.
+                    event.received = since;
+                }
                 self.depth += 1;
                 self.bytes += size(&event);
                 self.last_waiting().insert(Lane::of(&event), number);
+                self.wait_more(&event);
                 self.waiting[index] = Some(event);
             }
             Merged::Nothing => {}
             Merged::Both(waiting, newer) => {
                 self.depth += 1;
                 self.bytes += size(&waiting);
+                self.wait_more(&waiting);
                 self.waiting[index] = Some(waiting);
                 self.append(newer);
             }
@@ -57,10 +70,9 @@ impl EventQueue {
 
     /// What is left of two waiting events, counted.
     fn merge(&mut self, waiting: Event, newer: Event) -> Merged {
-        let told = may_be_told(&waiting);
         let initial = |event: &Event| usize::from(event.before_sync);
         let (id, before) = (waiting.subscription, initial(&waiting) + initial(&newer));
-        let merged = merge(waiting, newer, told);
+        let merged = merge(waiting, newer, false);
         let (coalesced, after) = match &merged {
             Merged::One(event) => (1, initial(event)),
             Merged::Nothing => (2, 0),
@@ -70,9 +82,4 @@ impl EventQueue {
         self.initials.ended(id, before - after);
         merged
     }
-}
-
-/// Only a replay, and a dead letter that is sent again, add what the plugin may know already.
-fn may_be_told(event: &Event) -> bool {
-    matches!(event.reason, Reason::Reload | Reason::Redrive)
 }

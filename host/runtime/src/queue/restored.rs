@@ -21,7 +21,10 @@ impl EventQueue {
 
     /// What the first list tells of an object takes the place of what a host before had attempted and nobody has since, by the rule that
     /// merges events. The attempts go on: an object that always fails is not tried for ever because hosts come and go.
-    pub(super) fn supersede(&mut self, lane: &Lane, event: Event) -> Option<Event> {
+    pub(super) fn unless_superseded(&mut self, lane: &Lane, event: Event) -> Option<Event> {
+        if self.restored.is_empty() {
+            return Some(event);
+        }
         if !self.restored.remove(lane) || event.reason != Reason::Initial {
             return Some(event);
         }

@@ -2,20 +2,27 @@
 
 use super::*;
 use crate::event::{Change, Gone, Reason};
+use crate::event_keys::EventKeys;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl EventQueue {
-    pub(super) fn check_invariants(&self) {
+    pub(crate) fn check_invariants(&self) {
         let waiting: Vec<&Event> = self.waiting.iter().flatten().collect();
         let held: Vec<&Event> = self.held.values().flatten().map(|queued| &queued.event).collect();
         assert_eq!(self.depth, waiting.len() + held.len(), "depth counts waiting and held");
         let bytes: usize = waiting.iter().chain(&held).map(|event| size(event)).sum();
         assert_eq!(self.bytes, bytes, "bytes are those of waiting and held");
         let in_flight = self.in_flight.iter().map(|queued| &queued.event);
-        let all = waiting.iter().chain(&held).copied().chain(in_flight);
+        let replays: Vec<&Event> = self.replays.iter().collect();
+        let all = waiting.iter().chain(&held).chain(&replays).copied().chain(in_flight);
         let initial = all.filter(|event| event.before_sync).count();
         assert_eq!(self.initials.left(SUBSCRIPTION), initial, "initial events are counted");
+        if let Some(waits) = &self.waits {
+            let count = |lane: &Lane| waiting.iter().filter(|event| lane.has(event)).count();
+            assert!(waits.iter().all(|(lane, number)| count(lane) == *number), "{waits:?}");
+            assert_eq!(waits.values().sum::<usize>(), waiting.len(), "all that wait are counted");
+        }
         for (lane, number) in self.last.iter().flatten() {
             let of_lane =
                 |entry: &Option<Event>| entry.as_ref().is_some_and(|e| Lane::of(e) == *lane);
@@ -26,7 +33,18 @@ impl EventQueue {
                 "`last` is true"
             );
         }
+        let lanes: HashSet<Lane> = waiting.iter().map(|event| Lane::of(event)).collect();
+        let in_both = replays.iter().map(|event| Lane::of(event)).find(|lane| lanes.contains(lane));
+        assert_eq!(in_both, None, "an object waits in one of the lines");
         assert!(self.held.len() <= self.due.len() + 1, "a held lane is due or in flight");
+    }
+}
+
+impl EventQueue {
+    /// That the line of replays is no longer than a walk with its last step makes it.
+    pub(crate) fn check_replays(&self) {
+        let count = self.replays.iter().count();
+        assert!(count < 2 * replays::ROOM, "{count} replayed events wait");
     }
 }
 
@@ -53,12 +71,14 @@ fn event(change: Change, name: &str, uid: &str, version: u64) -> Event {
         letters: Vec::new(),
         received: Instant::now(),
         before_sync: false,
+        knew: false,
+        keys: EventKeys::default(),
     }
 }
 
 /// `+a1` adds version 1 of a, `~a2` updates it, `-a3` deletes it; a capital letter is another object of
 /// the same name.
-pub(super) fn parse(text: &str) -> Event {
+pub(crate) fn parse(text: &str) -> Event {
     let change = match &text[..1] {
         "+" => Change::Added,
         "~" => Change::Updated,
@@ -69,7 +89,7 @@ pub(super) fn parse(text: &str) -> Event {
     event(change, &uid.to_lowercase(), uid, text[2..].parse().expect("a version"))
 }
 
-fn show(queued: &Queued) -> String {
+pub(super) fn show(queued: &Queued) -> String {
     let event = &queued.event;
     let sign = match event.change {
         Change::Added => '+',
@@ -225,6 +245,10 @@ fn tell(known: &mut Known, event: &Event) {
     let uid = event.object.uid().to_owned();
     let told = known.get(&name);
     match event.change {
+        Change::Added if event.reason == Reason::Reload => {
+            let same = told.is_none_or(|told| told.0 == uid && told.1 <= version);
+            assert!(same, "{name} was replayed as something else");
+        }
         Change::Added => assert!(told.is_none(), "{name} was added twice"),
         Change::Updated | Change::Deleted => {
             let (told_uid, told_version) = told.expect("only what was told changes or goes");
@@ -238,7 +262,7 @@ fn tell(known: &mut Known, event: &Event) {
     };
 }
 
-/// Random histories with a guest that fails now and then: in the end it knows exactly what is true, and
+/// Random histories and replays, with a guest that fails now and then: in the end it knows exactly what is true, and
 /// it never heard anything out of order.
 #[test]
 fn the_last_word_on_every_object_is_the_truth() {
@@ -254,6 +278,8 @@ fn the_last_word_on_every_object_is_the_truth() {
             if step < 400 && random.bool() {
                 version += 1;
                 queue.push(change(&mut random, &mut truth, version));
+            } else if step < 400 && random.u8(0..3) == 0 {
+                replay(&mut random, &truth, &mut queue);
             } else if let Some(queued) = queue.pop(now) {
                 let fails = step < 500 && random.u8(0..4) == 0;
                 if !fails {
@@ -272,6 +298,14 @@ fn the_last_word_on_every_object_is_the_truth() {
             queue.check_invariants();
         }
         assert_eq!(known, truth, "seed {seed}");
+    }
+}
+
+/// A replay comes to one of the objects that are there.
+fn replay(random: &mut fastrand::Rng, truth: &Known, queue: &mut EventQueue) {
+    if let Some((name, (uid, version))) = random.choice(truth) {
+        let event = event(Change::Added, name, uid, *version);
+        queue.push_replayed(Event { reason: Reason::Reload, knew: true, ..event });
     }
 }
 

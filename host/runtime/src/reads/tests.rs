@@ -1,6 +1,7 @@
 use super::answer::Item;
 use super::*;
 use crate::call_clock::CallClock;
+use crate::pace::Pace;
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ impl Bench {
         informers.start();
         informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
         let now = Instant::now();
-        let clock = CallClock::new(now);
+        let clock = CallClock::new(now, Pace::default());
         clock.arm(now, Duration::from_secs(3600));
         Self { reads, clock, _informers: informers }
     }

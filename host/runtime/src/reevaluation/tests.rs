@@ -3,6 +3,7 @@
 use super::*;
 use crate::descriptor::Descriptor;
 use crate::event::Reason;
+use crate::event_keys::EventKeys;
 use std::time::Instant;
 
 fn pod(version: u32, colour: &str) -> Object {
@@ -12,7 +13,7 @@ fn pod(version: u32, colour: &str) -> Object {
     Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
 }
 
-/// `+red` adds it, `~red>blue` updates it, `-red` deletes it, `<red` takes it out of the view; a number before it is the attempt, and one
+/// `+red` adds it, `=red` adds it again to who knows it, `~red>blue` updates it, `-red` deletes it, `<red` takes it out of the view; a number before it is the attempt, and one
 /// that ends in `!` was queued for the new version. Versions of the object count up.
 fn queued(text: &str, version: u32) -> Queued {
     let is_new = text.ends_with('!');
@@ -20,7 +21,7 @@ fn queued(text: &str, version: u32) -> Queued {
     let (attempt, text) = text.split_at(usize::from(text.starts_with(|c: char| c.is_numeric())));
     let (sign, colours) = text.split_at(1);
     let (change, gone) = match sign {
-        "+" => (Change::Added, None),
+        "+" | "=" => (Change::Added, None),
         "~" => (Change::Updated, None),
         "-" => (Change::Deleted, Some(Gone::Deleted)),
         _ => (Change::Deleted, Some(Gone::LeftView)),
@@ -38,6 +39,8 @@ fn queued(text: &str, version: u32) -> Queued {
         letters: Vec::new(),
         received: Instant::now(),
         before_sync: false,
+        knew: sign == "=",
+        keys: EventKeys::default(),
     };
     Queued { event, attempt: attempt.parse().unwrap_or(1), crashes: 0, seq: u64::from(version) }
 }
@@ -96,9 +99,19 @@ fn the_first_new_event_goes_by_it_too_and_the_next_by_the_view() {
 }
 
 #[test]
+fn what_is_added_again_was_told() {
+    check("", "=red", "Deleted LeftView 2");
+    check("", "=red -red!", "Deleted LeftView 2");
+    check("", "=red <red!", "Deleted LeftView 2");
+    check("", "=blue", "Added 2");
+    check("", "+red =red", "");
+}
+
+#[test]
 fn what_was_attempted_was_told() {
     check("", "2+red", "Deleted LeftView 2");
     check("", "2+blue", "Added 2");
+    check("", "+red 2~red>red", "Deleted LeftView 2");
 }
 
 #[test]
@@ -110,4 +123,16 @@ fn types_and_what_must_change_are_those_of_the_new_version() {
 #[test]
 fn what_is_not_old_is_told_as_it_is() {
     check("", "+red! ~red>red! -red!", "Added 2, Updated 3, Deleted Deleted 4");
+}
+
+#[test]
+fn what_is_remembered_is_looked_at_now_and_then_until_it_is_forgotten() {
+    let (id, mut reevaluation) = (SubscriptionId(1), Reevaluation::default());
+    assert!((0..2 * LOOK_EVERY).all(|_| !reevaluation.is_look_due()), "there is nothing");
+    let event = queued("+red", 2).event;
+    reevaluation.settle(&event, 2, Some(&Seen { event: None, told: false }));
+    let looks = (0..4 * LOOK_EVERY).filter(|_| reevaluation.is_look_due()).count();
+    assert_eq!(looks, 4);
+    reevaluation.retain(|kept| kept != id);
+    assert!((0..2 * LOOK_EVERY).all(|_| !reevaluation.is_look_due()), "it is forgotten");
 }

@@ -19,10 +19,9 @@ impl Known {
         Self { objects: Mutex::new(objects), present }
     }
 
-    /// Something is told of an object of this name: the one that was known, if that is another.
-    pub(super) fn replaced_by(&self, object: &Object) -> Option<Object> {
-        let known = self.objects.lock().remove(object.key())?;
-        (known.uid() != object.uid()).then_some(known)
+    /// Something is told of an object of this name: the one that was known, which may be another.
+    pub(super) fn take(&self, object: &Object) -> Option<Object> {
+        self.objects.lock().remove(object.key())
     }
 
     /// The list is complete: those of which nothing was told and that are not in the view any more.

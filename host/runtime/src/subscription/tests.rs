@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 /// A pod of namespace `a`: `labels` and `phase`.
-fn pod(version: u64, labels: &str, phase: &str) -> Object {
+pub(super) fn pod(version: u64, labels: &str, phase: &str) -> Object {
     let json = format!(
         r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"web","namespace":"a","uid":"1",
         "resourceVersion":"{version}","labels":{{{labels}}}}},"status":{{"phase":"{phase}"}}}}"#
@@ -18,37 +18,54 @@ fn pod(version: u64, labels: &str, phase: &str) -> Object {
 }
 
 /// What a handler is called with.
-enum Told {
+#[derive(Clone)]
+pub(super) enum Told {
+    /// `Initial`: its replay comes to the object, if it has one.
     Added(CacheReason, Object),
+    /// The first list shows it, ahead of the replay.
+    Listed(Object),
     Updated(Object, Object),
     Deleted(FinalState, Object),
     Synced,
 }
 
-fn spec(keys: &str) -> SubscriptionSpec {
+pub(super) fn spec(keys: &str) -> SubscriptionSpec {
     let descriptor =
         format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{keys}}}]}}"#);
     let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the descriptor is valid");
     descriptor.subscriptions[0].clone()
 }
 
-/// Tells a subscription with these keys, in the place of one with the keys `before`, and shows what it
-/// queued and how much it filtered.
+/// Tells a subscription with these keys, in the place of one with the keys `before` that has told everything, and shows what it queued and
+/// how much it filtered. What is told comes ahead of the replay until that has come to the object, where there is one before.
 #[track_caller]
 fn check(keys: &str, before: Option<&str>, told: &[Told], expect: &str) {
+    check_where(keys, before, before.is_some(), told, expect);
+}
+
+/// As `check`, of a subscription without one before.
+#[track_caller]
+fn check_ahead(keys: &str, told: &[Told], expect: &str) {
+    check_where(keys, FIRST, true, told, expect);
+}
+
+#[track_caller]
+fn check_where(keys: &str, before: Option<&str>, is_ahead: bool, told: &[Told], expect: &str) {
     let counters = Arc::new(Counters::default());
     let marks = Marks { events: 100, bytes: usize::MAX };
     let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
     let id = SubscriptionId(1);
     // Each but the first took the one's place that stands before it, whose replay had not begun.
-    let before = before.into_iter().flat_map(|before| before.split(';'));
-    let specs: Vec<_> = before.chain([keys]).map(spec).collect();
+    let earlier = before.into_iter().flat_map(|before| before.split(';'));
+    let specs: Vec<_> = earlier.chain([keys]).map(spec).collect();
     let mut handler = SubscriptionHandler::new(id, &specs[0], queue.clone());
-    for pair in specs.windows(2) {
-        let before = (&pair[0], &handler);
-        handler = SubscriptionHandler::replacing(id, &pair[1], queue.clone(), before);
+    if before.is_some() {
+        handler.on_synced();
     }
-    tell(&handler, told);
+    for spec in &specs[1..] {
+        handler = SubscriptionHandler::replacing(id, spec, queue.clone(), &handler);
+    }
+    tell(&handler, told, is_ahead);
     check_queued(&queue, &counters, expect, keys);
 }
 
@@ -64,24 +81,54 @@ fn check_knowing(keys: &str, present: Option<Object>, told: &[Told], expect: &st
     let handler = SubscriptionHandler::new(id, &specs[0], queue.clone());
     let known = vec![pod(1, RED, "Pending")];
     let mut handler = handler.knowing(known, Box::new(move |_| present.clone()));
-    for pair in specs.windows(2) {
-        let before = (&pair[0], &handler);
-        handler = SubscriptionHandler::replacing(id, &pair[1], queue.clone(), before);
+    for spec in &specs[1..] {
+        handler = SubscriptionHandler::replacing(id, spec, queue.clone(), &handler);
     }
-    tell(&handler, told);
+    tell(&handler, told, false);
     check_queued(&queue, &counters, expect, keys);
 }
 
-fn tell(handler: &SubscriptionHandler, told: &[Told]) {
+/// `is_ahead`: the replay has not come to the object yet.
+pub(super) fn tell(handler: &SubscriptionHandler, told: &[Told], mut is_ahead: bool) {
+    let is_replayed = handler.progress.count().is_some();
     for told in told {
         let cause = |reason| Cause { reason, received: Instant::now() };
-        match told {
-            Told::Added(reason, object) => handler.on_add(object, cause(*reason)),
-            Told::Updated(old, new) => handler.on_update(old, new, cause(CacheReason::Watch)),
-            Told::Deleted(state, last) => {
-                handler.on_delete(last, *state, cause(CacheReason::Watch));
+        let coalesced = 0;
+        let notification = match told.clone() {
+            Told::Added(CacheReason::Initial, object) if is_replayed => {
+                is_ahead = false;
+                handler.on_replay(&object, cause(CacheReason::Initial));
+                continue;
             }
-            Told::Synced => handler.on_synced(),
+            Told::Added(reason, object) => {
+                Notification::Added { object, cause: cause(reason), coalesced }
+            }
+            Told::Listed(object) => {
+                let cause = cause(CacheReason::Initial);
+                Notification::Added { object, cause, coalesced }
+            }
+            Told::Updated(old, new) => {
+                let cause = cause(CacheReason::Watch);
+                Notification::Updated { old, new, cause, coalesced }
+            }
+            Told::Deleted(final_state, last) => {
+                let (known_as, cause) = (None, cause(CacheReason::Watch));
+                Notification::Deleted { last, known_as, final_state, cause, coalesced }
+            }
+            Told::Synced => {
+                is_ahead = false;
+                handler.on_synced();
+                continue;
+            }
+        };
+        match notification {
+            ahead if is_ahead => handler.on_ahead(&ahead),
+            Notification::Added { object, cause, .. } => handler.on_add(&object, cause),
+            Notification::Updated { old, new, cause, .. } => handler.on_update(&old, &new, cause),
+            Notification::Deleted { last, final_state, cause, .. } => {
+                handler.on_delete(&last, final_state, cause);
+            }
+            Notification::Synced => {}
         }
     }
 }
@@ -223,31 +270,98 @@ fn a_change_before_the_replay_is_one_of_what_the_plugin_was_told_before() {
     let changed = |version, before, colour| {
         Told::Updated(pod(version - 1, before, ""), pod(version, colour, ""))
     };
-    // Told of it blue, the plugin hears that it is red, or that it is none of its business any more, and once.
+    // Told of it blue, the plugin hears that it is none of its business any more, and that it is red.
     let becomes_red = [changed(2, BLUE, RED), replayed(2, RED), Told::Synced];
-    check(only_red, Some(""), &becomes_red, "Updated 2 Watch, Added 2 Reload");
+    check(only_red, Some(""), &becomes_red, "Deleted LeftView 1 Reload, Added 2 Watch");
     let stays_blue = [changed(2, BLUE, BLUE), changed(3, BLUE, BLUE), replayed(3, BLUE)];
-    check(only_red, Some(""), &stays_blue, "Deleted LeftView 1 Watch");
+    check(only_red, Some(""), &stays_blue, "Deleted LeftView 1 Reload");
     let comes_back = [changed(2, BLUE, BLUE), changed(3, BLUE, RED), replayed(3, RED)];
-    let expect = "Deleted LeftView 1 Watch, Added 3 Watch, Added 3 Reload";
-    check(only_red, Some(""), &comes_back, expect);
+    check(only_red, Some(""), &comes_back, "Deleted LeftView 1 Reload, Added 3 Watch");
     let never = r#","replay":"never""#;
     check(never, Some(""), &[changed(2, BLUE, RED), replayed(2, RED)], "Updated 2 Watch");
     // Never told of it blue, it hears of it as new.
     let only_blue = r#","labelSelector":"colour=blue""#;
-    check(only_red, Some(only_blue), &[changed(2, RED, RED)], "Added 2 Watch");
-    check(
-        "",
-        Some(only_red),
-        &[changed(2, BLUE, BLUE), replayed(2, BLUE)],
-        "Added 2 Watch, Added 2 Reload",
-    );
+    let stays_red = [changed(2, RED, RED), replayed(2, RED)];
+    check(only_red, Some(only_blue), &stays_red, "Added 1 Reload, Updated 2 Watch");
+    let stays_blue = [changed(2, BLUE, BLUE), replayed(2, BLUE)];
+    check("", Some(only_red), &stays_blue, "Added 1 Reload, Updated 2 Watch");
     // The one between the two had not told of it yet.
     let blue_then_none = r#","labelSelector":"colour=blue";,"labelSelector":"colour=green""#;
-    check(only_red, Some(blue_then_none), &[changed(2, BLUE, RED)], "Updated 2 Watch");
+    let becomes_red = [changed(2, BLUE, RED), replayed(2, RED)];
+    let expect = "Deleted LeftView 1 Reload, Added 2 Watch";
+    check(only_red, Some(blue_then_none), &becomes_red, expect);
     check(only_red, Some(blue_then_none), &[replayed(1, BLUE)], "Deleted LeftView 1 Reload");
+    // One that the plugin never knew, and that is none of its business now.
     let goes = [changed(2, BLUE, RED), Told::Deleted(FinalState::Known, pod(3, RED, ""))];
     check(only_blue, Some(only_red), &goes, "");
+}
+
+#[test]
+fn what_the_first_list_shows_after_a_subscription_took_anothers_place_is_new() {
+    let only_red = r#","labelSelector":"colour=red""#;
+    let listed = |colour| {
+        let pod = pod(1, colour, "");
+        [Told::Listed(pod.clone()), Told::Added(CacheReason::Initial, pod)]
+    };
+    check(only_red, Some(""), &listed(BLUE), "");
+    check(only_red, Some(""), &listed(RED), "Added 1 Reload");
+    check(r#","replay":"never""#, Some(only_red), &listed(BLUE), "");
+    let goes = [Told::Listed(pod(1, RED, "")), Told::Deleted(FinalState::Known, pod(2, RED, ""))];
+    check("", Some(""), &goes, "");
+}
+
+#[test]
+fn a_change_ahead_of_the_replay_takes_the_replay_of_its_object_along() {
+    let changes = [
+        Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
+        Told::Updated(pod(2, "", "Running"), pod(3, "", "Failed")),
+        Told::Added(CacheReason::Initial, pod(3, "", "Failed")),
+        Told::Updated(pod(3, "", "Failed"), pod(4, "", "Failed")),
+    ];
+    let expect = "Added 1 Initial, Updated 2 Watch, Updated 3 Watch, Updated 4 Watch";
+    check_ahead("", &changes, expect);
+    let expect = "Updated 2 Watch, Updated 3 Watch, Updated 4 Watch, filtered 1";
+    check_ahead(r#","types":["updated"]"#, &changes, expect);
+    let comes = [
+        Told::Added(CacheReason::Watch, pod(1, "", "Pending")),
+        Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
+        Told::Added(CacheReason::Initial, pod(2, "", "Running")),
+    ];
+    check_ahead("", &comes, "Added 1 Watch, Updated 2 Watch");
+    let goes = Told::Deleted(FinalState::Known, pod(3, "", "Running"));
+    let comes_and_goes = [comes[0].clone(), goes];
+    check_ahead("", &comes_and_goes, "Added 1 Watch, Deleted Deleted 3 Watch");
+}
+
+#[test]
+fn what_would_not_be_told_ahead_of_the_replay_is_left_to_it() {
+    let changed = [
+        Told::Updated(pod(1, "", "Pending"), pod(2, RED, "Pending")),
+        Told::Added(CacheReason::Initial, pod(2, RED, "Pending")),
+    ];
+    check_ahead(r#","onlyIfChanged":["/status/phase"]"#, &changed, "Added 2 Initial");
+    check_ahead(r#","types":["added"]"#, &changed, "Added 2 Initial");
+    let listed = [
+        Told::Listed(pod(1, "", "Pending")),
+        Told::Added(CacheReason::Initial, pod(1, "", "Pending")),
+    ];
+    check_ahead("", &listed, "Added 1 Initial");
+}
+
+#[test]
+fn the_end_of_an_object_ahead_of_the_replay_is_told_to_who_hears_of_ends_alone() {
+    let goes = [Told::Deleted(FinalState::Known, pod(2, RED, "Pending"))];
+    check_ahead("", &goes, "");
+    check_ahead(r#","types":["updated","deleted"]"#, &goes, "Deleted Deleted 2 Watch");
+    let red = r#","labelSelector":"colour=red""#;
+    let leaves = [
+        Told::Updated(pod(1, RED, ""), pod(2, BLUE, "")),
+        Told::Updated(pod(2, BLUE, ""), pod(3, RED, "")),
+        Told::Added(CacheReason::Initial, pod(3, RED, "")),
+    ];
+    check_ahead(red, &leaves, "Added 3 Watch");
+    let expect = "Deleted LeftView 1 Watch, filtered 2";
+    check_ahead(&format!(r#"{red},"types":["deleted"]"#), &leaves, expect);
 }
 
 /// The pod under its name with another UID.

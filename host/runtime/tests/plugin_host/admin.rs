@@ -2,10 +2,10 @@
 
 use super::limits::guest;
 use super::{Bench, handled, hello, hello_again, is, pod};
-use informant_runtime::{AdminError, PluginName, Selection};
+use informant_runtime::{AdminError, PluginName, PluginStatus, Selection};
 
 /// Answers with a failure that is not to be tried again.
-const REFUSES: &str = "(i32.store8 (i32.const 320) (i32.const 1))
+pub(super) const REFUSES: &str = "(i32.store8 (i32.const 320) (i32.const 1))
     (i32.store8 (i32.const 336) (i32.const 2))
     (return (i32.const 320))";
 
@@ -79,6 +79,57 @@ async fn the_version_before_takes_over_again_and_back() {
 }
 
 #[tokio::test]
+async fn a_changed_configuration_does_not_bring_back_what_was_rolled_back_from() {
+    let bench = Bench::with_hello().await;
+    let first = bench.sha256();
+    bench.drop_in("hello.wasm", &hello_again(2));
+    bench.until("hello", |status| is(status, "running") && bench.sha256() != first).await;
+    let second = bench.sha256();
+    while let Err(error) = bench.admin.rollback(&name()).await {
+        assert!(error.to_string().contains("is being loaded"), "{error}");
+    }
+    let configuration =
+        "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\nlimits: {attempts: 3}";
+    bench.drop_in("hello.yaml", configuration.as_bytes());
+    let attempts = |status: Option<&PluginStatus>| {
+        status.map(|it| it.to_json()["configuration"]["limits.attempts"]["value"].clone())
+    };
+    bench.until("hello", |status| attempts(status) == Some("3".into())).await;
+    assert_eq!(bench.sha256(), first);
+    bench.admin.reload(&name()).await.expect("it is loaded");
+    assert_eq!(bench.sha256(), second, "who asks for the file gets it");
+    bench.stop().await;
+}
+
+/// What is dropped in after a rollback takes over, unless it is what was rolled back from.
+#[tokio::test]
+async fn what_was_rolled_back_from_is_what_the_file_has() {
+    let bench = Bench::with_hello().await;
+    let rollback = async || {
+        while let Err(error) = bench.admin.rollback(&name()).await {
+            assert!(error.to_string().contains("is being loaded"), "{error}");
+        }
+    };
+    let first = bench.sha256();
+    bench.drop_in("hello.wasm", &hello_again(2));
+    bench.until("hello", |status| is(status, "running") && bench.sha256() != first).await;
+    let second = bench.sha256();
+    rollback().await;
+    rollback().await;
+    assert_eq!(bench.sha256(), second, "as the file has it");
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| is(status, "running") && bench.sha256() == first).await;
+    rollback().await;
+    assert_eq!(bench.sha256(), second);
+    bench.drop_in("hello.wasm", &hello_again(3));
+    bench.until("hello", |status| is(status, "running") && bench.sha256() != second).await;
+    assert_ne!(bench.sha256(), first);
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| is(status, "running") && bench.sha256() == first).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn a_file_is_loaded_again_when_somebody_asks_for_it() {
     let bench = Bench::with_hello().await;
     let answer = bench.admin.reload(&name()).await.expect("it is loaded");
@@ -133,7 +184,8 @@ async fn a_plugin_that_only_fails_is_tripped_and_recovers_with_a_good_version() 
     bench.until("hello", |status| is(status, "tripped")).await;
     let status = bench.status("hello").expect("it is there");
     assert_eq!(status.state.reason(), Some("20 of the last 20 events failed"));
-    assert_eq!((status.dead_letters, status.queue.depth), (20, 10), "the others wait");
+    let replays: Vec<_> = status.replays.iter().map(|replay| (replay.told, replay.left)).collect();
+    assert_eq!((status.dead_letters, replays), (20, vec![(20, 10)]), "the others wait");
     bench.drop_in("hello.wasm", &hello());
     bench.until("hello", |status| is(status, "running") && handled(status) == 10).await;
     bench.stop().await;

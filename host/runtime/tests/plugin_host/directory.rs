@@ -7,7 +7,8 @@ mod operations;
 use super::{DEADLINE, hello_again};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
-use informant_runtime::{CompilerOptions, Limits, PluginHost, PluginHostOptions, Plugins};
+use informant_runtime::configuration::Configurations;
+use informant_runtime::{CompilerOptions, NoCluster, PluginHost, PluginHostOptions, Plugins};
 use operations::{Operation, Site};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -82,11 +83,13 @@ async fn random_lives_of_directories_end_with_the_right_versions() {
     let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
     let host = PluginHost::new(PluginHostOptions {
         directories: sites.iter().flat_map(|(_, site)| site.directories()).collect(),
-        limits: Limits::default(),
+        configurations: Configurations::default(),
         informers: informers.clone(),
+        cluster: Arc::new(NoCluster),
         threads: 1,
         compiler: CompilerOptions::default(),
         state: None,
+        leadership: None,
     })
     .expect("the host can be made");
     let (plugins, shutdown) = (host.plugins(), CancellationToken::new());

@@ -93,7 +93,7 @@ async fn every_export_has_a_deadline() {
         stop_deadline: deadline,
         ..Limits::default()
     };
-    let bench = Bench::start_with(None, limits);
+    let bench = Bench::start_with(None, &limits);
     bench.source.add(&pod("a"));
     let ends = "the deadline of 50 ms was exceeded";
     for export in ["describe", "start", "handle"] {

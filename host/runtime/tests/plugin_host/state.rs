@@ -31,7 +31,7 @@ fn name() -> PluginName {
 fn host(state: &Path, pods: &[&str], plugin: &[u8]) -> Bench {
     let keep_removed = Duration::from_secs(3_600);
     let options = StateDirectoryOptions { directory: state.join("state"), keep_removed };
-    let bench = Bench::start_with(Some(options), Limits::default());
+    let bench = Bench::start_with(Some(options), &Limits::default());
     for name in pods {
         bench.source.add(&pod(name));
     }
@@ -176,15 +176,21 @@ async fn dead_letters_keep_their_ids_and_ids_rise() {
     bench.stop().await;
 }
 
-#[tokio::test]
-async fn a_letter_that_was_sent_again_is_kept_until_the_plugin_has_been_told() {
-    let state = tempfile::tempdir().expect("a temporary directory");
-    let bench = host(state.path(), &["a"], &plugin("initial", REFUSES));
+/// A host of a paused plugin whose only letter has been sent again.
+async fn with_a_letter_under_way(state: &Path) -> Bench {
+    let bench = host(state, &["a"], &plugin("initial", REFUSES));
     bench.letters(1).await;
     bench.admin.pause(&name()).await.expect("it is paused");
     bench.admin.redrive(&name(), Selection::All).await.expect("it is sent");
     bench.until("hello", |status| status.is_some_and(|status| status.queue.depth == 1)).await;
     assert_eq!(bench.letters(0).await, [""; 0]);
+    bench
+}
+
+#[tokio::test]
+async fn a_letter_that_was_sent_again_is_kept_until_the_plugin_has_been_told() {
+    let state = tempfile::tempdir().expect("a temporary directory");
+    let bench = with_a_letter_under_way(state.path()).await;
     bench.stop().await;
     let bench = host(state.path(), &[], &hello());
     assert_eq!(bench.letters(1).await, ["1 a added initial #1"]);
@@ -195,12 +201,7 @@ async fn a_letter_that_was_sent_again_is_kept_until_the_plugin_has_been_told() {
 #[tokio::test]
 async fn a_letter_that_was_sent_again_comes_back_when_its_subscription_goes() {
     let state = tempfile::tempdir().expect("a temporary directory");
-    let bench = host(state.path(), &["a"], &plugin("initial", REFUSES));
-    bench.letters(1).await;
-    bench.admin.pause(&name()).await.expect("it is paused");
-    bench.admin.redrive(&name(), Selection::All).await.expect("it is sent");
-    bench.until("hello", |status| status.is_some_and(|status| status.queue.depth == 1)).await;
-    assert_eq!(bench.letters(0).await, [""; 0]);
+    let bench = with_a_letter_under_way(state.path()).await;
     let renamed =
         swap(&text("initial", REFUSES), r#"\"name\":\"v1/pods\""#, r#"\"name\":\"v1/pots\""#);
     bench.drop_in("hello.wasm", &wat::parse_str(renamed).expect("it is well formed"));
@@ -292,4 +293,30 @@ async fn a_second_host_is_refused_the_directory() {
     assert!(error.to_string().contains("another host is using it"), "{error}");
     bench.stop().await;
     informant_runtime::check_state_directory(&options).expect("it is free again");
+}
+
+#[tokio::test]
+async fn dead_letters_of_a_plugin_whose_file_is_gone_are_shown_and_thrown_away() {
+    let state = tempfile::tempdir().expect("a temporary directory");
+    let bench = host(state.path(), &["a", "b"], &plugin("initial", REFUSES));
+    bench.letters(2).await;
+    std::fs::remove_file(bench.directory().join("hello.wasm")).expect("the file was there");
+    bench.until("hello", |status| status.is_none()).await;
+    assert!(bench.plugins.dead_letters(&name()).is_none());
+    let ids = async || {
+        let letters = bench.plugins.kept_dead_letters(&name()).await;
+        letters.map(|letters| letters.iter().map(|letter| letter.id).collect::<Vec<_>>())
+    };
+    assert_eq!(ids().await, Some(vec![1, 2]));
+    let error = bench.admin.redrive(&name(), Selection::All).await.expect_err("nobody is there");
+    assert!(error.to_string().starts_with("there is no plugin hello"), "{error}");
+    let purged = bench.admin.purge(&name(), Selection::Ids(vec![1])).await;
+    assert_eq!(purged.as_deref(), Ok("1 dead letter thrown away"));
+    assert_eq!(ids().await, Some(vec![2]));
+    let nobody = "nobody".parse().expect("a name");
+    bench.admin.purge(&nobody, Selection::All).await.expect_err("nothing is kept of it");
+    assert!(bench.plugins.kept_dead_letters(&nobody).await.is_none());
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| status.is_some_and(|it| it.dead_letters == 1)).await;
+    bench.stop().await;
 }

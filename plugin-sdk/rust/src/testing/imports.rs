@@ -79,6 +79,135 @@ pub(crate) mod state {
     }
 }
 
+pub(crate) mod metrics {
+    use super::with;
+
+    type Labels = [(String, String)];
+
+    pub(crate) fn counter_add(name: &str, labels: &Labels, value: f64) -> Result<(), String> {
+        if value < 0.0 {
+            return Err(format!("a counter only rises, and this is {value}"));
+        }
+        let name = name.strip_suffix("_total").unwrap_or(name);
+        with(|state| *state.metric(name, labels) += value);
+        Ok(())
+    }
+
+    pub(crate) fn gauge_set(name: &str, labels: &Labels, value: f64) -> Result<(), String> {
+        with(|state| *state.metric(name, labels) = value);
+        Ok(())
+    }
+
+    pub(crate) fn histogram_observe(name: &str, labels: &Labels, value: f64) -> Result<(), String> {
+        with(|state| *state.metric(name, labels) += value);
+        Ok(())
+    }
+}
+
+pub(crate) mod kube {
+    use super::super::writes::{TestWrite, name};
+    use super::with;
+    use crate::ObjectKey;
+    use crate::bindings::informant::plugin::kube::{Error, PatchType};
+    use serde_json::{Value, json};
+
+    fn write(
+        verb: &'static str,
+        gvr: &str,
+        key: &ObjectKey,
+        subresource: &str,
+        body: Value,
+    ) -> TestWrite {
+        let resource = match subresource {
+            "" => gvr.to_owned(),
+            subresource => format!("{gvr}/{subresource}"),
+        };
+        TestWrite { verb, resource, key: key.clone(), body }
+    }
+
+    fn read(json: &[u8]) -> Result<Value, Error> {
+        serde_json::from_slice(json).map_err(|error| Error::Invalid(error.to_string()))
+    }
+
+    pub(crate) fn create(
+        gvr: &str,
+        key: &ObjectKey,
+        subresource: &str,
+        object: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let write = write("create", gvr, key, subresource, read(object)?);
+        with(|state| state.writes.make(write))
+    }
+
+    pub(crate) fn update(
+        gvr: &str,
+        key: &ObjectKey,
+        subresource: &str,
+        object: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let write = write("update", gvr, key, subresource, read(object)?);
+        with(|state| state.writes.make(write))
+    }
+
+    pub(crate) fn patch(
+        gvr: &str,
+        key: &ObjectKey,
+        subresource: &str,
+        kind: PatchType,
+        patch: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let write = write(name(kind), gvr, key, subresource, read(patch)?);
+        with(|state| state.writes.make(write))
+    }
+
+    pub(crate) fn delete(gvr: &str, key: &ObjectKey, uid: Option<&str>) -> Result<(), Error> {
+        let write = write("delete", gvr, key, "", uid.into());
+        with(|state| state.writes.make(write)).map(|_| ())
+    }
+
+    pub(crate) fn record_event(
+        gvr: &str,
+        key: &ObjectKey,
+        warning: bool,
+        reason: &str,
+        message: &str,
+    ) -> Result<(), Error> {
+        let kind = if warning { "Warning" } else { "Normal" };
+        let body = json!({ "type": kind, "reason": reason, "message": message });
+        with(|state| state.writes.note(write("event", gvr, key, "", body)));
+        Ok(())
+    }
+}
+
+pub(crate) mod workqueue {
+    use super::with;
+    use std::time::Duration;
+
+    pub(crate) fn add(key: &str) {
+        with(|state| state.keys.add("add", key, Duration::ZERO));
+    }
+
+    pub(crate) fn add_after(key: &str, ms: u64) {
+        with(|state| state.keys.add("add-after", key, Duration::from_millis(ms)));
+    }
+
+    pub(crate) fn add_rate_limited(key: &str) {
+        with(|state| state.keys.add_rate_limited(key));
+    }
+
+    pub(crate) fn forget(key: &str) {
+        with(|state| state.keys.forget(key));
+    }
+
+    pub(crate) fn num_requeues(key: &str) -> u32 {
+        with(|state| state.keys.num_requeues(key))
+    }
+
+    pub(crate) fn len() -> u32 {
+        with(|state| u32::try_from(state.keys.waiting().len()).unwrap_or(u32::MAX))
+    }
+}
+
 pub(crate) mod host_info {
     pub(crate) fn is_leader() -> bool {
         true

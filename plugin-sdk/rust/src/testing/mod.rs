@@ -29,19 +29,28 @@
 mod cache;
 mod event;
 pub(crate) mod imports;
+mod keys;
 mod selector;
 mod values;
+mod writes;
 
 pub use event::{TestEvent, added, deleted, updated};
+pub use writes::TestWrite;
 
 use crate::log::Level;
-use crate::{Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Result};
+use crate::{
+    Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Reconciler, Result, Timer,
+};
 use cache::Cache;
+use keys::Keys;
 use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::time::Duration;
 use values::Values;
+use writes::Writes;
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
@@ -53,8 +62,22 @@ struct State {
     cache: Cache,
     log: Vec<Line>,
     values: Values,
+    keys: Keys,
+    metrics: BTreeMap<Metric, f64>,
+    writes: Writes,
     /// New and old object of the event being handled, for `event-data`.
     event: (Option<Value>, Option<Value>),
+}
+
+/// A name and sorted labels.
+type Metric = (String, Vec<(String, String)>);
+
+impl State {
+    fn metric(&mut self, name: &str, labels: &[(String, String)]) -> &mut f64 {
+        let mut labels = labels.to_vec();
+        labels.sort();
+        self.metrics.entry((name.to_owned(), labels)).or_default()
+    }
 }
 
 fn with<R>(use_state: impl FnOnce(&mut State) -> R) -> R {
@@ -111,6 +134,39 @@ impl Host {
         with(|state| state.values.get(key).cloned())
     }
 
+    /// The keys that could be worked on now, in the order in which they were added.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        with(|state| state.keys.waiting().to_vec())
+    }
+
+    /// The keys that wait for their time, and how long.
+    #[must_use]
+    pub fn delayed_keys(&self) -> BTreeMap<String, Duration> {
+        with(|state| state.keys.delayed().clone())
+    }
+
+    /// What a counter or a gauge is at, or what a histogram's values are together; none where nothing was counted. A counter's name goes
+    /// without `_total`.
+    #[must_use]
+    pub fn metric(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let mut labels: Vec<_> = labels.iter().map(owned).collect();
+        labels.sort();
+        with(|state| state.metrics.get(&(name.to_owned(), labels)).copied())
+    }
+
+    /// What the plugin wrote to the cluster so far, whatever it was answered. Nothing is changed by it, and everything is granted.
+    #[must_use]
+    pub fn writes(&self) -> Vec<TestWrite> {
+        with(|state| state.writes.made().to_vec())
+    }
+
+    /// What the next write is answered with, and after several calls the one after that; by itself a write is answered with what was sent.
+    pub fn answer_write(&self, answer: std::result::Result<Value, crate::kube::Error>) {
+        with(|state| state.writes.answer(answer));
+    }
+
     /// Describes and starts a plugin, as the real host does. From here on it may read only what its
     /// descriptor covers.
     pub fn start<P: Plugin>(&self, config: impl Serialize) -> Result<Running<P>> {
@@ -163,15 +219,34 @@ impl<P: Plugin> Running<P> {
                 }
             }
             state.event = event.sides(subscription);
-            state.values.begin();
         });
         self.seq += 1;
-        let result = self.plugin.handle(Event::new(event.into_contract(self.seq, subscription)));
-        with(|state| {
-            state.event = (None, None);
-            state.values.end(result.is_ok());
-        });
+        let event = Event::new(event.into_contract(self.seq, subscription));
+        let result = at_work(|| self.plugin.handle(event));
+        with(|state| state.event = (None, None));
         result
+    }
+
+    /// Has it work on a key, whether that waits or not. One that is to come again is delayed afterwards, as the host would have it.
+    pub fn reconcile(&mut self, key: &str, attempt: u32) -> Result<Option<Duration>>
+    where
+        P: Reconciler,
+    {
+        with(|state| state.keys.take(key));
+        let result = at_work(|| self.plugin.reconcile(key, attempt));
+        with(|state| state.keys.settle(key, &result));
+        result
+    }
+
+    /// Tells that the moment of one of its schedules has come.
+    pub fn fire(&mut self, schedule: &str, unix_ms: u64) -> Result
+    where
+        P: Timer,
+    {
+        if !self.descriptor.schedules.iter().any(|known| known.name == schedule) {
+            return Err(Failure::new(format!("the plugin has no schedule {schedule}")));
+        }
+        at_work(|| self.plugin.fire(schedule, unix_ms))
     }
 
     /// What the plugin asked for.
@@ -190,4 +265,19 @@ impl<P: Plugin> Running<P> {
     pub fn stop(mut self) {
         self.plugin.stop();
     }
+}
+
+/// A call in which the plugin may write: what it wrote counts if it succeeds, which it has not if a key could not be added.
+fn at_work<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    with(|state| {
+        state.values.begin();
+        state.keys.begin();
+    });
+    let result = call();
+    with(|state| {
+        let added = state.keys.end();
+        let result = result.and_then(|value| added.map(|()| value));
+        state.values.end(result.is_ok());
+        result
+    })
 }

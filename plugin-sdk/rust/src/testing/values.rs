@@ -1,4 +1,4 @@
-//! The state of a test's plugin, under the host's rules: written in `handle`, kept where that succeeds.
+//! The state of a test's plugin, under the host's rules: written in `handle`, `reconcile` and `fire`, kept where that succeeds.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ type Map = BTreeMap<String, Vec<u8>>;
 #[derive(Default)]
 pub(super) struct Values {
     kept: Map,
-    /// As the call in progress sees them; none outside `handle`.
+    /// As the call in progress sees them; none outside of those.
     call: Option<Map>,
 }
 
@@ -41,7 +41,7 @@ impl Values {
 
     pub(super) fn set(&mut self, key: &str, value: Option<&[u8]>) -> Result<(), String> {
         let Some(call) = &self.call else {
-            return Err("state is written in `handle` only".to_owned());
+            return Err("state is written in `handle`, `reconcile` and `fire` only".to_owned());
         };
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
             let found = key.len();

@@ -71,6 +71,15 @@ fn a_bucket_fills_again_but_not_above_its_burst() {
 }
 
 #[test]
+fn a_bucket_that_nobody_waits_long_for_is_not_emptied_far_ahead() {
+    let mut limiter = BucketRateLimiter::new(SECOND, 1).with_max_wait(2 * SECOND);
+    let start = Instant::now();
+    let waits: Vec<_> = (0..100).map(|_| limiter.when(&"a", start).as_secs()).collect();
+    assert_eq!((&waits[..4], waits[99]), (&[0, 1, 2, 2][..], 2));
+    assert_eq!(limiter.when(&"a", start + 3 * SECOND), Duration::ZERO);
+}
+
+#[test]
 fn an_interval_of_zero_is_no_limit_and_a_burst_of_zero_is_one() {
     check(&mut BucketRateLimiter::new(Duration::ZERO, 1), &[("a", Duration::ZERO); 1000]);
     check(&mut BucketRateLimiter::new(SECOND, 0), &[("a", Duration::ZERO), ("a", SECOND)]);

@@ -27,6 +27,9 @@ pub struct HostBench<'a> {
     pub plugins: PathBuf,
 }
 
+/// What every file of configuration begins with, up to its kind.
+pub const CONFIGURATION_HEAD: &str = "apiVersion: informant.dev/v1alpha1\nkind: ";
+
 /// Runs a fact with a cluster and an empty plugin directory; skipped loudly where there is no program.
 pub fn host_fact(run: impl AsyncFnOnce(HostBench<'_>)) {
     let Some(program) = host::program().expect("the program that is named exists") else {
@@ -46,6 +49,12 @@ impl HostBench<'_> {
     /// Puts a built plugin into the directory under a name of the fact's choice, by rename.
     pub fn drop_plugin(&self, built: &str, name: &str) {
         drop_file(&built_plugin(built), &self.plugins.join(format!("{name}.wasm")));
+    }
+
+    /// Writes the file beside a plugin that sets its limits: lines of YAML like `memory: 16Mi`.
+    pub fn limit_plugin(&self, name: &str, limits: &str) {
+        let text = format!("{CONFIGURATION_HEAD}PluginConfiguration\nlimits:\n  {limits}\n");
+        std::fs::write(self.plugins.join(format!("{name}.yaml")), text).expect("a file");
     }
 
     /// Starts the host as the administrator and waits until it is ready.

@@ -14,7 +14,7 @@ use informant_e2e::host::{self, Host, Line, announced_address};
 use informant_e2e::skip;
 
 /// For a stop that has nothing to wait for.
-const STOP_DEADLINE: Duration = Duration::from_secs(15);
+const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Runs a fact about a program that is there, with an empty directory.
 fn check(run: impl AsyncFnOnce(&Path, &Path)) {

@@ -5,6 +5,7 @@ use crate::host::bench::{HostBench, await_told, host_fact, pod_names};
 use informant_e2e::host::{Host, run_to_end};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// Pods whose event the guest gives up at once, and pods whose event it is to be told of again: fewer than would trip its breaker.
 const GIVEN_UP: usize = 6;
@@ -59,7 +60,9 @@ fn no_retry_and_no_letter_is_lost_when_the_host_is_killed() {
         let given_up: Vec<String> =
             (0..GIVEN_UP).map(|number| format!("fail-never-{number}")).collect();
         let again: Vec<String> = (0..TRIED_AGAIN).map(|number| format!("fail-{number}")).collect();
-        bench.create_pods(&pod_names(0..50)).await;
+        // A list shows them first: enough events succeed before others fail.
+        let well: Vec<String> = (0..50).map(|number| format!("all-well-{number}")).collect();
+        bench.create_pods(&well).await;
         let before =
             killed_host(&bench, &state, &[given_up.as_slice(), again.as_slice()].concat()).await;
         assert!(pods(&before, 1).is_superset(&given_up.iter().cloned().collect()), "{before:?}");
@@ -118,5 +121,55 @@ fn second_host_is_refused_another_hosts_state_directory() {
         bench.drop_plugin("event-printer", "event-printer");
         bench.create_pods(&pod_names(0..1)).await;
         await_told(&host, &bench.namespace, "added", 1).await;
+    });
+}
+
+/// Hosts that are killed one after the other, and how long each has at most from the first letters that it shows to its end.
+const KILLS: u64 = 8;
+const LIFE_MAX: u64 = 700;
+
+/// Lets things happen for a while and kills the host in the midst of it. Answers with the letters that it had shown by then.
+async fn live_and_be_killed(
+    bench: &HostBench<'_>,
+    host: Host,
+    life: Duration,
+    number: u64,
+) -> Vec<Value> {
+    let end = Instant::now() + life;
+    let mut shown = letters(bench, &host);
+    for round in 0.. {
+        let names = [format!("fail-never-{number}-{round}"), format!("fail-{number}-{round}")];
+        bench.create_pods(&names).await;
+        // The last that was shown counts: the next may not be answered any more.
+        shown = letters(bench, &host);
+        if Instant::now() >= end {
+            break;
+        }
+    }
+    drop(host);
+    shown
+}
+
+#[test]
+fn letter_that_was_shown_outlives_hosts_that_are_killed_at_any_moment() {
+    host_fact(async |bench| {
+        bench.drop_plugin("fail", "fail");
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = directory.path().join("state").display().to_string();
+        let mut moments = fastrand::Rng::with_seed(8);
+        let mut shown: Vec<Value> = Vec::new();
+        for number in 0..KILLS {
+            let host = bench.start(&["--state-dir", &state]).await;
+            let loaded = |plugin: &Value| plugin["state"] != "loading";
+            host.await_plugin("fail", "it to be loaded", loaded).await.unwrap();
+            let kept = letters(&bench, &host);
+            assert!(shown.iter().all(|letter| kept.contains(letter)), "{shown:?}\n{kept:?}");
+            let life = Duration::from_millis(moments.u64(0..LIFE_MAX));
+            shown = live_and_be_killed(&bench, host, life, number).await;
+            assert!(shown.len() >= kept.len());
+        }
+        let ids: BTreeSet<u64> = shown.iter().filter_map(|letter| letter["id"].as_u64()).collect();
+        assert_eq!(ids.len(), shown.len(), "no id stands for two");
+        assert!(ids.len() as u64 >= KILLS, "{ids:?}");
     });
 }

@@ -91,6 +91,26 @@ fn what_cannot_be_a_plugin_is_said() {
     );
 }
 
+/// A plugin might get more than it is to have.
+#[test]
+fn a_configuration_that_is_there_and_cannot_be_read_is_not_as_good_as_none() {
+    check(
+        |at| {
+            ["a", "b"].into_iter().for_each(|name| write(at, &format!("{name}.wasm"), "x"));
+            symlink("nothing", at.join("a.yaml")).expect("a link");
+            fs::create_dir(at.join("b.yaml")).expect("a directory");
+        },
+        expect![[r#"
+            a 2d711642
+            b 2d711642
+            a.yaml Refused
+            b.yaml Refused
+            a.yaml: is a link to nothing, which is not there
+            b.yaml: is a directory and no file; put the file here, or a link to it
+        "#]],
+    );
+}
+
 /// Opening a fifo that nobody writes waits for ever; a device may do anything.
 #[test]
 fn what_is_no_file_is_said_and_never_opened() {
@@ -105,11 +125,11 @@ fn what_is_no_file_is_said_and_never_opened() {
         },
         expect![[r#"
             dangling.wasm: is a link to nothing, which is not there
-            device.wasm: is a device and no file; put the plugin file here, or a link to it
-            directory.wasm: is a directory and no file; put the plugin file here, or a link to it
-            fifo.wasm: is a pipe and no file; put the plugin file here, or a link to it
-            to-directory.wasm: is a directory and no file; put the plugin file here, or a link to it
-            to-fifo.wasm: is a pipe and no file; put the plugin file here, or a link to it
+            device.wasm: is a device and no file; put the file here, or a link to it
+            directory.wasm: is a directory and no file; put the file here, or a link to it
+            fifo.wasm: is a pipe and no file; put the file here, or a link to it
+            to-directory.wasm: is a directory and no file; put the file here, or a link to it
+            to-fifo.wasm: is a pipe and no file; put the file here, or a link to it
         "#]],
     );
 }

@@ -18,6 +18,10 @@ enum Found {
     Finished(&'static str),
 }
 
+fn plugin() -> FileId {
+    FileId::plugin(&"a".parse().expect("a name"))
+}
+
 use Found::{File, Finished as Done, Hidden, Nothing, Unread as There};
 
 fn file(directory: usize, content: &str, age_ms: Option<u64>, known: &Known) -> PluginFile {
@@ -40,7 +44,7 @@ fn check(looks: &[(u64, Found, &str)]) {
     let start = Instant::now();
     let mut wanted = Wanted::default();
     for (number, (ms, found, expect)) in looks.iter().enumerate() {
-        let name: PluginName = "a".parse().expect("a name");
+        let name = plugin();
         let (mut scan, known) = (Scan::default(), wanted.known());
         let mut debounce = super::super::debounce::Debounce::default();
         match *found {
@@ -69,6 +73,8 @@ fn show(change: &Change) -> String {
     match change {
         Change::Load(_, file) => format!("load {}", file.sha256),
         Change::Remove(name) => format!("remove {name}"),
+        Change::Configure(_, ConfigurationFile::Read(file)) => format!("configure {}", file.sha256),
+        Change::Configure(_, other) => format!("configure {other:?}"),
     }
 }
 
@@ -182,7 +188,7 @@ fn content_that_is_asked_for_again_is_loaded_though_it_is_the_same() {
     let mut wanted = Wanted::default();
     let look = |wanted: &mut Wanted, known: &Known| {
         let mut scan = Scan::default();
-        scan.files.insert(name.clone(), file(0, "x", Some(9_000), known));
+        scan.files.insert(plugin(), file(0, "x", Some(9_000), known));
         let decision = wanted.decide(scan, &Finished::default(), Instant::now());
         (decision.changes.len(), decision.look_again.is_some())
     };
@@ -198,4 +204,152 @@ fn content_that_is_asked_for_again_is_loaded_though_it_is_the_same() {
     let had_begun = look(&mut wanted, &Known::default());
     assert_eq!(had_begun, (1, true), "nor does newer content that it brings do");
     assert!(wanted.is_to_load_again(&name));
+}
+
+/// Looks 400 ms apart at the plugin's file and at its configuration: contents, or `!` for one that nobody can read, `~` for one that changes.
+/// `1:` stands before what is in the second directory, and `?` behind what was just written.
+#[track_caller]
+fn check_both(looks: &[(Option<&str>, Option<&str>, &str)]) {
+    let start = Instant::now();
+    let mut wanted = Wanted::default();
+    for (number, (plugin_found, configuration_found, expect)) in looks.iter().enumerate() {
+        let (mut scan, known) = (Scan::default(), wanted.known());
+        let mut put = |id: FileId, found: &Option<&str>| {
+            let of_kind: Known = known
+                .iter()
+                .filter(|(known, _)| **known == id)
+                .map(|(id, it)| (id.clone(), it.clone()))
+                .collect();
+            let unread = |cause| Unread { directory: 0, cause };
+            match found {
+                None => {}
+                Some("!") => _ = scan.unread.insert(id, unread(UnreadCause::Refused)),
+                Some("~") => _ = scan.unread.insert(id, unread(UnreadCause::Writing)),
+                Some(text) => {
+                    let (directory, text) = match text.strip_prefix("1:") {
+                        Some(text) => (1, text),
+                        None => (0, *text),
+                    };
+                    let age = if text.ends_with('?') { 0 } else { 9_000 };
+                    let text = text.trim_end_matches('?');
+                    scan.files.insert(id, file(directory, text, Some(age), &of_kind));
+                }
+            }
+        };
+        put(plugin(), plugin_found);
+        put(FileId::configuration(&plugin().name), configuration_found);
+        let now = start + Duration::from_millis(400 * number as u64);
+        let decision = wanted.decide(scan, &Finished::default(), now);
+        let shown: Vec<String> = decision.changes.iter().map(show).collect();
+        assert_eq!(shown.join(", "), *expect, "look {number}");
+    }
+}
+
+#[test]
+fn a_configuration_comes_with_the_load_or_brings_one() {
+    check_both(&[
+        (Some("one"), Some("x"), "configure x, load one"),
+        (Some("one"), Some("x"), ""),
+        (Some("one"), Some("y"), "configure y"),
+        (Some("one"), Some("y"), "load one"),
+        (Some("two"), Some("z"), "configure z, load two"),
+        (Some("two"), Some("z"), ""),
+    ]);
+}
+
+#[test]
+fn a_configuration_that_goes_leaves_the_defaults() {
+    check_both(&[
+        (Some("one"), Some("x"), "configure x, load one"),
+        (Some("one"), None, ""),
+        (Some("one"), Some("x"), ""),
+        (Some("one"), None, ""),
+        (Some("one"), None, ""),
+        (Some("one"), None, ""),
+        (Some("one"), None, "configure Gone"),
+        (Some("one"), None, "load one"),
+        (Some("one"), None, ""),
+    ]);
+}
+
+#[test]
+fn nothing_is_loaded_before_its_configuration_is_read() {
+    check_both(&[
+        (Some("one"), Some("~"), ""),
+        (Some("one"), Some("~"), ""),
+        (Some("one"), Some("x"), "configure x, load one"),
+        (Some("one"), Some("~"), ""),
+    ]);
+    check_both(&[
+        (Some("one"), Some("!"), "configure Unreadable, load one"),
+        (Some("one"), Some("!"), ""),
+        (Some("one"), Some("x"), "configure x"),
+        (Some("one"), Some("!"), "load one"),
+        (Some("one"), Some("!"), ""),
+    ]);
+    check_both(&[
+        (Some("one"), Some("!"), "configure Unreadable, load one"),
+        (Some("one"), None, ""),
+        (Some("one"), None, ""),
+        (Some("one"), None, ""),
+        (Some("one"), None, "configure Gone"),
+        (Some("one"), None, "load one"),
+    ]);
+}
+
+#[test]
+fn a_configuration_is_not_forgotten_while_its_plugins_file_cannot_be_read() {
+    check_both(&[
+        (Some("one"), Some("x"), "configure x, load one"),
+        (Some("!"), Some("y"), "configure y"),
+        (Some("!"), Some("y"), ""),
+        (Some("one"), Some("y"), "load one"),
+        (Some("one"), Some("y"), ""),
+    ]);
+}
+
+#[test]
+fn a_plugin_waits_for_a_configuration_that_is_being_written() {
+    check_both(&[
+        (Some("one"), Some("x"), "configure x, load one"),
+        (Some("two"), Some("z?"), ""),
+        (Some("two"), Some("z?"), ""),
+        (Some("two"), Some("z?"), ""),
+        (Some("two"), Some("z?"), "configure z, load two"),
+        (Some("two"), Some("z"), ""),
+    ]);
+}
+
+#[test]
+fn a_plugin_in_another_directory_leaves_its_configuration_behind() {
+    let before = (Some("1:one"), Some("1:x"), "configure x, load one");
+    check_both(&[before, (Some("two"), None, "configure Gone, load two"), (Some("two"), None, "")]);
+    check_both(&[before, (Some("two"), Some("y"), "configure y, load two")]);
+    check_both(&[
+        before,
+        (Some("two"), Some("~"), ""),
+        (Some("two"), Some("y"), "configure y, load two"),
+    ]);
+    check_both(&[before, (Some("two"), Some("!"), "configure Unreadable, load two")]);
+    check_both(&[
+        before,
+        (Some("two"), Some("y?"), ""),
+        (Some("two"), Some("y?"), ""),
+        (Some("two"), Some("y?"), ""),
+        (Some("two"), Some("y?"), "configure y, load two"),
+    ]);
+}
+
+#[test]
+fn a_configuration_goes_with_its_plugin() {
+    check_both(&[
+        (Some("one"), Some("x"), "configure x, load one"),
+        (None, Some("x"), ""),
+        (None, Some("x"), ""),
+        (None, Some("x"), ""),
+        (None, Some("x"), "remove a, configure Gone"),
+        (None, Some("x"), ""),
+        (Some("one"), Some("x"), "configure x, load one"),
+    ]);
+    check_both(&[(None, Some("x"), ""), (None, Some("y"), "")]);
 }

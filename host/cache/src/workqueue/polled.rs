@@ -1,0 +1,154 @@
+//! The same queue for whoever has a task and a clock already: nothing waits, nothing locks, and the time is given.
+
+use super::AddOptions;
+use super::WorkQueueOptions;
+use super::lanes::Lane;
+use super::state::{Look, State};
+use std::hash::Hash;
+use std::time::Instant;
+
+/// Keys for one worker that is called when there is something to do. What it holds has the bound of a [`WorkQueue`](super::WorkQueue).
+pub struct PolledWorkQueue<K> {
+    state: State<K>,
+}
+
+impl<K> std::fmt::Debug for PolledWorkQueue<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PolledWorkQueue")
+    }
+}
+
+impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
+    /// An empty queue.
+    pub fn new(options: WorkQueueOptions<K>) -> Self {
+        Self { state: State::new(options.rate_limiter, options.lanes) }
+    }
+
+    /// As [`WorkQueue::add_with`](super::WorkQueue::add_with).
+    pub fn add_with(&mut self, key: K, options: AddOptions, now: Instant) {
+        self.state.add(key, options, now);
+    }
+
+    /// The next key that can be handed out at `now`. It is being worked on until [`done`](Self::done).
+    pub fn take(&mut self, now: Instant) -> Option<(K, Lane)> {
+        match self.state.look(now) {
+            Look::Taken(key, lane) => Some((key, lane)),
+            Look::ShutDown | Look::Nothing { .. } => None,
+        }
+    }
+
+    /// As [`WorkQueue::done`](super::WorkQueue::done).
+    pub fn done(&mut self, key: &K, now: Instant) {
+        self.state.done(key, now);
+    }
+
+    /// As [`WorkQueue::forget`](super::WorkQueue::forget).
+    pub fn forget(&mut self, key: &K) {
+        self.state.limiter.forget(key);
+    }
+
+    /// As [`WorkQueue::num_requeues`](super::WorkQueue::num_requeues).
+    pub fn num_requeues(&self, key: &K) -> u32 {
+        self.state.limiter.num_requeues(key)
+    }
+
+    /// Whether anything is kept of the key: it waits, is delayed or is being worked on, or its failures count.
+    pub fn contains(&self, key: &K) -> bool {
+        self.state.contains(key) || self.num_requeues(key) > 0
+    }
+
+    /// When a key can be handed out: `now` where one can be, none where none waits.
+    pub fn due(&self, now: Instant) -> Option<Instant> {
+        if self.state.queue.waiting() > 0 { Some(now) } else { self.state.due() }
+    }
+
+    /// How many keys could be handed out at `now`.
+    pub fn len(&mut self, now: Instant) -> usize {
+        self.state.ripen(now);
+        self.state.queue.waiting()
+    }
+
+    /// How many keys wait for their time, as of the last call that was given the time.
+    pub fn delayed(&self) -> usize {
+        self.state.delayed()
+    }
+
+    /// Since when the first key of the lanes waits; none where none could be handed out.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.state.queue.oldest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// What a row of steps shows: `a+` adds a key, `a+5` adds it after 5 ms, `a!` adds it rate limited, `a.` is done with it, `a~` forgets
+    /// it, `*` takes the next one, `9` lets as many ms pass, `?` says how many wait, how many are delayed and when one is due.
+    #[track_caller]
+    fn check(steps: &str, expect: &str) {
+        let mut queue = PolledWorkQueue::<char>::new(WorkQueueOptions::default());
+        let begin = Instant::now();
+        let mut now = begin;
+        let mut shown = Vec::new();
+        for step in steps.split(' ') {
+            let (first, rest) = step.split_at(1);
+            let key = first.chars().next().expect("one");
+            match (first, rest.split_at_checked(1)) {
+                ("*", _) => {
+                    let taken = queue.take(now).map(|(key, _)| key);
+                    shown.push(taken.map_or("-".to_owned(), String::from));
+                }
+                ("?", _) => {
+                    let due = queue.due(now).map(|due| (due - begin).as_millis());
+                    let (len, delayed) = (queue.len(now), queue.delayed());
+                    shown.push(format!("{len}/{delayed}@{due:?}"));
+                }
+                (_, Some(("+", after))) => {
+                    let after = Duration::from_millis(after.parse().unwrap_or_default());
+                    queue.add_with(key, AddOptions { after, ..AddOptions::default() }, now);
+                }
+                (_, Some(("!", _))) => {
+                    let options = AddOptions { rate_limited: true, ..AddOptions::default() };
+                    queue.add_with(key, options, now);
+                }
+                (_, Some((".", _))) => queue.done(&key, now),
+                (_, Some(("~", _))) => queue.forget(&key),
+                _ => now += Duration::from_millis(step.parse().expect("a time")),
+            }
+        }
+        assert_eq!(shown.join(" "), expect, "{steps}");
+    }
+
+    #[test]
+    fn keys_come_in_order_and_not_while_they_are_worked_on() {
+        check("a+ b+ a+ * * *", "a b -");
+        check("a+ * a+ * a. * a. *", "a - a -");
+    }
+
+    #[test]
+    fn it_says_when_a_key_is_due() {
+        check("?", "0/0@None");
+        check("a+7 ? 6 ? * 1 ? *", "0/1@Some(7) 0/1@Some(7) - 1/0@Some(7) a");
+        check("a! a! ? 5 ? *", "0/1@Some(5) 1/0@Some(5) a");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_key_is_known() {
+        let mut queue = PolledWorkQueue::new(WorkQueueOptions::default());
+        let now = Instant::now();
+        let limited = AddOptions { rate_limited: true, ..AddOptions::default() };
+        assert!(!queue.contains(&'a'));
+        queue.add_with('a', limited, now);
+        assert!(queue.contains(&'a'), "it is delayed");
+        let later = now + Duration::from_secs(1);
+        assert_eq!(queue.len(later), 1);
+        assert_eq!(queue.oldest(), Some(later));
+        assert_eq!(queue.take(later), Some(('a', Lane::Live)));
+        queue.done(&'a', later);
+        assert!(queue.contains(&'a'), "its failure counts");
+        queue.forget(&'a');
+        assert!(!queue.contains(&'a'));
+    }
+}

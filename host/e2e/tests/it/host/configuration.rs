@@ -1,0 +1,60 @@
+//! What a plugin runs with: the file beside it, and the host's own.
+
+use crate::host::bench::{CONFIGURATION_HEAD as HEAD, await_told, host_fact, pod_names};
+use informant_e2e::cluster::User;
+use informant_e2e::host::run_to_end;
+use serde_json::{Value, json};
+
+fn is_running(plugin: &Value) -> bool {
+    plugin["state"] == "running"
+}
+
+#[test]
+fn file_beside_a_plugin_and_the_hosts_own_are_in_force() {
+    host_fact(async |bench| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = directory.path().join("informant.yaml");
+        let text = format!("{HEAD}HostConfiguration\nceiling: {{limits: {{memory: 32Mi}}}}\n");
+        std::fs::write(&own, text).expect("a file");
+        let own = own.display().to_string();
+        bench.limit_plugin("event-printer", "memory: 16Mi");
+        bench.drop_plugin("event-printer", "event-printer");
+        let host = bench.start(&["--config", &own]).await;
+        let plugin = host.await_plugin("event-printer", "it to run", is_running).await.unwrap();
+        let expect = json!({
+            "limits.memory": { "value": "16Mi", "from": "event-printer.yaml line 4" },
+        });
+        assert_eq!(plugin["configuration"], expect);
+        let metrics = host.get("/metrics").expect("an answer").body;
+        let line = r#"informant_plugin_limit{plugin="event-printer",limit="memory"} 16777216.0"#;
+        assert!(metrics.contains(line), "{metrics}");
+
+        bench.limit_plugin("event-printer", "memory: 64Mi");
+        let refused = |plugin: &Value| plugin["lastLoad"]["result"] == "failed";
+        let plugin = host.await_plugin("event-printer", "a refusal", refused).await.unwrap();
+        let expect = "event-printer.yaml line 4: limits.memory is 64Mi, and the ceiling of this host is 32Mi";
+        assert_eq!(plugin["lastLoad"]["reason"], expect);
+        assert!(is_running(&plugin), "{plugin}");
+        bench.create_pods(&pod_names(0..1)).await;
+        await_told(&host, &bench.namespace, "added", 1).await;
+    });
+}
+
+#[test]
+fn host_does_not_start_with_a_configuration_that_it_does_not_understand() {
+    host_fact(async |bench| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = directory.path().join("informant.yaml");
+        let text = format!("{HEAD}HostConfiguration\ndefaults:\n  limits: {{memroy: 32Mi}}\n");
+        std::fs::write(&own, text).expect("a file");
+        let kubeconfig = bench.cluster.kubeconfig(User::Admin).display().to_string();
+        let (plugins, own) = (bench.plugins.display().to_string(), own.display().to_string());
+        let arguments =
+            ["run", "--kubeconfig", &kubeconfig, "--plugins", &plugins, "--config", &own];
+        let output = run_to_end(&bench.program, &arguments).unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let expect = "informant.yaml line 4: defaults.limits: unknown key \"memroy\"; did you mean \"memory\"?";
+        assert!(said.contains(expect), "{said}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+    });
+}

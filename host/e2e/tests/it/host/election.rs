@@ -1,0 +1,77 @@
+//! Several hosts of which one leads.
+
+use crate::host::bench::{HostBench, await_told, host_fact, pod_names, told};
+use informant_e2e::host::Host;
+use serde_json::Value;
+use std::time::Duration;
+
+const END_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A host that takes part in the election of the fact's namespace, in which a lease lasts for three seconds.
+async fn candidate(bench: &HostBench<'_>) -> Host {
+    let arguments = [
+        "--leader-elect",
+        "--leader-elect-resource-namespace",
+        &bench.namespace,
+        "--leader-elect-lease-duration",
+        "3",
+        "--leader-elect-renew-deadline",
+        "2",
+        "--leader-elect-retry-period",
+        "1",
+    ];
+    bench.start(&arguments).await
+}
+
+async fn await_lead(host: &Host) {
+    let runs = |plugin: &Value| plugin["state"] == "running";
+    host.await_plugin("event-printer", "to run", runs).await.unwrap();
+    assert!(leads(host));
+}
+
+async fn await_standby(host: &Host) {
+    let waits = |plugin: &Value| {
+        let reason = plugin["reason"].as_str().unwrap_or_default();
+        plugin["state"] == "waiting" && reason.contains(" is ready and on standby: ")
+    };
+    host.await_plugin("event-printer", "to be on standby", waits).await.unwrap();
+    assert!(!leads(host));
+}
+
+fn leads(host: &Host) -> bool {
+    let metrics = host.get("/metrics").expect("an answer").body;
+    metrics.contains("leader_election_master_status{name=\"informant\"} 1.0")
+}
+
+#[test]
+fn one_of_several_hosts_leads_and_another_takes_over() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let mut first = candidate(&bench).await;
+        await_lead(&first).await;
+        let mut second = candidate(&bench).await;
+        await_standby(&second).await;
+        let names = pod_names(0..4);
+        bench.create_pods(&names[..2]).await;
+        await_told(&first, &bench.namespace, "added", 2).await;
+        assert!(told(&second.lines_of("event-printer"), &bench.namespace).is_empty());
+
+        first.signal("STOP").unwrap();
+        await_lead(&second).await;
+        bench.create_pods(&names[2..]).await;
+        await_told(&second, &bench.namespace, "added", 4).await;
+        first.signal("CONT").unwrap();
+        let status = first.await_end(END_DEADLINE).unwrap();
+        assert_eq!(status.code(), Some(1), "{}", first.tail());
+        let expect = "this host leads no more: it could not renew its Lease in time";
+        assert!(first.tail().contains(expect), "{}", first.tail());
+        let names = told(&first.lines_of("event-printer"), &bench.namespace);
+        assert_eq!(names.len(), 2, "nothing is told by one that does not lead: {names:?}");
+
+        let third = candidate(&bench).await;
+        await_standby(&third).await;
+        second.terminate(END_DEADLINE).unwrap();
+        await_lead(&third).await;
+        await_told(&third, &bench.namespace, "added", 4).await;
+    });
+}

@@ -1,0 +1,191 @@
+//! `informant plugin check`: plugin files as a host would load them.
+
+use super::ask::{block_on, print, print_json};
+use super::rbac::Rules;
+use crate::cli::{CheckArgs, Output};
+use crate::{compiler, host_configuration};
+use anyhow::{Result, bail};
+use informant_runtime::{
+    CONTRACT_VERSION, Descriptor, LIMITS, Limits, PluginChecker, PluginReport,
+};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Shows what each file is, and fails if one of them cannot be a plugin.
+pub(crate) fn check(args: &CheckArgs) -> Result<()> {
+    let configurations = host_configuration::load(args.config.config.as_deref())?;
+    let checker = PluginChecker::new(compiler::options(&args.compiler)?, configurations)?;
+    let shown = block_on(async {
+        let mut shown = Vec::with_capacity(args.files.len());
+        for file in &args.files {
+            shown.push(look(&checker, file).await);
+        }
+        Ok(shown)
+    })?;
+    match args.output {
+        Output::Json => print_json(&Value::from(shown.clone())),
+        Output::Text => shown.iter().for_each(|file| print(&text(file))),
+    }
+    let refused = shown.iter().filter(|file| file["ok"] == false).count();
+    match refused {
+        0 => Ok(()),
+        refused => bail!("{refused} of {} files cannot be plugins of this host", shown.len()),
+    }
+}
+
+async fn look(checker: &PluginChecker, file: &Path) -> Value {
+    let path = file.display().to_string();
+    match checker.check(file).await {
+        Ok(report) => report_json(&path, &report),
+        Err(error) => json!({ "file": path, "ok": false, "error": error.shown() }),
+    }
+}
+
+fn report_json(file: &str, report: &PluginReport) -> Value {
+    let descriptor = &report.descriptor;
+    let schedules: Vec<&str> = descriptor.schedules.iter().map(|it| &*it.name).collect();
+    json!({
+        "file": file,
+        "ok": true,
+        "name": report.name.as_str(),
+        "version": descriptor.version,
+        "contract": format!("informant:plugin@{CONTRACT_VERSION}"),
+        "bytes": report.bytes,
+        "sha256": report.sha256,
+        "exports": report.exports,
+        "imports": report.imports,
+        "subscriptions": subscriptions(descriptor),
+        "reads": reads(descriptor),
+        "writes": descriptor.writes.iter().map(|it| it.shown()).collect::<Vec<_>>(),
+        "schedules": schedules,
+        "grant": report.grant,
+        "notGranted": report.not_granted,
+        "rbac": Rules::of([descriptor]).to_json(),
+        "limits": limits(&report.limits),
+    })
+}
+
+fn scope(namespaces: &BTreeSet<String>) -> Vec<&str> {
+    namespaces.iter().map(String::as_str).collect()
+}
+
+fn subscriptions(descriptor: &Descriptor) -> Vec<Value> {
+    let subscriptions = descriptor.subscriptions.iter();
+    let shown = subscriptions.map(|it| {
+        let (resource, namespaces) = (it.resource.to_string(), scope(&it.namespaces));
+        json!({ "name": it.name, "resource": resource, "namespaces": namespaces })
+    });
+    shown.collect()
+}
+
+fn reads(descriptor: &Descriptor) -> Vec<Value> {
+    let reads = descriptor.reads.iter();
+    let shown = reads.map(
+        |it| json!({ "resource": it.resource.to_string(), "namespaces": scope(&it.namespaces) }),
+    );
+    shown.collect()
+}
+
+/// Those that are not what they are by themselves.
+fn limits(limits: &Limits) -> Map<String, Value> {
+    let changed = LIMITS.iter().filter(|limit| (limit.get)(limits) != limit.default);
+    let shown =
+        changed.map(|limit| (limit.name.to_owned(), limit.unit.show((limit.get)(limits)).into()));
+    shown.collect()
+}
+
+/// The same for people.
+fn text(file: &Value) -> String {
+    let path = file["file"].as_str().unwrap_or_default();
+    if let Some(error) = file["error"].as_str() {
+        return format!("{path}: not a plugin of this host: {error}");
+    }
+    let of = |key: &str| file[key].as_str().unwrap_or_default().to_owned();
+    let list = |key: &str| words(&file[key], |it| it.as_str().unwrap_or_default().to_owned());
+    let scoped = |it: &Value| {
+        let resource = it["resource"].as_str().unwrap_or_default();
+        // A subscription is called as its resource is, where nothing else is said.
+        let name = it["name"].as_str().filter(|name| *name != resource);
+        let name = name.map_or(String::new(), |name| format!("{name}: "));
+        let namespaces = words(&it["namespaces"], |it| it.as_str().unwrap_or_default().to_owned());
+        let place = if namespaces.is_empty() { String::new() } else { format!(" in {namespaces}") };
+        format!("{name}{resource}{place}")
+    };
+    let rule = |rule: &Value| {
+        let group = rule["apiGroups"][0].as_str().filter(|group| !group.is_empty());
+        let resources = words(&rule["resources"], |it| it.as_str().unwrap_or_default().to_owned());
+        let of_group = group.map_or(String::new(), |group| format!(" of {group}"));
+        let verbs = words(&rule["verbs"], |it| it.as_str().unwrap_or_default().to_owned());
+        format!("{verbs} {resources}{of_group}")
+    };
+    let limits = file["limits"].as_object().into_iter().flatten();
+    let limits = limits.map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or("")));
+    let waits =
+        file["notGranted"].as_str().map_or(String::new(), |why| format!("it would wait: {why}"));
+    let rows = [
+        ("name", of("name")),
+        ("version", of("version")),
+        ("contract", of("contract")),
+        ("size", format!("{} bytes", file["bytes"])),
+        ("sha256", of("sha256")),
+        ("exports", list("exports")),
+        ("imports", list("imports")),
+        ("subscriptions", words(&file["subscriptions"], scoped)),
+        ("reads", words(&file["reads"], scoped)),
+        ("writes", list("writes")),
+        ("schedules", list("schedules")),
+        ("limits", limits.collect::<Vec<_>>().join(", ")),
+        ("grant", file["grant"][0].as_str().unwrap_or_default().to_owned()),
+        ("", file["grant"][1].as_str().unwrap_or_default().to_owned()),
+        ("needs", joined(&file["rbac"], "; ", rule)),
+        ("problem", waits),
+    ];
+    let rows = rows.iter().filter(|(_, text)| !text.is_empty());
+    let lines = rows.map(|(head, text)| format!("  {head:14} {text}"));
+    std::iter::once(path.to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+fn words(list: &Value, show: impl Fn(&Value) -> String) -> String {
+    joined(list, ", ", show)
+}
+
+fn joined(list: &Value, between: &str, show: impl Fn(&Value) -> String) -> String {
+    list.as_array().into_iter().flatten().map(show).collect::<Vec<_>>().join(between)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn a_file_is_shown_in_lines_that_say_something() {
+        let file = json!({
+            "file": "p/a.wasm", "name": "a", "version": "1", "contract": "c", "bytes": 7, "sha256": "ff",
+            "exports": ["lifecycle", "handler"], "imports": [],
+            "subscriptions": [{ "name": "pods", "resource": "v1/pods", "namespaces": ["x", "y"] }],
+            "reads": [{ "resource": "v1/nodes", "namespaces": [] }],
+            "writes": ["patch v1/pods"], "grant": ["reads: []", "writes: []"], "notGranted": null, "limits": { "memory": "32Mi" },
+            "rbac": [{ "apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "watch"] }],
+        });
+        expect![[r#"
+            p/a.wasm
+              name           a
+              version        1
+              contract       c
+              size           7 bytes
+              sha256         ff
+              exports        lifecycle, handler
+              subscriptions  pods: v1/pods in x, y
+              reads          v1/nodes
+              writes         patch v1/pods
+              limits         memory 32Mi
+              grant          reads: []
+                             writes: []
+              needs          list, watch deployments of apps"#]]
+        .assert_eq(&text(&file));
+        let broken = json!({ "file": "a.wasm", "ok": false, "error": "it is empty" });
+        expect!["a.wasm: not a plugin of this host: it is empty"].assert_eq(&text(&broken));
+    }
+}

@@ -1,0 +1,95 @@
+//! Which of several hosts leads.
+
+use crate::cli::ElectionArgs;
+use anyhow::{Context, Result, anyhow};
+use informant_cache::ApiServer;
+use informant_cache::leader_election::{
+    LeaderElectionConfig, LeaderElector, Leadership, unique_identity,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A candidate in an election, for whoever shows how it stands. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    /// The Lease's name.
+    pub(crate) lease: String,
+    /// This host's name in it.
+    identity: String,
+    pub(crate) leadership: Leadership,
+}
+
+impl Candidate {
+    /// Whether somebody leads, or why not.
+    pub(crate) fn check_elected(&self) -> Result<(), String> {
+        if self.leadership.is_leader() || self.leadership.leader().is_some() {
+            return Ok(());
+        }
+        let why = self.leadership.failure().map_or_else(String::new, |why| format!(": {why}"));
+        Err(format!("no host has been elected yet{why}"))
+    }
+
+    /// Waits until this host has led and does no more.
+    pub(crate) async fn lost(&self) -> anyhow::Error {
+        self.leadership.acquired().await;
+        self.leadership.lost().await;
+        let other = self.leadership.leader().filter(|leader| **leader != *self.identity);
+        let by = other.map_or_else(String::new, |leader| format!(", which {leader} holds now"));
+        anyhow!(
+            "this host leads no more: it could not renew its Lease in time{by}; it ends, and starts on standby when it is started again"
+        )
+    }
+}
+
+/// How this host takes part.
+pub(crate) struct ElectionOptions {
+    /// Of the Lease.
+    pub(crate) name: String,
+    /// None: the client's.
+    pub(crate) namespace: Option<String>,
+    pub(crate) config: LeaderElectionConfig,
+}
+
+impl ElectionOptions {
+    /// None: nobody is elected. Said before anything is started if no election can work with these.
+    pub(crate) fn new(args: ElectionArgs) -> Result<Option<Self>> {
+        if !args.leader_elect {
+            return Ok(None);
+        }
+        let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+        let config = LeaderElectionConfig {
+            lease_duration: seconds(args.leader_elect_lease_duration),
+            renew_deadline: seconds(args.leader_elect_renew_deadline),
+            retry_period: seconds(args.leader_elect_retry_period),
+            ..LeaderElectionConfig::new(unique_identity(&host_name()))
+        };
+        config.validate().context("no host can be elected with these --leader-elect options")?;
+        let (name, namespace) =
+            (args.leader_elect_resource_name, args.leader_elect_resource_namespace);
+        Ok(Some(Self { name, namespace, config }))
+    }
+
+    /// The Lease, for people.
+    pub(crate) fn lease(&self, client: &kube::Client) -> String {
+        let namespace = self.namespace.as_deref().unwrap_or(client.default_namespace());
+        format!("{namespace}/{}", self.name)
+    }
+
+    /// The elector, which takes no part before it runs, and how it stands.
+    pub(crate) fn stand(self, client: &kube::Client) -> Result<(LeaderElector, Candidate)> {
+        let namespace = self.namespace.as_deref().unwrap_or(client.default_namespace());
+        let lock = ApiServer::new(client.clone()).lease_lock(namespace, &self.name);
+        let identity = self.config.identity.clone();
+        let elector = LeaderElector::new(Arc::new(lock), self.config)?;
+        let candidate = Candidate { lease: self.name, identity, leadership: elector.leadership() };
+        Ok((elector, candidate))
+    }
+}
+
+/// What tells people which host it is: in a pod, the pod's name.
+fn host_name() -> String {
+    let known =
+        std::env::var("HOSTNAME").or_else(|_| std::fs::read_to_string("/proc/sys/kernel/hostname"));
+    let name = known.unwrap_or_default().trim().to_owned();
+    if name.is_empty() { "informant".to_owned() } else { name }
+}

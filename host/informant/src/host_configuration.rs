@@ -1,0 +1,152 @@
+//! The host's own configuration file, `--config`: what it says of plugins. It is read once, at the start.
+
+use anyhow::{Context, Result};
+use informant_runtime::PluginName;
+use informant_runtime::configuration::{
+    API_VERSION, Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, read,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads the file that was named; without one nothing is said of any plugin.
+pub(crate) fn load(path: Option<&Path>) -> Result<Configurations> {
+    let Some(path) = path else { return Ok(Configurations::default()) };
+    let file = path.display().to_string();
+    let text = std::fs::read(path).with_context(|| format!("{file} cannot be read"))?;
+    Ok(parse(&file, &text)?)
+}
+
+fn parse(file: &str, text: &[u8]) -> Result<Configurations, ConfigurationError> {
+    let parts = read(&Document::read(file, text)?, declare)?;
+    Configurations::new(parts.defaults, parts.plugins, parts.ceiling)
+}
+
+#[derive(Debug)]
+struct Parts {
+    defaults: Layer,
+    plugins: BTreeMap<PluginName, Layer>,
+    ceiling: Ceiling,
+}
+
+fn declare(keys: &mut Keys<'_>) -> Parts {
+    keys.constant("apiVersion", API_VERSION, "The version of the format.");
+    keys.constant("kind", "HostConfiguration", "What the file is.");
+    let doc = "What holds for every plugin of which nothing else is said.";
+    let defaults = keys.object("defaults", doc, Layer::of_all);
+    let doc = "What holds for one plugin, by its name: the same settings as in the file beside its own, which count less than these.";
+    let mut plugins = BTreeMap::new();
+    for (name, line, layer) in keys.named("plugins", doc, Layer::of_plugin) {
+        match name.parse::<PluginName>() {
+            Ok(name) => _ = plugins.insert(name, layer),
+            Err(error) => keys.fail(line, "plugins", error.to_string()),
+        }
+    }
+    let doc = "What the files beside plugins cannot go beyond, nor `defaults`. What stands under `plugins` can.";
+    let ceiling = keys.object("ceiling", doc, Ceiling::declare);
+    Parts { defaults: defaults.unwrap_or_default(), plugins, ceiling: ceiling.unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect, expect_file};
+    use informant_runtime::configuration::{declared, json_schema, sidecar, table};
+
+    #[track_caller]
+    fn check(text: &str, expect: Expect) {
+        let head = format!("apiVersion: {API_VERSION}\nkind: HostConfiguration\n");
+        let read = parse("informant.yaml", format!("{head}{text}").as_bytes());
+        expect.assert_eq(&read.map_or_else(|error| error.to_string(), |_| "well".to_owned()));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place() {
+        check("", expect!["well"]);
+        check("defaults: {limits: {memory: 128Mi}}", expect!["well"]);
+        check(
+            "default: {}",
+            expect![[r#"informant.yaml line 3: unknown key "default"; did you mean "defaults"?"#]],
+        );
+        check(
+            "defaults: {config: {}}",
+            expect![[
+                r#"informant.yaml line 3: defaults: unknown key "config"; known are limits, reads, writes, dryRun, debounce, rateLimit, onRemoval"#
+            ]],
+        );
+        check(
+            "plugins: {a b: {}}",
+            expect![[
+                r#"informant.yaml line 3: plugins: "a b" cannot be a plugin's name: use 1 to 63 letters, digits, '.', '_' or '-'"#
+            ]],
+        );
+        check(
+            "plugins:\n  hello:\n    limits:\n      memory: 64MB",
+            expect![[
+                r#"informant.yaml line 6: plugins.hello.limits.memory: "64MB" is no size: write it as in Kubernetes, 64Mi, 512Ki or 4096"#
+            ]],
+        );
+        check(
+            "plugins:\n  hello:\n    limits:\n      memory: 2Gi",
+            expect![
+                "informant.yaml line 6: plugins.hello.limits.memory is 2Gi, and may be 1 to 1Gi"
+            ],
+        );
+        check(
+            "plugins: {hello: {limits: {memry: 2Mi}}}",
+            expect![[
+                r#"informant.yaml line 3: plugins.hello.limits: unknown key "memry"; did you mean "memory"?"#
+            ]],
+        );
+        check(
+            "plugins: {hello: {sha256: abc}}",
+            expect![[
+                r#"informant.yaml line 3: plugins.hello.sha256: "abc" is no SHA-256: write the 64 digits that sha256sum prints"#
+            ]],
+        );
+        check(
+            "plugins: {hello: {reads: [{resources: [pods]}]}}",
+            expect![[
+                r#"informant.yaml line 3: plugins.hello.reads[0].resources: resource "pods" is not written as version/resource (v1/pods) or group/version/resource (apps/v1/deployments): it has not two or three parts"#
+            ]],
+        );
+        check(
+            "plugins: {hello: {reads: v1/pods}}",
+            expect!["informant.yaml line 3: plugins.hello.reads is a text and no list of objects"],
+        );
+        check(
+            "plugins: [hello]",
+            expect!["informant.yaml line 3: plugins is a list and no object with names"],
+        );
+        check(
+            "ceiling: {limits: {attempts: 3}}\ndefaults: {limits: {attempts: 4}}",
+            expect![
+                "informant.yaml line 4: defaults.limits.attempts is 4, and the ceiling of this host is 3"
+            ],
+        );
+        let whole = parse("informant.yaml", b"kind: Pod").err().map(|error| error.to_string());
+        let expect = expect![
+            "informant.yaml: apiVersion is missing: write apiVersion: informant.dev/v1alpha1"
+        ];
+        expect.assert_eq(&whole.unwrap_or_default());
+    }
+
+    #[test]
+    fn the_page_and_the_schemas_are_the_declaration() {
+        let (plugin, host) = (declared(sidecar), declared(declare));
+        let page = include_str!("host_configuration/page.md");
+        let page = page.replace("{PLUGIN}", &table(&plugin, &[]));
+        let page =
+            page.replace("{HOST}", &table(&host, &["plugins", "defaults", "ceiling.limits"]));
+        expect_file!["../../docs/configuration.md"].assert_eq(&page);
+        let schema = |title: &str, text: &str, declared: &[_]| {
+            let schema = json_schema(title, text, declared);
+            serde_json::to_string_pretty(&schema).expect("it is JSON") + "\n"
+        };
+        let text = "What a plugin runs with: NAME.yaml beside NAME.wasm.";
+        let schema_of_plugin = schema("PluginConfiguration", text, &plugin);
+        expect_file!["../../docs/schemas/plugin-configuration.json"].assert_eq(&schema_of_plugin);
+        let text = "What a host says of its plugins: informant run --config FILE.";
+        let schema_of_host = schema("HostConfiguration", text, &host);
+        expect_file!["../../docs/schemas/host-configuration.json"].assert_eq(&schema_of_host);
+    }
+}

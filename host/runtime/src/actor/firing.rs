@@ -1,0 +1,84 @@
+//! How the guest is called by the clock.
+
+use super::failures::{RETRY_BASE, RETRY_MAX};
+use super::{Actor, Running};
+use crate::breaker::Outcome;
+use crate::call_error::{CallError, Retry};
+use crate::counters::add_one;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::timers::{Firing, Now};
+use informant_cache::workqueue::exponential;
+use jiff::Timestamp;
+use std::time::Instant;
+use tracing::{error, warn};
+
+impl Actor {
+    /// The schedule of which the guest is to be told now. After each something else has its turn, so that they starve nobody.
+    pub(super) fn next_firing(&mut self, now: Instant) -> Option<Firing> {
+        let fired_last = std::mem::take(&mut self.fired_last);
+        let Running::Alive { version, .. } = &self.running else { return None };
+        if version.schedules.is_empty() || fired_last {
+            return None;
+        }
+        let mut timers = self.status.timers.lock();
+        if timers.look_at().is_none_or(|at| at > now) {
+            return None;
+        }
+        timers.take(Now::read())
+    }
+
+    /// Answers when the call ended, if something else may follow at once.
+    pub(super) async fn fire(&mut self, firing: Firing) -> Option<Instant> {
+        let Running::Alive { instance, losses, .. } = &mut self.running else { return None };
+        self.fired_last = true;
+        let unix_ms = u64::try_from(firing.due.as_millisecond()).unwrap_or_default();
+        let called = Instant::now();
+        let result = instance.fire(&firing.schedule, unix_ms, called).await;
+        let now = Instant::now();
+        let counters = &self.status.counters;
+        counters.fire_seconds.observe(now - called);
+        self.pace.took(now - called);
+        let owes = Self::look_after(&self.name, counters, instance, now);
+        match result {
+            Ok(()) => {
+                *losses = 0;
+                add_one(&counters.firings_ok);
+                self.status.archive.wrote(instance.state().commit_state());
+                self.note(Outcome::Succeeded, firing.attempt == 1, now);
+                self.retire().await;
+                (!owes).then_some(now)
+            }
+            Err(error) => {
+                instance.state().forget_state();
+                self.firing_failed(firing, &error, now);
+                None
+            }
+        }
+    }
+
+    /// Has it come again, or gives it up: the schedule's next moment comes all the same.
+    fn firing_failed(&mut self, firing: Firing, error: &CallError, now: Instant) {
+        let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
+        self.status.failed(&format!("fire {schedule}: {error}"), Timestamp::now());
+        let (plugin, attempt) = (self.name.as_str(), firing.attempt);
+        let counters = &self.status.counters;
+        if self.given_up(attempt, firing.crashes, error).is_some() {
+            add_one(&counters.firings_dead);
+            error!(plugin, schedule, "gave up on the firing after {attempt} attempts: {error}");
+        } else {
+            add_one(&counters.firings_retry);
+            if attempt == 1 {
+                warn!(plugin, schedule, "attempt 1 failed, the firing comes again: {error}");
+            }
+            let wait = match error {
+                CallError::Guest { retry: Retry::After(wait), .. } => *wait,
+                error if error.waits_for_room() => RETRY_MAX,
+                _ => exponential(RETRY_BASE, attempt - 1, RETRY_MAX),
+            };
+            let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
+            let crashed = error.ends_instance();
+            self.status.timers.lock().again(firing, crashed, at, Now::read());
+        }
+        self.call_failed(error, attempt == 1, now);
+    }
+}

@@ -1,0 +1,209 @@
+//! How keys are worked on, and how events become keys.
+
+use super::failures::GivenUp;
+use super::until::until;
+use super::{Actor, Running, Subscription};
+use crate::breaker::Outcome;
+use crate::call_error::{CallError, Retry};
+use crate::counters::{Counters, add_one};
+use crate::event::{Event, Reason};
+use crate::key_queue::{Work, Worked};
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::status::StatusCell;
+use crate::sync_calls::SyncCalls;
+use informant_cache::workqueue::Lane;
+use jiff::Timestamp;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tracing::{error, warn};
+
+/// While both wait, a key has its turn after each event that the guest was told of, and after so many that it was not: they cost it nothing,
+/// and what became keys of one name is one key.
+pub(super) const EVENTS_BETWEEN_KEYS: u32 = 256;
+
+/// What the guest is called for next.
+pub(super) enum Turn {
+    Event,
+    Key(Work),
+    /// The workqueue is full, its keys wait for their time, and events for them.
+    Nothing,
+}
+
+/// Whether the event's keys are worked on in its place. They wait from here on; those of what was there before behind what just happened.
+pub(super) fn becomes_keys(
+    status: &StatusCell,
+    subscription: &Subscription,
+    event: &Event,
+    now: Instant,
+) -> bool {
+    let rules = &subscription.spec.enqueue;
+    if rules.is_empty() {
+        return false;
+    }
+    let lane = match event.reason {
+        Reason::Watch | Reason::Redrive => Lane::Live,
+        Reason::Initial | Reason::Relist | Reason::Resync | Reason::Reload => Lane::Background,
+    };
+    let found = rules.keys(event);
+    let mut keys = status.keys.lock();
+    let too_long = found.iter().filter(|key| keys.add_of_event(key, lane, now).is_err()).count();
+    drop(keys);
+    status.counters.keys_dropped.fetch_add(too_long as u64, Relaxed);
+    if let Some((dropped, problem)) = found.problem() {
+        key_missing(status, event, dropped, &problem);
+    }
+    add_one(&status.counters.enqueued);
+    true
+}
+
+/// Not all that an event's rules point at became keys. Said in the log once, for whoever writes objects decides how often it happens.
+fn key_missing(status: &StatusCell, event: &Event, dropped: u64, problem: &str) {
+    let (namespace, name) = (event.object.key().namespace(), event.object.key().name());
+    status.failed(&format!("enqueue {namespace}/{name}: {problem}"), Timestamp::now());
+    if status.counters.keys_dropped.fetch_add(dropped, Relaxed) == 0 {
+        let plugin = status.name.as_str();
+        warn!(plugin, namespace, name, "{problem}; further ones are only counted");
+    }
+}
+
+/// Waits until there is an event, a key, a schedule's moment, or one of these calls is to be made.
+pub(super) async fn wait(status: &StatusCell, works_on_keys: bool, syncs: Option<&SyncCalls>) {
+    let firing = status.timers.lock().look_at();
+    if !works_on_keys && firing.is_none() {
+        return status.queue.wait(syncs).await;
+    }
+    let now = Instant::now();
+    let (key, holds_events) = match works_on_keys {
+        true => {
+            let keys = status.keys.lock();
+            (keys.next_due(now), keys.holds_events(now))
+        }
+        false => (None, false),
+    };
+    let due = key.into_iter().chain(firing).min();
+    match due {
+        Some(due) if due <= now => {}
+        // Nobody else adds keys or takes them meanwhile.
+        due if holds_events => tokio::select! {
+            () = until(due) => {},
+            () = status.queue.wait_for_calls(syncs) => {}
+        },
+        due => tokio::select! { () = until(due) => {}, () = status.queue.wait(syncs) => {} },
+    }
+}
+
+impl Actor {
+    /// Whether the next call is for a key or for an event.
+    pub(super) fn turn(&mut self, now: Instant) -> Turn {
+        let Running::Alive { instance, .. } = &self.running else { return Turn::Event };
+        if !instance.works_on_keys() {
+            return Turn::Event;
+        }
+        let mut keys = self.status.keys.lock();
+        let holds_events = keys.holds_events(now);
+        let is_events = self.events_since_key < EVENTS_BETWEEN_KEYS && !keys.is_full();
+        if !(is_events && self.status.queue.has_due(now))
+            && let Some(work) = keys.take(now)
+        {
+            self.events_since_key = 0;
+            return Turn::Key(work);
+        }
+        if holds_events {
+            return Turn::Nothing;
+        }
+        self.events_since_key = self.events_since_key.saturating_add(1);
+        Turn::Event
+    }
+
+    /// Has the guest work on a key and settles it; answers when, if something else may follow at once.
+    pub(super) async fn reconcile(&mut self, work: &Work) -> Option<Instant> {
+        let Running::Alive { instance, losses, .. } = &mut self.running else { return None };
+        let called = Instant::now();
+        let result = instance.reconcile(&work.key, work.attempt, called).await;
+        let now = Instant::now();
+        let counters: &Counters = &self.status.counters;
+        counters.reconcile_seconds.observe(now - called);
+        self.pace.took(now - called);
+        let owes = Self::look_after(&self.name, counters, instance, now);
+        match result {
+            Ok(again) => {
+                *losses = 0;
+                add_one(&counters.keys_ok);
+                self.status.archive.wrote(instance.state().commit_state());
+                let again = again.map(Duration::from_millis);
+                self.status.keys.lock().settle(Worked::Done { again }, now);
+                self.note(Outcome::Succeeded, work.attempt == 1, now);
+                self.retire().await;
+                (!owes).then_some(now)
+            }
+            Err(error) => {
+                instance.state().forget_state();
+                self.key_failed(work, &error, now);
+                None
+            }
+        }
+    }
+
+    /// Settles a key whose call failed, and replaces the instance if that ended.
+    fn key_failed(&mut self, work: &Work, error: &CallError, now: Instant) {
+        let key = one_line(&work.key, ERROR_BYTES_MAX);
+        self.status.failed(&format!("reconcile {key}: {error}"), Timestamp::now());
+        let (plugin, attempt) = (self.name.as_str(), work.attempt);
+        let counters = &self.status.counters;
+        let worked = match self.key_given_up(work.crashes, error) {
+            Some(why) => {
+                add_one(&counters.keys_dead);
+                let parked = match why {
+                    GivenUp::Parked => ", which ended too many instances",
+                    GivenUp::Failed => "",
+                };
+                error!(
+                    plugin,
+                    key = &*key,
+                    "gave up on the key after {attempt} attempts{parked}: {error}"
+                );
+                let at = Timestamp::now();
+                self.status.keys.lock().note_given_up(work, &error.to_string(), at);
+                Worked::GivenUp
+            }
+            None => {
+                add_one(&counters.keys_retry);
+                // Once for each key: the attempts that follow fail alike, and are counted.
+                if attempt == 1 {
+                    warn!(plugin, key = &*key, "attempt 1 failed, the key comes again: {error}");
+                }
+                let after = match error {
+                    CallError::Guest { retry: Retry::After(wait), .. } => Some(*wait),
+                    _ => None,
+                };
+                match error.waits_for_room() {
+                    true => Worked::NoRoom,
+                    false => Worked::Failed { after, crashed: error.ends_instance() },
+                }
+            }
+        };
+        self.status.keys.lock().settle(worked, now);
+        self.call_failed(error, attempt == 1, now);
+    }
+
+    /// Why a key does not come again. One that only fails does, however often: its object may be gone, and no event would bring it back.
+    fn key_given_up(&self, crashes: u32, error: &CallError) -> Option<GivenUp> {
+        let parked = crashes + 1 >= self.limits.crashes_per_event_max;
+        match error {
+            _ if error.is_lasting() => Some(GivenUp::Failed),
+            _ if error.ends_instance() && parked => Some(GivenUp::Parked),
+            _ => None,
+        }
+    }
+
+    /// Another version takes over. If it works on no keys, those that wait, which came of one before it, are dropped.
+    pub(super) fn follow_keys(&self, works_on_keys: bool) {
+        let mut keys = self.status.keys.lock();
+        keys.set_bounds((&self.limits).into());
+        keys.forgive();
+        if !works_on_keys {
+            let dropped = keys.clear();
+            self.status.counters.keys_dropped.fetch_add(dropped as u64, Relaxed);
+        }
+    }
+}

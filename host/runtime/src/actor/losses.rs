@@ -1,0 +1,62 @@
+//! What becomes of an instance that ended: another takes its place after a wait, which is longer each time.
+
+use super::{Actor, Running, Version};
+use crate::breaker::Outcome;
+use crate::call_error::CallError;
+use crate::lifecycle::Input;
+use jiff::Timestamp;
+use std::time::{Duration, Instant};
+use tracing::info;
+
+/// First wait before a lost instance is replaced, doubled with each loss until an event succeeds.
+const RESTART_BASE: Duration = Duration::from_millis(100);
+const RESTART_MAX: Duration = Duration::from_secs(300);
+
+impl Actor {
+    pub(super) async fn restart(&mut self) {
+        // It waited long, maybe for longer than this host led.
+        if !self.leading.is_leader() {
+            return;
+        }
+        let Running::Lost { version, losses, .. } =
+            std::mem::replace(&mut self.running, Running::Nothing)
+        else {
+            return;
+        };
+        match self.instance(&version).await {
+            Ok(instance) => {
+                self.status.apply([Input::Restarted], Timestamp::now());
+                self.syncs.restart();
+                info!(plugin = self.name.as_str(), "restarted");
+                let instance = Box::new(instance);
+                self.running = Running::Alive { version, instance, losses };
+            }
+            Err(error) => {
+                self.lose(version, losses, &error);
+                self.note(Outcome::Lost, false, Instant::now());
+            }
+        }
+    }
+
+    /// The instance is gone; the next one waits longer each time.
+    fn lose(&mut self, version: Box<Version>, losses: u32, error: &CallError) {
+        let wait = doubled(RESTART_BASE, losses, RESTART_MAX);
+        let now = Timestamp::now();
+        self.status.counters.restart(error.cause());
+        self.status.failed(&error.to_string(), now);
+        self.status.apply([Input::Crashed { reason: error.to_string() }], now);
+        self.running = Running::Lost { version, losses: losses + 1, at: Instant::now() + wait };
+    }
+
+    /// The running instance has ended.
+    pub(super) fn lose_running(&mut self, error: &CallError) {
+        let running = std::mem::replace(&mut self.running, Running::Nothing);
+        if let Running::Alive { version, losses, .. } = running {
+            self.lose(version, losses, error);
+        }
+    }
+}
+
+fn doubled(base: Duration, times: u32, max: Duration) -> Duration {
+    base.saturating_mul(2u32.saturating_pow(times)).min(max)
+}

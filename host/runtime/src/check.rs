@@ -1,0 +1,150 @@
+//! Looks at plugin files as a host would load them, and runs nothing of them but `describe`.
+
+use crate::compiler::{Compiler, CompilerOptions};
+use crate::configuration::{Configurations, PluginSettings, granting, granting_writes};
+use crate::contract::{self, ContractError};
+use crate::descriptor::Descriptor;
+use crate::directory::{FileKind, read_file};
+use crate::engine::Engine;
+use crate::guest_threads::GuestThreads;
+use crate::leading::Leading;
+use crate::limits::Limits;
+use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
+use crate::plugin_host::StartError;
+use crate::plugin_name::{InvalidPluginName, PluginName};
+use crate::powers::Powers;
+use crate::prepare::{Code, LastCompiled, LoadError, Order, Preparer, Sidecar};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Looks at plugin files.
+pub struct PluginChecker {
+    preparer: Preparer,
+}
+
+/// A plugin file as a host would load it.
+#[derive(Debug, Clone)]
+pub struct PluginReport {
+    /// That of its file.
+    pub name: PluginName,
+    /// Of the file, in hexadecimal.
+    pub sha256: String,
+    /// The file's.
+    pub bytes: usize,
+    /// Interfaces that it needs, `log` of the contract's package.
+    pub imports: Vec<String>,
+    /// Interfaces that it has.
+    pub exports: Vec<String>,
+    /// What it asks for.
+    pub descriptor: Descriptor,
+    /// What it would run with.
+    pub limits: Limits,
+    /// The lines of a configuration that grant what it asks for.
+    pub grant: Vec<String>,
+    /// Why a host would have it wait, and what to write where; none if it would run.
+    pub not_granted: Option<String>,
+}
+
+/// Why a file cannot be a plugin.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// It does not end in `.wasm`.
+    #[error("plugin files end in .wasm, in small letters")]
+    Ending,
+    /// What stands before that cannot be a plugin's name.
+    #[error(transparent)]
+    Name(#[from] InvalidPluginName),
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+    /// A host would not load it.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+impl CheckError {
+    /// The error on one line of a terminal: it may name what the file is made of.
+    pub fn shown(&self) -> String {
+        one_line(&self.to_string(), LOAD_ERROR_BYTES_MAX).into_owned()
+    }
+}
+
+impl From<ContractError> for CheckError {
+    fn from(error: ContractError) -> Self {
+        Self::Load(error.into())
+    }
+}
+
+impl PluginChecker {
+    /// A checker that compiles so, with what the host's own configuration says.
+    pub fn new(
+        compiler: CompilerOptions,
+        configurations: Configurations,
+    ) -> Result<Self, StartError> {
+        let threads = Arc::new(GuestThreads::start(1)?);
+        let (engine, compiler) = (Engine::new()?, Compiler::new(compiler)?);
+        let (configurations, leading) = (Arc::new(configurations), Leading::default());
+        let powers = Powers::none();
+        let preparer = Preparer { engine, threads, powers, configurations, compiler, leading };
+        Ok(Self { preparer })
+    }
+
+    /// Looks at a file, with what stands in `NAME.yaml` beside it. Reads and checks on this thread.
+    pub async fn check(&self, path: &Path) -> Result<PluginReport, CheckError> {
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name: PluginName =
+            file_name.strip_suffix(".wasm").ok_or(CheckError::Ending)?.parse()?;
+        let content = read_file(path, FileKind::Plugin)?;
+        let checked = contract::check(&content)?;
+        let (sha256, bytes) = (content.sha256(), content.len());
+        let code = Code::File(content, LastCompiled::default());
+        let sidecar = sidecar(&path.with_file_name(format!("{name}.yaml")))?;
+        let order = Order { name: name.clone(), sha256: sha256.clone(), code, sidecar };
+        let prepared = self.preparer.describe(order).await?;
+        let descriptor = prepared.descriptor;
+        Ok(PluginReport {
+            not_granted: not_granted(&prepared.settings, &name, &descriptor),
+            grant: [
+                (!asks_nothing(&descriptor)).then(|| granting(&descriptor)),
+                (!descriptor.writes.is_empty()).then(|| granting_writes(&descriptor.writes)),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
+            limits: prepared.settings.limits.clone(),
+            imports: checked.imports,
+            exports: checked.exports,
+            name,
+            sha256,
+            bytes,
+            descriptor,
+        })
+    }
+}
+
+fn asks_nothing(descriptor: &Descriptor) -> bool {
+    descriptor.subscriptions.is_empty() && descriptor.reads.is_empty()
+}
+
+/// What would keep it waiting first, as a load says it.
+fn not_granted(
+    settings: &PluginSettings,
+    name: &PluginName,
+    descriptor: &Descriptor,
+) -> Option<String> {
+    let reads = settings.grants.check(name.as_str(), descriptor);
+    reads.and_then(|()| settings.writes.check(name.as_str(), &descriptor.writes)).err()
+}
+
+/// The configuration beside a file; none if there is no file of the name, nor a link.
+fn sidecar(path: &Path) -> io::Result<Option<Sidecar>> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    let text = read_file(path, FileKind::Configuration).map_err(|error| {
+        io::Error::new(error.kind(), format!("{} beside it: {error}", path.display()))
+    })?;
+    Ok(Some(Sidecar::Text(text[..].into())))
+}

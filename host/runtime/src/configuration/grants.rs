@@ -1,0 +1,240 @@
+//! What a plugin may read. It asks in its descriptor, a configuration grants, and a version that asks for more waits until it is granted.
+
+use super::API_VERSION;
+use super::keys::Keys;
+use crate::descriptor::{Descriptor, is_namespace};
+use informant_apimachinery::GroupVersionResource;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Some resources in some namespaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rule {
+    resources: Vec<Resources>,
+    /// Empty: all, and what is in none.
+    namespaces: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Resources {
+    AllButSecrets,
+    One(GroupVersionResource),
+}
+
+impl Rule {
+    /// The rules below `key`; none where it is not written.
+    pub(super) fn declare(
+        keys: &mut Keys<'_>,
+        key: &'static str,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Option<Vec<Self>> {
+        keys.object_list(key, default, doc, |keys| {
+            let resources = keys.text_list(
+                "resources",
+                ("v1/pods", "all but Secrets", 0),
+                "What may be read, as `v1/pods` or `apps/v1/deployments`; `\"*\"` is everything but Secrets, which are to be named.",
+                resources,
+            );
+            let namespaces = keys.text_list(
+                "namespaces",
+                ("default", "all, and what is in none", 1),
+                "Where. A subscription or read of all namespaces, or of what is in none, needs a rule without this.",
+                namespace,
+            );
+            Self {
+                resources: resources.unwrap_or_else(|| vec![Resources::AllButSecrets]),
+                namespaces: namespaces.unwrap_or_default().into_iter().collect(),
+            }
+        })
+    }
+
+    /// All namespaces' everything, except Secrets.
+    pub(super) fn all_but_secrets() -> Self {
+        Self { resources: vec![Resources::AllButSecrets], namespaces: BTreeSet::new() }
+    }
+
+    /// What of it the others together do not allow; `"*"` is whatever they do.
+    pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
+        let named = self.resources.iter().filter_map(|resource| match resource {
+            Resources::AllButSecrets => None,
+            Resources::One(resource) => Some(resource.clone()),
+        });
+        let mut asks = named.map(|resource| Ask { resource, namespaces: self.namespaces.clone() });
+        asks.find(|ask| !cover(others, ask)).map(|ask| ask.shown())
+    }
+
+    /// The same where nothing bounds the rule: `"*"` is beyond the others, too, unless one of them is `"*"` of the same namespaces.
+    pub(super) fn beyond_unbounded(&self, others: &[Self]) -> Option<String> {
+        let is_all = |rule: &&Self| rule.resources.contains(&Resources::AllButSecrets);
+        let everywhere = |other: &Self| {
+            let is_part =
+                !self.namespaces.is_empty() && self.namespaces.is_subset(&other.namespaces);
+            other.namespaces.is_empty() || is_part
+        };
+        let is_beyond = is_all(&self) && !others.iter().filter(is_all).any(everywhere);
+        match is_beyond {
+            true => Some("all but Secrets".to_owned()),
+            false => self.beyond(others),
+        }
+    }
+
+    fn names(&self, resource: &GroupVersionResource) -> bool {
+        self.resources.iter().any(|granted| match granted {
+            Resources::AllButSecrets => !resource.is_secrets(),
+            Resources::One(granted) => granted == resource,
+        })
+    }
+}
+
+fn resources(text: &str) -> Result<Resources, String> {
+    match text {
+        "*" => Ok(Resources::AllButSecrets),
+        text => text.parse().map(Resources::One).map_err(|error| format!("{error}")),
+    }
+}
+
+fn namespace(text: &str) -> Result<String, String> {
+    match is_namespace(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("has {text:?}, which cannot be the name of a namespace")),
+    }
+}
+
+/// Whether the rules together allow it.
+fn cover(rules: &[Rule], ask: &Ask) -> bool {
+    let mut namespaces = BTreeSet::new();
+    for rule in rules.iter().filter(|rule| rule.names(&ask.resource)) {
+        if rule.namespaces.is_empty() {
+            return true;
+        }
+        namespaces.extend(&rule.namespaces);
+    }
+    !ask.namespaces.is_empty() && ask.namespaces.iter().all(|wanted| namespaces.contains(wanted))
+}
+
+/// What a plugin may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Grants {
+    /// None: what it asks for, without Secrets.
+    pub(super) rules: Option<Vec<Rule>>,
+    /// What bounds them; none for those that the host's own configuration has for this plugin.
+    pub(super) ceiling: Option<Vec<Rule>>,
+    /// Where they are to be written.
+    pub(super) place: Place,
+}
+
+/// Where a plugin's grants are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the file beside the plugin's, which is not there yet.
+    NewSidecar,
+    Sidecar,
+    /// In the host's configuration, under the plugin's name.
+    Host,
+}
+
+impl Place {
+    /// How this line is written there.
+    pub(super) fn advice(&self, plugin: &str, line: &str) -> String {
+        match self {
+            Self::NewSidecar => format!(
+                "write a file {plugin}.yaml beside it: {{apiVersion: {API_VERSION}, kind: PluginConfiguration, {line}}}"
+            ),
+            Self::Sidecar => format!("write in {plugin}.yaml: {line}"),
+            Self::Host => format!(
+                "that is for the host's own configuration (--config) to say: plugins: {{{plugin}: {{{line}}}}}"
+            ),
+        }
+    }
+}
+
+/// One thing that a plugin wants to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ask {
+    resource: GroupVersionResource,
+    /// Empty: all.
+    namespaces: BTreeSet<String>,
+}
+
+impl Grants {
+    /// What is missing for the plugin to get what it asks for, and the line that would grant it.
+    pub(crate) fn check(&self, plugin: &str, descriptor: &Descriptor) -> Result<(), String> {
+        let asks = asks(descriptor);
+        let is_granted = |ask: &Ask| match &self.rules {
+            Some(rules) => cover(rules, ask),
+            None => !ask.resource.is_secrets(),
+        };
+        let is_possible = |ask: &Ask| self.ceiling.as_ref().is_none_or(|rules| cover(rules, ask));
+        let lacks = |ask: &&Ask| !is_granted(ask) || !is_possible(ask);
+        let lacking: Vec<String> = asks.iter().filter(lacks).map(Ask::shown).collect();
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let place = match asks.iter().all(is_possible) {
+            true => &self.place,
+            false => &Place::Host,
+        };
+        let (lacking, line) = (lacking.join(", "), line(&asks));
+        let advice = place.advice(plugin, &line);
+        Err(format!(
+            "it asks to read {lacking}, which is not granted; to grant all that it asks for, {advice}"
+        ))
+    }
+}
+
+/// The line of a configuration that grants what the descriptor asks for, and no more.
+pub(crate) fn granting(descriptor: &Descriptor) -> String {
+    line(&asks(descriptor))
+}
+
+/// What the descriptor asks for, each resource and scope once.
+fn asks(descriptor: &Descriptor) -> Vec<Ask> {
+    let subscribed = descriptor.subscriptions.iter().map(|it| (&it.resource, &it.namespaces));
+    let read = descriptor.reads.iter().map(|it| (&it.resource, &it.namespaces));
+    let mut asks = Vec::new();
+    for (resource, namespaces) in subscribed.chain(read) {
+        let ask = Ask { resource: resource.clone(), namespaces: namespaces.clone() };
+        if !asks.contains(&ask) {
+            asks.push(ask);
+        }
+    }
+    asks
+}
+
+impl Ask {
+    fn shown(&self) -> String {
+        match self.namespaces.is_empty() {
+            true => self.resource.to_string(),
+            false => {
+                let namespaces: Vec<&str> = self.namespaces.iter().map(String::as_str).collect();
+                format!("{} in {}", self.resource, namespaces.join(" and "))
+            }
+        }
+    }
+}
+
+/// The name of a namespace as a text in YAML, where `on`, `1e3` and their like are something else.
+pub(super) fn quoted(name: &str) -> String {
+    let is_word = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&name);
+    let is_plain = name.starts_with(|first: char| first.is_ascii_lowercase()) && !is_word;
+    if is_plain { name.to_owned() } else { format!("{name:?}") }
+}
+
+/// The YAML that grants exactly this, on one line.
+fn line(asks: &[Ask]) -> String {
+    let mut by_namespaces = BTreeMap::<Vec<String>, Vec<String>>::new();
+    for ask in asks {
+        let namespaces = ask.namespaces.iter().map(|name| quoted(name)).collect();
+        by_namespaces.entry(namespaces).or_default().push(ask.resource.to_string());
+    }
+    let rules = by_namespaces.into_iter().map(|(namespaces, resources)| {
+        let resources = resources.join(", ");
+        match namespaces.is_empty() {
+            true => format!("{{resources: [{resources}]}}"),
+            false => {
+                format!("{{resources: [{resources}], namespaces: [{}]}}", namespaces.join(", "))
+            }
+        }
+    });
+    format!("reads: [{}]", rules.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,339 @@
+//! Reading a configuration file and declaring what may stand in it are one thing here: a function that takes [`Keys`] asks for each key it
+//! knows, with its type, bounds, default and meaning. Run over a file it reads that; run over nothing it only says what it knows, and that
+//! is what the reference page and the JSON schema are made of.
+
+use super::ConfigurationError;
+use super::declared::{Declared, Kind};
+use super::document::{Document, Entry, Node, Tree};
+use super::nearest::unknown_key;
+use crate::limits::Unit;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+mod nested;
+
+/// Entries of a list or of a map of named things.
+const ENTRIES_MAX: usize = 256;
+
+/// The keys of one object.
+pub struct Keys<'a> {
+    /// None where nothing is read.
+    entries: Option<&'a [Entry]>,
+    /// Of the object, as errors name it: `limits`, `plugins.hello.reads[0]`.
+    path: String,
+    known: Vec<&'static str>,
+    declared: Vec<Declared>,
+    findings: &'a mut Findings,
+}
+
+/// What came of reading.
+#[derive(Default)]
+struct Findings {
+    file: String,
+    error: Option<ConfigurationError>,
+    said: Said,
+}
+
+/// What a file says, by the path of each setting that it has.
+pub(crate) type Said = BTreeMap<String, Setting>;
+
+/// One setting as it stands in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Setting {
+    /// As it would be written; of values that may hold a secret only the keys.
+    pub(crate) shown: Value,
+    /// The file.
+    pub(crate) file: String,
+    /// From 1; 0 where it is not known.
+    pub(crate) line: u64,
+    /// Whether it is what it would be without being written.
+    pub(crate) is_default: bool,
+}
+
+/// Reads a document. The first mistake counts, in the order in which `declare` asks.
+pub fn read<T>(
+    document: &Document,
+    declare: impl FnOnce(&mut Keys<'_>) -> T,
+) -> Result<T, ConfigurationError> {
+    let Tree::Object(entries) = &document.root.tree else {
+        let problem = format!("it is {} and no object with keys", document.root.kind());
+        return Err(ConfigurationError::new(&document.file, document.root.line, "", problem));
+    };
+    let mut findings = Findings { file: document.file.clone(), ..Findings::default() };
+    let mut keys = Keys::new(Some(entries), String::new(), &mut findings);
+    let value = declare(&mut keys);
+    keys.end();
+    match findings.error {
+        Some(error) => Err(error),
+        None => Ok(value),
+    }
+}
+
+/// What `declare` knows.
+pub fn declared<T>(declare: impl FnOnce(&mut Keys<'_>) -> T) -> Vec<Declared> {
+    let mut findings = Findings::default();
+    let mut keys = Keys::new(None, String::new(), &mut findings);
+    let _ = declare(&mut keys);
+    keys.end()
+}
+
+impl<'a> Keys<'a> {
+    fn new(entries: Option<&'a [Entry]>, path: String, findings: &'a mut Findings) -> Self {
+        Self { entries, path, known: Vec::new(), declared: Vec::new(), findings }
+    }
+
+    /// Refuses what was not asked for, and answers what was.
+    fn end(self) -> Vec<Declared> {
+        for entry in self.entries.unwrap_or_default() {
+            if !self.known.contains(&entry.key.as_str()) {
+                let problem = unknown_key(&entry.key, &self.known);
+                self.findings.fail(entry.line, &self.path, problem);
+            }
+        }
+        self.declared
+    }
+
+    /// A text that is one and no other: what kind of file this is.
+    pub fn constant(&mut self, key: &'static str, expect: &'static str, doc: &'static str) {
+        let node = self.take(key, Kind::Constant(expect), "", doc);
+        match node.map(|node| (node.line, node.json())) {
+            Some((_, Value::String(text))) if text == expect => {}
+            Some((line, other)) => {
+                let path = self.path_of(key);
+                self.findings.fail(line, &path, format!("is {other}, and is to be {expect}"));
+            }
+            None if self.entries.is_some() => {
+                let problem = format!("is missing: write {key}: {expect}");
+                self.findings.fail(0, &self.path_of(key), problem);
+            }
+            None => {}
+        }
+    }
+
+    /// Any value at all; only its keys are shown.
+    pub fn any(
+        &mut self,
+        key: &'static str,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Option<Value> {
+        let node = self.take(key, Kind::Any, default, doc)?;
+        let (line, value) = (node.line, node.json());
+        let shown = match &value {
+            Value::Object(object) => object.keys().cloned().collect(),
+            _ => Value::from(format!("({})", node.kind())),
+        };
+        self.say(key, line, shown, false);
+        Some(value)
+    }
+
+    /// A number of a unit within bounds; `default` is what it is when it is not there.
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        (unit, bounds): (Unit, RangeInclusive<u64>),
+        default: Option<u64>,
+        doc: &'static str,
+    ) -> Option<u64> {
+        let kind = Kind::Number { unit, bounds: bounds.clone() };
+        let shown = default.map_or(String::new(), |number| unit.show(number));
+        let node = self.take(key, kind, &shown, doc)?;
+        let line = node.line;
+        let found = match &node.tree {
+            Tree::Scalar(Value::Number(number)) => unit.parse(&number.to_string()),
+            Tree::Scalar(Value::String(text)) => unit.parse(text),
+            _ => Err(format!("is {}: write it as {}", node.kind(), unit.show(*bounds.end()))),
+        };
+        let found = found.and_then(|number| match bounds.contains(&number) {
+            true => Ok(number),
+            false => {
+                let [found, low, high] =
+                    [number, *bounds.start(), *bounds.end()].map(|number| unit.show(number));
+                Err(format!("is {found}, and may be {low} to {high}"))
+            }
+        });
+        let number = self.sound(key, line, found)?;
+        self.say(key, line, Value::from(unit.show(number)), Some(number) == default);
+        Some(number)
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&mut self, key: &'static str, default: bool, doc: &'static str) -> Option<bool> {
+        let node = self.take(key, Kind::Boolean, &default.to_string(), doc)?;
+        let line = node.line;
+        let found = match &node.tree {
+            Tree::Scalar(Value::Bool(found)) => Ok(*found),
+            _ => Err(format!("is {}: write it as true or false", node.kind())),
+        };
+        let found = self.sound(key, line, found)?;
+        self.say(key, line, Value::from(found), found == default);
+        Some(found)
+    }
+
+    /// A text; `parse` says what is wrong with one, and how it is written.
+    pub fn text<T>(
+        &mut self,
+        key: &'static str,
+        like: &'static str,
+        doc: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let node = self.take(key, Kind::Text(like), "", doc)?;
+        let line = node.line;
+        let text = texts(node);
+        let parsed = text.and_then(|text| parse(text).map(|parsed| (parsed, text.to_owned())));
+        let (parsed, text) = self.sound(key, line, parsed)?;
+        self.say(key, line, Value::from(text), false);
+        Some(parsed)
+    }
+
+    /// One of some words, each with its meaning; the first is the default.
+    pub fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &'static [(&'static str, &'static str, T)],
+        doc: &'static str,
+    ) -> Option<T> {
+        let words: Vec<_> = choices.iter().map(|(word, doc, _)| (*word, *doc)).collect();
+        let node = self.take(key, Kind::Choice(words), choices[0].0, doc)?;
+        let line = node.line;
+        let found = texts(node).and_then(|text| {
+            let found = choices.iter().find(|(word, _, _)| *word == text);
+            let words: Vec<&str> = choices.iter().map(|(word, _, _)| *word).collect();
+            found.ok_or_else(|| format!("is {text:?}, and may be {}", words.join(" or ")))
+        });
+        let (word, _, choice) = self.sound(key, line, found)?;
+        self.say(key, line, Value::from(*word), *word == choices[0].0);
+        Some(*choice)
+    }
+
+    /// A list of at least so many texts.
+    pub fn text_list<T>(
+        &mut self,
+        key: &'static str,
+        (like, default, least): (&'static str, &'static str, usize),
+        doc: &'static str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<Vec<T>> {
+        let kind = Kind::List(Box::new(Kind::Text(like)), least);
+        let node = self.take(key, kind, default, doc)?;
+        let parsed = match &node.tree {
+            Tree::List(nodes) if nodes.len() < least => {
+                let problem = format!(
+                    "has {} entries: name {least}, or leave it out for {default}",
+                    nodes.len()
+                );
+                Err((node.line, problem))
+            }
+            Tree::List(nodes) if nodes.len() <= ENTRIES_MAX => nodes
+                .iter()
+                .map(|node| texts(node).and_then(&parse).map_err(|problem| (node.line, problem)))
+                .collect::<Result<Vec<T>, _>>(),
+            Tree::List(nodes) => Err((node.line, too_many(nodes.len()))),
+            _ => Err((node.line, format!("is {}: write it as [{like}]", node.kind()))),
+        };
+        let line = parsed.as_ref().err().map_or(node.line, |(line, _)| *line);
+        let (said_at, shown) = (node.line, node.json());
+        let parsed = self.sound(key, line, parsed.map_err(|(_, problem)| problem))?;
+        self.say(key, said_at, shown, false);
+        Some(parsed)
+    }
+
+    /// What was said below this object so far, by paths that begin here.
+    pub(crate) fn said(&self) -> Said {
+        let prefix = self.path_of("");
+        let said = self.findings.said.iter();
+        said.filter_map(|(path, setting)| {
+            Some((path.strip_prefix(&prefix)?.to_owned(), setting.clone()))
+        })
+        .collect()
+    }
+
+    /// Whether a file is read, and not only asked what may stand in it.
+    pub(crate) fn is_read(&self) -> bool {
+        self.entries.is_some()
+    }
+
+    /// A mistake that only this place knows of.
+    pub fn fail(&mut self, line: u64, key: &str, problem: String) {
+        let path = self.path_of(key);
+        self.findings.fail(line, &path, problem);
+    }
+
+    fn below<T>(
+        &mut self,
+        entries: Option<&[Entry]>,
+        path: String,
+        declare: impl FnOnce(&mut Keys<'_>) -> T,
+    ) -> (T, Vec<Declared>) {
+        let mut keys = Keys::new(entries, path, self.findings);
+        let value = declare(&mut keys);
+        (value, keys.end())
+    }
+
+    /// The value of a key. One that is there without a value is a mistake: what was meant to be there may have been a bound.
+    fn find(&mut self, key: &str) -> Option<&'a Node> {
+        let entry = self.entries?.iter().find(|entry| entry.key == key)?;
+        if matches!(entry.node.tree, Tree::Scalar(Value::Null)) {
+            let problem = "has no value: write one, or leave the key out".to_owned();
+            let path = self.path_of(key);
+            self.findings.fail(entry.line, &path, problem);
+            return None;
+        }
+        Some(&entry.node)
+    }
+
+    fn take(
+        &mut self,
+        key: &'static str,
+        kind: Kind,
+        default: &str,
+        doc: &str,
+    ) -> Option<&'a Node> {
+        self.declare(key, kind, default, doc);
+        self.find(key)
+    }
+
+    fn declare(&mut self, key: &'static str, kind: Kind, default: &str, doc: &str) {
+        self.known.push(key);
+        let (default, doc) = (default.to_owned(), doc.trim().to_owned());
+        self.declared.push(Declared { key, kind, default, doc });
+    }
+
+    fn sound<T>(&mut self, key: &str, line: u64, found: Result<T, String>) -> Option<T> {
+        let path = self.path_of(key);
+        found.map_err(|problem| self.findings.fail(line, &path, problem)).ok()
+    }
+
+    fn say(&mut self, key: &str, line: u64, shown: Value, is_default: bool) {
+        let (path, file) = (self.path_of(key), self.findings.file.clone());
+        self.findings.said.insert(path, Setting { shown, file, line, is_default });
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+impl Findings {
+    fn fail(&mut self, line: u64, path: &str, problem: String) {
+        if self.error.is_none() {
+            self.error = Some(ConfigurationError::new(&self.file, line, path, problem));
+        }
+    }
+}
+
+fn texts(node: &Node) -> Result<&str, String> {
+    match &node.tree {
+        Tree::Scalar(Value::String(text)) => Ok(text),
+        Tree::Scalar(value) => {
+            Err(format!("is {value}: put it in quotes if it is meant as a text"))
+        }
+        _ => Err(format!("is {} and no text", node.kind())),
+    }
+}
+
+fn too_many(count: usize) -> String {
+    format!("has {count} entries, at most {ENTRIES_MAX} are allowed")
+}

@@ -1,0 +1,198 @@
+//! The declaration of every setting of a plugin, and what one place says of them.
+
+use super::grants::Rule;
+use super::keys::{Keys, Said};
+use super::writes::WriteRule;
+use super::{API_VERSION, ConfigurationError, Document};
+use crate::limits::{Limit, TABLE, Unit};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Whoever waits longer than a minute for changes wants a timer.
+const DEBOUNCE_MILLIS_MAX: u64 = 60_000;
+/// More than a guest can be called.
+const CALLS_PER_SECOND_MAX: u64 = 1_000_000;
+
+/// Some limits and what they are set to.
+pub(crate) type LimitValues = Vec<(&'static Limit, u64)>;
+
+/// What one place says: a file beside a plugin's, or a part of the host's configuration. What it does not say is for others to say.
+#[derive(Debug, Clone, Default)]
+pub struct Layer {
+    pub(super) config: Option<Value>,
+    pub(super) sha256: Option<String>,
+    pub(super) limits: LimitValues,
+    pub(super) reads: Option<Vec<Rule>>,
+    pub(super) writes: Option<Vec<WriteRule>>,
+    pub(super) dry_run: Option<bool>,
+    pub(super) debounce: Option<Duration>,
+    pub(super) rate_limit: Option<RateLimit>,
+    pub(super) on_removal: Option<OnRemoval>,
+    pub(super) said: Said,
+}
+
+/// What becomes of waiting events when a plugin's file is removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum OnRemoval {
+    #[default]
+    Drain,
+    Drop,
+}
+
+const ON_REMOVAL: &[(&str, &str, OnRemoval)] = &[
+    (
+        "drain",
+        "they are told first, for `limits.drainTime` at most; what comes meanwhile is not",
+        OnRemoval::Drain,
+    ),
+    ("drop", "the plugin ends at once", OnRemoval::Drop),
+];
+
+/// How often a plugin's `handle` is called at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RateLimit {
+    pub(crate) events_per_second: u64,
+    /// Calls that may follow each other at once after a pause.
+    pub(crate) burst: u64,
+}
+
+/// What files beside plugins cannot go beyond, nor the host's defaults.
+#[derive(Debug, Clone)]
+pub struct Ceiling {
+    pub(super) reads: Vec<Rule>,
+    pub(super) writes: Vec<WriteRule>,
+    pub(super) limits: LimitValues,
+    pub(super) said: Said,
+}
+
+/// A whole file beside a plugin's.
+pub fn sidecar(keys: &mut Keys<'_>) -> Layer {
+    keys.constant("apiVersion", API_VERSION, "The version of the format.");
+    keys.constant("kind", "PluginConfiguration", "What the file is.");
+    Layer::of_plugin(keys)
+}
+
+impl Layer {
+    /// Reads a whole file beside a plugin's.
+    pub(crate) fn of_sidecar(file: &str, text: &[u8]) -> Result<Self, ConfigurationError> {
+        super::keys::read(&Document::read(file, text)?, sidecar)
+    }
+
+    /// The settings of one plugin.
+    pub fn of_plugin(keys: &mut Keys<'_>) -> Self {
+        let config = keys.any(
+            "config",
+            "{}",
+            "What the plugin itself is configured with; handed to `describe` and `start` as JSON.",
+        );
+        let sha256 = keys.text(
+            "sha256",
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "The hash of the plugin file. A file with another one is refused. Without it any file of the name is taken.",
+            sha256,
+        );
+        let shared = Self::of_all(keys);
+        Self { config, sha256, said: keys.said(), ..shared }
+    }
+
+    /// The settings that all plugins may have alike.
+    pub fn of_all(keys: &mut Keys<'_>) -> Self {
+        let limits = limits(keys, "Bounds of what the plugin may use.", |limit| limit.default);
+        let reads = Rule::declare(
+            keys,
+            "reads",
+            "what the plugin subscribes to and reads, without Secrets",
+            "What the plugin may read: any of these rules allows it. One that asks for more waits, and says which line would grant it.",
+        );
+        let doc = "What the plugin may write to the cluster: any of these rules allows it, and nothing else is. What only the host's own file may grant, under the plugin's name: Secrets, what decides who may do what, what leads into containers.";
+        let writes = WriteRule::declare(keys, "nothing at all", doc);
+        let doc = "Whether writes are only tried: the API server checks them and changes nothing, and the log says what it answered.";
+        let dry_run = keys.boolean("dryRun", false, doc);
+        let debounce = keys.number(
+            "debounce",
+            (Unit::Milliseconds, 0..=DEBOUNCE_MILLIS_MAX),
+            Some(0),
+            "How long an event waits for others of its object, which are merged into it; never longer, however many come. A deletion is not lost.",
+        );
+        let debounce = debounce.map(Duration::from_millis);
+        let doc = "How often `handle` is called at most, first attempts and retries alike. What is too much waits.";
+        let rate_limit = keys.object("rateLimit", doc, RateLimit::declare).flatten();
+        let doc = "What becomes of waiting events when the plugin's file is removed.";
+        let on_removal = keys.choice("onRemoval", ON_REMOVAL, doc);
+        let said = keys.said();
+        Self {
+            limits,
+            reads,
+            writes,
+            dry_run,
+            debounce,
+            rate_limit,
+            on_removal,
+            said,
+            ..Self::default()
+        }
+    }
+}
+
+impl RateLimit {
+    fn declare(keys: &mut Keys<'_>) -> Option<Self> {
+        let bounds = (Unit::PerSecond, 1..=CALLS_PER_SECOND_MAX);
+        let doc = "Calls a second.";
+        let per_second = keys.number("eventsPerSecond", bounds, None, doc);
+        let bounds = (Unit::Count, 1..=CALLS_PER_SECOND_MAX);
+        let doc = "Calls that may follow each other at once after a pause; as many as come in a second where it is not there.";
+        let burst = keys.number("burst", bounds, None, doc);
+        if keys.is_read() && per_second.is_none() {
+            keys.fail(0, "eventsPerSecond", "is missing: write it as 10".to_owned());
+        }
+        let events_per_second = per_second?;
+        Some(Self { events_per_second, burst: burst.unwrap_or(events_per_second) })
+    }
+}
+
+impl Default for Ceiling {
+    fn default() -> Self {
+        let reads = vec![Rule::all_but_secrets()];
+        Self { reads, writes: Vec::new(), limits: Vec::new(), said: Said::new() }
+    }
+}
+
+impl Ceiling {
+    /// The settings of the ceiling.
+    pub fn declare(keys: &mut Keys<'_>) -> Self {
+        let doc =
+            "The most that a limit may be set to. The defaults bind only the files beside plugins.";
+        let limits = limits(keys, doc, Limit::of_files);
+        let reads =
+            Rule::declare(keys, "reads", "everything but Secrets", "The most that may be read.");
+        let doc = "The most that may be written, without what only `plugins` may grant.";
+        let writes = WriteRule::declare(keys, "nothing at all", doc).unwrap_or_default();
+        let default = Self::default();
+        Self { limits, reads: reads.unwrap_or(default.reads), writes, said: keys.said() }
+    }
+
+    /// The most that a limit may be, if that is said.
+    pub(super) fn of(&self, limit: &Limit) -> Option<u64> {
+        let set = self.limits.iter().find(|(set, _)| set.name == limit.name);
+        set.map(|(_, most)| *most)
+    }
+}
+
+fn limits(keys: &mut Keys<'_>, doc: &'static str, default: fn(&Limit) -> u64) -> LimitValues {
+    let set = keys.object("limits", doc, |keys| {
+        let mut values = LimitValues::new();
+        for limit in TABLE {
+            let bounds: (Unit, _) = (limit.unit, 1..=limit.maximum);
+            let number = keys.number(limit.name, bounds, Some(default(limit)), limit.doc);
+            values.extend(number.map(|number| (limit, number)));
+        }
+        values
+    });
+    set.unwrap_or_default()
+}
+
+fn sha256(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let problem = || format!("{text:?} is no SHA-256: write the 64 digits that sha256sum prints");
+    is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(problem)
+}

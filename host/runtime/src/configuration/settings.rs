@@ -1,0 +1,248 @@
+//! What a plugin runs with: what all places say of it, put together.
+
+use super::ConfigurationError;
+use super::grants::{Grants, Place};
+use super::keys::{Said, Setting};
+use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
+use super::writes::WriteGrants;
+use crate::limits::{Limit, Limits, TABLE};
+use crate::plugin_name::PluginName;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What the host's own configuration says of plugins; by default nothing.
+///
+/// Of a setting that several places have, that of the host's configuration under the plugin's name counts; else that of the file beside the
+/// plugin's; else that of the host's defaults. The ceiling bounds the last two: whoever can drop a plugin can drop a file beside it.
+#[derive(Debug, Clone, Default)]
+pub struct Configurations {
+    defaults: Layer,
+    plugins: BTreeMap<PluginName, Layer>,
+    ceiling: Ceiling,
+}
+
+/// What one plugin runs with.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PluginSettings {
+    /// JSON.
+    pub(crate) config: Vec<u8>,
+    /// The hash that its file is to have, and where that is said.
+    pub(crate) sha256: Option<(String, String)>,
+    pub(crate) limits: Limits,
+    pub(crate) grants: Grants,
+    pub(crate) writes: WriteGrants,
+    /// Its writes change nothing.
+    pub(crate) dry_run: bool,
+    /// Zero: events come out as they come in.
+    pub(crate) debounce: Duration,
+    pub(crate) rate_limit: Option<RateLimit>,
+    pub(crate) on_removal: OnRemoval,
+    /// The settings that are not what they are by themselves.
+    differs: Said,
+}
+
+impl Configurations {
+    /// What the parts of the host's configuration say. Its defaults may not go beyond its ceiling.
+    pub fn new(
+        defaults: Layer,
+        plugins: BTreeMap<PluginName, Layer>,
+        ceiling: Ceiling,
+    ) -> Result<Self, ConfigurationError> {
+        within(&defaults, "defaults.", |limit| ceiling.of(limit).unwrap_or(limit.maximum))?;
+        let beyond = defaults.reads.iter().flatten().find_map(|rule| rule.beyond(&ceiling.reads));
+        if let Some(beyond) = beyond {
+            let problem = format!("has {beyond}, and the ceiling of this host has it not");
+            return Err(defaults.error("reads", "defaults.", problem));
+        }
+        let beyond = defaults.writes.iter().flatten().find_map(|rule| rule.beyond(&ceiling.writes));
+        if let Some(beyond) = beyond {
+            let problem = format!("has {beyond}, and the ceiling of this host has it not");
+            return Err(defaults.error("writes", "defaults.", problem));
+        }
+        Ok(Self { defaults, plugins, ceiling })
+    }
+
+    /// The same limits for every plugin of which nothing else is said.
+    pub fn with_limits(limits: &Limits) -> Self {
+        let defaults = Layer {
+            limits: TABLE.iter().map(|limit| (limit, (limit.get)(limits))).collect(),
+            ..Layer::default()
+        };
+        Self { defaults, ..Self::default() }
+    }
+
+    /// What a plugin runs with that has this file beside it, or none.
+    pub(crate) fn of(
+        &self,
+        name: &PluginName,
+        sidecar: Option<&Layer>,
+    ) -> Result<PluginSettings, ConfigurationError> {
+        let named = self.plugins.get(name);
+        if let Some(sidecar) = sidecar {
+            within(sidecar, "", |limit| self.most(limit))?;
+            self.check_steering(name, named, sidecar)?;
+        }
+        // The later counts.
+        let layers = [Some(&self.defaults), sidecar, named];
+        let mut limits = Limits::default();
+        let (mut config, mut sha256, mut differs) = (b"{}".to_vec(), None, Said::new());
+        for limit in TABLE {
+            let most = self.ceiling.of(limit).unwrap_or(limit.maximum);
+            (limit.set)(&mut limits, limit.default.min(most));
+            if most < limit.default {
+                let path = limit.path();
+                differs.extend(self.ceiling.said.get(&path).map(|said| (path, said.clone())));
+            }
+        }
+        let (mut debounce, mut rate_limit) = (Duration::ZERO, None);
+        let mut on_removal = OnRemoval::default();
+        for layer in layers.into_iter().flatten() {
+            for (limit, number) in &layer.limits {
+                (limit.set)(&mut limits, *number);
+            }
+            if let Some(value) = &layer.config {
+                config = value.to_string().into_bytes();
+            }
+            if let Some(hash) = &layer.sha256 {
+                let place = layer.said.get("sha256").map_or(String::new(), Setting::place);
+                sha256 = Some((hash.clone(), place));
+            }
+            debounce = layer.debounce.unwrap_or(debounce);
+            rate_limit = layer.rate_limit.or(rate_limit);
+            on_removal = layer.on_removal.unwrap_or(on_removal);
+            for (path, said) in &layer.said {
+                // What is as it would be by itself differs from what another place says.
+                let differed = differs.get(path).is_some_and(|before| !before.is_default);
+                let is_default = said.is_default && !differed;
+                differs.insert(path.clone(), Setting { is_default, ..said.clone() });
+            }
+        }
+        differs.retain(|_, setting| !setting.is_default);
+        Ok(PluginSettings {
+            config,
+            sha256,
+            limits,
+            grants: self.grants(named, sidecar),
+            writes: self.writes(named, sidecar),
+            dry_run: self.dry_run(named, sidecar),
+            debounce,
+            rate_limit,
+            on_removal,
+            differs,
+        })
+    }
+
+    /// Whoever can drop a file does not say what a plugin is to do with more than files can grant.
+    fn check_steering(
+        &self,
+        name: &PluginName,
+        named: Option<&Layer>,
+        sidecar: &Layer,
+    ) -> Result<(), ConfigurationError> {
+        let Some(named) = named.filter(|named| named.config.is_none()) else { return Ok(()) };
+        let rules = named.reads.iter().flatten();
+        let beyond = rules.filter_map(|rule| rule.beyond_unbounded(&self.ceiling.reads)).next();
+        let writes = named.writes.iter().flatten().next().map(|_| "writes".to_owned());
+        let beyond = beyond.or(writes);
+        let Some(beyond) = beyond.filter(|_| sidecar.config.is_some()) else { return Ok(()) };
+        let problem = format!(
+            "is not taken from here: the host's own configuration grants {beyond} to {name}, so write it there, below plugins.{name}"
+        );
+        Err(sidecar.error("config", "", problem))
+    }
+
+    /// The most that a file beside a plugin may set a limit to. Where the host does not say, whoever can drop a plugin gets no more than some
+    /// times what it would have by itself.
+    fn most(&self, limit: &Limit) -> u64 {
+        let set = self.defaults.limits.iter().find(|(set, _)| set.name == limit.name);
+        let by_default = set.map_or(limit.default, |(_, number)| *number);
+        self.ceiling.of(limit).unwrap_or_else(|| by_default.max(limit.of_files()))
+    }
+
+    fn grants(&self, named: Option<&Layer>, sidecar: Option<&Layer>) -> Grants {
+        if let Some(rules) = named.and_then(|layer| layer.reads.clone()) {
+            return Grants { rules: Some(rules), ceiling: None, place: Place::Host };
+        }
+        let rules = sidecar.and_then(|layer| layer.reads.clone());
+        Grants {
+            rules: rules.or_else(|| self.defaults.reads.clone()),
+            ceiling: Some(self.ceiling.reads.clone()),
+            place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
+        }
+    }
+
+    fn writes(&self, named: Option<&Layer>, sidecar: Option<&Layer>) -> WriteGrants {
+        if let Some(rules) = named.and_then(|layer| layer.writes.clone()) {
+            return WriteGrants { rules, ceiling: None, place: Place::Host };
+        }
+        let rules = sidecar.and_then(|layer| layer.writes.clone());
+        WriteGrants {
+            rules: rules.or_else(|| self.defaults.writes.clone()).unwrap_or_default(),
+            ceiling: Some(self.ceiling.writes.clone()),
+            place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
+        }
+    }
+
+    /// A file beside a plugin's can ask for it, and not undo what the host's defaults say.
+    fn dry_run(&self, named: Option<&Layer>, sidecar: Option<&Layer>) -> bool {
+        let said = |layer: Option<&Layer>| layer.and_then(|layer| layer.dry_run);
+        let by_others = || said(sidecar) == Some(true) || said(Some(&self.defaults)) == Some(true);
+        said(named).unwrap_or_else(by_others)
+    }
+}
+
+/// An error for the first limit that is beyond the most that it may be. `at` stands before the layer's keys.
+fn within(layer: &Layer, at: &str, most: impl Fn(&Limit) -> u64) -> Result<(), ConfigurationError> {
+    let beyond = layer.limits.iter().find(|(limit, number)| *number > most(limit));
+    beyond.map_or(Ok(()), |(limit, number)| {
+        let [found, most] = [*number, most(limit)].map(|number| limit.unit.show(number));
+        let problem = format!("is {found}, and the ceiling of this host is {most}");
+        Err(layer.error(&limit.path(), at, problem))
+    })
+}
+
+impl Layer {
+    /// A problem with one of its settings.
+    fn error(&self, path: &str, at: &str, problem: String) -> ConfigurationError {
+        let said = self.said.get(path);
+        let (file, line) = said.map_or(("", 0), |said| (said.file.as_str(), said.line));
+        ConfigurationError::new(file, line, &format!("{at}{path}"), problem)
+    }
+}
+
+impl Setting {
+    /// Where it is said.
+    pub(super) fn place(&self) -> String {
+        match self.line {
+            0 => self.file.clone(),
+            line => format!("{} line {line}", self.file),
+        }
+    }
+}
+
+impl PluginSettings {
+    /// Whether a file with this hash may run.
+    pub(crate) fn check_file(&self, file: &str, sha256: &str) -> Result<(), ConfigurationError> {
+        match &self.sha256 {
+            Some((wanted, place)) if wanted != sha256 => {
+                let problem =
+                    format!("sha256 is to be {wanted}, and this version of {file} has {sha256}");
+                Err(ConfigurationError::new(place, 0, "", problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What `/plugins` shows: each setting that is not as it is by itself, and where that is said. Of `config` only the keys.
+    pub(crate) fn to_json(&self) -> Value {
+        let differs = self.differs.iter();
+        differs
+            .map(|(path, setting)| {
+                let shown = json!({ "value": setting.shown, "from": setting.place() });
+                (path.clone(), shown)
+            })
+            .collect::<serde_json::Map<_, _>>()
+            .into()
+    }
+}

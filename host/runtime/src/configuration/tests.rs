@@ -1,0 +1,221 @@
+//! What files say, and what a plugin runs with then.
+
+use super::*;
+use crate::descriptor::Descriptor;
+use crate::limits::Limits;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn sidecar_of(settings: &str) -> Result<Layer, ConfigurationError> {
+    let head = format!("apiVersion: {API_VERSION}\nkind: PluginConfiguration\n");
+    Layer::of_sidecar("a.yaml", format!("{head}{settings}").as_bytes())
+}
+
+fn settings(sidecar: Option<&str>) -> PluginSettings {
+    let layer = sidecar.map(|text| sidecar_of(text).expect("it is well formed"));
+    let name = "a".parse().expect("a name");
+    Configurations::default().of(&name, layer.as_ref()).expect("it is within the ceiling")
+}
+
+/// What is said to a plugin that reads these resources in these namespaces; empty where it is granted.
+#[track_caller]
+fn check_grant(rules: Option<&str>, asks: &[(&str, &[&str])], expect: &str) {
+    let reads = asks
+        .iter()
+        .map(|(resource, namespaces)| json!({ "resource": resource, "namespaces": namespaces }));
+    let descriptor = json!({ "version": "1", "reads": reads.collect::<Vec<_>>() });
+    let descriptor = Descriptor::parse(descriptor.to_string().as_bytes());
+    let descriptor = descriptor.expect("it is well formed");
+    let sidecar = rules.map(|rules| format!("reads: {rules}"));
+    let granted = settings(sidecar.as_deref()).grants.check("a", &descriptor);
+    let said = granted.err().unwrap_or_default();
+    let prefix = "it asks to read ";
+    assert_eq!(said.strip_prefix(prefix).unwrap_or(&said), expect);
+}
+
+const NOT_GRANTED: &str = "which is not granted; to grant all that it asks for, ";
+
+#[test]
+fn everything_but_secrets_is_granted_where_nothing_is_said() {
+    check_grant(None, &[("v1/pods", &[]), ("apps/v1/deployments", &["shop"])], "");
+    let line = "plugins: {a: {reads: [{resources: [v1/pods, v1/secrets]}]}}";
+    let host = "that is for the host's own configuration (--config) to say: ";
+    check_grant(
+        None,
+        &[("v1/pods", &[]), ("v1/secrets", &[])],
+        &format!("v1/secrets, {NOT_GRANTED}{host}{line}"),
+    );
+}
+
+#[test]
+fn rules_together_allow_what_any_of_them_does() {
+    let pods = "[{resources: [v1/pods], namespaces: [a]}, {resources: ['*'], namespaces: [b]}, {resources: [v1/nodes]}]";
+    check_grant(Some(pods), &[("v1/pods", &["a", "b"]), ("v1/nodes", &[])], "");
+    let line = "write in a.yaml: reads: [{resources: [v1/pods], namespaces: [a, c]}]";
+    let expect = format!("v1/pods in a and c, {NOT_GRANTED}{line}");
+    check_grant(Some(pods), &[("v1/pods", &["a", "c"])], &expect);
+    let line = "write in a.yaml: reads: [{resources: [v1/pods, v1/nodes]}]";
+    let all = format!("v1/pods, {NOT_GRANTED}{line}");
+    check_grant(Some(pods), &[("v1/pods", &[]), ("v1/nodes", &[])], &all);
+    let line = "write in a.yaml: reads: [{resources: [v1/services]}]";
+    check_grant(Some("[]"), &[("v1/services", &[])], &format!("v1/services, {NOT_GRANTED}{line}"));
+}
+
+#[test]
+fn the_line_that_would_grant_it_does() {
+    let asks: &[(&str, &[&str])] = &[("v1/pods", &["a", "b"]), ("v1/nodes", &[])];
+    let line = "[{resources: [v1/nodes]}, {resources: [v1/pods], namespaces: [a, b]}]";
+    let said = format!("v1/pods in a and b, v1/nodes, {NOT_GRANTED}write in a.yaml: reads: {line}");
+    check_grant(Some("[]"), asks, &said);
+    check_grant(Some(line), asks, "");
+}
+
+#[test]
+fn every_setting_that_is_written_is_taken() {
+    let all: Vec<String> = crate::limits::TABLE
+        .iter()
+        .map(|limit| format!("  {}: {}", limit.name, limit.unit.show(limit.of_files())))
+        .collect();
+    let settings = settings(Some(&format!("config: 7\nlimits:\n{}", all.join("\n"))));
+    let mut most = Limits::default();
+    crate::limits::TABLE.iter().for_each(|limit| (limit.set)(&mut most, limit.of_files()));
+    assert_eq!((settings.limits, settings.config), (most, b"7".to_vec()));
+}
+
+/// What these defaults, this ceiling and this sidecar come to: what differs, or what is wrong.
+#[track_caller]
+fn check_bounded(defaults: &str, ceiling: &str, sidecar: &str, expect: &str) {
+    let host = format!("defaults: {{{defaults}}}\nceiling: {{{ceiling}}}");
+    let host = Document::read("host.yaml", host.as_bytes()).expect("it is YAML");
+    let parts = read(&host, |keys| {
+        let defaults = keys.object("defaults", "", Layer::of_all).unwrap_or_default();
+        (defaults, keys.object("ceiling", "", Ceiling::declare).unwrap_or_default())
+    });
+    let (defaults, ceiling) = parts.expect("it is well formed");
+    let sidecar = sidecar_of(sidecar).expect("it is well formed");
+    let (name, none) = ("a".parse().expect("a name"), BTreeMap::new());
+    let configurations = Configurations::new(defaults, none, ceiling);
+    let settings = configurations.and_then(|all| all.of(&name, Some(&sidecar)));
+    let shown = settings.map_or_else(|error| error.to_string().into(), |it| it.to_json());
+    let expect: Value = serde_json::from_str(expect).unwrap_or_else(|_| expect.into());
+    assert_eq!(shown, expect);
+}
+
+#[test]
+fn a_sidecar_sets_limits_to_some_times_what_they_are_unless_the_host_says_more() {
+    let of = |value: &str| {
+        format!(r#"{{"limits.memory":{{"from":"a.yaml line 3","value":"{value}"}}}}"#)
+    };
+    check_bounded("", "", "limits: {memory: 256Mi}", &of("256Mi"));
+    let most = "a.yaml line 3: limits.memory is 257Mi, and the ceiling of this host is 256Mi";
+    check_bounded("", "", "limits: {memory: 257Mi}", most);
+    check_bounded("limits: {memory: 1Gi}", "", "limits: {memory: 257Mi}", &of("257Mi"));
+    check_bounded("", "limits: {memory: 1Gi}", "limits: {memory: 1Gi}", &of("1Gi"));
+}
+
+#[test]
+fn what_the_host_says_and_a_sidecar_says_again_is_shown() {
+    let ceiling = r#"{"limits.memory":{"from":"host.yaml line 2","value":"32Mi"}}"#;
+    check_bounded("", "limits: {memory: 32Mi}", "limits: {attempts: 10}", ceiling);
+    check_bounded("", "limits: {memory: 128Mi}", "limits: {attempts: 10}", "{}");
+    let again = r#"{"limits.attempts":{"from":"a.yaml line 3","value":"10"}}"#;
+    check_bounded("limits: {attempts: 5}", "", "limits: {attempts: 10}", again);
+}
+
+#[test]
+fn the_hosts_defaults_keep_to_its_ceiling() {
+    let limit =
+        "host.yaml line 1: defaults.limits.attempts is 4, and the ceiling of this host is 3";
+    check_bounded("limits: {attempts: 4}", "limits: {attempts: 3}", "", limit);
+    let reads =
+        "host.yaml line 1: defaults.reads has v1/secrets, and the ceiling of this host has it not";
+    check_bounded("reads: [{resources: ['*', v1/secrets]}]", "", "", reads);
+    let narrow = "reads: [{resources: [v1/pods], namespaces: [shop]}]";
+    let wide =
+        "host.yaml line 1: defaults.reads has v1/pods, and the ceiling of this host has it not";
+    check_bounded("reads: [{resources: [v1/pods]}]", narrow, "", wide);
+}
+
+#[test]
+fn a_sidecar_does_not_configure_what_the_host_grants_more_than_files_can() {
+    let under = |ceiling: Ceiling, named: &str| {
+        let (name, layer) = ("a".parse().expect("a name"), sidecar_of(named).expect("it is one"));
+        let plugins = BTreeMap::from([(name, layer)]);
+        let all = Configurations::new(Layer::default(), plugins, ceiling);
+        let sidecar = sidecar_of("config: {watch: all}").expect("it is well formed");
+        let settings =
+            all.expect("it is well formed").of(&"a".parse().expect("a name"), Some(&sidecar));
+        settings.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let of = |named: &str| under(Ceiling::default(), named);
+    let secrets = "reads: [{resources: [v1/secrets]}]";
+    let expect = "a.yaml line 3: config is not taken from here: the host's own configuration grants v1/secrets to a, so write \
+                  it there, below plugins.a";
+    assert_eq!(of(secrets), expect);
+    assert_eq!(of(&format!("{secrets}\nconfig: {{}}")), "");
+    assert_eq!(of("reads: [{resources: [v1/pods]}]"), "");
+    assert_eq!(of("reads: [{}]"), "");
+    let reads = |rules: &str| {
+        let layer = sidecar_of(&format!("reads: {rules}")).expect("it is well formed");
+        Ceiling { reads: layer.reads.expect("there are some"), ..Ceiling::default() }
+    };
+    let expect = "grants all but Secrets to a";
+    assert!(under(reads("[{resources: [v1/pods]}]"), "reads: [{}]").contains(expect));
+    assert!(under(reads("[{namespaces: [shop]}]"), "reads: [{}]").contains(expect));
+    assert!(under(reads("[{namespaces: [shop]}]"), "reads: [{namespaces: [a]}]").contains(expect));
+    assert_eq!(under(reads("[{namespaces: [shop]}]"), "reads: [{namespaces: [shop]}]"), "");
+}
+
+#[test]
+fn what_is_as_it_would_be_anyway_does_not_differ() {
+    let settings = settings(Some("limits: {attempts: 10, deadLetters: 5}"));
+    let expect = json!({ "limits.deadLetters": { "value": "5", "from": "a.yaml line 3" } });
+    assert_eq!(settings.to_json(), expect);
+}
+
+#[test]
+fn lists_are_bounded() {
+    let many = |count: usize| {
+        let rules = vec!["{}"; count].join(", ");
+        sidecar_of(&format!("reads: [{rules}]")).err().map(|error| error.to_string())
+    };
+    assert_eq!(many(256), None);
+    let expect = "a.yaml line 3: reads has 257 entries, at most 256 are allowed";
+    assert_eq!(many(257).as_deref(), Some(expect));
+}
+
+/// What is wrong with these settings of a sidecar.
+#[track_caller]
+fn check_refused(settings: &str, expect: &str) {
+    let error = sidecar_of(settings).expect_err("it is refused").to_string();
+    assert!(error.ends_with(expect), "{error}");
+}
+
+#[test]
+fn what_is_left_empty_grants_nothing_by_mistake() {
+    let no_value = "has no value: write one, or leave the key out";
+    check_refused("reads:", no_value);
+    check_refused("reads: [{resources: , namespaces: [shop]}]", no_value);
+    check_refused("reads: [{resources: [v1/pods], namespaces: null}]", no_value);
+    check_refused("limits: {memory: }", no_value);
+    check_refused(
+        "reads: [{resources: [v1/pods], namespaces: []}]",
+        "reads[0].namespaces has 0 entries: name 1, or leave it out for all, and what is in none",
+    );
+    check_refused(
+        "reads: [{resources: [v1/pods], namespaces: ['*']}]",
+        "has \"*\", which cannot be the name of a namespace",
+    );
+    check_grant(Some("[{resources: []}]"), &[], "");
+}
+
+#[test]
+fn the_line_that_would_grant_is_yaml_for_what_was_asked() {
+    let line =
+        r#"write in a.yaml: reads: [{resources: [v1/pods], namespaces: ["1e3", "on", shop]}]"#;
+    let expect = format!("v1/pods in 1e3 and on and shop, {NOT_GRANTED}{line}");
+    check_grant(Some("[]"), &[("v1/pods", &["on", "1e3", "shop"])], &expect);
+    let forged = br#"{"version":"1","reads":[{"resource":"v1/pods","namespaces":["a]}, {resources: [v1/secrets"]}]}"#;
+    let error = Descriptor::parse(forged).expect_err("it is no namespace").to_string();
+    assert!(error.contains("cannot be the name of a namespace"), "{error}");
+}

@@ -1,0 +1,147 @@
+//! A subscription's `enqueue` rules.
+
+use super::keys::checked;
+use super::{DescriptorError, bound, check_pointer, check_text, error};
+use crate::enqueue::{EnqueueRule, EnqueueRules, KeyNamespace, KeySource};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Rules of one subscription; what they point at is looked up together in every event's bytes.
+pub(crate) const ENQUEUE_RULES_MAX: usize = 16;
+/// Bytes of a prefix or of a kind.
+const TEXT_BYTES_MAX: usize = 128;
+
+#[derive(Deserialize, Default)]
+struct RawRule {
+    #[serde(rename = "self")]
+    itself: Option<bool>,
+    owner: Option<String>,
+    pointer: Option<String>,
+    namespace: Option<String>,
+    #[serde(default)]
+    prefix: String,
+}
+
+pub(super) fn rules(values: Vec<Value>, at: &str) -> Result<EnqueueRules, DescriptorError> {
+    let at = format!("{at}.enqueue");
+    bound(&at, values.len(), ENQUEUE_RULES_MAX)?;
+    let numbered = values.into_iter().enumerate();
+    let rules = numbered.map(|(index, value)| rule(value, &format!("{at}[{index}]")));
+    Ok(EnqueueRules::new(rules.collect::<Result<_, _>>()?))
+}
+
+fn rule(value: Value, at: &str) -> Result<EnqueueRule, DescriptorError> {
+    let raw: RawRule = match value.as_str() {
+        Some("self") => RawRule { itself: Some(true), ..RawRule::default() },
+        Some(other) => return Err(error(at, format!("{other:?} is no rule; write \"self\""))),
+        None => checked(value, at, &["self", "owner", "pointer", "namespace", "prefix"])?,
+    };
+    check_text(at, &raw.prefix, TEXT_BYTES_MAX)?;
+    let namespace = match raw.namespace.as_deref() {
+        None | Some("object") => KeyNamespace::Object,
+        Some("none") => KeyNamespace::None,
+        Some(pointer) if pointer.starts_with('/') => {
+            check_pointer(at, pointer)?;
+            KeyNamespace::Pointer(pointer.to_owned())
+        }
+        Some(other) => {
+            let problem = format!("namespace {other:?} is neither object, none nor a JSON pointer");
+            return Err(error(at, problem));
+        }
+    };
+    let source = match (raw.itself, raw.owner, raw.pointer) {
+        (Some(true), None, None) => KeySource::Itself,
+        (None, Some(owner), None) => owner_source(&owner, at)?,
+        (None, None, Some(pointer)) if pointer.is_empty() => {
+            let problem =
+                "its pointer is the whole object, and no name: write it as /spec/nodeName";
+            return Err(error(at, problem));
+        }
+        (None, None, Some(pointer)) => {
+            check_pointer(at, &pointer)?;
+            KeySource::Pointer(pointer)
+        }
+        _ => return Err(error(at, "needs one of self (true), owner and pointer")),
+    };
+    Ok(EnqueueRule { source, namespace, prefix: raw.prefix })
+}
+
+/// `apps/v1/ReplicaSet` or `v1/Node`.
+fn owner_source(text: &str, at: &str) -> Result<KeySource, DescriptorError> {
+    check_text(at, text, TEXT_BYTES_MAX)?;
+    let parts: Vec<&str> = text.split('/').collect();
+    let (group, kind) = match parts[..] {
+        [version, kind] if !version.is_empty() => ("", kind),
+        [group, version, kind] if !group.is_empty() && !version.is_empty() => (group, kind),
+        _ => ("", ""),
+    };
+    if kind.is_empty() {
+        let problem = format!(
+            "owner {text:?} is not written as version/Kind (v1/Node) or group/version/Kind (apps/v1/ReplicaSet)"
+        );
+        return Err(error(at, problem));
+    }
+    Ok(KeySource::Owner { group: group.to_owned(), kind: kind.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptor::{Descriptor, Replay};
+
+    #[track_caller]
+    fn check(rule: &str, expect: &str) {
+        let json = format!(
+            r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","enqueue":[{rule}]}}]}}"#
+        );
+        let error = Descriptor::parse(json.as_bytes()).err().map(|error| error.to_string());
+        let at = "descriptor subscriptions[0].enqueue";
+        let shown = error.map(|error| error.replace(at, "")).unwrap_or_default();
+        assert_eq!(shown, expect, "{rule}");
+    }
+
+    #[test]
+    fn rules_that_mean_nothing_are_refused_with_their_place() {
+        check(r#""self",{"self":true},{"owner":"v1/Node"},{"pointer":"/a"}"#, "");
+        check(r#""slef""#, r#"[0]: "slef" is no rule; write "self""#);
+        check(r#"{"onwer":"v1/Node"}"#, r#"[0]: unknown key "onwer"; did you mean "owner"?"#);
+        let one = "[0]: needs one of self (true), owner and pointer";
+        for rule in ["{}", r#"{"self":false}"#, r#"{"self":true,"pointer":"/a"}"#] {
+            check(rule, one);
+        }
+        let kinds =
+            "is not written as version/Kind (v1/Node) or group/version/Kind (apps/v1/ReplicaSet)";
+        for kind in ["ReplicaSet", "a/b/c/D", "/v1/Node", "v1/"] {
+            let rule = format!(r#"{{"owner":"{kind}"}}"#);
+            check(&rule, &format!("[0]: owner {kind:?} {kinds}"));
+        }
+        let text = r#"[0]: namespace "spec" is neither object, none nor a JSON pointer"#;
+        check(r#"{"self":true,"namespace":"spec"}"#, text);
+        let text = "[0]: its pointer is the whole object, and no name: write it as /spec/nodeName";
+        check(r#"{"pointer":""}"#, text);
+        let text = r#"[0]: "spec" is not a JSON pointer: write it as /spec/nodeName"#;
+        check(r#"{"pointer":"spec"}"#, text);
+        let long = format!(r#"{{"self":true,"prefix":"{}"}}"#, "x".repeat(TEXT_BYTES_MAX + 1));
+        check(&long, "[0]: has a text of 129 bytes, at most 128 are allowed");
+    }
+
+    #[test]
+    fn rules_are_bounded() {
+        check(&vec![r#""self""#; ENQUEUE_RULES_MAX].join(","), "");
+        let many = vec![r#""self""#; ENQUEUE_RULES_MAX + 1].join(",");
+        check(&many, ": has 17 entries, at most 16 are allowed");
+    }
+
+    #[test]
+    fn objects_that_become_keys_come_again_after_a_reload_unless_it_says_otherwise() {
+        let replay = |keys: &str| {
+            let json =
+                format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{keys}}}]}}"#);
+            let descriptor = Descriptor::parse(json.as_bytes()).expect("it is valid");
+            descriptor.subscriptions[0].replay
+        };
+        assert_eq!(replay(r#","enqueue":["self"]"#), Replay::InitialAndReload);
+        assert_eq!(replay(r#","enqueue":["self"],"replay":"never""#), Replay::Never);
+        assert_eq!(replay(r#","enqueue":[]"#), Replay::Initial);
+    }
+}

@@ -1,0 +1,119 @@
+//! The times at which a plugin wants to be called.
+
+use super::keys::checked;
+use super::{Descriptor, DescriptorError, check_name, error};
+use crate::schedule::{CronLine, ScheduleSpec, When};
+use jiff::SignedDuration;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Schedules of one plugin.
+pub(crate) const SCHEDULES_MAX: usize = 64;
+/// A period shorter than this is no schedule but a loop; one longer outlives every host.
+const PERIOD_MIN: Duration = Duration::from_millis(100);
+const PERIOD_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+#[derive(Deserialize)]
+struct RawSchedule {
+    name: String,
+    cron: Option<String>,
+    every: Option<String>,
+}
+
+pub(super) fn schedule(value: Value, at: &str) -> Result<ScheduleSpec, DescriptorError> {
+    let raw: RawSchedule = checked(value, at, &["name", "cron", "every"])?;
+    check_name(at, &raw.name)?;
+    let when = match (raw.cron, raw.every) {
+        (Some(line), None) => {
+            let line = CronLine::parse(&line);
+            When::Cron(line.map_err(|problem| error(at, format!("the cron line {problem}")))?)
+        }
+        (None, Some(period)) => When::Every(self::period(&period, at)?),
+        _ => return Err(error(at, "needs one of cron and every")),
+    };
+    Ok(ScheduleSpec { name: raw.name.into(), when })
+}
+
+/// As Kubernetes writes durations: `30s`, `1h30m`, `1500ms`.
+fn period(text: &str, at: &str) -> Result<Duration, DescriptorError> {
+    let is_known = |c: char| c.is_ascii_digit() || ".nuµmsh".contains(c);
+    let parsed = text.chars().all(is_known).then(|| text.parse::<SignedDuration>().ok()).flatten();
+    let period = parsed.and_then(|period| Duration::try_from(period).ok());
+    let Some(period) = period else {
+        let problem = format!("every {text:?} is no duration; write it as 30s or 1h30m");
+        return Err(error(at, problem));
+    };
+    match (PERIOD_MIN..=PERIOD_MAX).contains(&period) {
+        true => Ok(period),
+        false => Err(error(at, format!("every {text} is not between 100ms and 8784h"))),
+    }
+}
+
+impl Descriptor {
+    pub(super) fn check_schedules(&self) -> Result<(), DescriptorError> {
+        let mut names = BTreeSet::new();
+        match self.schedules.iter().find(|schedule| !names.insert(&schedule.name)) {
+            None => Ok(()),
+            Some(ScheduleSpec { name, .. }) => {
+                Err(error("schedules", format!("the name {name:?} is used twice")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(schedules: &str, expect: &str) {
+        let json = format!(r#"{{"version":"1","schedules":[{schedules}]}}"#);
+        let error = Descriptor::parse(json.as_bytes()).err().map(|error| error.to_string());
+        let shown = error.map(|error| error.replace("descriptor schedules", ""));
+        assert_eq!(shown.unwrap_or_default(), expect, "{schedules}");
+    }
+
+    fn every(period: &str) -> String {
+        format!(r#"{{"name":"a","every":"{period}"}}"#)
+    }
+
+    #[test]
+    fn schedules_that_mean_nothing_are_refused_with_their_place() {
+        check(r#"{"name":"a","cron":"0 3 * * *"},{"name":"b","every":"1h30m"}"#, "");
+        check(r#"{"name":"a"}"#, "[0]: needs one of cron and every");
+        check(
+            r#"{"name":"a","cron":"0 3 * * *","every":"1s"}"#,
+            "[0]: needs one of cron and every",
+        );
+        check(r#"{"name":"","every":"1s"}"#, "[0]: a name is empty");
+        let text = "[0]: the cron line has 2 fields, and needs five: minute, hour, day of month, month, day of week";
+        check(r#"{"name":"a","cron":"0 3"}"#, text);
+        check(&[every("1s"), every("2s")].join(","), r#": the name "a" is used twice"#);
+    }
+
+    #[test]
+    fn periods_are_kubernetes_durations_within_bounds() {
+        for good in ["100ms", "1.5s", "1h30m", "8784h", "1m0.5s"] {
+            check(&every(good), "");
+        }
+        for bad in ["", "1", "1d", "-1s", "PT1S", "1 s", "s"] {
+            let text = format!("[0]: every {bad:?} is no duration; write it as 30s or 1h30m");
+            check(&every(bad), &text);
+        }
+        for odd in ["99ms", "0s", "8785h"] {
+            check(&every(odd), &format!("[0]: every {odd} is not between 100ms and 8784h"));
+        }
+    }
+
+    #[test]
+    fn schedules_are_bounded() {
+        let many = |count: usize| {
+            let one = |number| format!(r#"{{"name":"s{number}","every":"1s"}}"#);
+            (0..count).map(one).collect::<Vec<_>>().join(",")
+        };
+        check(&many(SCHEDULES_MAX), "");
+        check(&many(SCHEDULES_MAX + 1), ": has 65 entries, at most 64 are allowed");
+    }
+}

@@ -1,0 +1,259 @@
+//! Kubernetes Events that plugins record about objects. Nobody waits for them: they go through a bounded queue (`waiting.rs`) to one task, which
+//! writes them one after the other. Answers to client-go's `tools/events`: what is recorded again is a series of one Event (`series.rs`).
+//!
+//! It does not try again what the API server refuses, and what is counted within a series and not written when the host ends is lost. What was granted
+//! when it was recorded is written, though the grant may be gone by then.
+
+mod series;
+mod waiting;
+
+use crate::counters::{Counters, add_one};
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::write_turns::WriteTurns;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use series::{Recorded, Series};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tracing::{debug, info, warn};
+use waiting::Waiting;
+
+/// An API server that does not answer loses an Event, not all that follow.
+const WRITE_TIME_MAX: Duration = Duration::from_secs(5);
+/// What is still written when the host ends.
+const END_TIME_MAX: Duration = Duration::from_secs(2);
+/// What an API server says to an Event.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// What a plugin has to say about an object.
+#[derive(Debug, Clone)]
+pub(crate) struct Occurrence {
+    pub(crate) plugin: String,
+    pub(crate) regarding: Regarding,
+    pub(crate) is_warning: bool,
+    pub(crate) reason: String,
+    pub(crate) note: String,
+    pub(crate) dry_run: bool,
+    pub(crate) at: Timestamp,
+    /// Where it counts.
+    pub(crate) counters: Arc<Counters>,
+}
+
+/// An object, as an Event refers to it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Regarding {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    /// Empty: the Event is in `default`.
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+}
+
+impl Regarding {
+    /// Where the Event is.
+    pub(crate) fn event_namespace(&self) -> &str {
+        if self.namespace.is_empty() { "default" } else { &self.namespace }
+    }
+}
+
+/// The way to the task. Clones share it.
+#[derive(Clone)]
+pub(crate) struct EventRecorder {
+    waiting: Arc<Mutex<Waiting>>,
+    /// Has room for one, which is enough for the task to look.
+    wake: mpsc::Sender<()>,
+}
+
+/// What is left to do: to be run until all recorders are gone.
+pub(crate) struct EventTask {
+    waiting: Arc<Mutex<Waiting>>,
+    woken: mpsc::Receiver<()>,
+    cluster: WriteTurns,
+    series: Series,
+}
+
+impl EventRecorder {
+    pub(crate) fn new(cluster: WriteTurns) -> (Self, EventTask) {
+        let waiting = Arc::<Mutex<Waiting>>::default();
+        let (wake, woken) = mpsc::channel(1);
+        let task =
+            EventTask { waiting: waiting.clone(), woken, cluster, series: Series::default() };
+        (Self { waiting, wake }, task)
+    }
+
+    /// Hands it to the task. Where too many wait one is dropped, and counted.
+    pub(crate) fn record(&self, occurrence: Occurrence) {
+        let dropped = self.waiting.lock().push(occurrence);
+        if let Some(dropped) = dropped {
+            add_one(&dropped.counters.events_dropped);
+        }
+        // Where there is no room the task is already to look.
+        let _ = self.wake.try_send(());
+    }
+}
+
+impl EventTask {
+    /// Writes what is recorded until nobody can record any more, and what waits then.
+    pub(crate) async fn run(mut self) {
+        loop {
+            for recorded in self.series.due(Instant::now()) {
+                self.write(recorded).await;
+            }
+            let next = self.waiting.lock().pop();
+            if let Some(occurrence) = next {
+                self.record(&occurrence).await;
+                continue;
+            }
+            let due = self.series.next_due();
+            tokio::select! {
+                woken = self.woken.recv() => if woken.is_none() { return },
+                () = until(due) => {}
+            }
+        }
+    }
+
+    async fn record(&mut self, occurrence: &Occurrence) {
+        match self.series.record(occurrence, Instant::now()) {
+            Ok(Some(recorded)) => self.write(recorded).await,
+            // It counts in its series, which is written now and then.
+            Ok(None) => {}
+            Err(_) => add_one(&occurrence.counters.events_dropped),
+        }
+    }
+
+    async fn write(&mut self, recorded: Recorded) {
+        let Recorded { key, write, plugin, dry_run, counters } = recorded;
+        let verb = write.verb().name();
+        let request = write.request(&plugin, dry_run, ANSWER_BYTES_MAX);
+        let uri = request.uri.clone();
+        let cluster = self.cluster.clone();
+        let written = async { Some(cluster.turn().await?.write(request).await) };
+        let problem = match tokio::time::timeout(WRITE_TIME_MAX, written).await {
+            Ok(Some(Ok(_))) if dry_run => {
+                return info!(plugin, "dry run: {verb} {uri} would be done");
+            }
+            Ok(Some(Ok(_))) => {
+                add_one(&counters.events_written);
+                return debug!(plugin, "{verb} {uri}");
+            }
+            Ok(Some(Err(error))) => Some(error.to_string()),
+            Ok(None) => None,
+            Err(_) => Some(format!("no answer within {} s", WRITE_TIME_MAX.as_secs())),
+        };
+        // What comes next begins anew: the Event may be gone, or never have been.
+        self.series.forget(&key);
+        add_one(&counters.events_dropped);
+        let Some(problem) = problem else {
+            // Everybody's are lost then, and the host ends.
+            return debug!(plugin, "{verb} {uri} is not for this host to do any more");
+        };
+        let problem = one_line(&problem, ERROR_BYTES_MAX);
+        warn!(plugin, "a Kubernetes Event could not be written, {verb} {uri}: {problem}");
+    }
+}
+
+/// Waits until the task has written what was recorded, for a short while. All recorders are to be gone.
+pub(crate) async fn end(mut task: JoinHandle<()>) {
+    match tokio::time::timeout(END_TIME_MAX, &mut task).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => warn!("the writer of Kubernetes Events failed: {error}"),
+        Err(_) => {
+            task.abort();
+            warn!("Kubernetes Events that were still to be written are lost");
+        }
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
+    use crate::leading::Leading;
+    use futures::future::BoxFuture;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    /// What a plugin says of a pod of this name.
+    pub(super) fn occurrence(plugin: &str, name: &str, note: &str) -> Occurrence {
+        let text = str::to_owned;
+        Occurrence {
+            plugin: text(plugin),
+            regarding: Regarding {
+                api_version: text("v1"),
+                kind: text("Pod"),
+                namespace: text("shop"),
+                name: text(name),
+                uid: text("u"),
+            },
+            is_warning: false,
+            reason: text("Seen"),
+            note: text(note),
+            dry_run: false,
+            at: Timestamp::UNIX_EPOCH,
+            counters: Arc::default(),
+        }
+    }
+
+    /// Keeps what it is asked.
+    #[derive(Default)]
+    struct Cluster {
+        asked: Mutex<Vec<String>>,
+    }
+
+    impl ClusterWriter for Cluster {
+        fn write(&self, request: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>> {
+            let body = String::from_utf8(request.body).expect("it is JSON");
+            let event: serde_json::Value = serde_json::from_str(&body).expect("it is JSON");
+            let note = event["note"].as_str().unwrap_or("a series").to_owned();
+            self.asked.lock().push(note);
+            Box::pin(std::future::ready(Ok(Vec::new())))
+        }
+    }
+
+    /// What the cluster is asked once these were recorded, and how many were written and dropped.
+    #[track_caller]
+    fn check(leading: Leading, occurrences: &[Occurrence], expect: &[&str], counts: (u64, u64)) {
+        let cluster = Arc::new(Cluster::default());
+        let (recorder, task) = EventRecorder::new(WriteTurns::new(cluster.clone(), leading));
+        for occurrence in occurrences {
+            recorder.record(occurrence.clone());
+        }
+        drop(recorder);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(task.run());
+        assert_eq!(*cluster.asked.lock(), expect);
+        let sum = |of: fn(&Counters) -> &std::sync::atomic::AtomicU64| {
+            occurrences.iter().map(|it| of(&it.counters).load(Relaxed)).sum::<u64>()
+        };
+        assert_eq!((sum(|it| &it.events_written), sum(|it| &it.events_dropped)), counts);
+    }
+
+    #[test]
+    fn what_waits_when_nobody_records_any_more_is_written_in_turns() {
+        let all = [("a", "1"), ("a", "2"), ("b", "3")];
+        let all = all.map(|(plugin, note)| occurrence(plugin, "o", note));
+        check(Leading::default(), &all, &["1", "3", "2"], (3, 0));
+    }
+
+    #[test]
+    fn a_host_that_does_not_lead_writes_no_events() {
+        check(Leading::of_another(), &[occurrence("a", "o", "1")], &[], (0, 1));
+    }
+
+    #[test]
+    fn of_a_dry_run_only_the_first_of_a_series_is_tried() {
+        let dry = |note: &str| Occurrence { dry_run: true, ..occurrence("a", "o", note) };
+        check(Leading::default(), &[dry("1"), dry("1"), dry("1"), dry("2")], &["1", "2"], (0, 0));
+        let [one, again] = [occurrence("a", "o", "1"), occurrence("a", "o", "1")];
+        check(Leading::default(), &[one, again], &["1", "a series"], (2, 0));
+    }
+}

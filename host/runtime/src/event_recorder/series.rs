@@ -1,0 +1,375 @@
+//! Which Kubernetes Event an occurrence becomes: a new one, or one more of a series. Synchronous. Answers to client-go's
+//! `tools/events/event_broadcaster.go` and, for how many, to `tools/record/events_cache.go`.
+
+use super::{Occurrence, Regarding};
+use crate::counters::Counters;
+use crate::token_bucket::TokenBucket;
+use crate::write::{How, Named, Write, is_subdomain};
+use hashbrown::HashMap;
+use jiff::Timestamp;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Series that are known at once, of all plugins, some hundred bytes and their texts each: at most a few megabytes.
+const SERIES_MAX: usize = 2_000;
+/// What comes later begins a new Event: client-go's `finishTime`.
+const SERIES_END: Duration = Duration::from_secs(6 * 60);
+/// A series is written again after its second occurrence and then no sooner than this, however often it comes.
+const WRITTEN_EVERY: Duration = Duration::from_secs(30);
+/// New Events of one plugin about one object: client-go's spam filter, `defaultSpamBurst` and `defaultSpamQPS`.
+const EVENTS_AT_ONCE: f64 = 25.0;
+const EVENTS_PER_SECOND: f64 = 1.0 / 300.0;
+const EVENTS: &str = "events.k8s.io/v1/events";
+/// What a name may have, less what makes it unique.
+const NAME_BYTES_MAX: usize = 253 - 17;
+
+/// What is one series.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct SeriesKey {
+    plugin: String,
+    regarding: Regarding,
+    is_warning: bool,
+    reason: String,
+    note: String,
+    dry_run: bool,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// The Event's.
+    name: String,
+    count: u32,
+    last: Timestamp,
+    seen: Instant,
+    written: Instant,
+    /// Something happened since.
+    is_due: bool,
+    counters: Arc<Counters>,
+}
+
+/// What is to be written.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) key: SeriesKey,
+    pub(super) write: Write,
+    pub(super) plugin: String,
+    pub(super) dry_run: bool,
+    pub(super) counters: Arc<Counters>,
+}
+
+/// There are too many of this object's; or the object's names are none.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NotRecorded;
+
+#[derive(Debug, Default)]
+pub(super) struct Series {
+    known: HashMap<SeriesKey, Known>,
+    /// What plugins may still say about objects.
+    spam: HashMap<(String, Regarding), TokenBucket>,
+    /// Of the Event made last.
+    number: u64,
+}
+
+impl Series {
+    /// What an occurrence has written at once, if anything.
+    pub(super) fn record(
+        &mut self,
+        occurrence: &Occurrence,
+        now: Instant,
+    ) -> Result<Option<Recorded>, NotRecorded> {
+        let key = SeriesKey::of(occurrence);
+        let is_over = |known: &Known| now.duration_since(known.seen) > SERIES_END;
+        if let Some(known) = self.known.get_mut(&key).filter(|known| !is_over(known)) {
+            known.count = known.count.saturating_add(1);
+            // A dry run has made no Event that could be changed.
+            (known.last, known.seen, known.is_due) = (occurrence.at, now, !key.dry_run);
+            let is_time = known.count == 2 || now.duration_since(known.written) >= WRITTEN_EVERY;
+            return Ok((known.is_due && is_time).then(|| known.write(&key, now)).flatten());
+        }
+        self.spend(&key, now)?;
+        let name = self.name(&occurrence.regarding.name, occurrence.at);
+        let event = event(&name, occurrence).to_string().into_bytes();
+        let recorded = key.recorded(&name, How::Create, event, &occurrence.counters);
+        let recorded = recorded.ok_or(NotRecorded)?;
+        self.make_room(now);
+        let known = Known {
+            name,
+            count: 1,
+            last: occurrence.at,
+            seen: now,
+            written: now,
+            is_due: false,
+            counters: occurrence.counters.clone(),
+        };
+        self.known.insert(key, known);
+        Ok(Some(recorded))
+    }
+
+    /// When something is to be written that nothing new has to happen for.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let due = self.known.values().filter(|known| known.is_due);
+        due.map(|known| known.written + WRITTEN_EVERY).min()
+    }
+
+    /// What is to be written by now.
+    pub(super) fn due(&mut self, now: Instant) -> Vec<Recorded> {
+        let is_due = |known: &Known| known.is_due && now >= known.written + WRITTEN_EVERY;
+        let due = self.known.iter_mut().filter(|(_, known)| is_due(known));
+        due.filter_map(|(key, known)| known.write(key, now)).collect()
+    }
+
+    /// It could not be written.
+    pub(super) fn forget(&mut self, key: &SeriesKey) {
+        self.known.remove(key);
+    }
+
+    /// Forgets what is over where there is no room, else what was seen the longest ago of the plugin that has most. What was counted of that and not
+    /// written is lost, and what comes next of it is a new Event.
+    fn make_room(&mut self, now: Instant) {
+        if self.known.len() < SERIES_MAX {
+            return;
+        }
+        self.known.retain(|_, known| now.duration_since(known.seen) <= SERIES_END);
+        if self.known.len() < SERIES_MAX {
+            return;
+        }
+        let most = whoever_has_most(self.known.keys().map(|key| &*key.plugin));
+        let of_most = self.known.iter().filter(|(key, _)| Some(&*key.plugin) == most);
+        let oldest = of_most.min_by_key(|(_, known)| known.seen).map(|(key, _)| key.clone());
+        if let Some(oldest) = oldest {
+            self.known.remove(&oldest);
+        }
+    }
+
+    /// The same for what may be said about one more object: what is nearest to full goes.
+    fn make_room_for_spam(&mut self, now: Instant) {
+        if self.spam.len() < SERIES_MAX {
+            return;
+        }
+        self.spam.retain(|_, bucket| {
+            bucket.refill(now);
+            !bucket.is_full()
+        });
+        if self.spam.len() < SERIES_MAX {
+            return;
+        }
+        let most = whoever_has_most(self.spam.keys().map(|(plugin, _)| &**plugin));
+        let of_most = self.spam.iter().filter(|((plugin, _), _)| Some(&**plugin) == most);
+        let fullest = of_most.max_by(|(_, a), (_, b)| a.tokens().total_cmp(&b.tokens()));
+        let fullest = fullest.map(|(about, _)| about.clone());
+        if let Some(fullest) = fullest {
+            self.spam.remove(&fullest);
+        }
+    }
+
+    fn spend(&mut self, key: &SeriesKey, now: Instant) -> Result<(), NotRecorded> {
+        let about = (key.plugin.clone(), key.regarding.clone());
+        if !self.spam.contains_key(&about) {
+            self.make_room_for_spam(now);
+        }
+        let full = || TokenBucket::new(EVENTS_PER_SECOND, EVENTS_AT_ONCE, now);
+        let bucket = self.spam.entry(about).or_insert_with(full);
+        bucket.refill(now);
+        if bucket.tokens() < 1.0 {
+            return Err(NotRecorded);
+        }
+        bucket.spend(1.0);
+        Ok(())
+    }
+
+    /// As client-go names Events: the object and a time, which is another each time.
+    fn name(&mut self, object: &str, at: Timestamp) -> String {
+        let nanoseconds = u64::try_from(at.as_nanosecond()).unwrap_or_default();
+        self.number = nanoseconds.max(self.number + 1);
+        // Roles may have names that Events cannot have.
+        let object = if is_subdomain(object) { object } else { "object" };
+        let object = &object[..object.len().min(NAME_BYTES_MAX)];
+        format!("{}.{:016x}", object.trim_end_matches(['-', '.']), self.number)
+    }
+}
+
+impl SeriesKey {
+    fn of(occurrence: &Occurrence) -> Self {
+        let Occurrence { plugin, regarding, is_warning, reason, note, dry_run, .. } = occurrence;
+        Self {
+            plugin: plugin.clone(),
+            regarding: regarding.clone(),
+            is_warning: *is_warning,
+            reason: reason.clone(),
+            note: note.clone(),
+            dry_run: *dry_run,
+        }
+    }
+
+    fn recorded(
+        &self,
+        name: &str,
+        how: How,
+        body: Vec<u8>,
+        counters: &Arc<Counters>,
+    ) -> Option<Recorded> {
+        let namespace = self.regarding.event_namespace();
+        let named = Named { resource: EVENTS, namespace, name, subresource: "" };
+        Some(Recorded {
+            key: self.clone(),
+            write: Write::new(named, how, body).ok()?,
+            plugin: self.plugin.clone(),
+            dry_run: self.dry_run,
+            counters: counters.clone(),
+        })
+    }
+}
+
+impl Known {
+    /// The series as it stands.
+    fn write(&mut self, key: &SeriesKey, now: Instant) -> Option<Recorded> {
+        (self.written, self.is_due) = (now, false);
+        let series = json!({ "count": self.count, "lastObservedTime": micro_time(self.last) });
+        let patch = json!({ "series": series }).to_string().into_bytes();
+        key.recorded(&self.name, How::MergePatch, patch, &self.counters)
+    }
+}
+
+/// So that what one plugin records costs another nothing.
+fn whoever_has_most<'a>(plugins: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut counts = HashMap::<&str, usize>::new();
+    for plugin in plugins {
+        *counts.entry(plugin).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(plugin, _)| plugin)
+}
+
+fn event(name: &str, occurrence: &Occurrence) -> serde_json::Value {
+    let Occurrence { plugin, regarding, is_warning, reason, note, at, .. } = occurrence;
+    let Regarding { api_version, kind, namespace, name: object, uid } = regarding;
+    json!({
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": { "name": name, "namespace": regarding.event_namespace() },
+        "eventTime": micro_time(*at),
+        "type": if *is_warning { "Warning" } else { "Normal" },
+        "reason": reason,
+        "action": reason,
+        "note": note,
+        "reportingController": format!("informant.dev/{plugin}"),
+        "reportingInstance": "informant",
+        "regarding": {
+            "apiVersion": api_version,
+            "kind": kind,
+            "namespace": namespace,
+            "name": object,
+            "uid": uid,
+        },
+    })
+}
+
+/// As Kubernetes writes a `MicroTime`.
+fn micro_time(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster_writer::WriteRequest;
+
+    fn occurrence(name: &str, note: &str) -> Occurrence {
+        super::super::tests::occurrence("p", name, note)
+    }
+
+    fn request(recorded: Recorded) -> WriteRequest {
+        recorded.write.request("p", false, 1)
+    }
+
+    /// What happens at these seconds to an object: `a` is the note of an occurrence, `-` a look at what is due. Shows what is written: `new` Events,
+    /// counts of series, `x` for what is too much, nothing else.
+    #[track_caller]
+    fn check(steps: &str, expect: &str) {
+        let (mut series, start) = (Series::default(), Instant::now());
+        let mut shown = Vec::new();
+        for step in steps.split(' ') {
+            let (at, what) = step.split_once(':').expect("a time and a step");
+            let now = start + Duration::from_secs(at.parse().expect("seconds"));
+            let written = match what {
+                "-" => series.due(now),
+                note => match series.record(&occurrence("a", note), now) {
+                    Ok(recorded) => recorded.into_iter().collect(),
+                    Err(NotRecorded) => {
+                        shown.push("x".to_owned());
+                        continue;
+                    }
+                },
+            };
+            shown.extend(written.into_iter().map(request).map(|request| {
+                let body: serde_json::Value =
+                    serde_json::from_slice(&request.body).expect("it is JSON");
+                match request.method {
+                    "POST" => "new".to_owned(),
+                    _ => body["series"]["count"].to_string(),
+                }
+            }));
+        }
+        assert_eq!(shown.join(" "), expect, "{steps}");
+    }
+
+    #[test]
+    fn what_is_said_again_is_a_series_that_is_written_now_and_then() {
+        check("0:a 0:b", "new new");
+        check("0:a 1:a 2:a 3:a 30:- 31:- 62:-", "new 2 4");
+        check("0:a 1:a 2:a 40:a", "new 2 4");
+        check("0:a 360:a 721:a", "new 2 new");
+    }
+
+    #[test]
+    fn new_events_about_one_object_are_bounded() {
+        let notes = |count: u32| {
+            let steps: Vec<String> = (0..count).map(|number| format!("0:n{number}")).collect();
+            steps.join(" ")
+        };
+        check(&notes(25), &["new"; 25].join(" "));
+        check(&format!("{} 299:z 301:z", notes(26)), &format!("{} x x new", ["new"; 25].join(" ")));
+    }
+
+    #[test]
+    fn series_are_bounded_and_whoever_has_most_forgets_its_oldest() {
+        let (mut series, start) = (Series::default(), Instant::now());
+        // Whether it is a new Event, else one more of a series.
+        let mut record = |plugin: &str, name: usize, at: u64| {
+            let now = start + Duration::from_secs(at);
+            let name = format!("o{name}");
+            let occurrence = super::super::tests::occurrence(plugin, &name, "");
+            let recorded = series.record(&occurrence, now).expect("there is room");
+            assert!(series.known.len() <= SERIES_MAX && series.spam.len() <= SERIES_MAX);
+            recorded.is_some_and(|recorded| request(recorded).method == "POST")
+        };
+        assert!(record("q", 0, 0));
+        for name in 1..SERIES_MAX {
+            assert!(record("p", name, if name == 1 { 1 } else { 2 }));
+        }
+        assert!(record("p", SERIES_MAX, 3));
+        assert!(!record("q", 0, 3), "another plugin's is not forgotten");
+        assert!(!record("p", 2, 3));
+        assert!(record("p", 1, 3), "the oldest is");
+        assert!(record("r", 0, 4) && !record("r", 0, 4), "there is room for a newcomer");
+        assert!(record("p", 3, 400), "what is over is forgotten first");
+        assert_eq!(series.known.len(), 1);
+    }
+
+    #[test]
+    fn an_event_is_what_the_api_server_takes() {
+        let mut series = Series::default();
+        let recorded = series.record(&occurrence("a", "hello"), Instant::now());
+        let request = request(recorded.expect("there is room").expect("it is new"));
+        let expect = "/apis/events.k8s.io/v1/namespaces/shop/events?fieldManager=p";
+        assert_eq!((request.method, request.uri.as_str()), ("POST", expect));
+        let body: serde_json::Value = serde_json::from_slice(&request.body).expect("it is JSON");
+        assert_eq!(body["metadata"]["name"], "a.0000000000000001");
+        assert_eq!(body["eventTime"], "1970-01-01T00:00:00.000000Z");
+        assert_eq!(body["regarding"]["kind"], "Pod");
+        for odd in ["n".repeat(253), "system:node".to_owned(), format!("{}.b", "a".repeat(235))] {
+            let recorded = series.record(&occurrence(&odd, ""), Instant::now());
+            assert!(recorded.is_ok(), "its Event has another name than {odd}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! `kube`: writes to the cluster. Each is checked and held against what is granted before anybody is asked; then the guest waits for the answer,
+//! and its thread's other plugins go on.
+
+use crate::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
+use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
+use crate::call_clock::CallClock;
+use crate::cluster_writer::WriteError;
+use crate::event_recorder::{Occurrence, Regarding};
+use crate::guest_state::{GuestState, Phase};
+use crate::limits::Limits;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::powers::PluginPowers;
+use crate::write::{How, Named, Write};
+use informant_cache::{Object, ObjectKey};
+use jiff::Timestamp;
+use serde::Deserialize;
+use std::time::{Duration, Instant};
+use tracing::info;
+
+/// What an Event's fields may have.
+pub(crate) const REASON_BYTES_MAX: usize = 128;
+pub(crate) const NOTE_BYTES_MAX: usize = 1_024;
+
+type Json = Vec<u8>;
+type Answer<T> = Result<T, Error>;
+type Result<T, E = wasmtime::Error> = std::result::Result<T, E>;
+
+impl Host for GuestState {
+    async fn create(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        subresource: String,
+        object: Json,
+    ) -> Result<Answer<Json>> {
+        Ok(self.write_to_cluster(&named(&gvr, &key, &subresource), How::Create, object).await)
+    }
+
+    async fn update(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        subresource: String,
+        object: Json,
+    ) -> Result<Answer<Json>> {
+        Ok(self.write_to_cluster(&named(&gvr, &key, &subresource), How::Update, object).await)
+    }
+
+    async fn patch(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        subresource: String,
+        patch_type: PatchType,
+        patch: Json,
+    ) -> Result<Answer<Json>> {
+        let how = match patch_type {
+            PatchType::JsonPatch => How::JsonPatch,
+            PatchType::Merge => How::MergePatch,
+            PatchType::Strategic => How::StrategicPatch,
+            PatchType::Apply(force) => How::Apply(force),
+        };
+        Ok(self.write_to_cluster(&named(&gvr, &key, &subresource), how, patch).await)
+    }
+
+    async fn delete(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        uid: Option<String>,
+    ) -> Result<Answer<()>> {
+        let deleted =
+            self.write_to_cluster(&named(&gvr, &key, ""), How::Delete(uid), Json::new()).await;
+        Ok(deleted.map(|_| ()))
+    }
+
+    async fn record_event(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        warning: bool,
+        reason: String,
+        message: String,
+    ) -> Result<Answer<()>> {
+        Ok(self.record_kubernetes_event(&gvr, &key, warning, reason, message))
+    }
+}
+
+/// What became of a write that is granted.
+enum Sending {
+    Answered(Result<Json, WriteError>),
+    /// Another host acts; nothing was sent.
+    NotLeader,
+    /// The call's time was over before its turn came.
+    Unsent,
+}
+
+fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> Named<'a> {
+    Named { resource: gvr, namespace: &key.namespace, name: &key.name, subresource }
+}
+
+impl GuestState {
+    async fn write_to_cluster(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
+        let powers = self.powers_at_work()?;
+        let verb = how.verb().name();
+        let counted = |result: &'static str| powers.counters.cluster_write(verb, result);
+        let write = Write::new(*named, how, body).map_err(|problem| {
+            counted("invalid");
+            invalid(&problem)
+        })?;
+        let plugin = self.plugin.to_string();
+        powers.settings.writes.check_write(&plugin, &write).map_err(|text| {
+            counted("not-granted");
+            Error::NotGranted(text)
+        })?;
+        let answer = match send(&self.clock.clone(), self.limits(), &powers, &plugin, write).await {
+            Sending::Answered(answer) => answer,
+            Sending::NotLeader => {
+                counted("not-leader");
+                return Err(Error::NotLeader);
+            }
+            Sending::Unsent => {
+                counted("unsent");
+                return Err(Error::Transport(nothing_was_sent(self.limits().wait_time)));
+            }
+        };
+        counted(result(&answer));
+        answer.map_err(error)
+    }
+
+    /// What the plugin can do, where it may do it.
+    fn powers_at_work(&self) -> Answer<PluginPowers> {
+        let phase = self.phase.name();
+        let powers = self.powers.as_ref().filter(|_| self.phase.is_work());
+        powers.cloned().ok_or_else(|| {
+            Error::NotGranted(format!(
+                "nothing is written in {phase}, where another version may be in charge"
+            ))
+        })
+    }
+
+    fn record_kubernetes_event(
+        &mut self,
+        gvr: &str,
+        key: &GuestKey,
+        is_warning: bool,
+        reason: String,
+        note: String,
+    ) -> Answer<()> {
+        let powers = self.powers_at_work()?;
+        check_text("reason", &reason, 1, REASON_BYTES_MAX)?;
+        check_text("message", &note, 0, NOTE_BYTES_MAX)?;
+        let regarding = self.regarding(gvr, key)?;
+        let plugin = self.plugin.to_string();
+        // It stands for all Events about the object.
+        let event = Named {
+            resource: "events.k8s.io/v1/events",
+            namespace: regarding.event_namespace(),
+            name: "",
+            subresource: "",
+        };
+        let body = br#"{"metadata":{"generateName":"event-"}}"#.to_vec();
+        let write = Write::new(event, How::Create, body).map_err(|problem| invalid(&problem))?;
+        let granted = powers.settings.writes.check_write(&plugin, &write);
+        granted.map_err(Error::NotGranted)?;
+        if !self.leading.is_leader() {
+            return Err(Error::NotLeader);
+        }
+        powers.powers.events.record(Occurrence {
+            plugin,
+            regarding,
+            is_warning,
+            reason,
+            note,
+            dry_run: powers.settings.dry_run,
+            at: Timestamp::now(),
+            counters: powers.counters,
+        });
+        Ok(())
+    }
+
+    /// The object, which is known because the plugin is told of it right now, or reads it.
+    fn regarding(&self, gvr: &str, key: &GuestKey) -> Answer<Regarding> {
+        let key = ObjectKey::new(&*key.namespace, &*key.name);
+        let current = match &self.phase {
+            Phase::Handle(event) if &*event.resource == gvr && *event.object.key() == key => {
+                Some(event.object.clone())
+            }
+            _ => None,
+        };
+        let read = || self.reads.as_ref()?.get(gvr, &key).ok().flatten();
+        let unknown = || {
+            let (gvr, key) = (gvr, key.to_string());
+            invalid(&format!(
+                "{gvr:?} {key:?} is not there, or nothing that the plugin subscribes to or reads"
+            ))
+        };
+        let object: Object = current.or_else(read).ok_or_else(unknown)?;
+        let kind: TypeOf = serde_json::from_slice(&object.json()).map_err(|_| unknown())?;
+        Ok(Regarding {
+            api_version: kind.api_version,
+            kind: kind.kind,
+            namespace: key.namespace().to_owned(),
+            name: key.name().to_owned(),
+            uid: object.uid().to_owned(),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeOf {
+    api_version: String,
+    kind: String,
+}
+
+/// Waits for a turn and then for the answer, as long as the call may wait. The request is made once it is its turn, and not at all where no time is left.
+async fn send(
+    clock: &CallClock,
+    limits: &Limits,
+    powers: &PluginPowers,
+    plugin: &str,
+    write: Write,
+) -> Sending {
+    let dry_run = powers.settings.dry_run;
+    let (verb, answered) = (write.verb().name(), write.answered());
+    let (mut sent, began) = (None, Instant::now());
+    let asked = async {
+        let turn = powers.powers.cluster.turn().await?;
+        let request = write.request(plugin, dry_run, limits.event_bytes_max);
+        sent = Some(request.uri.clone());
+        Some(turn.write(request).await)
+    };
+    let answer = clock.wait(asked).await;
+    powers.counters.cluster_write_seconds.observe(began.elapsed());
+    let (uri, answer) = match (sent, answer) {
+        (_, Some(None)) => return Sending::NotLeader,
+        (None, _) => return Sending::Unsent,
+        (Some(uri), None) => (uri, Err(WriteError::Transport(gave_up(limits.wait_time)))),
+        (Some(uri), Some(Some(answer))) => (uri, answer),
+    };
+    if dry_run {
+        let said = answer.as_ref().map_or_else(ToString::to_string, |_| "it would be done".into());
+        info!(plugin, "dry run: {verb} {uri}: {}", one_line(&said, ERROR_BYTES_MAX));
+    }
+    Sending::Answered(answer.and_then(|body| answered.of(body)))
+}
+
+fn check_text(what: &str, text: &str, min: usize, max: usize) -> Answer<()> {
+    let found = text.len();
+    match (min..=max).contains(&found) {
+        true => Ok(()),
+        false => {
+            Err(invalid(&format!("the {what} has {found} bytes, and may have {min} to {max}")))
+        }
+    }
+}
+
+fn invalid(problem: &str) -> Error {
+    Error::Invalid(one_line(problem, ERROR_BYTES_MAX).into_owned())
+}
+
+fn gave_up(wait_time: Duration) -> String {
+    let time = wait_time.as_millis();
+    format!(
+        "no answer in time: a call waits {time} ms at most for all its requests (limits.waitTime); it may have been done"
+    )
+}
+
+fn nothing_was_sent(wait_time: Duration) -> String {
+    let time = wait_time.as_millis();
+    format!(
+        "nothing was sent: a call waits {time} ms at most for all its requests (limits.waitTime), and no time was left"
+    )
+}
+
+/// What became of a write that was sent.
+fn result(answer: &Result<Json, WriteError>) -> &'static str {
+    match answer {
+        Ok(_) => "ok",
+        Err(WriteError::Status { code: 409, .. }) => "conflict",
+        Err(WriteError::Status { code: 429, .. }) => "throttled",
+        Err(WriteError::Status { .. }) => "refused",
+        Err(WriteError::Transport(_)) => "unknown",
+    }
+}
+
+fn error(error: WriteError) -> Error {
+    match error {
+        WriteError::Status { code, reason, message, retry_after } => Error::Status(StatusError {
+            code,
+            reason,
+            message,
+            retry_after_ms: retry_after
+                .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+        }),
+        WriteError::Transport(text) => Error::Transport(text),
+    }
+}

@@ -1,0 +1,359 @@
+//! The keys of one plugin's name: its rate-limited queue, a synchronous cupboard between whoever adds keys and the plugin's actor.
+//!
+//! Answers to client-go's `TypedRateLimitingInterface`, which [`PolledWorkQueue`] is: what is added while it waits comes once, what is added
+//! while it is worked on comes again afterwards, of several times the earliest counts. What is here beside that are the bounds, and how often a
+//! key failed. A key stands for a place to look at, not for a change: one that is given up comes again once somebody adds it.
+
+mod snapshot;
+
+pub use snapshot::KeysSnapshot;
+
+use crate::limits::Limits;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use hashbrown::{HashMap, HashSet};
+use informant_cache::workqueue::{
+    AddOptions, BucketRateLimiter, ItemExponentialFailureRateLimiter, Lane, LaneRule,
+    MaxOfRateLimiter, PolledWorkQueue, WorkQueueOptions,
+};
+use jiff::Timestamp;
+use snapshot::GivenUp;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes of a key: a prefix, a namespace and a name.
+pub(crate) const KEY_BYTES_MAX: usize = 512;
+/// What a key takes beside its text, which is kept once: its places in the queue, among the delays and with the rate limiter.
+pub(crate) const KEY_COST_BYTES: usize = 256;
+/// Keys that were given up on and are still shown, newest last.
+const GIVEN_UP_MAX: usize = 20;
+/// Whoever wants a key later than this means never.
+const DELAY_MAX: Duration = Duration::from_secs(365 * 86_400);
+/// Once so many keys are gone what they stood in is made anew: it does not become smaller by itself.
+const EMPTIED_MIN: usize = 4_096;
+
+/// How many keys there may be, whether they wait, are delayed or only have failed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) keys: usize,
+    /// Of the keys' texts, and [`KEY_COST_BYTES`] for each.
+    pub(crate) bytes: usize,
+}
+
+impl From<&Limits> for Bounds {
+    fn from(limits: &Limits) -> Self {
+        Self { keys: limits.workqueue_keys_max, bytes: limits.workqueue_bytes_max }
+    }
+}
+
+/// How long keys wait that failed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waits {
+    /// The first failure of a key; each further one doubles it.
+    pub(crate) base: Duration,
+    pub(crate) max: Duration,
+    /// All failures together: one in this time, after a burst.
+    pub(crate) interval: Duration,
+    pub(crate) burst: u32,
+}
+
+/// A key in the guest's hands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) key: Arc<str>,
+    /// 1 for the first since it succeeded, was given up or had another version.
+    pub(crate) attempt: u32,
+    /// How many instances it has ended since then.
+    pub(crate) crashes: u32,
+}
+
+/// What became of a key in the guest's hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Worked {
+    /// The guest is done with it, for now if there is a time after which it comes again.
+    Done { again: Option<Duration> },
+    /// It failed and comes again: after this time, or as the rate limiter says.
+    Failed { after: Option<Duration>, crashed: bool },
+    /// There was no room for a key that it adds: it comes again once there may be, and has not failed.
+    NoRoom,
+    /// It failed and does not come again by itself.
+    GivenUp,
+}
+
+/// Why a key was not added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AddError {
+    #[error("a key of {0} bytes: keys have 1 to {KEY_BYTES_MAX}")]
+    Length(usize),
+    #[error("the workqueue is full: it has {keys} keys of {bytes} bytes")]
+    Full { keys: usize, bytes: usize },
+}
+
+#[derive(Debug)]
+struct InFlight {
+    work: Work,
+    /// Somebody added it meanwhile with a wait of the rate limiter's, which success does not forget then.
+    rate_limited: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Failed {
+    attempts: u32,
+    crashes: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct KeyQueue {
+    queue: PolledWorkQueue<Arc<str>>,
+    bounds: Bounds,
+    waits: Waits,
+    /// Those that failed since the guest was done with them last.
+    failed: HashMap<Arc<str>, Failed>,
+    in_flight: Option<InFlight>,
+    given_up: VecDeque<GivenUp>,
+    /// The text of each key of which anything is kept, and what they take together.
+    texts: HashSet<Arc<str>>,
+    bytes: usize,
+}
+
+impl KeyQueue {
+    pub(crate) fn new(bounds: Bounds, waits: Waits) -> Self {
+        Self {
+            queue: queue(waits),
+            bounds,
+            waits,
+            failed: HashMap::new(),
+            in_flight: None,
+            given_up: VecDeque::new(),
+            texts: HashSet::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Somebody wants the key to be worked on, and does not wait for what failed before, which counts all the same: a key that is added
+    /// again and again would else never be parked, whatever it ends.
+    pub(crate) fn add(
+        &mut self,
+        key: &str,
+        options: AddOptions,
+        now: Instant,
+    ) -> Result<(), AddError> {
+        checked(key)?;
+        let Bounds { keys, bytes } = self.bounds;
+        let fits = self.texts.len() < keys && self.bytes + cost(key) <= bytes;
+        if !fits && !self.texts.contains(key) {
+            return Err(AddError::Full { keys: self.texts.len(), bytes: self.bytes });
+        }
+        self.insert(key, options, now);
+        Ok(())
+    }
+
+    /// The same for one of an event's keys. The bounds are kept by taking no event while they are reached: what is above them is no more than
+    /// the keys of one, and as many again while all are for later.
+    pub(crate) fn add_of_event(
+        &mut self,
+        key: &str,
+        lane: Lane,
+        now: Instant,
+    ) -> Result<(), AddError> {
+        checked(key)?;
+        self.insert(key, AddOptions { lane, ..AddOptions::default() }, now);
+        Ok(())
+    }
+
+    fn insert(&mut self, key: &str, options: AddOptions, now: Instant) {
+        let text = match self.texts.get(key) {
+            Some(text) => text.clone(),
+            None => {
+                let text: Arc<str> = key.into();
+                self.bytes += cost(key);
+                self.texts.insert(text.clone());
+                text
+            }
+        };
+        if let Some(in_flight) = self.in_flight.as_mut().filter(|it| it.work.key == text) {
+            in_flight.rate_limited |= options.rate_limited;
+        }
+        self.put(text, options, now);
+    }
+
+    fn put(&mut self, key: Arc<str>, options: AddOptions, now: Instant) {
+        let after = options.after.min(DELAY_MAX);
+        self.queue.add_with(key, AddOptions { after, ..options }, now);
+    }
+
+    /// Whether one more key of the largest size might not fit.
+    pub(crate) fn is_full(&self) -> bool {
+        self.has_reached(1)
+    }
+
+    fn has_reached(&self, times: usize) -> bool {
+        let Bounds { keys, bytes } = self.bounds;
+        let one_more = self.bytes + KEY_BYTES_MAX + KEY_COST_BYTES;
+        self.texts.len() >= keys.saturating_mul(times) || one_more > bytes.saturating_mul(times)
+    }
+
+    /// Whether events have to wait: it is full, and soon there may be room. While all its keys are for later those of events, which are for
+    /// now, find room beside them, until there are twice as many as there may be.
+    pub(crate) fn holds_events(&self, now: Instant) -> bool {
+        let soon = now + self.waits.max;
+        let next = self.queue.due(now);
+        self.is_full() && next.is_some_and(|next| next <= soon || self.has_reached(2))
+    }
+
+    /// From here on these hold; what is there already stays.
+    pub(crate) fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+    }
+
+    /// When something can be taken: now if it is past, none if nothing waits.
+    pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
+        self.queue.due(now)
+    }
+
+    /// The next key to work on at `now`. It is in flight until [`settle`](Self::settle).
+    pub(crate) fn take(&mut self, now: Instant) -> Option<Work> {
+        assert!(self.in_flight.is_none(), "one key is worked on at a time");
+        let (key, _) = self.queue.take(now)?;
+        let failed = self.failed.get(&key).copied();
+        let Failed { attempts, crashes } = failed.unwrap_or(Failed { attempts: 0, crashes: 0 });
+        let work = Work { key, attempt: attempts + 1, crashes };
+        let in_flight = InFlight { work: work.clone(), rate_limited: false };
+        self.in_flight = Some(in_flight);
+        Some(work)
+    }
+
+    /// Says what became of the key in flight.
+    pub(crate) fn settle(&mut self, worked: Worked, now: Instant) {
+        let Some(InFlight { work, rate_limited }) = self.in_flight.take() else { return };
+        let key = work.key;
+        self.failed.remove(&key);
+        match worked {
+            Worked::Done { again } => {
+                if !rate_limited {
+                    self.queue.forget(&key);
+                }
+                if let Some(after) = again {
+                    let options = AddOptions { after, ..AddOptions::default() };
+                    self.put(key.clone(), options, now);
+                }
+            }
+            Worked::Failed { after, crashed } => {
+                let crashes = work.crashes + u32::from(crashed);
+                self.failed.insert(key.clone(), Failed { attempts: work.attempt, crashes });
+                let (rate_limited, after) = (after.is_none(), after.unwrap_or_default());
+                let options = AddOptions { after, rate_limited, lane: Lane::Background };
+                self.put(key.clone(), options, now);
+            }
+            Worked::NoRoom => {
+                let (attempts, crashes) = (work.attempt - 1, work.crashes);
+                if attempts > 0 {
+                    self.failed.insert(key.clone(), Failed { attempts, crashes });
+                }
+                let (after, lane) = (self.waits.max, Lane::Background);
+                self.put(key.clone(), AddOptions { after, lane, rate_limited: false }, now);
+            }
+            Worked::GivenUp => self.queue.forget(&key),
+        }
+        self.queue.done(&key, now);
+        self.release(&key);
+    }
+
+    /// Puts back what was in flight when whoever had it went without a word: as if it had ended the instance.
+    pub(crate) fn recover(&mut self, now: Instant) {
+        self.settle(Worked::Failed { after: Some(Duration::ZERO), crashed: true }, now);
+    }
+
+    /// Notes why a key was given up on, for whoever looks.
+    pub(crate) fn note_given_up(&mut self, work: &Work, error: &str, at: Timestamp) {
+        if self.given_up.len() >= GIVEN_UP_MAX {
+            self.given_up.pop_front();
+        }
+        let error = one_line(error, ERROR_BYTES_MAX).into_owned();
+        let (key, attempts) = (work.key.clone(), work.attempt);
+        self.given_up.push_back(GivenUp { key, attempts, error, at });
+    }
+
+    /// The failures of the key count no more towards its waits.
+    pub(crate) fn forget(&mut self, key: &str) {
+        let Some(key) = self.texts.get(key).cloned() else { return };
+        self.queue.forget(&key);
+        self.release(&key);
+    }
+
+    /// Another version takes over: what failed with the one before it is not held against it.
+    pub(crate) fn forgive(&mut self) {
+        for (key, _) in std::mem::take(&mut self.failed) {
+            self.queue.forget(&key);
+            self.release(&key);
+        }
+    }
+
+    /// How often the key was added rate limited or failed, since that was last forgotten.
+    pub(crate) fn num_requeues(&self, key: &str) -> u32 {
+        self.texts.get(key).map_or(0, |key| self.queue.num_requeues(key))
+    }
+
+    /// Forgets everything, and says how many keys that were.
+    pub(crate) fn clear(&mut self) -> usize {
+        let before = std::mem::replace(self, Self::new(self.bounds, self.waits));
+        before.texts.len()
+    }
+
+    /// How many keys could be worked on now.
+    pub(crate) fn len(&mut self, now: Instant) -> usize {
+        self.queue.len(now)
+    }
+
+    pub(crate) fn snapshot(&mut self, now: Instant) -> KeysSnapshot {
+        KeysSnapshot {
+            keys: self.texts.len(),
+            bytes: self.bytes,
+            holds_events: self.holds_events(now),
+            depth: self.queue.len(now),
+            delayed: self.queue.delayed(),
+            oldest: self.queue.oldest(),
+            given_up: self.given_up.iter().cloned().collect(),
+        }
+    }
+
+    fn is_kept(&self, key: &Arc<str>) -> bool {
+        self.queue.contains(key) || self.failed.contains_key(key)
+    }
+
+    /// Forgets the text of a key of which nothing is kept any more.
+    fn release(&mut self, key: &Arc<str>) {
+        if self.is_kept(key) || !self.texts.remove(key) {
+            return;
+        }
+        self.bytes -= cost(key);
+        if self.texts.is_empty() && self.texts.capacity() >= EMPTIED_MIN {
+            (self.queue, self.failed) = (queue(self.waits), HashMap::new());
+            self.texts = HashSet::new();
+        }
+    }
+}
+
+fn queue(waits: Waits) -> PolledWorkQueue<Arc<str>> {
+    let per_key = ItemExponentialFailureRateLimiter::new(waits.base, waits.max);
+    let overall = BucketRateLimiter::new(waits.interval, waits.burst).with_max_wait(waits.max);
+    let limiter = MaxOfRateLimiter::new(vec![Box::new(per_key), Box::new(overall)]);
+    PolledWorkQueue::new(WorkQueueOptions {
+        rate_limiter: Box::new(limiter),
+        lanes: LaneRule::default(),
+    })
+}
+
+fn cost(key: &str) -> usize {
+    key.len() + KEY_COST_BYTES
+}
+
+fn checked(key: &str) -> Result<(), AddError> {
+    match key.len() {
+        1..=KEY_BYTES_MAX => Ok(()),
+        length => Err(AddError::Length(length)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! Limits that nobody can set: they stand in the code that keeps to them, and here for whoever looks for all of them.
+
+use super::Unit;
+use crate::descriptor::{
+    ENQUEUE_RULES_MAX, INDEXES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX, SUBSCRIPTIONS_MAX,
+    WRITES_MAX,
+};
+use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
+use crate::host_functions::{MESSAGE_BYTES_MAX, SELECTOR_BYTES_MAX, fields};
+use crate::json_pointer_index::VALUES_MAX;
+use crate::key_queue::KEY_BYTES_MAX;
+use crate::write::WRITE_BYTES_MAX;
+
+/// A limit that is what it is.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedLimit {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// What it is.
+    pub value: u64,
+    /// What happens at the bound.
+    pub then: &'static str,
+    /// The metric that shows that a plugin was there; empty where only the plugin or the log is told.
+    pub metric: &'static str,
+    /// The test at the bound.
+    pub test: &'static str,
+}
+
+const fn fixed(
+    name: &'static str,
+    (unit, value): (Unit, u64),
+    then: &'static str,
+    metric: &'static str,
+    test: &'static str,
+) -> FixedLimit {
+    FixedLimit { name, unit, value, then, metric, test }
+}
+
+const UP: &str = "informant_plugin_up";
+
+/// All of them.
+pub const FIXED: &[FixedLimit] = &[
+    fixed(
+        "workqueueKeyBytes",
+        (Unit::Bytes, KEY_BYTES_MAX as u64),
+        "a call that adds the key has failed; one of an `enqueue` rule is not added",
+        "informant_plugin_keys_total",
+        "more_keys_or_bytes_than_fit_are_refused",
+    ),
+    fixed(
+        "logLineBytes",
+        (Unit::Bytes, MESSAGE_BYTES_MAX as u64),
+        "the line is cut and says so",
+        "",
+        "fields_above_the_bound_are_counted_not_written",
+    ),
+    fixed(
+        "subscriptions",
+        (Unit::Count, SUBSCRIPTIONS_MAX as u64),
+        "the descriptor is refused",
+        UP,
+        "lists_are_bounded",
+    ),
+    fixed(
+        "pointersPerSubscription",
+        (Unit::Count, POINTERS_MAX as u64),
+        "the descriptor is refused",
+        UP,
+        "lists_are_bounded",
+    ),
+    fixed(
+        "enqueueRules",
+        (Unit::Count, ENQUEUE_RULES_MAX as u64),
+        "the descriptor is refused",
+        UP,
+        "rules_are_bounded",
+    ),
+    fixed(
+        "indexes",
+        (Unit::Count, INDEXES_MAX as u64),
+        "the descriptor is refused",
+        UP,
+        "lists_are_bounded",
+    ),
+    fixed(
+        "indexValues",
+        (Unit::Count, VALUES_MAX as u64),
+        "the object is filed under the first of them in order",
+        "informant_index_values_cut_total",
+        "values_of_one_object_are_bounded_and_counted",
+    ),
+    fixed(
+        "reads",
+        (Unit::Count, READS_MAX as u64),
+        "the descriptor is refused",
+        UP,
+        "lists_are_bounded",
+    ),
+    fixed(
+        "schedules",
+        (Unit::Count, SCHEDULES_MAX as u64),
+        "the descriptor is refused",
+        UP,
+        "schedules_are_bounded",
+    ),
+    fixed(
+        "writes",
+        (Unit::Count, WRITES_MAX as u64),
+        "the descriptor is refused",
+        UP,
+        "what_cannot_be_written_is_refused_with_its_place",
+    ),
+    fixed(
+        "writeBytes",
+        (Unit::Bytes, WRITE_BYTES_MAX as u64),
+        "`kube` answers with an error",
+        "informant_plugin_cluster_writes_total",
+        "a_body_goes_up_to_its_bound",
+    ),
+    fixed(
+        "fieldsPerCall",
+        (Unit::Count, fields::POINTERS_MAX as u64),
+        "`indexer` answers with an error; in `event-data` the instance ends",
+        "informant_plugin_restarts_total",
+        "pointers_are_bounded",
+    ),
+    fixed(
+        "selectorBytes",
+        (Unit::Bytes, SELECTOR_BYTES_MAX as u64),
+        "`indexer` answers with an error",
+        "",
+        "selectors_are_bounded",
+    ),
+    fixed(
+        "plugins",
+        (Unit::Count, PLUGINS_MAX as u64),
+        "no more files are loaded; the log says which",
+        UP,
+        "more_plugins_than_fit_are_left_alone",
+    ),
+    fixed(
+        "fileBytes",
+        (Unit::Bytes, FILE_BYTES_MAX),
+        "the file is refused",
+        UP,
+        "a_file_that_is_too_large_is_not_read",
+    ),
+];

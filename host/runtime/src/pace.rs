@@ -1,0 +1,205 @@
+//! Whether a plugin's calls take so long that its thread's neighbours notice: who does is sent to run among its like.
+//!
+//! A guest gives way at every tick of the engine, and each guest that spins makes its neighbours wait for one tick each time round. So a plugin
+//! whose call lasts for some ticks goes on beside others of that kind, from within that call, and every further tick keeps it there for a while. It
+//! comes back with the first call after that.
+
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// A call that lasts so many ticks is slow: two tens of milliseconds and some.
+const SLOW_TICKS: u32 = 3;
+/// How long a plugin stays slow for each tick of a slow call: its neighbours lose at most a hundredth of their time to it.
+const STAY: Duration = Duration::from_secs(1);
+const STAY_MAX: Duration = Duration::from_secs(60);
+/// A call that takes no longer keeps nobody waiting, and so many of them in a row promise another.
+const SHORT: Duration = Duration::from_micros(250);
+const SHORT_CALLS: u32 = 32;
+/// A turn that was lent and takes longer has kept an informer waiting. Turns end by themselves after a millisecond.
+const LENT_MAX: Duration = Duration::from_millis(4);
+/// Who keeps informers waiting does so once, and again after a minute, two, four, up to an hour.
+const DISTRUST_BASE: Duration = Duration::from_secs(60);
+const DISTRUST_MAX: Duration = Duration::from_secs(3600);
+
+/// The pace of one plugin's name. A clone is the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pace {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    is_slow: AtomicBool,
+    /// Short calls in a row.
+    short: AtomicU32,
+    times: Mutex<Times>,
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    /// Slow until then; none if it is not.
+    slow_until: Option<Instant>,
+    /// Nothing is lent until then.
+    lent_again: Option<Instant>,
+    /// How long nothing was lent after the last turn that took too long.
+    distrust: Duration,
+}
+
+impl Pace {
+    /// Where the plugin belongs.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.shared.is_slow.load(Relaxed)
+    }
+
+    /// A call begins.
+    pub(crate) fn call(&self, now: Instant) {
+        if !self.is_slow() {
+            return;
+        }
+        let until = &mut self.shared.times.lock().slow_until;
+        if until.is_none_or(|until| now >= until) {
+            *until = None;
+            self.shared.is_slow.store(false, Relaxed);
+        }
+    }
+
+    /// An event took so long, what the host did for it included.
+    pub(crate) fn took(&self, time: Duration) {
+        let short = &self.shared.short;
+        let before = short.load(Relaxed);
+        match time <= SHORT {
+            true if before < SHORT_CALLS => short.store(before + 1, Relaxed),
+            true => {}
+            false => short.store(0, Relaxed),
+        }
+    }
+
+    /// An event that the guest was not told of took so long, which promises nothing of its calls.
+    pub(crate) fn passed_over(&self, time: Duration) {
+        if time > SHORT {
+            self.shared.short.store(0, Relaxed);
+        }
+    }
+
+    /// What was learnt of short calls was of another version.
+    pub(crate) fn is_new(&self) {
+        self.shared.short.store(0, Relaxed);
+    }
+
+    /// Whether the plugin's calls are so short that an informer's thread may make them.
+    pub(crate) fn may_be_lent(&self, now: Instant) -> bool {
+        !self.is_slow()
+            && self.shared.short.load(Relaxed) >= SHORT_CALLS
+            && self.shared.times.lock().lent_again.is_none_or(|again| now >= again)
+    }
+
+    /// A turn that was lent has used so much of the processor. One that kept an informer waiting is not lent another for a while, longer each time.
+    pub(crate) fn was_lent(&self, time: Duration, now: Instant) {
+        if time <= LENT_MAX {
+            return;
+        }
+        self.shared.short.store(0, Relaxed);
+        let mut times = self.shared.times.lock();
+        times.distrust = (times.distrust * 2).clamp(DISTRUST_BASE, DISTRUST_MAX);
+        times.lent_again = Some(now + times.distrust);
+    }
+
+    /// A call has lasted for so many ticks.
+    pub(crate) fn tick(&self, ticks: u32, now: Instant) {
+        if ticks < SLOW_TICKS {
+            return;
+        }
+        let until = &mut self.shared.times.lock().slow_until;
+        let longer = until.map_or(now, |until| until.max(now)) + STAY;
+        *until = Some(longer.min(now + STAY_MAX));
+        self.shared.is_slow.store(true, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls one after the other: `3@10` lasts for three ticks and begins at second 10. Shows of each where it ended: `s`low or `q`uick.
+    #[track_caller]
+    fn check(calls: &str, expect: &str) {
+        let (pace, start) = (Pace::default(), Instant::now());
+        let mut shown = String::new();
+        for call in calls.split(' ') {
+            let (ticks, at) = call.split_once('@').expect("ticks and a time");
+            let now = start + Duration::from_secs(at.parse().expect("seconds"));
+            pace.call(now);
+            for tick in 1..=ticks.parse().expect("a count") {
+                pace.tick(tick, now);
+            }
+            shown.push(if pace.is_slow() { 's' } else { 'q' });
+        }
+        assert_eq!(shown, expect, "{calls}");
+    }
+
+    #[test]
+    fn short_calls_are_quick_however_many() {
+        check("0@0 1@0 2@0 2@0 2@1 2@2", "qqqqqq");
+    }
+
+    #[test]
+    fn a_long_call_is_slow_for_a_second_for_each_tick() {
+        check("3@0 0@0 0@1", "ssq");
+        check("50@0 0@47 0@48", "ssq");
+        check("3@0 3@0 0@1 0@2", "sssq");
+    }
+
+    #[test]
+    fn nobody_stays_slow_for_ever() {
+        check("60000@0 0@59 0@60", "ssq");
+    }
+
+    fn row_of_short_calls(pace: &Pace) {
+        for _ in 0..SHORT_CALLS {
+            pace.took(SHORT);
+        }
+    }
+
+    #[test]
+    fn only_a_row_of_short_calls_promises_another() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        let took = |times: u32, time: Duration| {
+            for _ in 0..times {
+                pace.took(time);
+            }
+            pace.may_be_lent(now)
+        };
+        assert!(!took(31, SHORT));
+        assert!(took(1, SHORT));
+        assert!(!took(1, SHORT + Duration::from_nanos(1)));
+        assert!(took(32, SHORT));
+        pace.is_new();
+        assert!(!took(31, SHORT));
+        pace.passed_over(SHORT);
+        assert!(!pace.may_be_lent(now));
+        assert!(took(1, SHORT));
+        pace.passed_over(2 * SHORT);
+        assert!(!took(31, SHORT));
+        assert!(took(1, SHORT));
+        pace.tick(3, now);
+        assert!(!pace.may_be_lent(now));
+    }
+
+    #[test]
+    fn whoever_keeps_an_informer_waiting_is_trusted_less_each_time() {
+        let (pace, mut now) = (Pace::default(), Instant::now());
+        row_of_short_calls(&pace);
+        pace.was_lent(LENT_MAX, now);
+        assert!(pace.may_be_lent(now));
+        for minutes in [1, 2, 4, 8, 16, 32, 60, 60] {
+            pace.was_lent(LENT_MAX + Duration::from_nanos(1), now);
+            row_of_short_calls(&pace);
+            let again = now + Duration::from_secs(60 * minutes);
+            assert!(!pace.may_be_lent(again - Duration::from_nanos(1)), "{minutes}");
+            assert!(pace.may_be_lent(again), "{minutes}");
+            now = again;
+        }
+    }
+}

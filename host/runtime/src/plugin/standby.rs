@@ -1,0 +1,18 @@
+//! A version that is ready on a host that does not lead yet.
+
+use crate::loads::Load;
+use crate::prepare::Prepared;
+use crate::reads::Reads;
+use informant_cache::InformerLease;
+
+/// A version that takes over when this host leads.
+pub(crate) struct Standby {
+    pub(crate) load: Load,
+    pub(crate) prepared: Prepared,
+}
+
+/// What keeps informers running until a version that was on standby has subscriptions of its own.
+pub(crate) struct Warm {
+    pub(crate) _reads: Reads,
+    pub(crate) _subscriptions: Vec<InformerLease>,
+}

@@ -1,0 +1,48 @@
+//! What the host of the plugins is made of, and why it cannot be.
+
+use crate::archive::{StateDirectoryError, StateDirectoryOptions};
+use crate::cluster_writer::ClusterWriter;
+use crate::compiler::{CodeCacheError, CompilerOptions};
+use crate::configuration::Configurations;
+use crate::engine::EngineError;
+use informant_cache::SharedInformerFactory;
+use informant_cache::leader_election::Leadership;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What the host of the plugins needs.
+pub struct PluginHostOptions {
+    /// Where plugin files are dropped.
+    pub directories: Vec<PathBuf>,
+    /// What the host's own configuration says of plugins.
+    pub configurations: Configurations,
+    /// Where informers come from.
+    pub informers: Arc<SharedInformerFactory>,
+    /// Who sends plugins' writes to the cluster.
+    pub cluster: Arc<dyn ClusterWriter>,
+    /// Threads that guests run on.
+    pub threads: usize,
+    /// How plugins are compiled, and where the code is kept.
+    pub compiler: CompilerOptions,
+    /// Where what is to outlive the host is kept; none: it ends with the host.
+    pub state: Option<StateDirectoryOptions>,
+    /// Plugins run only while this says so; none: always. Who loses the lead ends the host: what another one did meanwhile is not made up for.
+    pub leadership: Option<Leadership>,
+}
+
+/// The host could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The engine cannot run here.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Compiled code cannot be kept where it is to be kept.
+    #[error(transparent)]
+    CodeCache(#[from] CodeCacheError),
+    /// What is to outlive the host cannot be kept where it is to be kept.
+    #[error(transparent)]
+    State(#[from] StateDirectoryError),
+    /// The system gives no more threads.
+    #[error("threads for plugins cannot be started: {0}")]
+    Threads(#[from] std::io::Error),
+}

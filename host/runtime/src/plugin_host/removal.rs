@@ -1,0 +1,43 @@
+//! Plugins whose files are gone.
+
+use super::PluginHost;
+use crate::admin::AdminError;
+use crate::plugin_name::PluginName;
+use jiff::Timestamp;
+use tracing::info;
+
+impl PluginHost {
+    /// The plugin's file is gone: it is told what waits, if that is wanted, and ends.
+    pub(super) fn gone(&mut self, name: &PluginName) {
+        let Some(plugin) = self.plugins.get_mut(name) else { return };
+        plugin.asked.gone(&Err(AdminError::NoSuchPlugin(name.clone())));
+        self.loads_begun += 1;
+        let number = self.loads_begun;
+        let Some((queue, limit)) = plugin.drain(number) else { return self.end(name) };
+        let (waiting, time) = (queue.snapshot().depth, limit.as_secs_f64());
+        info!(
+            plugin = name.as_str(),
+            waiting, "its file is gone; it is told what waits, for at most {time} s"
+        );
+        self.loads.spawn_drain((name.clone(), number), async move {
+            // What cannot be told in time is not told.
+            let _: Result<(), _> = tokio::time::timeout(limit, queue.drained()).await;
+        });
+    }
+
+    /// The plugin has been told what waited, unless its file came back meanwhile.
+    pub(super) fn drained(&mut self, name: &PluginName, number: u64) {
+        if self.plugins.get(name).is_some_and(|plugin| plugin.draining == Some(number)) {
+            self.end(name);
+        }
+    }
+
+    fn end(&mut self, name: &PluginName) {
+        let Some(plugin) = self.plugins.remove(name) else { return };
+        let dropped = plugin.status.queue.snapshot().depth;
+        plugin.status.archive.gone(Timestamp::now());
+        self.loads.spawn_stop(name.clone(), plugin.stop());
+        self.view.remove(name);
+        info!(plugin = name.as_str(), dropped, "removed: its file is gone");
+    }
+}

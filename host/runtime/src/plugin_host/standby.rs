@@ -1,0 +1,85 @@
+//! What a host does that does not lead yet: its plugins are compiled and have described themselves, what they will watch is synced, and
+//! nothing of them runs.
+
+use super::PluginHost;
+use crate::lifecycle::Input;
+use crate::loads::Load;
+use crate::plugin::{Standby, Warm};
+use crate::plugin_name::PluginName;
+use crate::prepare::Prepared;
+use crate::reads::Reads;
+use jiff::Timestamp;
+use std::time::Duration;
+use tracing::info;
+
+/// How long a host on standby may show as leading who does no more.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Waits until it is to be shown again who leads.
+pub(super) async fn look() {
+    tokio::time::sleep(LOOK).await;
+}
+
+impl PluginHost {
+    /// The version takes over when this host leads, unless another one is ready by then.
+    pub(super) fn stand_by(&mut self, load: Load, prepared: Prepared) {
+        let descriptor = &prepared.descriptor;
+        let lease = |gvr: &_| self.informers.lease(gvr);
+        let reads = Reads::new(descriptor, &self.indexes, lease);
+        let subscriptions = descriptor.subscriptions.iter().map(|spec| lease(&spec.resource));
+        let warm = Warm { _reads: reads, _subscriptions: subscriptions.collect() };
+        self.informers.start();
+        let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
+        plugin.status.loaded(&load.sha256, Timestamp::now());
+        let (name, sha256) = (load.name.clone(), &load.sha256[..12]);
+        let version = &descriptor.version;
+        info!(plugin = name.as_str(), sha256, version, "ready; it runs when this host leads");
+        let text = format!("version {version} ({sha256}) is ready; it runs when this host leads");
+        plugin.load = None;
+        plugin.asked.loaded(&Ok(text));
+        plugin.warm = Some(warm);
+        plugin.standby = Some(Standby { load, prepared });
+        self.load_next(&name);
+        self.show_standby(&name);
+    }
+
+    /// From here on versions run.
+    pub(super) fn lead(&mut self) {
+        self.leads = true;
+        info!(plugins = self.plugins.len(), "this host leads: its plugins run from here on");
+        self.show_standbys();
+    }
+
+    /// Of all plugins: another host may lead than before.
+    pub(super) fn show_standbys(&mut self) {
+        let names: Vec<PluginName> = self.plugins.keys().cloned().collect();
+        for name in names {
+            self.show_standby(&name);
+        }
+    }
+
+    /// Shows that the plugin waits for this host to lead, or lets the version run that does. While another one is on its way that has to be
+    /// known first.
+    pub(super) fn show_standby(&mut self, name: &PluginName) {
+        let leads = self.leads;
+        let Some(plugin) = self.plugins.get_mut(name).filter(|plugin| plugin.load.is_none()) else {
+            return;
+        };
+        if !leads {
+            if let Some(standby) = &plugin.standby {
+                let version = &standby.prepared.descriptor.version;
+                let elsewhere = self.leading.elsewhere();
+                let reason = format!("version {version} is ready and on standby: {elsewhere}");
+                plugin.status.apply([Input::Standby { reason }], Timestamp::now());
+            }
+            return;
+        }
+        let Some(Standby { load, prepared }) = plugin.standby.take() else {
+            plugin.warm = None;
+            return;
+        };
+        plugin.load = Some(load.number);
+        plugin.status.apply([Input::FileChanged], Timestamp::now());
+        self.take_over(load, prepared);
+    }
+}

@@ -1,0 +1,49 @@
+//! A version as its actor is handed it, and as it is shown.
+
+use crate::actor::{Command, Subscription, Version};
+use crate::descriptor::Descriptor;
+use crate::event::SubscriptionId;
+use crate::prepare::{LoadError, Prepared};
+use crate::reevaluation::Wish;
+use crate::status::RunningVersion;
+use hashbrown::HashMap;
+use tokio::sync::{mpsc, oneshot};
+
+pub(super) fn subscriptions(
+    descriptor: &Descriptor,
+    ids: &[SubscriptionId],
+    asked_by: &[u64],
+) -> HashMap<SubscriptionId, Subscription> {
+    let numbered = descriptor.subscriptions.iter().zip(ids).zip(asked_by).enumerate();
+    numbered
+        .map(|(index, ((spec, id), asked_by))| {
+            let resource = spec.resource.to_string().into();
+            let (index, wish) = (index as u32, Wish::from(spec));
+            let (asked_by, spec) = (*asked_by, spec.clone());
+            (*id, Subscription { index, asked_by, resource, wish, spec })
+        })
+        .collect()
+}
+
+pub(super) fn running(prepared: &Prepared, sha256: &str) -> RunningVersion {
+    let subscriptions = prepared.descriptor.subscriptions.iter();
+    RunningVersion {
+        version: prepared.descriptor.version.clone(),
+        settings: prepared.settings.clone(),
+        sha256: sha256.to_owned(),
+        subscriptions: subscriptions
+            .map(|spec| (spec.name.clone(), spec.resource.to_string()))
+            .collect(),
+    }
+}
+
+/// Hands a version to an actor and waits until it has started, or has not.
+pub(super) async fn swap(
+    commands: &mpsc::Sender<Command>,
+    version: Box<Version>,
+) -> Result<bool, LoadError> {
+    let ended = || LoadError::Host("the plugin's actor ended".to_owned());
+    let (reply, answer) = oneshot::channel();
+    commands.send(Command::Swap(version, reply)).await.map_err(|_| ended())?;
+    answer.await.map_err(|_| ended())?
+}

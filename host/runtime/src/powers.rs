@@ -1,0 +1,42 @@
+//! What plugins can do outside the host, and what one of them is given of it: the means, its settings, which grant them, and where it is counted.
+
+use crate::cluster_writer::NoCluster;
+use crate::configuration::PluginSettings;
+use crate::counters::Counters;
+use crate::event_recorder::EventRecorder;
+use crate::leading::Leading;
+use crate::write_turns::WriteTurns;
+use std::sync::Arc;
+
+/// The means, the same for all plugins.
+#[derive(Clone)]
+pub(crate) struct Powers {
+    pub(crate) cluster: WriteTurns,
+    pub(crate) events: EventRecorder,
+}
+
+/// Those of one version of a plugin.
+#[derive(Clone)]
+pub(crate) struct PluginPowers {
+    pub(crate) powers: Powers,
+    pub(crate) settings: Arc<PluginSettings>,
+    pub(crate) counters: Arc<Counters>,
+}
+
+impl Powers {
+    /// For whoever runs no plugin.
+    pub(crate) fn none() -> Self {
+        let cluster = WriteTurns::new(Arc::new(NoCluster), Leading::default());
+        let (events, _) = EventRecorder::new(cluster.clone());
+        Self { cluster, events }
+    }
+
+    pub(crate) fn of(
+        &self,
+        settings: &Arc<PluginSettings>,
+        counters: &Arc<Counters>,
+    ) -> PluginPowers {
+        let (settings, counters) = (settings.clone(), counters.clone());
+        PluginPowers { powers: self.clone(), settings, counters }
+    }
+}

@@ -1,0 +1,84 @@
+//! A queue that is to end: what waits comes out, and what comes is put aside, for the case that it goes on after all.
+
+use super::EventQueue;
+use std::time::Duration;
+
+impl EventQueue {
+    /// From here on what comes is put aside; that is bounded as the queue is.
+    pub(crate) fn close(&mut self) {
+        if self.aside.is_none() {
+            self.aside = Some(Box::new(Self::new(self.marks)));
+        }
+    }
+
+    /// Goes on with what was put aside.
+    pub(crate) fn reopen(&mut self) {
+        let Some(aside) = self.aside.take() else { return };
+        self.coalesced += aside.coalesced;
+        for event in aside.waiting.into_iter().flatten() {
+            self.push(event);
+        }
+        for event in aside.replays.into_events() {
+            self.push_replayed(event);
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.aside.is_some()
+    }
+
+    /// Whether everything came out, and is through.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.depth == 0 && self.in_flight.is_none() && self.replays.is_empty()
+    }
+
+    /// How long events wait for others of their object: none will come to one that is to end.
+    pub(super) fn debounce(&self) -> Duration {
+        if self.is_closed() { Duration::ZERO } else { self.debounce }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{parse, show};
+    use super::super::{Marks, Settled};
+    use super::*;
+    use std::time::Instant;
+
+    /// Pushes these, closes, pushes those, takes everything out, reopens and takes everything out again.
+    #[track_caller]
+    fn check(debounce: Duration, before: &str, after: &str, expect: &str) {
+        let now = Instant::now();
+        let mut queue = EventQueue::new(Marks { events: usize::MAX, bytes: usize::MAX });
+        queue.set_pauses(debounce, None, now);
+        let push = |queue: &mut EventQueue, texts: &str| {
+            for text in texts.split(' ') {
+                queue.push(super::super::Event { received: now, ..parse(text) });
+            }
+        };
+        push(&mut queue, before);
+        queue.close();
+        push(&mut queue, after);
+        let mut told = Vec::new();
+        for turn in 0..2 {
+            while let Some(due) = queue.next_due(now) {
+                told.push(show(&queue.pop(due.max(now)).expect("it is due")));
+                assert!(!queue.is_drained(), "one is in flight");
+                queue.settle(Settled::Finished, now);
+            }
+            assert!(queue.is_drained());
+            queue.check_invariants();
+            if turn == 0 {
+                told.push("|".to_owned());
+                queue.reopen();
+            }
+        }
+        assert_eq!(told.join(" "), expect);
+    }
+
+    #[test]
+    fn what_comes_to_a_closed_queue_waits_until_it_is_open_again() {
+        check(Duration::ZERO, "+a1 ~b2", "~a3 +c4", "+a1 ~b2 | ~a3 +c4");
+        check(Duration::from_secs(60), "~a1 ~a2", "~a3 ~a4", "~a2*1 | ~a4*1");
+    }
+}

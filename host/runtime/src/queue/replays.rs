@@ -1,0 +1,344 @@
+//! The line of replays: what walks through the store have come to, beside the line of what happens.
+//!
+//! It is short, because a walk pauses while enough of its events wait here; so a replay of whatever length is a cursor, and this. While
+//! events wait in both lines they take turns, one by one: neither keeps the other from at least half of the plugin's time. An
+//! object's events keep their order: what happens to it takes along what of it waits here, and a replay goes behind what has happened.
+
+use super::{EventQueue, Lane, Queued, size};
+use crate::event::{Event, SubscriptionId};
+use hashbrown::{HashMap, HashSet};
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// A walk pauses while so many of its events wait: about as many as one of its steps adds, so that the plugin has something to do while the
+/// next one is made. With that step at most twice as many wait of each subscription.
+pub(super) const ROOM: usize = 256;
+
+/// Once so many events wait in the line, those that come wait without the text that their objects carry for whoever reads them soon.
+const TEXTS_MAX: usize = 16;
+
+#[derive(Debug, Default)]
+pub(super) struct Replays {
+    waiting: VecDeque<Event>,
+    /// How many of each object wait.
+    lanes: HashMap<Lane, usize>,
+    /// How many of each subscription wait.
+    counts: HashMap<SubscriptionId, usize>,
+    /// Subscriptions whose walk may go on since somebody asked last.
+    roomy: Vec<SubscriptionId>,
+    /// The event that came out last was one of a replay.
+    had_turn: bool,
+}
+
+impl Replays {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// What waits, in order.
+    pub(super) fn into_events(self) -> VecDeque<Event> {
+        self.waiting
+    }
+
+    #[cfg(test)]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.waiting.iter()
+    }
+
+    fn push(&mut self, lane: Lane, event: Event) {
+        *self.lanes.entry(lane).or_default() += 1;
+        *self.counts.entry(event.subscription).or_default() += 1;
+        self.waiting.push_back(event);
+    }
+
+    fn pop(&mut self) -> Option<Event> {
+        let event = self.waiting.pop_front()?;
+        let lane = Lane::of(&event);
+        if let Some(count) = self.lanes.get_mut(&lane) {
+            *count -= 1;
+            if *count == 0 {
+                self.lanes.remove(&lane);
+            }
+        }
+        self.leave(event.subscription, 1);
+        Some(event)
+    }
+
+    /// Everything of one object, in order.
+    fn take(&mut self, lane: &Lane) -> Vec<Event> {
+        let Some(count) = self.lanes.remove(lane) else { return Vec::new() };
+        let mut taken = Vec::with_capacity(count);
+        self.waiting.retain(|event| {
+            let stays = taken.len() == count || !lane.has(event);
+            if !stays {
+                taken.push(event.clone());
+            }
+            stays
+        });
+        self.leave(lane.subscription, count);
+        taken
+    }
+
+    fn leave(&mut self, id: SubscriptionId, count: usize) {
+        let Some(left) = self.counts.get_mut(&id) else { return };
+        let had_room = *left < ROOM;
+        *left -= count;
+        if !had_room && *left < ROOM {
+            self.roomy.push(id);
+        }
+        if *left == 0 {
+            self.counts.remove(&id);
+        }
+    }
+
+    /// Answers how many events of others were dropped.
+    fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
+        let before = self.waiting.len();
+        self.waiting.retain(|event| keep.contains(&event.subscription));
+        self.lanes.retain(|lane, _| keep.contains(&lane.subscription));
+        self.counts.retain(|id, _| keep.contains(id));
+        before - self.waiting.len()
+    }
+}
+
+impl EventQueue {
+    /// Whether a subscription's walk may go on. If not, [`Self::take_roomy`] says when it may.
+    pub(crate) fn has_replay_room(&self, id: SubscriptionId) -> bool {
+        !self.is_closed() && self.replays_waiting(id) < ROOM
+    }
+
+    /// Events of a subscription that wait in the line.
+    pub(crate) fn replays_waiting(&self, id: SubscriptionId) -> usize {
+        self.replays.counts.get(&id).copied().unwrap_or_default()
+    }
+
+    /// Subscriptions that have room again since the last call.
+    pub(crate) fn take_roomy(&mut self) -> Vec<SubscriptionId> {
+        std::mem::take(&mut self.replays.roomy)
+    }
+
+    /// Appends an event that a walk has come to. It stands in a line of its own, unless there is something of its object that it follows.
+    pub(crate) fn push_replayed(&mut self, mut event: Event) {
+        if let Some(aside) = &mut self.aside {
+            return aside.push_replayed(event);
+        }
+        if self.replays.waiting.len() >= TEXTS_MAX {
+            event.object = event.object.at_rest();
+        }
+        self.initials.came(&event);
+        let lane = Lane::of(&event);
+        let Some(event) = self.unless_superseded(&lane, event) else { return };
+        match self.is_waiting(&lane) {
+            true => self.push_live(lane, event),
+            false => self.replays.push(lane, event),
+        }
+    }
+
+    /// Whether anything of an object waits among what has happened.
+    fn is_waiting(&mut self, lane: &Lane) -> bool {
+        if self.waiting.is_empty() {
+            return false;
+        }
+        let waiting = &self.waiting;
+        let waits = self.waits.get_or_insert_with(|| {
+            let mut waits = HashMap::new();
+            for event in waiting.iter().flatten() {
+                *waits.entry(Lane::of(event)).or_default() += 1;
+            }
+            waits
+        });
+        waits.contains_key(lane)
+    }
+
+    /// One more waits among what has happened.
+    pub(super) fn wait_more(&mut self, event: &Event) {
+        if let Some(waits) = &mut self.waits {
+            *waits.entry(Lane::of(event)).or_default() += 1;
+        }
+    }
+
+    /// One less does.
+    pub(super) fn wait_less(&mut self, lane: &Lane) {
+        let Some(waits) = &mut self.waits else { return };
+        let Some(count) = waits.get_mut(lane) else { return };
+        *count -= 1;
+        if *count == 0 {
+            waits.remove(lane);
+        }
+    }
+
+    /// What waits of an object as a replay goes before what happens to it now.
+    pub(super) fn bring_along(&mut self, lane: &Lane) {
+        if self.replays.is_empty() {
+            return;
+        }
+        for event in self.replays.take(lane) {
+            self.push_live(lane.clone(), event);
+        }
+    }
+
+    /// The next event of the two lines, by turns.
+    pub(super) fn pop_by_turns(&mut self, now: Instant) -> Option<Queued> {
+        let replay_first = !self.replays.had_turn;
+        let first = if replay_first { self.pop_replayed() } else { self.pop_waiting(now) };
+        first.or_else(|| if replay_first { self.pop_waiting(now) } else { self.pop_replayed() })
+    }
+
+    fn pop_replayed(&mut self) -> Option<Queued> {
+        while let Some(event) = self.replays.pop() {
+            // What is held counts as waiting.
+            self.depth += 1;
+            self.bytes += size(&event);
+            if let Some(queued) = self.unless_held(event) {
+                self.replays.had_turn = true;
+                return Some(queued);
+            }
+        }
+        None
+    }
+
+    /// A live event has had its turn.
+    pub(super) fn live_had_turn(&mut self) {
+        self.replays.had_turn = false;
+    }
+
+    /// Drops the replays of all other subscriptions and says how many those were.
+    pub(super) fn retain_replays(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
+        self.replays.retain(keep)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Reason;
+    use crate::queue::tests::{SUBSCRIPTION, parse, show};
+    use crate::queue::{Marks, Settled};
+    use std::time::Duration;
+
+    fn queue() -> EventQueue {
+        EventQueue::new(Marks { events: usize::MAX, bytes: usize::MAX })
+    }
+
+    fn replayed(text: &str) -> Event {
+        Event { reason: Reason::Initial, before_sync: true, ..parse(text) }
+    }
+
+    fn object(number: usize) -> Event {
+        let name = format!("{number:05}");
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"1"}}}}"#
+        );
+        let object = informant_cache::Object::decode(json.as_bytes(), None).expect("an object");
+        Event { object, ..replayed("+a1") }
+    }
+
+    /// Pushes events, `(+a1)` as a replay, then takes everything out; a `!` lets the first attempt of what comes out next fail.
+    #[track_caller]
+    fn check(steps: &str, expect: &str) {
+        let (mut queue, now) = (queue(), Instant::now());
+        let later = now + Duration::from_secs(1);
+        queue.initials.begin(SUBSCRIPTION, 1);
+        let mut popped = Vec::new();
+        for step in steps.split(' ') {
+            match step.strip_prefix('(') {
+                Some(text) => queue.push_replayed(replayed(text.trim_end_matches(')'))),
+                None if step == "!" => {
+                    popped.push(show(&queue.pop(now).expect("something waits")));
+                    queue.settle(Settled::RetryAt(later), now);
+                }
+                None => queue.push(parse(step)),
+            }
+            queue.check_invariants();
+        }
+        for at in [now, later] {
+            while let Some(queued) = queue.pop(at) {
+                popped.push(show(&queued));
+                queue.settle(Settled::Finished, at);
+                queue.check_invariants();
+            }
+        }
+        assert_eq!(popped.join(" "), expect, "{steps}");
+    }
+
+    #[test]
+    fn while_both_wait_they_take_turns() {
+        check("(+a1) (+b1) (+c1) ~d2 ~d3", "+a1 ~d2 +b1 ~d3 +c1");
+        check("~d2 ~d3 ~d4 (+a1)", "+a1 ~d2 ~d3 ~d4");
+    }
+
+    #[test]
+    fn what_happens_takes_its_objects_replay_along() {
+        check("(+a1) (+b1) ~b2 ~b3", "+a1 +b1 ~b2 ~b3");
+        check("(+b1) ~x2 ~b2 (+c1)", "+c1 ~x2 +b1 ~b2");
+        check("(+a1) -a2 (+b1)", "+b1 +a1 -a2");
+    }
+
+    #[test]
+    fn a_replay_goes_behind_what_has_happened() {
+        check("~a2 (+b1) (+a2)", "+b1 ~a2 +a2");
+        check("~a2 ! (+a2) (+b1)", "~a2 +b1 ~a2#2 +a2");
+        check("(+a1) (+a1) ~a2", "+a1 +a1 ~a2");
+    }
+
+    /// What waits cannot be merged into any more, and still it waits.
+    #[test]
+    fn a_replay_goes_behind_what_was_left_by_events_that_cancelled_out() {
+        let (mut queue, now) =
+            (EventQueue::new(Marks { events: 3, bytes: usize::MAX }), Instant::now());
+        queue.initials.begin(SUBSCRIPTION, 1);
+        for event in ["-x2", "+X3", "+b4", "-X5"] {
+            queue.push(parse(event));
+            queue.check_invariants();
+        }
+        queue.push_replayed(replayed("+X5"));
+        queue.check_invariants();
+        let mut popped = Vec::new();
+        while let Some(queued) = queue.pop(now) {
+            popped.push(show(&queued));
+            queue.settle(Settled::Finished, now);
+            queue.check_invariants();
+        }
+        assert_eq!(popped, ["-x2", "+b4", "+X5"]);
+    }
+
+    #[test]
+    fn what_waits_for_its_object_gives_its_turn_away() {
+        check("~a2 ! (+a2) (+b1) ~c2", "~a2 +b1 ~c2 ~a2#2 +a2");
+        check("(+a1) ! ~a2 ~b2 (+c1)", "+a1 ~b2 +c1 +a1#2 ~a2");
+    }
+
+    #[test]
+    fn a_replay_waits_beside_what_the_depth_counts() {
+        let mut queue = queue();
+        queue.initials.begin(SUBSCRIPTION, 1);
+        queue.push_replayed(replayed("+a1"));
+        let now = Instant::now();
+        assert_eq!((queue.depth(), queue.bytes(), queue.oldest()), (0, 0, None));
+        assert_eq!(queue.next_due(now), Some(now));
+        queue.pop(now).expect("it waits");
+        queue.settle(Settled::RetryAt(now), now);
+        assert_eq!(queue.depth(), 1, "a retry counts");
+        queue.push_replayed(replayed("+b1"));
+        assert_eq!(queue.retain(&HashSet::new()), 2, "and all that is dropped");
+        assert_eq!(queue.next_due(now), None);
+    }
+
+    #[test]
+    fn a_walk_has_room_until_enough_waits_and_hears_when_it_has_again() {
+        let (mut queue, now) = (queue(), Instant::now());
+        queue.initials.begin(SUBSCRIPTION, 1);
+        for number in 0..ROOM {
+            assert!(queue.has_replay_room(SUBSCRIPTION));
+            queue.push_replayed(object(number));
+        }
+        assert!(!queue.has_replay_room(SUBSCRIPTION));
+        assert!(queue.has_replay_room(SubscriptionId(2)), "each has its own");
+        for roomy in [vec![SUBSCRIPTION], vec![]] {
+            queue.pop(now).expect("it waits");
+            queue.settle(Settled::Finished, now);
+            assert_eq!(queue.take_roomy(), roomy);
+        }
+        assert!(queue.has_replay_room(SUBSCRIPTION));
+    }
+}

@@ -1,0 +1,310 @@
+//! Subscriptions over a real informer and queue, with a plugin that fails, is replaced and pauses, against what each object went through:
+//! every change is told once, in order, as one of what the plugin knows, however replays, changes, relists and reloads meet.
+
+use super::*;
+use crate::counters::Counters;
+use crate::descriptor::Descriptor;
+use crate::queue::{Marks, Queued, Settled};
+use crate::reevaluation::{Reevaluation, Wish};
+use informant_cache::testing::FakeControllerSource;
+use informant_cache::{
+    FactoryOptions, HandlerOptions, Registration, SharedIndexInformer, SharedInformerFactory,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const ID: SubscriptionId = SubscriptionId(1);
+
+/// More than a replay tells without room.
+const OBJECTS: usize = 700;
+
+const REPLAYS: [&str; 3] = ["initial", "initial-and-reload", "never"];
+
+const COLOURS: [&str; 3] = ["red", "blue", "green"];
+
+/// What the plugin knows: UID and resourceVersion of each object that it was told of and that is not gone.
+type Knowledge = BTreeMap<String, (String, u64)>;
+
+struct Bench {
+    random: fastrand::Rng,
+    source: FakeControllerSource,
+    /// UIDs of what is there, by number.
+    there: BTreeMap<usize, u64>,
+    uids: u64,
+    factory: SharedInformerFactory,
+    informer: SharedIndexInformer,
+    queue: Arc<PluginQueue>,
+    load: u64,
+    asked_by: u64,
+    spec: SubscriptionSpec,
+    handler: Arc<SubscriptionHandler>,
+    registration: Option<Registration>,
+    reevaluation: Reevaluation,
+    knows: Knowledge,
+    /// Nothing is merged: every change has to come.
+    is_below_mark: bool,
+    told: usize,
+    /// What each object was told of, to be shown.
+    heard: BTreeMap<String, Vec<String>>,
+}
+
+fn pod(number: usize, uid: u64, colour: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"p{number:04}","namespace":"n","uid":"{uid}","labels":{{"colour":"{colour}"}}}}}}"#
+    )
+}
+
+/// A subscription to one colour or all.
+fn spec(random: &mut fastrand::Rng, replays: &[&str]) -> SubscriptionSpec {
+    let replay = random.choice(replays).expect("there are some");
+    let view = match random.usize(0..=COLOURS.len()) {
+        0 => String::new(),
+        colour => format!(r#","labelSelector":"colour={}""#, COLOURS[colour - 1]),
+    };
+    let descriptor = format!(
+        r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","replay":"{replay}"{view}}}]}}"#
+    );
+    let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the descriptor is valid");
+    descriptor.subscriptions[0].clone()
+}
+
+impl Bench {
+    /// Some of the objects are there before the informer starts, and the subscription before its list.
+    fn start(seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let source = FakeControllerSource::default();
+        let there = (0..OBJECTS).filter(|_| random.u8(..4) > 0);
+        let there: BTreeMap<usize, u64> = there.map(|number| (number, number as u64)).collect();
+        for (number, uid) in &there {
+            source.add(&pod(*number, *uid, COLOURS[random.usize(..3)]));
+        }
+        let options = FactoryOptions { seed, ..Default::default() };
+        let factory = SharedInformerFactory::new(Arc::new(source.clone()), options);
+        let informer = factory.for_resource(&"v1/pods".parse().expect("a resource"));
+        let is_below_mark = !seed.is_multiple_of(3);
+        let events = if is_below_mark { usize::MAX } else { random.usize(..40) };
+        let marks = Marks { events, bytes: usize::MAX };
+        let queue = Arc::new(PluginQueue::new(marks, Arc::new(Counters::default())));
+        let spec = spec(&mut random, &["initial", "initial-and-reload"]);
+        let handler = SubscriptionHandler::new(ID, &spec, queue.clone()).of_loads(1, 1);
+        let mut bench = Self {
+            random,
+            source,
+            there,
+            uids: OBJECTS as u64,
+            factory,
+            informer,
+            queue,
+            load: 1,
+            asked_by: 1,
+            spec,
+            handler: Arc::new(handler),
+            registration: None,
+            reevaluation: Reevaluation::default(),
+            knows: Knowledge::new(),
+            is_below_mark,
+            told: 0,
+            heard: BTreeMap::new(),
+        };
+        bench.subscribe();
+        bench
+    }
+
+    fn subscribe(&mut self) {
+        self.queue.begin_initial(ID, self.load, self.informer.room_signal());
+        let options = HandlerOptions { paced: true, ..HandlerOptions::default() };
+        let handler = self.handler.clone();
+        self.registration = Some(match self.registration.take() {
+            Some(old) => self.informer.replace_inline_handler(old, handler, options),
+            None => self.informer.add_inline_handler(handler, options),
+        });
+        self.queue.put_in_place(self.load);
+    }
+
+    /// Another version takes over: it goes on, or takes the place of the one before.
+    fn reload(&mut self, replays: &[&str]) {
+        self.load += 1;
+        let before = self.spec.clone();
+        if self.random.bool() {
+            self.spec = spec(&mut self.random, replays);
+        }
+        if !self.spec.wants_the_same(&before) {
+            self.asked_by = self.load;
+        }
+        if self.spec == before && self.spec.replay != Replay::InitialAndReload {
+            return;
+        }
+        let queue = self.queue.clone();
+        let handler = SubscriptionHandler::replacing(ID, &self.spec, queue, &self.handler);
+        self.handler = Arc::new(handler.of_loads(self.asked_by, self.load));
+        self.subscribe();
+    }
+
+    /// Something happens to an object, seen by the watch or not.
+    fn change(&mut self) {
+        let number = self.random.usize(..OBJECTS);
+        let uid = self.there.get(&number).copied();
+        let (is_there, goes) = (uid.is_some(), self.random.u8(..4) == 0);
+        self.uids += 1;
+        let uid = uid.unwrap_or(self.uids);
+        match is_there && goes {
+            true => self.there.remove(&number),
+            false => self.there.insert(number, uid),
+        };
+        let pod = pod(number, uid, COLOURS[self.random.usize(..3)]);
+        let (source, is_seen) = (&self.source, self.random.u8(..20) > 0);
+        match (is_there, goes, is_seen) {
+            (false, _, true) => source.add(&pod),
+            (false, _, false) => source.add_drop_watch(&pod),
+            (true, true, true) => source.delete(&pod),
+            (true, true, false) => source.delete_drop_watch(&pod),
+            (true, false, true) => source.modify(&pod),
+            (true, false, false) => source.modify_drop_watch(&pod),
+        };
+    }
+
+    /// The plugin is handed the next event, and fails over it now and then.
+    fn deliver(&mut self, may_fail: bool) -> bool {
+        let now = tokio::time::Instant::now().into_std();
+        if self.reevaluation.is_look_due() && self.queue.is_past_others(ID, self.asked_by) {
+            self.reevaluation.retain(|_| false);
+        }
+        let Some(queued) = self.queue.pop(now) else { return false };
+        let wish = Wish::from(&self.spec);
+        let seen = self.reevaluation.see(&queued, self.asked_by, &wish);
+        let event = match &seen {
+            Some(seen) => seen.event.clone(),
+            None => Some(queued.event.clone()),
+        };
+        if let Some(event) = &event {
+            self.hear(event, &queued);
+        }
+        let settled = match may_fail && event.is_some() && self.random.u8(..8) == 0 {
+            true => {
+                let due = now + Duration::from_millis(self.random.u64(..20));
+                if self.random.bool() {
+                    Settled::RetryAt(due)
+                } else {
+                    Settled::CrashedRetryAt(due)
+                }
+            }
+            false => {
+                self.reevaluation.settle(&queued.event, self.asked_by, seen.as_ref());
+                Settled::Finished
+            }
+        };
+        self.queue.settle(settled, now);
+        true
+    }
+
+    /// Holds an event against what the plugin knows. One that is attempted again was heard before.
+    fn hear(&mut self, event: &Event, queued: &Queued) {
+        self.told += 1;
+        let name = event.object.key().name().to_owned();
+        let version = version(&event.object);
+        let known = self.knows.get(&name).cloned();
+        let same = known.as_ref().is_some_and(|(uid, _)| **uid == *event.object.uid());
+        let told = known.as_ref().filter(|_| same).map(|(_, version)| *version);
+        let replayed = matches!(event.reason, Reason::Initial | Reason::Reload);
+        let old = event.old.as_ref().map(self::version);
+        let follows = |before: u64| !self.is_below_mark || told == Some(before);
+        let is_right = match event.change {
+            _ if queued.attempt > 1 => true,
+            Change::Added if replayed => {
+                (known.is_none() || same)
+                    && told.is_none_or(follows_or(version, self.is_below_mark))
+            }
+            Change::Added => known.is_none(),
+            Change::Updated => same && old.is_some_and(follows) && told <= Some(version),
+            Change::Deleted if event.gone == Some(Gone::Deleted) => same && told <= Some(version),
+            Change::Deleted => same && follows(version),
+        };
+        let Event { change, gone, reason, coalesced, asked_by, .. } = event;
+        let heard = self.heard.entry(name.clone()).or_default();
+        let attempt = queued.attempt;
+        heard.push(format!(
+            "{change:?} {gone:?} {version} {reason:?} *{coalesced} #{attempt} of load {asked_by}"
+        ));
+        assert!(is_right, "the plugin knows {known:?} of {name} and hears in the end {heard:#?}");
+        match event.change {
+            Change::Deleted => self.knows.remove(&name),
+            _ => self.knows.insert(name, (event.object.uid().to_owned(), version)),
+        };
+    }
+
+    /// In the end the plugin knows what its view has, as it is.
+    fn check_end(&self) {
+        let view = View::from(&self.spec);
+        let objects = self.source.objects();
+        let truth: Knowledge = objects
+            .iter()
+            .filter(|object| view.contains(object))
+            .map(|o| (o.key().name().to_owned(), (o.uid().to_owned(), version(o))))
+            .collect();
+        assert_eq!(self.knows, truth);
+        assert!(self.queue.is_past_others(ID, self.asked_by), "nothing has to be remembered");
+    }
+}
+
+fn version(object: &Object) -> u64 {
+    object.resource_version().parse().expect("the source's versions are numbers")
+}
+
+/// Whether a replay of this version says nothing new of what is known.
+fn follows_or(version: u64, is_below_mark: bool) -> impl Fn(u64) -> bool {
+    move |told| if is_below_mark { told == version } else { told <= version }
+}
+
+async fn live(seed: u64) {
+    let mut bench = Bench::start(seed);
+    if seed.is_multiple_of(2) {
+        // What the first list shows comes by the line of replays, also to who took another's place; with `never` it is known without a word.
+        bench.reload(&REPLAYS[..2]);
+        bench.factory.start();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(bench.queue.snapshot().depth, 0);
+        bench.queue.check_bounds();
+    }
+    bench.factory.start();
+    let (reload_in, deliver_in) = (bench.random.u32(60..400), bench.random.u8(2..8));
+    for step in 0..3_000 {
+        match bench.random.u8(..10) {
+            0..6 => bench.change(),
+            6..8 if step % 900 > 200 => {
+                // Now and then it is paused for a while.
+                for _ in 0..bench.random.usize(..usize::from(deliver_in)) {
+                    bench.deliver(true);
+                }
+            }
+            8 => tokio::time::sleep(Duration::from_micros(bench.random.u64(..2_000))).await,
+            9 if bench.random.u8(..20) == 0 => bench.source.reset_watch(),
+            _ => tokio::task::yield_now().await,
+        }
+        if bench.random.u32(..reload_in) == 0 {
+            bench.reload(&REPLAYS);
+        }
+        if step % 50 == 0 {
+            bench.queue.check_bounds();
+        }
+    }
+    bench.source.reset_watch();
+    let mut idle = 0;
+    while idle < 3 {
+        let delivered = bench.deliver(false);
+        idle = if delivered { 0 } else { idle + 1 };
+        if !delivered {
+            // Watches that broke are opened again after a while.
+            tokio::time::sleep(Duration::from_secs(40)).await;
+        }
+    }
+    bench.check_end();
+    assert!(bench.told > OBJECTS / 4, "it was told of a colour's share at least");
+    bench.factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_object_is_told_as_it_went_whatever_replays_and_reloads_meet() {
+    for seed in 0..12 {
+        live(seed).await;
+    }
+}

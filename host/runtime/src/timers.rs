@@ -1,0 +1,317 @@
+//! The schedules of one plugin's name: what is to be called by the clock, and when. Synchronous; both clocks are given.
+//!
+//! However many times a schedule's moment has passed, that is one firing, told with the last of them. A firing that failed comes again, until
+//! the schedule's next moment takes its place.
+
+use crate::schedule::{CronLine, ScheduleSpec, When};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A moment of the wall's clock is looked for again after this long: somebody may have set it.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// One moment on both clocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    /// Goes on evenly.
+    pub(crate) instant: Instant,
+    /// What people and cron lines mean; it may be set.
+    pub(crate) wall: Timestamp,
+}
+
+impl Now {
+    pub(crate) fn read() -> Self {
+        Self { instant: Instant::now(), wall: Timestamp::now() }
+    }
+
+    fn wall_at(self, instant: Instant) -> Timestamp {
+        let ago = SignedDuration::try_from(self.instant.saturating_duration_since(instant));
+        let at = ago.ok().and_then(|ago| self.wall.checked_sub(ago).ok());
+        at.unwrap_or(self.wall)
+    }
+}
+
+/// A call that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Firing {
+    pub(crate) schedule: Arc<str>,
+    /// The moment that it is for.
+    pub(crate) due: Timestamp,
+    /// 1 for the first.
+    pub(crate) attempt: u32,
+    /// How many instances it has ended.
+    pub(crate) crashes: u32,
+}
+
+#[derive(Debug)]
+struct Timer {
+    spec: ScheduleSpec,
+    next: Next,
+    /// The last firing failed and comes again then.
+    again: Option<(Instant, Firing)>,
+}
+
+/// When the schedule's next moment is.
+#[derive(Debug)]
+enum Next {
+    Every {
+        period: Duration,
+        at: Instant,
+    },
+    /// The first moment after `since`.
+    Cron {
+        line: CronLine,
+        since: Timestamp,
+        at: Option<Timestamp>,
+    },
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    timers: Vec<Timer>,
+    /// Not before this is it worth to look whether a firing is due; none without timers.
+    look_at: Option<Instant>,
+}
+
+impl Timers {
+    /// From here on these schedules hold. One that there was goes on, one that is new begins now.
+    pub(crate) fn follow(&mut self, specs: &[ScheduleSpec], now: Now) {
+        let mut before = std::mem::take(&mut self.timers);
+        for spec in specs {
+            let known = before.iter().position(|timer| timer.spec == *spec);
+            let known = known.map(|index| before.swap_remove(index));
+            self.timers.push(known.unwrap_or_else(|| Timer::new(spec.clone(), now)));
+        }
+        self.look(now);
+    }
+
+    /// When to look for a firing.
+    pub(crate) fn look_at(&self) -> Option<Instant> {
+        self.look_at
+    }
+
+    /// The firing that has been due for the longest. What comes of it is [settled](Self::settle).
+    pub(crate) fn take(&mut self, now: Now) -> Option<Firing> {
+        if self.look_at.is_none_or(|at| at > now.instant) {
+            return None;
+        }
+        let due = |timer: &mut Timer| Some((timer.due(now)?, timer.spec.name.clone()));
+        let first = self.timers.iter_mut().filter_map(due).min();
+        let name = first.filter(|(at, _)| *at <= now.instant).map(|(_, name)| name);
+        let timer = self.timers.iter_mut().find(|timer| Some(&timer.spec.name) == name.as_ref());
+        let firing = timer.and_then(|timer| timer.take(now));
+        self.look(now);
+        firing
+    }
+
+    /// A firing failed and comes again `at`, unless its schedule's next moment comes first. `crashed`: it also ended the instance.
+    pub(crate) fn again(&mut self, firing: Firing, crashed: bool, at: Instant, now: Now) {
+        let (attempt, crashes) = (firing.attempt + 1, firing.crashes + u32::from(crashed));
+        let timer = self.timers.iter_mut().find(|timer| timer.spec.name == firing.schedule);
+        if let Some(timer) = timer {
+            timer.again = Some((at, Firing { attempt, crashes, ..firing }));
+        }
+        self.look(now);
+    }
+
+    fn look(&mut self, now: Now) {
+        let at = self.timers.iter_mut().filter_map(|timer| timer.due(now)).min();
+        self.look_at = at.map(|at| at.min(now.instant + LOOK_AGAIN));
+    }
+
+    /// What `/plugins` shows.
+    pub(crate) fn to_json(&self, now: Now) -> Value {
+        let one = |timer: &Timer| {
+            let next = match &timer.next {
+                Next::Cron { at, .. } => *at,
+                Next::Every { at, .. } => {
+                    let wait = SignedDuration::try_from(at.saturating_duration_since(now.instant));
+                    wait.ok().and_then(|wait| now.wall.checked_add(wait).ok())
+                }
+            };
+            json!({ "name": &*timer.spec.name, "next": next.map(|next| next.to_string()) })
+        };
+        self.timers.iter().map(one).collect()
+    }
+}
+
+impl Timer {
+    fn new(spec: ScheduleSpec, now: Now) -> Self {
+        let next = match &spec.when {
+            When::Every(period) => Next::Every { period: *period, at: now.instant + *period },
+            When::Cron(line) => {
+                Next::Cron { line: line.clone(), since: now.wall, at: line.after(now.wall) }
+            }
+        };
+        Self { spec, next, again: None }
+    }
+
+    /// When it is to be looked at; past if a firing is due.
+    fn due(&mut self, now: Now) -> Option<Instant> {
+        let regular = match &mut self.next {
+            Next::Cron { line, since, at } => {
+                if *since > now.wall {
+                    // The clock was set back.
+                    (*since, *at) = (now.wall, line.after(now.wall));
+                }
+                at.map(|at| now.instant + wait(now.wall, at))
+            }
+            Next::Every { at, .. } => Some(*at),
+        };
+        regular.into_iter().chain(self.again.as_ref().map(|(at, _)| *at)).min()
+    }
+
+    fn take(&mut self, now: Now) -> Option<Firing> {
+        if let Some(due) = self.pass(now) {
+            self.again = None;
+            let schedule = self.spec.name.clone();
+            return Some(Firing { schedule, due, attempt: 1, crashes: 0 });
+        }
+        self.again.take_if(|(at, _)| *at <= now.instant).map(|(_, firing)| firing)
+    }
+
+    /// The last of the schedule's moments that have passed, if one has; the next is after it.
+    fn pass(&mut self, now: Now) -> Option<Timestamp> {
+        match &mut self.next {
+            Next::Every { period, at } => {
+                let late = now.instant.checked_duration_since(*at)?;
+                let last = now.instant - remainder(late, *period);
+                *at = last + *period;
+                Some(now.wall_at(last))
+            }
+            Next::Cron { line, since, at } => {
+                at.filter(|at| *at <= now.wall)?;
+                let last = line.up_to(now.wall)?;
+                (*since, *at) = (now.wall, line.after(now.wall));
+                Some(last)
+            }
+        }
+    }
+}
+
+/// How long it is from one to the other; nothing if that has passed.
+fn wait(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+}
+
+fn remainder(duration: Duration, period: Duration) -> Duration {
+    Duration::from_nanos_u128(duration.as_nanos() % period.as_nanos().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &str, when: &str) -> ScheduleSpec {
+        let when = match when.strip_suffix("ms") {
+            Some(ms) => When::Every(Duration::from_millis(ms.parse().expect("a number"))),
+            None => When::Cron(CronLine::parse(when).expect("a line")),
+        };
+        ScheduleSpec { name: name.into(), when }
+    }
+
+    /// What these schedules fire, from midnight on. `5` and `5s` let as many ms or seconds pass on both clocks, `set-5s` and `set+5s` set the
+    /// wall's; `*` takes what is due, as name@seconds, with its attempt; `no5` has the last one come again after as many ms, `ended` also
+    /// says that its instance ended; `?` says when it is worth to look, in ms; `same` and `other` follow a version's schedules.
+    #[track_caller]
+    fn check(schedules: &[(&str, &str)], steps: &str, expect: &str) {
+        let specs: Vec<_> = schedules.iter().map(|(name, when)| spec(name, when)).collect();
+        let midnight: Timestamp = "2026-11-22T00:00:00Z".parse().expect("a time");
+        let mut now = Now { instant: Instant::now(), wall: midnight };
+        let mut timers = Timers::default();
+        timers.follow(&specs, now);
+        let (mut last, mut shown) = (None, Vec::new());
+        let ms = |text: &str| match text.strip_suffix('s') {
+            Some(seconds) => seconds.parse::<i64>().expect("a number") * 1_000,
+            None => text.parse().expect("a number"),
+        };
+        for step in steps.split(' ') {
+            if let Some(by) = step.strip_prefix("set") {
+                now.wall += SignedDuration::from_millis(ms(by));
+            } else if step == "*" {
+                last = timers.take(now);
+                shown.push(last.as_ref().map_or("-".to_owned(), |firing: &Firing| {
+                    let at = firing.due.duration_since(midnight).as_millis() as f64 / 1e3;
+                    let crashes = "c".repeat(firing.crashes as usize);
+                    format!("{}@{at}#{}{crashes}", firing.schedule, firing.attempt)
+                }));
+            } else if step == "?" {
+                let at = timers.look_at().map(|at| (at - now.instant).as_millis());
+                shown.push(at.map_or("never".to_owned(), |ms| ms.to_string()));
+            } else if let Some(wait) = step.strip_prefix("no") {
+                let at = now.instant + Duration::from_millis(ms(wait) as u64);
+                timers.again(last.clone().expect("one was taken"), false, at, now);
+            } else if step == "ended" {
+                let at = now.instant + Duration::from_millis(1);
+                timers.again(last.clone().expect("one was taken"), true, at, now);
+            } else if step == "same" {
+                timers.follow(&specs, now);
+            } else if step == "other" {
+                timers.follow(&[spec("other", "100ms")], now);
+            } else {
+                let by = ms(step);
+                now.instant += Duration::from_millis(by as u64);
+                now.wall += SignedDuration::from_millis(by);
+            }
+        }
+        assert_eq!(shown.join(" "), expect, "{steps}");
+    }
+
+    const EVERY: &[(&str, &str)] = &[("beat", "100ms")];
+    const NOON: &[(&str, &str)] = &[("noon", "0 12 * * *")];
+
+    #[test]
+    fn a_period_fires_for_the_first_time_after_it_and_does_not_drift() {
+        check(EVERY, "? * 99 * 1 * ? 107 * ?", "100 - - beat@0.1#1 100 beat@0.2#1 93");
+        check(&[], "? *", "never -");
+    }
+
+    #[test]
+    fn a_line_fires_at_its_moments() {
+        check(NOON, "? 43199s * 1s * * 86400s *", "60000 - noon@43200#1 - noon@129600#1");
+        check(NOON, "43199s * ?", "- 1000");
+    }
+
+    #[test]
+    fn moments_that_have_passed_are_one_firing_for_the_last_of_them() {
+        check(EVERY, "1050 * * 50 *", "beat@1#1 - beat@1.1#1");
+        check(
+            &[("quarter", "*/15 * * * *")],
+            "10000s * * 800s *",
+            "quarter@9900#1 - quarter@10800#1",
+        );
+    }
+
+    #[test]
+    fn a_firing_that_failed_comes_again_until_the_next_moment() {
+        check(
+            EVERY,
+            "100 * no30 * ? 30 * ended 1 * 69 *",
+            "beat@0.1#1 - 30 beat@0.1#2 beat@0.1#3c beat@0.2#1",
+        );
+        check(EVERY, "100 * no500 100 * 500 *", "beat@0.1#1 beat@0.2#1 beat@0.7#1");
+    }
+
+    #[test]
+    fn what_has_been_due_for_longer_comes_first() {
+        let two = [("slow", "150ms"), ("fast", "100ms")];
+        check(&two, "100 * 100 * * *", "fast@0.1#1 slow@0.15#1 fast@0.2#1 -");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_moves_the_moments_of_lines_only() {
+        check(NOON, "set+43200s 60s * 60s *", "noon@43200#1 -");
+        let twice = "43200s * set-3600s ? 60s * 3540s *";
+        check(NOON, twice, "noon@43200#1 60000 - noon@43200#1");
+        check(EVERY, "set+43200s ? set-86400s ?", "100 100");
+    }
+
+    #[test]
+    fn a_schedule_that_stays_goes_on_over_a_reload() {
+        check(EVERY, "50 same ? 50 *", "50 beat@0.1#1");
+        check(EVERY, "50 other ? 60 * 40 *", "100 - other@0.15#1");
+        check(EVERY, "100 * no30 same 30 *", "beat@0.1#1 beat@0.1#2");
+    }
+}

@@ -1,0 +1,53 @@
+//! Tokens that come at a steady rate up to so many, and may be overdrawn by whoever pays later.
+
+use std::time::{Duration, Instant};
+
+/// The bucket of one thing that is bounded in time.
+#[derive(Debug)]
+pub(crate) struct TokenBucket {
+    per_second: f64,
+    capacity: f64,
+    tokens: f64,
+    at: Instant,
+}
+
+impl TokenBucket {
+    /// A full one.
+    pub(crate) fn new(per_second: f64, capacity: f64, now: Instant) -> Self {
+        Self { per_second, capacity, tokens: capacity, at: now }
+    }
+
+    /// Other bounds hold from here on. What is spent stays spent, but puts nobody in debt; a debt takes as long to be paid as before.
+    pub(crate) fn set(&mut self, per_second: f64, capacity: f64, now: Instant) {
+        self.refill(now);
+        self.tokens = match self.tokens < 0.0 {
+            true => self.tokens * per_second / self.per_second,
+            false => (self.tokens + capacity - self.capacity).max(0.0),
+        };
+        (self.per_second, self.capacity) = (per_second, capacity);
+    }
+
+    pub(crate) fn refill(&mut self, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.at).as_secs_f64();
+        self.tokens = (self.tokens + elapsed * self.per_second).min(self.capacity);
+        self.at = now;
+    }
+
+    pub(crate) fn spend(&mut self, tokens: f64) {
+        self.tokens -= tokens;
+    }
+
+    /// As of the last refill.
+    pub(crate) fn tokens(&self) -> f64 {
+        self.tokens
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.tokens >= self.capacity
+    }
+
+    /// How long after the last refill there are so many tokens, nothing being spent meanwhile.
+    pub(crate) fn until(&self, tokens: f64) -> Duration {
+        Duration::from_secs_f64(((tokens - self.tokens) / self.per_second).max(0.0))
+    }
+}

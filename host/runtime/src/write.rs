@@ -1,0 +1,366 @@
+//! One write that a plugin wants to make: checked before anything is asked of anybody, then turned into a request. Names that lead elsewhere in a
+//! path never get into one.
+
+mod answer;
+
+use crate::cluster_writer::WriteRequest;
+use crate::descriptor::is_namespace;
+use informant_apimachinery::GroupVersionResource;
+use serde::Deserialize;
+use serde_json::json;
+use std::fmt;
+use std::str::FromStr;
+
+/// What API servers take by default.
+pub(crate) const WRITE_BYTES_MAX: usize = 3 << 20;
+/// As in a descriptor: the longest custom resource has 317.
+const RESOURCE_BYTES_MAX: usize = 320;
+/// A UID has 36; nothing says that it must.
+const UID_BYTES_MAX: usize = 128;
+
+/// What may be done to objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum WriteVerb {
+    Create,
+    Update,
+    Patch,
+    Delete,
+}
+
+impl WriteVerb {
+    pub(crate) const ALL: [Self; 4] = [Self::Create, Self::Update, Self::Patch, Self::Delete];
+
+    /// As RBAC calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+impl FromStr for WriteVerb {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|verb| verb.name() == text);
+        known.ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            format!("has {text:?}, and may have {known}")
+        })
+    }
+}
+
+/// A resource, or a subresource of it: `v1/pods`, `v1/pods/status`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Writable {
+    resource: GroupVersionResource,
+    /// Empty: the object itself.
+    subresource: String,
+}
+
+/// Groups whose objects decide who may do what, or what becomes of everybody's requests.
+const GUARDED_GROUPS: [&str; 7] = [
+    "rbac.authorization.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "authentication.k8s.io",
+    "certificates.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+];
+/// Subresources that lead into containers or to credentials.
+const GUARDED_SUBRESOURCES: [&str; 2] = ["token", "ephemeralcontainers"];
+/// Subresources that hand the request on to a container, a kubelet or another server: what those do with it knows no dry run, and no rule here bounds it.
+const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
+
+impl Writable {
+    pub(crate) fn new(resource: GroupVersionResource, subresource: &str) -> Result<Self, String> {
+        if !subresource.is_empty() && !is_label(subresource) {
+            return Err(format!("{subresource:?} cannot be the name of a subresource"));
+        }
+        if CONNECTIONS.contains(&subresource) {
+            return Err(format!(
+                "{subresource:?} is a connection and cannot be written: no dry run and no grant would hold behind it"
+            ));
+        }
+        // Below a namespace's name the path goes on with what is in it, in every group.
+        let is_namespaces = resource.resource == "namespaces";
+        if is_namespaces && !["", "status", "finalize"].contains(&subresource) {
+            return Err(format!("namespaces have no subresource {subresource:?}"));
+        }
+        Ok(Self { resource, subresource: subresource.to_owned() })
+    }
+
+    pub(crate) fn group(&self) -> &str {
+        &self.resource.group
+    }
+
+    /// As rules of RBAC have it: `pods`, `pods/status`.
+    pub(crate) fn rbac_name(&self) -> String {
+        let resource = &self.resource.resource;
+        match self.subresource.as_str() {
+            "" => resource.clone(),
+            subresource => format!("{resource}/{subresource}"),
+        }
+    }
+
+    /// What is only for the host's own configuration to grant, under the plugin's name: writing it can give more power than is granted.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.resource.is_secrets()
+            || GUARDED_GROUPS.contains(&self.resource.group.as_str())
+            || GUARDED_SUBRESOURCES.contains(&self.subresource.as_str())
+    }
+}
+
+impl fmt::Display for Writable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.resource)?;
+        if !self.subresource.is_empty() {
+            write!(f, "/{}", self.subresource)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Writable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.len() > RESOURCE_BYTES_MAX {
+            return Err(format!("a resource has at most {RESOURCE_BYTES_MAX} bytes"));
+        }
+        let whole = text.parse::<GroupVersionResource>();
+        let problem = match whole {
+            Ok(resource) => return Self::new(resource, ""),
+            Err(error) => error.to_string(),
+        };
+        let (resource, subresource) = text.rsplit_once('/').ok_or_else(|| problem.clone())?;
+        match resource.parse() {
+            Ok(resource) if !subresource.is_empty() => Self::new(resource, subresource),
+            _ => Err(problem),
+        }
+    }
+}
+
+/// How an object is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum How {
+    Create,
+    Update,
+    JsonPatch,
+    MergePatch,
+    StrategicPatch,
+    /// True: take over conflicting fields.
+    Apply(bool),
+    /// Only the object with this UID.
+    Delete(Option<String>),
+}
+
+impl How {
+    /// What it counts as.
+    pub(crate) fn verb(&self) -> WriteVerb {
+        match self {
+            Self::Create => WriteVerb::Create,
+            Self::Update => WriteVerb::Update,
+            Self::JsonPatch | Self::MergePatch | Self::StrategicPatch | Self::Apply(_) => {
+                WriteVerb::Patch
+            }
+            Self::Delete(_) => WriteVerb::Delete,
+        }
+    }
+}
+
+/// Which object, as the plugin names it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) resource: &'a str,
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) subresource: &'a str,
+}
+
+/// One write, whose names are what they say they are.
+#[derive(Debug)]
+pub(crate) struct Write {
+    pub(crate) what: Writable,
+    /// Empty: a cluster-scoped object.
+    pub(crate) namespace: String,
+    /// Empty: the API server makes one.
+    pub(crate) name: String,
+    how: How,
+    body: Vec<u8>,
+}
+
+impl Write {
+    /// Checks everything that can be checked without knowing who asks. An error says what is wrong.
+    pub(crate) fn new(named: Named<'_>, how: How, body: Vec<u8>) -> Result<Self, String> {
+        let Named { resource, namespace, name, subresource } = named;
+        if resource.len() > RESOURCE_BYTES_MAX {
+            return Err(format!("a resource has at most {RESOURCE_BYTES_MAX} bytes"));
+        }
+        let resource = resource.parse::<GroupVersionResource>().map_err(|it| it.to_string())?;
+        let what = Writable::new(resource, subresource)?;
+        if !namespace.is_empty() && !is_namespace(namespace) {
+            return Err(format!("{namespace:?} cannot be the name of a namespace"));
+        }
+        let makes_name = how == How::Create && subresource.is_empty();
+        if !(is_subdomain(name) || name.is_empty() && makes_name) {
+            return Err(format!("{name:?} cannot be the name of an object"));
+        }
+        if body.len() > WRITE_BYTES_MAX {
+            let found = body.len();
+            return Err(format!("it has {found} bytes, and at most {WRITE_BYTES_MAX} are sent"));
+        }
+        if makes_name {
+            check_object(&body, namespace, name)?;
+        }
+        if let How::Delete(Some(uid)) = &how
+            && uid.len() > UID_BYTES_MAX
+        {
+            return Err(format!("a UID has at most {UID_BYTES_MAX} bytes"));
+        }
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        Ok(Self { what, namespace, name, how, body })
+    }
+
+    /// What it counts as.
+    pub(crate) fn verb(&self) -> WriteVerb {
+        self.how.verb()
+    }
+
+    /// What has to be granted: what is applied is made where there is nothing.
+    pub(crate) fn verbs(&self) -> &'static [WriteVerb] {
+        match self.how {
+            How::Create => &[WriteVerb::Create],
+            How::Update => &[WriteVerb::Update],
+            How::JsonPatch | How::MergePatch | How::StrategicPatch => &[WriteVerb::Patch],
+            How::Apply(_) => &[WriteVerb::Patch, WriteVerb::Create],
+            How::Delete(_) => &[WriteVerb::Delete],
+        }
+    }
+
+    /// The request. `manager` is whose fields they are to be: letters, digits, dots, hyphens and underscores.
+    pub(crate) fn request(
+        self,
+        manager: &str,
+        dry_run: bool,
+        answer_bytes_max: usize,
+    ) -> WriteRequest {
+        let (method, content_type) = match self.how {
+            How::Create => ("POST", "application/json"),
+            How::Update => ("PUT", "application/json"),
+            How::JsonPatch => ("PATCH", "application/json-patch+json"),
+            How::MergePatch => ("PATCH", "application/merge-patch+json"),
+            How::StrategicPatch => ("PATCH", "application/strategic-merge-patch+json"),
+            // JSON is YAML.
+            How::Apply(_) => ("PATCH", "application/apply-patch+yaml"),
+            How::Delete(_) => ("DELETE", "application/json"),
+        };
+        let uri = format!("{}?{}", self.path(), self.query(manager, dry_run));
+        let body = match self.how {
+            How::Delete(uid) => delete_options(uid.as_deref(), dry_run),
+            _ => self.body,
+        };
+        WriteRequest { method, uri, content_type, body, answer_bytes_max }
+    }
+
+    fn path(&self) -> String {
+        let namespace = Some(self.namespace.as_str()).filter(|it| !it.is_empty());
+        let mut path = self.what.resource.path(namespace);
+        let is_named =
+            !(self.name.is_empty() || self.how == How::Create) || !self.what.subresource.is_empty();
+        if is_named {
+            path = format!("{path}/{}", self.name);
+        }
+        if !self.what.subresource.is_empty() {
+            path = format!("{path}/{}", self.what.subresource);
+        }
+        path
+    }
+
+    fn query(&self, manager: &str, dry_run: bool) -> String {
+        let manager = match self.how {
+            How::Delete(_) => None,
+            _ => Some(format!("fieldManager={manager}")),
+        };
+        let force = match self.how {
+            How::Apply(force) => Some(format!("force={force}")),
+            _ => None,
+        };
+        let dry_run = dry_run.then(|| "dryRun=All".to_owned());
+        manager.into_iter().chain(force).chain(dry_run).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// With a body the API server looks at no query.
+fn delete_options(uid: Option<&str>, dry_run: bool) -> Vec<u8> {
+    let mut options = json!({ "apiVersion": "v1", "kind": "DeleteOptions" });
+    if let Some(uid) = uid {
+        options["preconditions"] = json!({ "uid": uid });
+    }
+    if dry_run {
+        options["dryRun"] = json!(["All"]);
+    }
+    options.to_string().into_bytes()
+}
+
+#[derive(Deserialize)]
+struct NewObject {
+    metadata: Option<NewMetadata>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NewMetadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    generate_name: Option<String>,
+}
+
+/// What is granted by name and namespace is looked up in the key, and made of the object. A member that is there twice is refused.
+fn check_object(body: &[u8], namespace: &str, name: &str) -> Result<(), String> {
+    let object: NewObject =
+        serde_json::from_slice(body).map_err(|error| format!("the object: {error}"))?;
+    let metadata = object.metadata.unwrap_or_default();
+    let found = metadata.name.unwrap_or_default();
+    if found != name {
+        return Err(format!("the object's name is {found:?}, and that of its key {name:?}"));
+    }
+    let makes_name = metadata.generate_name.is_some_and(|prefix| !prefix.is_empty());
+    if name.is_empty() && !makes_name {
+        return Err("neither the key has a name nor the object a generateName".to_owned());
+    }
+    match metadata.namespace {
+        Some(found) if !found.is_empty() && found != namespace => {
+            Err(format!("the object's namespace is {found:?}, and that of its key {namespace:?}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// RFC 1123: lower-case letters, digits and hyphens, 1 to 63 of them.
+fn is_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// Labels with dots between them, in all 253 bytes at most. A label of a name may be longer than one of DNS.
+pub(crate) fn is_subdomain(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(inner)
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(is_part)
+}
+
+#[cfg(test)]
+mod tests;

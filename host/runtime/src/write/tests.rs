@@ -1,0 +1,194 @@
+//! What may be asked for, and what becomes of it.
+
+use super::*;
+
+const POD: Named<'static> =
+    Named { resource: "v1/pods", namespace: "shop", name: "a", subresource: "" };
+
+/// Method, URI, media type and body of the write; or what is wrong with it.
+#[track_caller]
+fn check(named: Named<'_>, how: How, body: &str, expect: &str) {
+    let write = Write::new(named, how, body.as_bytes().to_vec());
+    let shown = match write.map(|write| write.request("me", false, 1)) {
+        Ok(request) => {
+            let WriteRequest { method, uri, content_type, body, .. } = request;
+            let body = String::from_utf8(body).expect("text");
+            format!("{method} {uri} {content_type} {body}").trim_end().to_owned()
+        }
+        Err(problem) => problem,
+    };
+    assert_eq!(shown, expect);
+}
+
+#[test]
+fn a_write_is_the_request_that_kubectl_would_make() {
+    let object = r#"{"metadata":{"name":"a","namespace":"shop"}}"#;
+    let pods = "/api/v1/namespaces/shop/pods";
+    let json = "application/json";
+    check(POD, How::Create, object, &format!("POST {pods}?fieldManager=me {json} {object}"));
+    check(POD, How::Update, "{}", &format!("PUT {pods}/a?fieldManager=me {json} {{}}"));
+    let made = r#"{"metadata":{"generateName":"a-"}}"#;
+    let unnamed = Named { name: "", ..POD };
+    check(unnamed, How::Create, made, &format!("POST {pods}?fieldManager=me {json} {made}"));
+    let evicted = Named { subresource: "eviction", ..POD };
+    check(
+        evicted,
+        How::Create,
+        "{}",
+        &format!("POST {pods}/a/eviction?fieldManager=me {json} {{}}"),
+    );
+    let scale = Named { resource: "apps/v1/deployments", subresource: "scale", ..POD };
+    let path = "/apis/apps/v1/namespaces/shop/deployments/a/scale?fieldManager=me";
+    check(scale, How::MergePatch, "{}", &format!("PATCH {path} application/merge-patch+json {{}}"));
+    let node = Named { resource: "v1/nodes", namespace: "", ..POD };
+    let path = "/api/v1/nodes/a?fieldManager=me";
+    check(node, How::JsonPatch, "[]", &format!("PATCH {path} application/json-patch+json []"));
+    let kind = "application/strategic-merge-patch+json";
+    check(node, How::StrategicPatch, "{}", &format!("PATCH {path} {kind} {{}}"));
+    let kind = "application/apply-patch+yaml";
+    check(node, How::Apply(true), "{}", &format!("PATCH {path}&force=true {kind} {{}}"));
+    check(node, How::Apply(false), "{}", &format!("PATCH {path}&force=false {kind} {{}}"));
+}
+
+#[test]
+fn a_deletion_names_its_conditions_in_its_body() {
+    let options = r#"{"apiVersion":"v1","kind":"DeleteOptions""#;
+    let path = "DELETE /api/v1/namespaces/shop/pods/a?";
+    check(POD, How::Delete(None), "", &format!("{path} application/json {options}}}"));
+    let uid = How::Delete(Some("u\"1".to_owned()));
+    let expect = format!(r#"{path} application/json {options},"preconditions":{{"uid":"u\"1"}}}}"#);
+    check(POD, uid, "", &expect);
+    let long = How::Delete(Some("u".repeat(129)));
+    check(POD, long, "", "a UID has at most 128 bytes");
+}
+
+#[test]
+fn a_dry_run_is_one_whichever_place_the_server_looks_at() {
+    let request = |how: How| {
+        let body = br#"{"metadata":{"name":"a"}}"#.to_vec();
+        Write::new(POD, how, body).expect("it is well formed").request("me", true, 1)
+    };
+    for how in [How::Create, How::Update, How::MergePatch, How::Apply(false)] {
+        let uri = request(how).uri;
+        assert!(uri.ends_with("&dryRun=All"), "{uri}");
+    }
+    let deletion = request(How::Delete(None));
+    assert!(deletion.uri.ends_with("?dryRun=All"), "{}", deletion.uri);
+    let body = String::from_utf8(deletion.body).expect("text");
+    assert!(body.contains(r#""dryRun":["All"]"#), "{body}");
+}
+
+/// Tricks with the names of paths: each is refused in each of the places that names go to.
+#[test]
+fn names_that_lead_elsewhere_are_refused() {
+    let long = "a".repeat(254);
+    let tricks = [
+        ".", "..", "../..", "a/b", "a%2fb", "%2e%2e", "a/../b", "a b", "a?b", "a#b", "a\\b", "a;b",
+        "a\0b", "a\nb", "A", "ä", "-a", "a-", ".a", "a.", "a..b", "/", "a/", "*", ":", "system:a",
+        &long,
+    ];
+    for trick in tricks {
+        let refused = |named: Named<'_>| {
+            let write = Write::new(named, How::MergePatch, Vec::new());
+            assert!(write.is_err(), "{named:?}");
+        };
+        refused(Named { name: trick, ..POD });
+        refused(Named { namespace: trick, ..POD });
+        refused(Named { subresource: trick, ..POD });
+        // What is too long for a name leads nowhere else, and is the API server's to refuse.
+        if trick != long {
+            refused(Named { resource: &format!("v1/{trick}"), ..POD });
+            refused(Named { resource: &format!("{trick}/v1/pods"), ..POD });
+        }
+        refused(Named { resource: trick, ..POD });
+    }
+    let empty = r#""" cannot be the name of an object"#;
+    let unnamed = Named { name: "", ..POD };
+    for how in [How::Update, How::MergePatch, How::Apply(true), How::Delete(None)] {
+        check(unnamed, how, "", empty);
+    }
+    check(Named { subresource: "eviction", ..unnamed }, How::Create, "{}", empty);
+    for resource in ["v1/namespaces", "apps/v1/namespaces"] {
+        let inside = Named { resource, namespace: "", subresource: "deployments", name: "shop" };
+        check(inside, How::Create, "{}", r#"namespaces have no subresource "deployments""#);
+    }
+}
+
+#[test]
+fn what_is_made_has_the_name_that_was_granted() {
+    let create = |name: &str, object: &str, expect: &str| {
+        check(Named { name, ..POD }, How::Create, object, expect);
+    };
+    let other = r#"the object's name is "b", and that of its key "a""#;
+    create("a", r#"{"metadata":{"name":"b"}}"#, other);
+    create("a", "{}", r#"the object's name is "", and that of its key "a""#);
+    create(
+        "",
+        r#"{"metadata":{"name":"b"}}"#,
+        r#"the object's name is "b", and that of its key """#,
+    );
+    create("", "{}", "neither the key has a name nor the object a generateName");
+    let elsewhere = r#"{"metadata":{"name":"a","namespace":"office"}}"#;
+    create("a", elsewhere, r#"the object's namespace is "office", and that of its key "shop""#);
+    let twice = r#"{"metadata":{"name":"a","name":"b"}}"#;
+    create("a", twice, "the object: duplicate field `name` at line 1 column 30");
+    let twice = r#"{"metadata":{"name":"a"},"metadata":{}}"#;
+    create("a", twice, "the object: duplicate field `metadata` at line 1 column 35");
+}
+
+#[test]
+fn a_body_goes_up_to_its_bound() {
+    let body = |bytes: usize| Write::new(POD, How::Update, vec![b' '; bytes]).map(|_| ());
+    assert_eq!(body(WRITE_BYTES_MAX), Ok(()));
+    let expect = "it has 3145729 bytes, and at most 3145728 are sent";
+    assert_eq!(body(WRITE_BYTES_MAX + 1), Err(expect.to_owned()));
+}
+
+#[test]
+fn what_is_applied_may_be_made() {
+    let write = Write::new(POD, How::Apply(false), Vec::new()).expect("it is well formed");
+    assert_eq!(
+        (write.verb(), write.verbs()),
+        (WriteVerb::Patch, &[WriteVerb::Patch, WriteVerb::Create][..])
+    );
+}
+
+#[test]
+fn connections_are_no_writes() {
+    let expect =
+        "is a connection and cannot be written: no dry run and no grant would hold behind it";
+    for subresource in ["exec", "attach", "portforward", "proxy"] {
+        let connection = Named { subresource, ..POD };
+        check(connection, How::Create, "{}", &format!("{subresource:?} {expect}"));
+        check_writable(&format!("v1/pods/{subresource}"), None);
+    }
+}
+
+/// What a text names, and whether that is guarded.
+#[track_caller]
+fn check_writable(text: &str, expect: Option<bool>) {
+    let read = text.parse::<Writable>();
+    if let Ok(writable) = &read {
+        assert_eq!(writable.to_string(), text);
+    }
+    assert_eq!(read.ok().map(|it| it.is_guarded()), expect, "{text}");
+}
+
+#[test]
+fn what_gives_more_power_than_it_is_itself_is_guarded() {
+    for plain in ["v1/pods", "v1/pods/status", "apps/v1/deployments/scale", "v1/pods/eviction"] {
+        check_writable(plain, Some(false));
+    }
+    let guarded = [
+        "v1/secrets",
+        "v1/pods/ephemeralcontainers",
+        "v1/serviceaccounts/token",
+        "rbac.authorization.k8s.io/v1/clusterroles",
+        "admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+        "flowcontrol.apiserver.k8s.io/v1/flowschemas",
+    ];
+    guarded.into_iter().for_each(|one| check_writable(one, Some(true)));
+    for nothing in ["pods", "v1/pods/", "v1/pods/status/x", "*", "v1/*", "v1/namespaces/pods", ""] {
+        check_writable(nothing, None);
+    }
+}

@@ -1,0 +1,128 @@
+//! The workqueue of a test's plugin. Time does not pass here: what is delayed stays so until the test works on it.
+
+use crate::{Failure, Result, Retry};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The host's own bound.
+const KEY_BYTES_MAX: usize = 512;
+/// The wait of a first failure, doubled with each further one.
+const RATE_LIMIT_BASE: Duration = Duration::from_millis(5);
+const RATE_LIMIT_MAX: Duration = Duration::from_secs(30);
+
+#[derive(Default)]
+pub(super) struct Keys {
+    /// In the order in which they were added.
+    waiting: Vec<String>,
+    delayed: BTreeMap<String, Duration>,
+    requeues: BTreeMap<String, u32>,
+    /// The key that is worked on, and whether that call has added it rate limited.
+    working: Option<(String, bool)>,
+    /// A call that may add keys is in progress, and whether it could not add one.
+    call: Option<Result<(), Failure>>,
+}
+
+impl Keys {
+    pub(super) fn begin(&mut self) {
+        self.call = Some(Ok(()));
+    }
+
+    /// Whether every key could be added.
+    pub(super) fn end(&mut self) -> Result<(), Failure> {
+        self.call.take().unwrap_or(Ok(()))
+    }
+
+    /// Panics where the host ends the instance.
+    fn at_work(&mut self, function: &str) -> &mut Result<(), Failure> {
+        let text = "keys are added in `handle`, `reconcile`, `fire` and `synced` only";
+        self.call.as_mut().unwrap_or_else(|| panic!("workqueue.{function}: {text}"))
+    }
+
+    pub(super) fn add(&mut self, function: &str, key: &str, after: Duration) {
+        if !self.is_sound(function, key) {
+            return;
+        }
+        if !after.is_zero() {
+            self.delay(key, after);
+        } else if !self.waiting.iter().any(|waiting| waiting == key) {
+            self.waiting.push(key.to_owned());
+        }
+    }
+
+    /// Whether it may be a key. If not, the call has failed.
+    fn is_sound(&mut self, function: &str, key: &str) -> bool {
+        let call = self.at_work(function);
+        let is_sound = (1..=KEY_BYTES_MAX).contains(&key.len());
+        if !is_sound {
+            let found = key.len();
+            let text = format!("a key of {found} bytes: keys have 1 to {KEY_BYTES_MAX}");
+            *call = Err(Failure::new(format!("workqueue.{function}: {text}")).never_retry());
+        }
+        is_sound
+    }
+
+    fn delay(&mut self, key: &str, after: Duration) {
+        let earliest = self.delayed.get(key).map_or(after, |known| after.min(*known));
+        self.delayed.insert(key.to_owned(), earliest);
+    }
+
+    pub(super) fn add_rate_limited(&mut self, key: &str) {
+        if !self.is_sound("add-rate-limited", key) {
+            return;
+        }
+        if let Some((_, limited)) = self.working.as_mut().filter(|(working, _)| working == key) {
+            *limited = true;
+        }
+        self.delay_rate_limited(key);
+    }
+
+    fn delay_rate_limited(&mut self, key: &str) {
+        let requeues = self.requeues.entry(key.to_owned()).or_default();
+        let wait = RATE_LIMIT_BASE.saturating_mul(2u32.saturating_pow(*requeues));
+        *requeues += 1;
+        self.delay(key, wait.min(RATE_LIMIT_MAX));
+    }
+
+    pub(super) fn forget(&mut self, key: &str) {
+        self.requeues.remove(key);
+    }
+
+    pub(super) fn num_requeues(&self, key: &str) -> u32 {
+        self.requeues.get(key).copied().unwrap_or_default()
+    }
+
+    /// The key is being worked on: because it waits, or else because its time has come.
+    pub(super) fn take(&mut self, key: &str) {
+        match self.waiting.iter().position(|waiting| waiting == key) {
+            Some(place) => drop(self.waiting.remove(place)),
+            None => drop(self.delayed.remove(key)),
+        }
+        self.working = Some((key.to_owned(), false));
+    }
+
+    /// The call for the key has ended so.
+    pub(super) fn settle(&mut self, key: &str, result: &Result<Option<Duration>>) {
+        let limited = self.working.take().is_some_and(|(_, limited)| limited);
+        match result {
+            Ok(again) => {
+                if !limited {
+                    self.forget(key);
+                }
+                again.iter().for_each(|after| self.delay(key, *after));
+            }
+            Err(failure) => match failure.retry() {
+                Retry::Backoff => self.delay_rate_limited(key),
+                Retry::After(wait) => self.delay(key, wait),
+                Retry::Never => self.forget(key),
+            },
+        }
+    }
+
+    pub(super) fn waiting(&self) -> &[String] {
+        &self.waiting
+    }
+
+    pub(super) fn delayed(&self) -> &BTreeMap<String, Duration> {
+        &self.delayed
+    }
+}
