@@ -16,5 +16,6 @@ pub(crate) use content::Content;
 pub(crate) use file_id::FileKind;
 pub(crate) use follow::Directories;
 pub(crate) use plugin_file::{FILE_BYTES_MAX, read_file};
+pub use scan::plugin_files;
 pub(crate) use scan::{PLUGINS_MAX, PluginFile, Problem};
 pub(crate) use wanted::{Change, ConfigurationFile, Decision};

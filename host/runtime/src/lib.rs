@@ -91,6 +91,7 @@ pub use contract::{CONTRACT_VERSION, CheckedComponent, ContractError, check};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError};
+pub use directory::plugin_files;
 pub use engine::EngineError;
 pub use key_queue::KeysSnapshot;
 pub use lifecycle::{Input, State};

@@ -50,6 +50,8 @@ struct Facts {
     running: Option<RunningVersion>,
     last_load: Option<LastLoad>,
     last_error: Option<(String, Timestamp)>,
+    /// It has been said that keys of events are missing.
+    misses_keys: bool,
 }
 
 /// A subscription whose objects are told, or have been.
@@ -152,6 +154,7 @@ impl StatusCell {
             running: None,
             last_load: None,
             last_error: None,
+            misses_keys: false,
         };
         Self {
             counters,
@@ -181,6 +184,7 @@ impl StatusCell {
         let mut facts = self.facts.lock();
         facts.step(Input::Loaded, now);
         facts.last_error = None;
+        facts.misses_keys = false;
     }
 
     /// The plugin runs with this from here on. What is above a limit already stays.
@@ -230,6 +234,11 @@ impl StatusCell {
     /// Notes what went wrong in a call.
     pub(crate) fn failed(&self, error: &str, now: Timestamp) {
         self.facts.lock().last_error = Some((error.to_owned(), now));
+    }
+
+    /// Notes that keys of events are missing, and whether that is new of this version.
+    pub(crate) fn misses_keys(&self) -> bool {
+        !std::mem::replace(&mut self.facts.lock().misses_keys, true)
     }
 
     pub(crate) fn state(&self) -> State {

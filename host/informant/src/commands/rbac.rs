@@ -4,10 +4,10 @@ use super::ask::{block_on, print};
 use crate::cli::RbacArgs;
 use crate::{compiler, host_configuration};
 use anyhow::{Context, Result, anyhow, bail};
-use informant_runtime::{Descriptor, PluginChecker};
+use informant_runtime::{Descriptor, PluginChecker, plugin_files};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const API: &str = "rbac.authorization.k8s.io";
 const LEASES: &str = "[coordination.k8s.io]";
@@ -50,19 +50,6 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
         files.extend(of_directory);
     }
-    Ok(files)
-}
-
-fn plugin_files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let path = entry?.path();
-        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
-        if path.extension().is_some_and(|extension| extension == "wasm") && !is_hidden {
-            files.push(path);
-        }
-    }
-    files.sort();
     Ok(files)
 }
 

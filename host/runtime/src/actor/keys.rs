@@ -56,11 +56,12 @@ pub(super) fn becomes_keys(
     true
 }
 
-/// Not all that an event's rules point at became keys. Said in the log once, for whoever writes objects decides how often it happens.
+/// Not all that an event's rules point at became keys. Said in the log once a version, for whoever writes objects decides how often it happens.
 fn key_missing(status: &StatusCell, event: &Event, dropped: u64, problem: &str) {
     let (namespace, name) = (event.object.key().namespace(), event.object.key().name());
     status.failed(&format!("enqueue {namespace}/{name}: {problem}"), Timestamp::now());
-    if status.counters.keys_dropped.fetch_add(dropped, Relaxed) == 0 {
+    status.counters.keys_dropped.fetch_add(dropped, Relaxed);
+    if status.misses_keys() {
         let plugin = status.name.as_str();
         warn!(plugin, namespace, name, "{problem}; further ones are only counted");
     }

@@ -137,7 +137,16 @@ pub(crate) fn scan(look: &Look<'_>) -> Scan {
     scan
 }
 
-/// What may be plugin files, sorted, so that two looks at the same files see the same.
+/// The plugin files of a directory, sorted: those that a host which is given the directory looks at. Blocks.
+///
+/// # Errors
+/// The directory cannot be read, or has more than 65,536 entries.
+pub fn plugin_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_plugin = |path: &PathBuf| path.extension().is_some_and(|found| found == "wasm");
+    Ok(list(directory)?.into_iter().filter(is_plugin).collect())
+}
+
+/// What may be plugin files or their configurations, sorted, so that two looks at the same files see the same.
 fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for (count, entry) in fs::read_dir(directory)?.enumerate() {
