@@ -82,7 +82,7 @@ mod tests {
         check(
             "plugins:\n  hello:\n    limits:\n      memory: 64MB",
             expect![[
-                r#"informant.yaml line 6: plugins.hello.limits.memory: "64MB" is no size: write it as in Kubernetes, 64Mi, 512Ki or 4096"#
+                r#"informant.yaml line 6: plugins.hello.limits.memory: "64MB" is no quantity, such as 64Mi, 10M or 4096: its suffix is not known"#
             ]],
         );
         check(

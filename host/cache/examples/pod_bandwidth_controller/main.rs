@@ -8,10 +8,10 @@
 
 #[path = "../connect/mod.rs"]
 mod connect;
-mod quantity;
 
 use clap::Parser;
 use connect::{ClusterArgs, Failure, Output, SYNC_DEADLINE};
+use informant_apimachinery::quantity;
 use informant_cache::leader_election::{
     LeaderElectionConfig, LeaderElector, Leadership, unique_identity,
 };
@@ -72,7 +72,7 @@ pub trait Network: Send + Sync + 'static {
 fn bandwidth(
     annotations: &BTreeMap<String, String>,
 ) -> Result<Bandwidth, quantity::ParseQuantityError> {
-    let limit = |key| annotations.get(key).map(|text| quantity::parse(text)).transpose();
+    let limit = |key| annotations.get(key).map(|text| quantity::parse_rounded_up(text)).transpose();
     Ok(Bandwidth { ingress: limit(INGRESS)?, egress: limit(EGRESS)? })
 }
 

@@ -271,7 +271,7 @@ fn pod_bandwidth_controller_sets_what_changed_while_it_leads() {
         poll::until("the limit to be set, at the second try", DEADLINE, set).await.expect("it is");
 
         bench.api.patch(&path, Patch::Merge, &limits("fast")).await.expect(200);
-        let complaint = "\"fast\" is not a quantity such as 10M or 1.5Gi: it does not begin with a number, or with a negative one";
+        let complaint = "\"fast\" is no quantity, such as 64Mi, 10M or 4096: it does not begin with a number, or with a negative one";
         leader.screen.await_line(&format!("pod {key}: {complaint}")).await;
         bench.api.patch(&path, Patch::Merge, &limits("20M")).await.expect(200);
         let limit = Bandwidth { ingress: Some(20_000_000), egress: None };
