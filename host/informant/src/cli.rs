@@ -56,6 +56,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) state: StateArgs,
     #[command(flatten)]
+    pub(crate) outbound: OutboundArgs,
+    #[command(flatten)]
     pub(crate) election: ElectionArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
@@ -77,6 +79,8 @@ pub(crate) struct DevArgs {
     pub(crate) compiler: CompilerArgs,
     #[command(flatten)]
     pub(crate) state: StateArgs,
+    #[command(flatten)]
+    pub(crate) outbound: OutboundArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }
@@ -136,6 +140,17 @@ impl StateArgs {
         let directory = self.state_dir.clone()?;
         Some(StateDirectoryOptions { directory, keep_removed })
     }
+}
+
+/// What plugins that ask over HTTP are helped with.
+#[derive(clap::Args, Debug, Default)]
+pub(crate) struct OutboundArgs {
+    /// Directory with a file for each secret that the configuration has the host add to plugins' requests over HTTP, as a mounted Secret has it.
+    #[arg(long, value_name = "DIR", env = "INFORMANT_SECRETS")]
+    pub(crate) secrets: Option<PathBuf>,
+    /// File of certificate authorities (PEM) that count beside the system's where plugins ask over HTTPS.
+    #[arg(long, value_name = "FILE", env = "INFORMANT_HTTP_CA")]
+    pub(crate) http_ca: Option<PathBuf>,
 }
 
 /// Of several hosts one leads. The names are those that Kubernetes' own components have.

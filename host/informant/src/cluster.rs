@@ -11,6 +11,8 @@ const POD_VARIABLE: &str = "KUBERNETES_SERVICE_HOST";
 /// A connection and how to name it to people.
 pub(crate) struct Cluster {
     pub(crate) client: kube::Client,
+    /// Where its API server is.
+    pub(crate) api_server: http::Uri,
     /// The API server's address, and the context where there is one.
     pub(crate) name: String,
     pub(crate) user: String,
@@ -73,7 +75,8 @@ async fn from_kubeconfig(kubeconfig: Kubeconfig, context: Option<&str>) -> Resul
         Some(context) => format!("{} (context {context})", config.cluster_url),
         None => config.cluster_url.to_string(),
     };
-    Ok(Cluster { client: client(config)?, name, user })
+    let api_server = config.cluster_url.clone();
+    Ok(Cluster { client: client(config)?, api_server, name, user })
 }
 
 fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
@@ -91,7 +94,8 @@ fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
         ),
     })?;
     let name = format!("{} (this pod's)", config.cluster_url);
-    Ok(Cluster { client: client(config)?, name, user: "this pod's service account".to_owned() })
+    let (api_server, user) = (config.cluster_url.clone(), "this pod's service account".to_owned());
+    Ok(Cluster { client: client(config)?, api_server, name, user })
 }
 
 fn client(mut config: kube::Config) -> Result<kube::Client> {

@@ -70,7 +70,7 @@ mod tests {
         check(
             "defaults: {config: {}}",
             expect![[
-                r#"informant.yaml line 3: defaults: unknown key "config"; known are limits, reads, writes, dryRun, debounce, rateLimit, onRemoval"#
+                r#"informant.yaml line 3: defaults: unknown key "config"; known are limits, reads, writes, http, dryRun, debounce, rateLimit, onRemoval"#
             ]],
         );
         check(

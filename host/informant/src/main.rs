@@ -13,6 +13,7 @@ mod http;
 mod logging;
 mod manager;
 mod metrics;
+mod outbound;
 mod shutdown;
 
 use clap::Parser;

@@ -1,12 +1,13 @@
 //! The owner of every task: starts them in order, stops them in order.
 
 use crate::admin::{self, AdminSocket};
-use crate::cli::LogFormat;
+use crate::cli::{LogFormat, OutboundArgs};
 use crate::cluster::Cluster;
 use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
 use crate::http::{Server, ServerOptions, not_ready};
 use crate::logging::Stdout;
+use crate::outbound::OutboundHttp;
 use anyhow::{Context, Result, anyhow};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
@@ -41,6 +42,8 @@ pub(crate) struct ManagerOptions {
     pub(crate) compiler: CompilerOptions,
     /// None: nothing outlives the host.
     pub(crate) state: Option<StateDirectoryOptions>,
+    /// What plugins that ask over HTTP are helped with.
+    pub(crate) outbound: OutboundArgs,
     /// None: this host leads without being elected.
     pub(crate) election: Option<ElectionOptions>,
     pub(crate) listen: SocketAddr,
@@ -71,6 +74,7 @@ struct Election {
 impl Manager {
     /// Listens, says what is going to happen, then starts everything.
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
+        let http = OutboundHttp::new(&options.outbound, &options.cluster.api_server)?;
         let listener = listen(options.listen).await?;
         let address = listener.local_addr().context("the listening address is not known")?;
         let socket = admin_socket(options.admin_socket.as_deref())?;
@@ -88,6 +92,7 @@ impl Manager {
             configurations: options.configurations,
             informers: informers.clone(),
             cluster: Arc::new(writer),
+            http: Arc::new(http),
             threads: threads.min(GUEST_THREADS_MAX),
             compiler: options.compiler,
             state: options.state,

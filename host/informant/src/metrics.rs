@@ -2,6 +2,7 @@
 //! text when somebody asks.
 
 mod calls;
+mod http_out;
 mod informers;
 mod keys;
 mod plugins;
@@ -97,6 +98,7 @@ impl Collector for Snapshot {
         self.encode_calls(&mut encoder)?;
         self.encode_leads(&mut encoder)?;
         self.encode_writes(&mut encoder)?;
+        self.encode_http_out(&mut encoder)?;
         self.encode_plugin_times(&mut encoder)?;
         self.encode_metrics_of_plugins(&mut encoder)
     }
@@ -340,6 +342,7 @@ mod tests {
         let files = [
             include_str!("metrics.rs"),
             include_str!("metrics/calls.rs"),
+            include_str!("metrics/http_out.rs"),
             include_str!("metrics/informers.rs"),
             include_str!("metrics/keys.rs"),
             include_str!("metrics/plugins.rs"),

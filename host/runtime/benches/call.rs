@@ -8,7 +8,9 @@
 
 use informant_cache::{Change, FactoryOptions, Object, SharedInformerFactory, WatchEvent};
 use informant_runtime::configuration::Configurations;
-use informant_runtime::{CompilerOptions, NoCluster, PluginHost, PluginHostOptions, Plugins};
+use informant_runtime::{
+    CompilerOptions, NoCluster, NoHttp, PluginHost, PluginHostOptions, Plugins,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,6 +89,7 @@ impl<'a> Bench<'a> {
             configurations: Configurations::default(),
             informers: Arc::new(informers),
             cluster: Arc::new(NoCluster),
+            http: Arc::new(NoHttp),
             threads: 1,
             compiler: CompilerOptions::default(),
             state: None,

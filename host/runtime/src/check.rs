@@ -1,7 +1,9 @@
 //! Looks at plugin files as a host would load them, and runs nothing of them but `describe`.
 
 use crate::compiler::{Compiler, CompilerOptions};
-use crate::configuration::{Configurations, PluginSettings, granting, granting_writes};
+use crate::configuration::{
+    Configurations, PluginSettings, granting, granting_http, granting_writes,
+};
 use crate::contract::{self, ContractError};
 use crate::descriptor::Descriptor;
 use crate::directory::{FileKind, read_file};
@@ -108,6 +110,7 @@ impl PluginChecker {
             grant: [
                 (!asks_nothing(&descriptor)).then(|| granting(&descriptor)),
                 (!descriptor.writes.is_empty()).then(|| granting_writes(&descriptor.writes)),
+                (!descriptor.http.is_empty()).then(|| granting_http(&descriptor.http)),
             ]
             .into_iter()
             .flatten()
@@ -134,7 +137,9 @@ fn not_granted(
     descriptor: &Descriptor,
 ) -> Option<String> {
     let reads = settings.grants.check(name.as_str(), descriptor);
-    reads.and_then(|()| settings.writes.check(name.as_str(), &descriptor.writes)).err()
+    let writes = || settings.writes.check(name.as_str(), &descriptor.writes);
+    let http = || settings.http.check(name.as_str(), &descriptor.http);
+    reads.and_then(|()| writes()).and_then(|()| http()).err()
 }
 
 /// The configuration beside a file; none if there is no file of the name, nor a link.

@@ -6,6 +6,7 @@
 mod declared;
 mod document;
 mod grants;
+mod http;
 mod keys;
 mod layer;
 mod nearest;
@@ -20,6 +21,7 @@ pub use settings::Configurations;
 
 pub(crate) use document::CONFIGURATION_BYTES_MAX;
 pub(crate) use grants::granting;
+pub(crate) use http::granting_http;
 pub(crate) use layer::{OnRemoval, RateLimit};
 pub(crate) use nearest::unknown_key;
 pub(crate) use settings::PluginSettings;

@@ -16,8 +16,18 @@ const CONTRACT: &str = include_str!("../../../plugin-sdk/wit/plugin.wit");
 const PACKAGE: &str = "informant:plugin/";
 
 /// Interfaces of the contract that this host links.
-const IMPORTS_OFFERED: [&str; 9] =
-    [TYPES, "log", "indexer", "event-data", "host-info", "state", "workqueue", "metrics", "kube"];
+const IMPORTS_OFFERED: [&str; 10] = [
+    TYPES,
+    "log",
+    "indexer",
+    "event-data",
+    "host-info",
+    "state",
+    "workqueue",
+    "metrics",
+    "kube",
+    "http",
+];
 /// The one of them that has no functions.
 const TYPES: &str = "types";
 /// The interface that every plugin exports.

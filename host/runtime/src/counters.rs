@@ -54,6 +54,8 @@ pub struct Counters {
     pub events_dropped: AtomicU64,
     /// Time that the plugin waited for answers to its writes.
     pub cluster_write_seconds: Histogram,
+    /// Time that the plugin waited for answers to its requests over HTTP, their redirects and turns included.
+    pub http_request_seconds: Histogram,
     /// Linear memory of the instance after its last call, in bytes.
     pub memory_bytes: AtomicU64,
     /// Time in `handle`.
@@ -66,6 +68,7 @@ pub struct Counters {
     pub event_latency_seconds: Histogram,
     restarts: parking_lot::Mutex<BTreeMap<&'static str, u64>>,
     cluster_writes: parking_lot::Mutex<BTreeMap<(&'static str, &'static str), u64>>,
+    http_requests: parking_lot::Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     last_filter_error: parking_lot::Mutex<Option<String>>,
 }
 
@@ -95,6 +98,18 @@ impl Counters {
     /// API server, `unknown`, `unsent` because its time was over before its turn came, `not-granted`, `not-leader`, `invalid`.
     pub fn cluster_writes(&self) -> BTreeMap<(&'static str, &'static str), u64> {
         self.cluster_writes.lock().clone()
+    }
+
+    /// Counts a request over HTTP by its method and what became of it.
+    pub(crate) fn http_request(&self, method: &'static str, result: &'static str) {
+        *self.http_requests.lock().entry((method, result)).or_default() += 1;
+    }
+
+    /// Requests over HTTP that the plugin wanted to make, by method (`other` for what is none) and by what became of each: `ok`, `redirect`,
+    /// `client-error`, `server-error` as the status says, `too-large`, `timed-out`, `unsent`, `unknown`, `not-granted` (a dry run, too), `not-leader`,
+    /// `invalid`.
+    pub fn http_requests(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+        self.http_requests.lock().clone()
     }
 
     /// How many instances ended so far, by cause.

@@ -1,6 +1,7 @@
 //! What a plugin asks for: the JSON that its `describe` answers with, checked key by key.
 
 mod enqueue;
+mod http;
 mod keys;
 mod reads;
 mod schedules;
@@ -13,6 +14,8 @@ use crate::instance::Exported;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::schedule::ScheduleSpec;
 pub(crate) use enqueue::ENQUEUE_RULES_MAX;
+pub(crate) use http::HTTP_MAX;
+pub use http::HttpSpec;
 use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
 use informant_cache::Projection;
 use keys::checked;
@@ -55,6 +58,8 @@ pub struct Descriptor {
     pub reads: Vec<ReadSpec>,
     /// What the plugin means to write to the cluster.
     pub writes: Vec<WriteSpec>,
+    /// Whom the plugin means to ask over HTTP.
+    pub http: Vec<HttpSpec>,
     /// When the plugin is called by the clock.
     pub schedules: Vec<ScheduleSpec>,
 }
@@ -162,7 +167,7 @@ impl Descriptor {
     pub fn parse(json: &[u8]) -> Result<Self, DescriptorError> {
         let value: Value = serde_json::from_slice(json)
             .map_err(|e| error("as a whole", format!("is not JSON: {e}")))?;
-        let known = ["version", "subscriptions", "indexes", "reads", "writes", "schedules"];
+        let known = ["version", "subscriptions", "indexes", "reads", "writes", "http", "schedules"];
         let raw: RawDescriptor = checked(value, "as a whole", &known)?;
         let descriptor = Self {
             version: raw.version,
@@ -170,6 +175,7 @@ impl Descriptor {
             indexes: each(raw.indexes, "indexes", index)?,
             reads: each(raw.reads, "reads", read)?,
             writes: each(raw.writes, "writes", write)?,
+            http: each(raw.http, "http", http::http)?,
             schedules: each(raw.schedules, "schedules", schedule)?,
         };
         descriptor.check()?;
@@ -182,6 +188,7 @@ impl Descriptor {
         bound("indexes", self.indexes.len(), INDEXES_MAX)?;
         bound("reads", self.reads.len(), READS_MAX)?;
         bound("writes", self.writes.len(), WRITES_MAX)?;
+        bound("http", self.http.len(), HTTP_MAX)?;
         bound("schedules", self.schedules.len(), SCHEDULES_MAX)?;
         let mut names = BTreeSet::new();
         for subscription in &self.subscriptions {
@@ -234,6 +241,8 @@ struct RawDescriptor {
     reads: Vec<Value>,
     #[serde(default)]
     writes: Vec<Value>,
+    #[serde(default)]
+    http: Vec<Value>,
     #[serde(default)]
     schedules: Vec<Value>,
 }

@@ -1,8 +1,9 @@
-//! Fuzz targets: plugin files, descriptors and texts, which come from whoever wrote the plugin.
+//! Fuzz targets: plugin files, descriptors, texts and URLs, which come from whoever wrote the plugin or answers it.
 
 use crate::contract::check;
 use crate::descriptor::Descriptor;
 use crate::one_line::one_line;
+use crate::outbound::{self, OriginRule, PathRule};
 use informant_fuzz::Target;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -29,6 +30,7 @@ fn descriptor() {
         "\"indexes\":[{\"resource\":\"v1/pods\",\"name\":\"n\",\"pointer\":\"/spec/nodeName\"}]",
         "\"reads\":[{\"resource\":\"v1/nodes\"}]",
         "\"filter\":\"\"",
+        "\"http\":[{\"origins\":[\"https://*.a.org\"],\"methods\":[\"GET\"],\"paths\":[\"/v1\"]}]",
     ];
     target("descriptor").words(words).run(|input| match Descriptor::parse(input) {
         Ok(descriptor) => {
@@ -81,6 +83,58 @@ fn text_of_a_guest() {
         assert!(line.len() <= bytes_max + 40, "{} bytes of at most {bytes_max}", line.len());
         if text.bytes().all(|byte| byte.is_ascii_graphic()) && text.len() <= bytes_max {
             assert_eq!(line, text, "what is harmless stays");
+        }
+    });
+}
+
+#[test]
+fn url_of_a_request() {
+    let words = &[
+        "https://",
+        "HTTP://",
+        "a.org",
+        "127.1",
+        "0x7f.1",
+        "[::ffff:7f00:1]",
+        "2130706433",
+        ":8443",
+        "@",
+        "\\",
+        "#",
+        "?",
+        "/..",
+        "/%2e%2e",
+        "/%252f",
+        "%2F",
+        "。",
+        "xn--",
+        "\u{ad}",
+        "//b.org",
+    ];
+    target("url_of_a_request").words(words).run(|input| {
+        let Ok(text) = std::str::from_utf8(input) else { return };
+        let url = match outbound::Target::parse(text) {
+            Ok(url) => url,
+            Err(problem) => {
+                assert!(!problem.is_empty() && !problem.contains(['\n', '\x1b']), "{problem:?}");
+                return;
+            }
+        };
+        let (origin, path) = (url.origin(), url.path_and_query());
+        assert!(origin.is_ascii() && path.is_ascii() && path.starts_with('/'), "{origin} {path}");
+        assert!(!origin.contains(['@', '\\', '%', ' ']) && !path.contains(['#', ' ', '\n']));
+        // What is sent is read as what was looked at, by this and by whatever splits it in the simplest way.
+        let again = outbound::Target::parse(&format!("{origin}{path}"));
+        assert_eq!(again.as_ref(), Ok(&url));
+        let rest = origin.split_once("://").map(|(_, rest)| rest).expect("it has a scheme");
+        assert_eq!(rest, url.authority());
+        assert!(rest.starts_with(url.host()) || rest.starts_with(&format!("[{}]", url.host())));
+        let rule: OriginRule = origin.parse().expect("an origin is one");
+        assert!(rule.covers(&url) && rule.contains(&rule));
+        let root: PathRule = "/".parse().expect("it is one");
+        assert_eq!(root.covers(&url), !url.is_ambiguous());
+        if let Ok(joined) = url.join(text) {
+            assert_eq!(joined, url, "a whole URL is the same from wherever it is read");
         }
     });
 }

@@ -177,6 +177,11 @@ impl GuestState {
         }
     }
 
+    /// What the plugin can do outside, where it may do it.
+    pub(crate) fn powers_at_work(&self) -> Option<PluginPowers> {
+        self.powers.clone().filter(|_| self.phase.is_work())
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }

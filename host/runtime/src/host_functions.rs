@@ -4,6 +4,7 @@ mod event_data;
 pub(crate) mod fields;
 pub(crate) mod host_call;
 mod host_info;
+mod http;
 mod indexer;
 mod kube;
 mod log;

@@ -106,7 +106,8 @@ fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     imports::metrics::add_to_linker::<_, Measured>(linker, host_call::begin)?;
     imports::workqueue::add_to_linker::<_, Measured>(linker, host_call::begin)?;
     // Waiting is no work of the host's.
-    imports::kube::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+    imports::kube::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::http::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
 }
 
 /// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.

@@ -15,6 +15,7 @@ use crate::directory::{Change, ConfigurationFile, Decision, Directories, PluginF
 use crate::engine::Engine;
 use crate::event_recorder::{self, EventRecorder, EventTask};
 use crate::guest_threads::GuestThreads;
+use crate::http_turns::HttpTurns;
 use crate::json_pointer_index::SharedIndexes;
 use crate::leading::Leading;
 use crate::lifecycle::Input;
@@ -76,7 +77,8 @@ impl PluginHost {
         let view = Plugins::new(compiler.clone(), indexes.clone(), archive);
         let cluster = WriteTurns::new(options.cluster, leading.clone());
         let (recorder, events) = EventRecorder::new(cluster.clone());
-        let powers = Powers { cluster, events: recorder };
+        let http = HttpTurns::new(options.http, leading.clone());
+        let powers = Powers { cluster, http, events: recorder };
         Ok(Self {
             directories: Directories::new(options.directories),
             preparer: Preparer {

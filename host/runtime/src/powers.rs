@@ -4,6 +4,8 @@ use crate::cluster_writer::NoCluster;
 use crate::configuration::PluginSettings;
 use crate::counters::Counters;
 use crate::event_recorder::EventRecorder;
+use crate::http_client::NoHttp;
+use crate::http_turns::HttpTurns;
 use crate::leading::Leading;
 use crate::write_turns::WriteTurns;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Powers {
     pub(crate) cluster: WriteTurns,
+    pub(crate) http: HttpTurns,
     pub(crate) events: EventRecorder,
 }
 
@@ -28,7 +31,8 @@ impl Powers {
     pub(crate) fn none() -> Self {
         let cluster = WriteTurns::new(Arc::new(NoCluster), Leading::default());
         let (events, _) = EventRecorder::new(cluster.clone());
-        Self { cluster, events }
+        let http = HttpTurns::new(Arc::new(NoHttp), Leading::default());
+        Self { cluster, http, events }
     }
 
     pub(crate) fn of(

@@ -110,6 +110,8 @@ impl Preparer {
         granted.map_err(LoadError::NotGranted)?;
         let granted = prepared.settings.writes.check(name.as_str(), &prepared.descriptor.writes);
         granted.map_err(LoadError::NotGranted)?;
+        let granted = prepared.settings.http.check(name.as_str(), &prepared.descriptor.http);
+        granted.map_err(LoadError::NotGranted)?;
         Ok(prepared)
     }
 

@@ -5,8 +5,8 @@ use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::configuration::Configurations;
 use informant_runtime::{
-    CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, NoCluster, PluginHost,
-    PluginHostOptions, Plugins, compile_standard_input,
+    CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, NoCluster, NoHttp,
+    PluginHost, PluginHostOptions, Plugins, compile_standard_input,
 };
 use std::fs;
 use std::path::Path;
@@ -58,6 +58,7 @@ async fn load(root: &Path, memory_bytes_max: u64) -> (String, CompileCounts) {
         configurations: Configurations::default(),
         informers: informers.clone(),
         cluster: Arc::new(NoCluster),
+        http: Arc::new(NoHttp),
         threads: 1,
         compiler: CompilerOptions { program: Some(program(memory_bytes_max)), cache },
         state: None,

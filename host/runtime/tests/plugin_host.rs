@@ -6,6 +6,8 @@ mod admin;
 mod configuration;
 #[path = "plugin_host/directory.rs"]
 mod directory;
+#[path = "plugin_host/http.rs"]
+mod http;
 #[path = "plugin_host/keys.rs"]
 mod keys;
 #[path = "plugin_host/limits.rs"]
@@ -32,8 +34,8 @@ use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::configuration::Configurations;
 use informant_runtime::{
-    ClusterWriter, CompilerOptions, Limits, NoCluster, PluginAdmin, PluginHost, PluginHostOptions,
-    PluginStatus, Plugins, StateDirectoryOptions,
+    ClusterWriter, CompilerOptions, HttpClient, Limits, NoCluster, NoHttp, PluginAdmin, PluginHost,
+    PluginHostOptions, PluginStatus, Plugins, StateDirectoryOptions,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,6 +94,17 @@ impl Bench {
         leadership: Option<Leadership>,
         cluster: Arc<dyn ClusterWriter>,
     ) -> Self {
+        let ways = (cluster, Arc::new(NoHttp) as Arc<dyn HttpClient>);
+        Self::start_among(state, configurations, leadership, ways)
+    }
+
+    /// With ways to the cluster and to the world outside.
+    fn start_among(
+        state: Option<StateDirectoryOptions>,
+        configurations: Configurations,
+        leadership: Option<Leadership>,
+        (cluster, http): (Arc<dyn ClusterWriter>, Arc<dyn HttpClient>),
+    ) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let directory = root.path().join("plugins");
         fs::create_dir(&directory).expect("a directory");
@@ -105,6 +118,7 @@ impl Bench {
             configurations,
             informers: informers.clone(),
             cluster,
+            http,
             threads: 1,
             compiler: CompilerOptions::default(),
             state,

@@ -58,6 +58,7 @@ fn report_json(file: &str, report: &PluginReport) -> Value {
         "subscriptions": subscriptions(descriptor),
         "reads": reads(descriptor),
         "writes": descriptor.writes.iter().map(|it| it.shown()).collect::<Vec<_>>(),
+        "http": descriptor.http.iter().map(|it| it.shown()).collect::<Vec<_>>(),
         "schedules": schedules,
         "grant": report.grant,
         "notGranted": report.not_granted,
@@ -134,10 +135,12 @@ fn text(file: &Value) -> String {
         ("subscriptions", words(&file["subscriptions"], scoped)),
         ("reads", words(&file["reads"], scoped)),
         ("writes", list("writes")),
+        ("http", list("http")),
         ("schedules", list("schedules")),
         ("limits", limits.collect::<Vec<_>>().join(", ")),
         ("grant", file["grant"][0].as_str().unwrap_or_default().to_owned()),
         ("", file["grant"][1].as_str().unwrap_or_default().to_owned()),
+        ("", file["grant"][2].as_str().unwrap_or_default().to_owned()),
         ("needs", joined(&file["rbac"], "; ", rule)),
         ("problem", waits),
     ];
@@ -166,7 +169,8 @@ mod tests {
             "exports": ["lifecycle", "handler"], "imports": [],
             "subscriptions": [{ "name": "pods", "resource": "v1/pods", "namespaces": ["x", "y"] }],
             "reads": [{ "resource": "v1/nodes", "namespaces": [] }],
-            "writes": ["patch v1/pods"], "grant": ["reads: []", "writes: []"], "notGranted": null, "limits": { "memory": "32Mi" },
+            "writes": ["patch v1/pods"], "http": ["GET https://a.org"], "grant": ["reads: []", "writes: []", "http: []"],
+            "notGranted": null, "limits": { "memory": "32Mi" },
             "rbac": [{ "apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "watch"] }],
         });
         expect![[r#"
@@ -180,9 +184,11 @@ mod tests {
               subscriptions  pods: v1/pods in x, y
               reads          v1/nodes
               writes         patch v1/pods
+              http           GET https://a.org
               limits         memory 32Mi
               grant          reads: []
                              writes: []
+                             http: []
               needs          list, watch deployments of apps"#]]
         .assert_eq(&text(&file));
         let broken = json!({ "file": "a.wasm", "ok": false, "error": "it is empty" });

@@ -39,6 +39,7 @@ async fn host(args: DevArgs, embedded: Option<&Path>, stop: &CancellationToken) 
         configurations,
         compiler: compiler::options(&args.compiler)?,
         state: args.state.options(),
+        outbound: args.outbound,
         election: None,
         listen: args.serve.listen,
         admin_socket: args.serve.admin.admin_socket,

@@ -20,6 +20,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             configurations,
             compiler: compiler::options(&args.compiler)?,
             state: args.state.options(),
+            outbound: args.outbound,
             election,
             listen: args.serve.listen,
             admin_socket: args.serve.admin.admin_socket,

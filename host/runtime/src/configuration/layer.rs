@@ -1,6 +1,7 @@
 //! The declaration of every setting of a plugin, and what one place says of them.
 
 use super::grants::Rule;
+use super::http::HttpRule;
 use super::keys::{Keys, Said};
 use super::writes::WriteRule;
 use super::{API_VERSION, ConfigurationError, Document};
@@ -24,6 +25,7 @@ pub struct Layer {
     pub(super) limits: LimitValues,
     pub(super) reads: Option<Vec<Rule>>,
     pub(super) writes: Option<Vec<WriteRule>>,
+    pub(super) http: Option<Vec<HttpRule>>,
     pub(super) dry_run: Option<bool>,
     pub(super) debounce: Option<Duration>,
     pub(super) rate_limit: Option<RateLimit>,
@@ -61,6 +63,7 @@ pub(crate) struct RateLimit {
 pub struct Ceiling {
     pub(super) reads: Vec<Rule>,
     pub(super) writes: Vec<WriteRule>,
+    pub(super) http: Vec<HttpRule>,
     pub(super) limits: LimitValues,
     pub(super) said: Said,
 }
@@ -106,7 +109,9 @@ impl Layer {
         );
         let doc = "What the plugin may write to the cluster: any of these rules allows it, and nothing else is. What only the host's own file may grant, under the plugin's name: Secrets, what decides who may do what, what leads into containers.";
         let writes = WriteRule::declare(keys, "nothing at all", doc);
-        let doc = "Whether writes are only tried: the API server checks them and changes nothing, and the log says what it answered.";
+        let doc = "Whom the plugin may ask over HTTP: of these rules the first that fits a request counts, and what fits none is refused.";
+        let http = HttpRule::declare(keys, "nobody", doc);
+        let doc = "Whether writes are only tried: the API server checks them and changes nothing, and the log says what it answered. Over HTTP only what asks is sent: `GET`, `HEAD`, `OPTIONS`.";
         let dry_run = keys.boolean("dryRun", false, doc);
         let debounce = keys.number(
             "debounce",
@@ -124,6 +129,7 @@ impl Layer {
             limits,
             reads,
             writes,
+            http,
             dry_run,
             debounce,
             rate_limit,
@@ -153,7 +159,7 @@ impl RateLimit {
 impl Default for Ceiling {
     fn default() -> Self {
         let reads = vec![Rule::all_but_secrets()];
-        Self { reads, writes: Vec::new(), limits: Vec::new(), said: Said::new() }
+        Self { reads, writes: Vec::new(), http: Vec::new(), limits: Vec::new(), said: Said::new() }
     }
 }
 
@@ -167,8 +173,10 @@ impl Ceiling {
             Rule::declare(keys, "reads", "everything but Secrets", "The most that may be read.");
         let doc = "The most that may be written, without what only `plugins` may grant.";
         let writes = WriteRule::declare(keys, "nothing at all", doc).unwrap_or_default();
+        let doc = "The most that may be asked over HTTP. A rule elsewhere is in force where one of these has its origin, method, paths, addresses and headers.";
+        let http = HttpRule::declare(keys, "nobody", doc).unwrap_or_default();
         let default = Self::default();
-        Self { limits, reads: reads.unwrap_or(default.reads), writes, said: keys.said() }
+        Self { limits, reads: reads.unwrap_or(default.reads), writes, http, said: keys.said() }
     }
 
     /// The most that a limit may be, if that is said.

@@ -2,6 +2,7 @@
 
 use super::ConfigurationError;
 use super::grants::{Grants, Place};
+use super::http::HttpGrants;
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
 use super::writes::WriteGrants;
@@ -32,7 +33,8 @@ pub(crate) struct PluginSettings {
     pub(crate) limits: Limits,
     pub(crate) grants: Grants,
     pub(crate) writes: WriteGrants,
-    /// Its writes change nothing.
+    pub(crate) http: HttpGrants,
+    /// Its writes change nothing, and over HTTP it only asks.
     pub(crate) dry_run: bool,
     /// Zero: events come out as they come in.
     pub(crate) debounce: Duration,
@@ -59,6 +61,11 @@ impl Configurations {
         if let Some(beyond) = beyond {
             let problem = format!("has {beyond}, and the ceiling of this host has it not");
             return Err(defaults.error("writes", "defaults.", problem));
+        }
+        let beyond = defaults.http.iter().flatten().find_map(|rule| rule.beyond(&ceiling.http));
+        if let Some(beyond) = beyond {
+            let problem = format!("has {beyond}, and the ceiling of this host has it not");
+            return Err(defaults.error("http", "defaults.", problem));
         }
         Ok(Self { defaults, plugins, ceiling })
     }
@@ -125,6 +132,7 @@ impl Configurations {
             limits,
             grants: self.grants(named, sidecar),
             writes: self.writes(named, sidecar),
+            http: self.http(named, sidecar),
             dry_run: self.dry_run(named, sidecar),
             debounce,
             rate_limit,
@@ -144,7 +152,8 @@ impl Configurations {
         let rules = named.reads.iter().flatten();
         let beyond = rules.filter_map(|rule| rule.beyond_unbounded(&self.ceiling.reads)).next();
         let writes = named.writes.iter().flatten().next().map(|_| "writes".to_owned());
-        let beyond = beyond.or(writes);
+        let http = named.http.iter().flatten().next().map(|_| "requests".to_owned());
+        let beyond = beyond.or(writes).or(http);
         let Some(beyond) = beyond.filter(|_| sidecar.config.is_some()) else { return Ok(()) };
         let problem = format!(
             "is not taken from here: the host's own configuration grants {beyond} to {name}, so write it there, below plugins.{name}"
@@ -180,6 +189,18 @@ impl Configurations {
         WriteGrants {
             rules: rules.or_else(|| self.defaults.writes.clone()).unwrap_or_default(),
             ceiling: Some(self.ceiling.writes.clone()),
+            place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
+        }
+    }
+
+    fn http(&self, named: Option<&Layer>, sidecar: Option<&Layer>) -> HttpGrants {
+        if let Some(rules) = named.and_then(|layer| layer.http.clone()) {
+            return HttpGrants { rules, ceiling: None, place: Place::Host };
+        }
+        let rules = sidecar.and_then(|layer| layer.http.clone());
+        HttpGrants {
+            rules: rules.or_else(|| self.defaults.http.clone()).unwrap_or_default(),
+            ceiling: Some(self.ceiling.http.clone()),
             place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
         }
     }

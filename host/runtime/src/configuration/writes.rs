@@ -75,7 +75,12 @@ impl WriteRule {
 }
 
 /// A rule that leaves it out, or empty, would mean nothing.
-fn needed<T>(keys: &mut Keys<'_>, key: &'static str, found: Option<Vec<T>>, like: &str) -> Vec<T> {
+pub(super) fn needed<T>(
+    keys: &mut Keys<'_>,
+    key: &'static str,
+    found: Option<Vec<T>>,
+    like: &str,
+) -> Vec<T> {
     if keys.is_read() && found.as_ref().is_none_or(Vec::is_empty) {
         keys.fail(0, key, format!("is to name some: write it as {like}"));
     }

@@ -101,7 +101,7 @@ fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> Named<'a>
 
 impl GuestState {
     async fn write_to_cluster(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
-        let powers = self.powers_at_work()?;
+        let powers = self.powers_to_write()?;
         let verb = how.verb().name();
         let counted = |result: &'static str| powers.counters.cluster_write(verb, result);
         let write = Write::new(*named, how, body).map_err(|problem| {
@@ -128,11 +128,9 @@ impl GuestState {
         answer.map_err(error)
     }
 
-    /// What the plugin can do, where it may do it.
-    fn powers_at_work(&self) -> Answer<PluginPowers> {
-        let phase = self.phase.name();
-        let powers = self.powers.as_ref().filter(|_| self.phase.is_work());
-        powers.cloned().ok_or_else(|| {
+    fn powers_to_write(&self) -> Answer<PluginPowers> {
+        self.powers_at_work().ok_or_else(|| {
+            let phase = self.phase.name();
             Error::NotGranted(format!(
                 "nothing is written in {phase}, where another version may be in charge"
             ))
@@ -147,7 +145,7 @@ impl GuestState {
         reason: String,
         note: String,
     ) -> Answer<()> {
-        let powers = self.powers_at_work()?;
+        let powers = self.powers_to_write()?;
         check_text("reason", &reason, 1, REASON_BYTES_MAX)?;
         check_text("message", &note, 0, NOTE_BYTES_MAX)?;
         let regarding = self.regarding(gvr, key)?;

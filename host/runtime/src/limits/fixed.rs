@@ -2,13 +2,17 @@
 
 use super::Unit;
 use crate::descriptor::{
-    ENQUEUE_RULES_MAX, INDEXES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX, SUBSCRIPTIONS_MAX,
-    WRITES_MAX,
+    ENQUEUE_RULES_MAX, HTTP_MAX, INDEXES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX,
+    SUBSCRIPTIONS_MAX, WRITES_MAX,
 };
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
 use crate::host_functions::{MESSAGE_BYTES_MAX, SELECTOR_BYTES_MAX, fields};
 use crate::json_pointer_index::VALUES_MAX;
 use crate::key_queue::KEY_BYTES_MAX;
+use crate::outbound::{
+    HEAD_BYTES_MAX, HEADER_BYTES_MAX, HEADERS_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
+};
+use crate::turns::AT_ONCE;
 use crate::write::WRITE_BYTES_MAX;
 
 /// A limit that is what it is.
@@ -39,6 +43,7 @@ const fn fixed(
 }
 
 const UP: &str = "informant_plugin_up";
+const HTTP: &str = "informant_plugin_http_requests_total";
 
 /// All of them.
 pub const FIXED: &[FixedLimit] = &[
@@ -118,6 +123,55 @@ pub const FIXED: &[FixedLimit] = &[
         "`kube` answers with an error",
         "informant_plugin_cluster_writes_total",
         "a_body_goes_up_to_its_bound",
+    ),
+    fixed(
+        "http",
+        (Unit::Count, HTTP_MAX as u64),
+        "the descriptor is refused",
+        UP,
+        "what_cannot_be_asked_is_refused_with_its_place",
+    ),
+    fixed(
+        "httpUrlBytes",
+        (Unit::Bytes, URL_BYTES_MAX as u64),
+        "`http` answers `invalid`",
+        HTTP,
+        "urls_are_bounded",
+    ),
+    fixed(
+        "httpHeaders",
+        (Unit::Count, HEADERS_MAX as u64),
+        "`http` answers `invalid`",
+        HTTP,
+        "fields_are_bounded",
+    ),
+    fixed(
+        "httpHeaderBytes",
+        (Unit::Bytes, HEADER_BYTES_MAX as u64),
+        "`http` answers `invalid`",
+        HTTP,
+        "fields_are_bounded",
+    ),
+    fixed(
+        "httpAnswerHeadBytes",
+        (Unit::Bytes, HEAD_BYTES_MAX as u64),
+        "`http` answers `too-large`",
+        HTTP,
+        "a_head_is_as_large_as_it_may_be",
+    ),
+    fixed(
+        "httpRedirects",
+        (Unit::Count, REDIRECTS_MAX as u64),
+        "`http` answers `transport`",
+        HTTP,
+        "redirects_are_followed_so_far_and_no_farther",
+    ),
+    fixed(
+        "requestsAtOnce",
+        (Unit::Count, AT_ONCE as u64),
+        "of all plugins' writes, and of all plugins' requests over HTTP; the next waits for its turn, which counts as waiting for its answer",
+        "informant_plugin_http_request_seconds",
+        "so_many_are_under_way_at_once_and_others_wait",
     ),
     fixed(
         "fieldsPerCall",

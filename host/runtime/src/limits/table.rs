@@ -75,6 +75,19 @@ limits! {
     "the request is given up, and the plugin is told so", "informant_plugin_cluster_write_seconds",
     "a_call_waits_for_as_long_as_it_may_in_all";
 
+    /// Requests over HTTP a second, those that redirects ask for among them. A second's worth may follow each other at once.
+    http_requests_per_second: u32, "httpRequests" = 50, up to 10_000, PerSecond;
+    "the request waits, which counts as waiting for its answer", "informant_plugin_http_request_seconds",
+    "a_plugin_asks_so_often_and_no_more";
+
+    /// The body of one request over HTTP.
+    http_request_bytes_max: usize, "httpRequestBytes" = 1 << 20, up to 16 << 20, Bytes;
+    "`http` answers `invalid`", "informant_plugin_http_requests_total", "a_request_is_checked_part_by_part";
+
+    /// The body of one answer over HTTP. The host has it in its memory while the plugin waits, and the plugin then in its own.
+    http_response_bytes_max: usize, "httpResponseBytes" = 1 << 20, up to 16 << 20, Bytes;
+    "`http` answers `too-large`", "informant_plugin_http_requests_total", "an_answer_is_as_large_as_it_may_be";
+
     /// Time for `describe` and `start`, which may set up caches, and for `snapshot` and `restore`.
     start_deadline: Duration, "startTime" = 10_000, up to 60_000, Milliseconds;
     "`describe`, `start`, `snapshot` or `restore` has failed", "informant_plugin_restarts_total", "every_export_has_a_deadline";

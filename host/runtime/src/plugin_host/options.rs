@@ -5,6 +5,7 @@ use crate::cluster_writer::ClusterWriter;
 use crate::compiler::{CodeCacheError, CompilerOptions};
 use crate::configuration::Configurations;
 use crate::engine::EngineError;
+use crate::http_client::HttpClient;
 use informant_cache::SharedInformerFactory;
 use informant_cache::leader_election::Leadership;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub struct PluginHostOptions {
     pub informers: Arc<SharedInformerFactory>,
     /// Who sends plugins' writes to the cluster.
     pub cluster: Arc<dyn ClusterWriter>,
+    /// Who sends plugins' requests to the world outside.
+    pub http: Arc<dyn HttpClient>,
     /// Threads that guests run on.
     pub threads: usize,
     /// How plugins are compiled, and where the code is kept.

@@ -8,7 +8,9 @@ use super::{DEADLINE, hello_again};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::configuration::Configurations;
-use informant_runtime::{CompilerOptions, NoCluster, PluginHost, PluginHostOptions, Plugins};
+use informant_runtime::{
+    CompilerOptions, NoCluster, NoHttp, PluginHost, PluginHostOptions, Plugins,
+};
 use operations::{Operation, Site};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -86,6 +88,7 @@ async fn random_lives_of_directories_end_with_the_right_versions() {
         configurations: Configurations::default(),
         informers: informers.clone(),
         cluster: Arc::new(NoCluster),
+        http: Arc::new(NoHttp),
         threads: 1,
         compiler: CompilerOptions::default(),
         state: None,

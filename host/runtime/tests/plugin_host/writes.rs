@@ -89,7 +89,7 @@ fn guest(function: &str, arguments: &[Argument<'_>]) -> Vec<u8> {
 }
 
 /// Fails with the text whose address and length stand there.
-fn fail(address: usize, length: usize) -> String {
+pub(super) fn fail(address: usize, length: usize) -> String {
     format!(
         "(i32.store8 (i32.const 320) (i32.const 1))
         (i32.store (i32.const 328) (i32.load (i32.const {address})))
@@ -180,7 +180,7 @@ fn granted(rule: &str) -> Configurations {
 
 const PODS: &str = "{resources: [v1/pods], verbs: [patch]}";
 
-fn told(status: Option<&PluginStatus>) -> String {
+pub(super) fn told(status: Option<&PluginStatus>) -> String {
     let json = status.map(PluginStatus::to_json).unwrap_or_default();
     json["lastError"]["message"].as_str().unwrap_or_default().to_owned()
 }

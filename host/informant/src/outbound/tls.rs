@@ -1,0 +1,70 @@
+//! Whom to believe: the authorities that the system knows, and those of a file that whoever runs the host names.
+
+use anyhow::{Context, Result, ensure};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::OnceCell;
+use tokio_rustls::TlsConnector;
+
+/// Some hundred authorities have 200 KiB.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// Reads the system's authorities when somebody asks over HTTPS for the first time: most hosts never do.
+pub(super) struct Tls {
+    more: Vec<CertificateDer<'static>>,
+    connector: OnceCell<TlsConnector>,
+}
+
+impl Tls {
+    /// With the authorities of this file.
+    pub(super) fn new(file: Option<&Path>) -> Result<Self> {
+        let more = file.map(authorities).transpose()?.unwrap_or_default();
+        Ok(Self { more, connector: OnceCell::new() })
+    }
+
+    pub(super) async fn connector(&self) -> Result<TlsConnector, String> {
+        let load = || async {
+            let more = self.more.clone();
+            let loaded = tokio::task::spawn_blocking(move || connector(more)).await;
+            loaded.map_err(|error| error.to_string())?
+        };
+        self.connector.get_or_try_init(load).await.cloned()
+    }
+}
+
+fn authorities(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let shown = file.display();
+    let problem = || format!("--http-ca {shown} cannot be used");
+    let bytes = std::fs::metadata(file).with_context(problem)?.len();
+    ensure!(bytes <= FILE_BYTES_MAX, "--http-ca {shown} has more than {FILE_BYTES_MAX} bytes");
+    let text = std::fs::read(file).with_context(problem)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let found = found.with_context(problem)?;
+    ensure!(!found.is_empty(), "--http-ca {shown} has no certificate: it is to be PEM");
+    let mut roots = RootCertStore::empty();
+    for certificate in &found {
+        roots.add(certificate.clone()).with_context(problem)?;
+    }
+    Ok(found)
+}
+
+fn connector(more: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
+    let mut roots = RootCertStore::empty();
+    // What the system has in odd formats is none of ours to judge.
+    let found = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(found.certs.into_iter().chain(more));
+    if roots.is_empty() {
+        let text = "this machine knows no certificate authority: install them, or name some with --http-ca";
+        return Err(text.to_owned());
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+    let builder = builder.with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| error.to_string())?;
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}

@@ -1,0 +1,272 @@
+//! Whom a plugin may ask over HTTP: nobody, unless a configuration says so. Each request is held against this, and each that a redirect makes of it.
+
+use super::grants::Place;
+use super::keys::Keys;
+use super::writes::needed;
+use crate::descriptor::HttpSpec;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::outbound::{
+    AddressKind, AddressKinds, Granted, Method, OriginRule, OutboundRequest, PathRule,
+    SecretHeader, SecretName, is_same_header, secret_header_name, secret_prefix,
+};
+
+/// Headers that one rule adds: each is a file to be read for every request.
+const SECRET_HEADERS_MAX: usize = 8;
+
+/// Some methods at some origins, maybe only below some paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HttpRule {
+    origins: Vec<OriginRule>,
+    methods: Vec<Method>,
+    /// Empty: all.
+    paths: Vec<PathRule>,
+    addresses: AddressKinds,
+    /// What the host adds.
+    headers: Vec<SecretHeader>,
+}
+
+impl HttpRule {
+    /// The rules below `http`; none where it is not written.
+    pub(super) fn declare(
+        keys: &mut Keys<'_>,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Option<Vec<Self>> {
+        keys.object_list("http", default, doc, |keys| {
+            let doc = "Whom: scheme, host and port. `https` where no scheme is written, the scheme's port where none is; `*.` stands for all names below, and not for the name itself.";
+            let like = ("https://api.example.com", "", 0);
+            let origins = keys.text_list("origins", like, doc, str::parse::<OriginRule>);
+            let origins = needed(keys, "origins", origins, "[\"https://api.example.com\"]");
+            let doc = "How: `GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`.";
+            let methods = keys.text_list("methods", ("POST", "", 0), doc, str::parse::<Method>);
+            let methods = needed(keys, "methods", methods, "[GET]");
+            let doc = "What: these paths and all below them, whatever the query. A path that decodes to another one is below none.";
+            let paths = keys.text_list("paths", ("/v1", "all", 1), doc, str::parse::<PathRule>);
+            let doc = "What the host's addresses may be: `public`, `private` (also a cluster's services and pods), `loopback`. Link-local addresses, clouds' metadata and the API server are never asked.";
+            let like = ("private", "public", 1);
+            let addresses = keys.text_list("addresses", like, doc, str::parse::<AddressKind>);
+            Self {
+                origins,
+                methods,
+                paths: paths.unwrap_or_default(),
+                addresses: addresses.map(AddressKinds::new).unwrap_or_default(),
+                headers: secret_headers(keys),
+            }
+        })
+    }
+
+    fn allows(&self, request: &OutboundRequest) -> bool {
+        let target = &request.target;
+        self.is_for(request)
+            && (self.paths.is_empty() || self.paths.iter().any(|path| path.covers(target)))
+    }
+
+    /// The same, whatever the path.
+    fn is_for(&self, request: &OutboundRequest) -> bool {
+        self.methods.contains(&request.method)
+            && self.origins.iter().any(|origin| origin.covers(&request.target))
+    }
+
+    /// Whether it grants as much of what the other grants of a request.
+    fn has_all_of(&self, other: &Self) -> bool {
+        other.addresses.are_within(&self.addresses)
+            && other.headers.iter().all(|header| self.headers.contains(header))
+    }
+
+    /// What of it none of the others allows alone.
+    pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
+        let paths: Vec<Option<&PathRule>> = match self.paths.is_empty() {
+            true => vec![None],
+            false => self.paths.iter().map(Some).collect(),
+        };
+        let is_within = |origin: &OriginRule, method: &Method, path: Option<&PathRule>| {
+            others.iter().any(|other| {
+                other.has_all_of(self)
+                    && other.methods.contains(method)
+                    && other.origins.iter().any(|wide| wide.contains(origin))
+                    && (other.paths.is_empty()
+                        || path.is_some_and(|path| other.paths.iter().any(|it| it.contains(path))))
+            })
+        };
+        let parts = self
+            .origins
+            .iter()
+            .flat_map(|origin| self.methods.iter().map(move |method| (origin, method)));
+        let mut beyond = parts
+            .filter(|(origin, method)| !paths.iter().all(|path| is_within(origin, method, *path)));
+        let (origin, method) = beyond.next()?;
+        Some(format!("{} to {origin}", method.name()))
+    }
+
+    /// Whether something that the plugin means to ask is granted here: of paths nobody knows yet which it will be.
+    fn covers(&self, origin: &OriginRule, method: Method, spec: &HttpSpec) -> bool {
+        let overlaps =
+            |path: &PathRule| self.paths.iter().any(|own| own.contains(path) || path.contains(own));
+        let are_paths =
+            self.paths.is_empty() || spec.paths.is_empty() || spec.paths.iter().all(overlaps);
+        let is_needed = |kind: &AddressKind| *kind != AddressKind::Public;
+        self.methods.contains(&method)
+            && self.origins.iter().any(|own| own.contains(origin))
+            && are_paths
+            && AddressKinds::new(spec.addresses.iter().filter(is_needed))
+                .are_within(&self.addresses)
+    }
+}
+
+fn secret_headers(keys: &mut Keys<'_>) -> Vec<SecretHeader> {
+    let doc = "Headers that the host adds, and the plugin never sees: below each its `secret`. They go to no other origin that a redirect leads to.";
+    let named = keys.named("headers", doc, |keys| {
+        let doc = "The file in the directory of secrets (`--secrets`) whose content is the value. It is read for each request.";
+        let secret = keys.text("secret", "api-token", doc, str::parse::<SecretName>);
+        if keys.is_read() && secret.is_none() {
+            keys.fail(0, "secret", "is missing: write it as api-token".to_owned());
+        }
+        let doc = "What stands before it.";
+        let prefix = keys.text("prefix", "Bearer ", doc, secret_prefix);
+        Some((secret?, prefix.unwrap_or_default()))
+    });
+    let mut headers: Vec<SecretHeader> = Vec::new();
+    for (name, line, value) in named {
+        let parsed = secret_header_name(&name);
+        let parsed = parsed.and_then(|name| {
+            match headers.iter().any(|header| is_same_header(&header.name, &name)) {
+                true => Err(format!("has {name:?} twice")),
+                false if headers.len() == SECRET_HEADERS_MAX => {
+                    Err(format!("has more than {SECRET_HEADERS_MAX} entries"))
+                }
+                false => Ok(name),
+            }
+        });
+        match (parsed, value) {
+            (Ok(name), Some((secret, prefix))) => {
+                headers.push(SecretHeader { name, prefix, secret });
+            }
+            (Err(problem), _) => keys.fail(line, "headers", problem),
+            // It has been told.
+            (Ok(_), None) => {}
+        }
+    }
+    headers
+}
+
+/// Whom a plugin may ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HttpGrants {
+    pub(super) rules: Vec<HttpRule>,
+    /// What bounds them; none for those that the host's own configuration has for this plugin.
+    pub(super) ceiling: Option<Vec<HttpRule>>,
+    /// Where they are to be written.
+    pub(super) place: Place,
+}
+
+/// The line of a configuration that grants these, and no more.
+pub(crate) fn granting_http(specs: &[HttpSpec]) -> String {
+    let rules = specs.iter().map(|spec| {
+        let origins: Vec<String> = spec.origins.iter().map(ToString::to_string).collect();
+        let paths: Vec<&str> = spec.paths.iter().map(PathRule::as_str).collect();
+        rule(&origins, &spec.methods, &paths, &spec.addresses)
+    });
+    line(&rules.collect::<Vec<_>>())
+}
+
+impl HttpGrants {
+    /// What the first rule that fits has for this request; or what is missing, and the line that would grant it. Of the request only method and
+    /// origin are shown: its path may be a secret.
+    pub(crate) fn check_request(
+        &self,
+        plugin: &str,
+        request: &OutboundRequest,
+    ) -> Result<Granted, String> {
+        let found = self.rules.iter().find(|rule| self.is_in_force(rule, request));
+        if let Some(rule) = found {
+            let (addresses, secrets) = (rule.addresses.clone(), rule.headers.clone());
+            return Ok(Granted { addresses, secrets });
+        }
+        let (method, origin) = (request.method.name(), request.target.origin());
+        let is_known = self.rules.iter().any(|rule| rule.is_for(request));
+        let path = if is_known { "this path of " } else { "" };
+        let advice = self.advice(plugin, request, &AddressKinds::default());
+        let text = format!("to {method} {path}{origin} is not granted; {advice}");
+        Err(one_line(&text, ERROR_BYTES_MAX).into_owned())
+    }
+
+    fn is_in_force(&self, rule: &HttpRule, request: &OutboundRequest) -> bool {
+        let is_bounded = |ceiling: &Vec<HttpRule>| {
+            ceiling.iter().any(|bound| bound.allows(request) && bound.has_all_of(rule))
+        };
+        rule.allows(request) && self.ceiling.as_ref().is_none_or(is_bounded)
+    }
+
+    /// How to grant this request, where its host may have these addresses.
+    pub(crate) fn advice(
+        &self,
+        plugin: &str,
+        request: &OutboundRequest,
+        addresses: &AddressKinds,
+    ) -> String {
+        let is_possible = self.ceiling.as_ref().is_none_or(|ceiling| {
+            let fits =
+                |bound: &HttpRule| bound.allows(request) && addresses.are_within(&bound.addresses);
+            ceiling.iter().any(fits)
+        });
+        let origin = request.target.origin().to_owned();
+        let line = line(&[rule(&[origin], &[request.method], &[], addresses)]);
+        let advice = self.place(is_possible).advice(plugin, &line);
+        let beside = if self.rules.is_empty() { "" } else { ", before the rules that are there" };
+        format!("to grant it, {advice}{beside}")
+    }
+
+    /// What is missing of what a plugin means to ask.
+    pub(crate) fn check(&self, plugin: &str, specs: &[HttpSpec]) -> Result<(), String> {
+        let is_within = |rules: &[HttpRule], spec: &HttpSpec| {
+            spec.origins.iter().all(|origin| {
+                let covered =
+                    |method: &Method| rules.iter().any(|rule| rule.covers(origin, *method, spec));
+                spec.methods.iter().all(covered)
+            })
+        };
+        let is_possible =
+            |spec: &HttpSpec| self.ceiling.as_ref().is_none_or(|rules| is_within(rules, spec));
+        let lacks = |spec: &&HttpSpec| !is_within(&self.rules, spec) || !is_possible(spec);
+        let lacking: Vec<String> = specs.iter().filter(lacks).map(HttpSpec::shown).collect();
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let line = granting_http(specs);
+        let advice = self.place(specs.iter().all(is_possible)).advice(plugin, &line);
+        let lacking = lacking.join(", ");
+        Err(format!(
+            "it asks to {lacking}, which is not granted; to grant all that it asks for, {advice}"
+        ))
+    }
+
+    fn place(&self, is_possible: bool) -> &Place {
+        if is_possible { &self.place } else { &Place::Host }
+    }
+}
+
+/// A rule as it would be written. What may be public alone is not said to be.
+fn rule(
+    origins: &[String],
+    methods: &[Method],
+    paths: &[&str],
+    addresses: &AddressKinds,
+) -> String {
+    let methods: Vec<&str> = methods.iter().map(|method| method.name()).collect();
+    let mut rule = format!("origins: {origins:?}, methods: [{}]", methods.join(", "));
+    if !paths.is_empty() {
+        rule = format!("{rule}, paths: {paths:?}");
+    }
+    if *addresses != AddressKinds::default() {
+        let kinds: Vec<&str> = addresses.iter().map(AddressKind::name).collect();
+        rule = format!("{rule}, addresses: [{}]", kinds.join(", "));
+    }
+    format!("{{{rule}}}")
+}
+
+fn line(rules: &[String]) -> String {
+    format!("http: [{}]", rules.join(", "))
+}
+
+#[cfg(test)]
+mod tests;
