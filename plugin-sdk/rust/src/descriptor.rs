@@ -2,6 +2,7 @@
 //! method is one key of the contract's JSON; what is not set is left out, and the host's default holds.
 
 use crate::Subscription;
+use crate::http::Method;
 use serde::{Serialize, Serializer};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub struct Descriptor {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     writes: Vec<Write>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    http: Vec<Http>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) schedules: Vec<Schedule>,
 }
 
@@ -33,6 +36,7 @@ impl Descriptor {
             indexes: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
+            http: Vec::new(),
             schedules: Vec::new(),
         }
     }
@@ -63,6 +67,13 @@ impl Descriptor {
     #[must_use]
     pub fn write(mut self, write: Write) -> Self {
         self.writes.push(write);
+        self
+    }
+
+    /// Says whom the plugin means to ask through [`http`](crate::http): it does not run before that is granted.
+    #[must_use]
+    pub fn http(mut self, http: Http) -> Self {
+        self.http.push(http);
         self
     }
 
@@ -177,6 +188,62 @@ impl Write {
     }
 }
 
+/// Whom the plugin means to ask over HTTP.
+#[derive(Clone, Debug, Serialize)]
+pub struct Http {
+    origins: Vec<String>,
+    methods: Vec<Method>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    addresses: Vec<Addresses>,
+}
+
+/// Where the addresses of whom the plugin asks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Addresses {
+    /// In the internet, as is meant where nothing is said.
+    Public,
+    /// In a network of one's own: a cluster's services and pods are.
+    Private,
+    /// On the host's own machine, or in its pod.
+    Loopback,
+}
+
+impl Http {
+    /// These methods at an origin: `https://api.example.com`, `http://alerts.shop.svc:9093`, or `https://*.example.com` for all names below that.
+    pub fn to(origin: impl Into<String>, methods: impl IntoIterator<Item = Method>) -> Self {
+        Self {
+            origins: vec![origin.into()],
+            methods: methods.into_iter().collect(),
+            paths: Vec::new(),
+            addresses: Vec::new(),
+        }
+    }
+
+    /// The same at another origin, too.
+    #[must_use]
+    pub fn and_to(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// Only this path and what is below it; call it again for more.
+    #[must_use]
+    pub fn below(mut self, path: impl Into<String>) -> Self {
+        self.paths.push(path.into());
+        self
+    }
+
+    /// The origins have such addresses; call it again for more.
+    #[must_use]
+    pub fn at(mut self, addresses: Addresses) -> Self {
+        self.addresses.push(addresses);
+        self
+    }
+}
+
 /// A time at which the plugin wants to be called.
 #[derive(Clone, Debug, Serialize)]
 pub struct Schedule {
@@ -262,6 +329,13 @@ mod tests {
             .read(Read::of("v1/nodes"))
             .read(Read::of("v1/configmaps").in_namespace("kube-system"))
             .write(Write::of("v1/pods/status", [Verb::Patch, Verb::Create]).in_namespace("shop"))
+            .http(
+                Http::to("https://a.org", [Method::Get, Method::Post])
+                    .and_to("http://b.shop.svc:9093")
+                    .below("/v1")
+                    .at(Addresses::Public)
+                    .at(Addresses::Private),
+            )
             .schedule(Schedule::new("tidy", Every::Cron("0 3 * * *".to_owned())))
             .schedule(Schedule::new("beat", Every::Period(Duration::from_millis(1500))))
     }
@@ -300,6 +374,12 @@ mod tests {
                 "writes": [
                     {"resource": "v1/pods/status", "verbs": ["patch", "create"], "namespaces": ["shop"]},
                 ],
+                "http": [{
+                    "origins": ["https://a.org", "http://b.shop.svc:9093"],
+                    "methods": ["GET", "POST"],
+                    "paths": ["/v1"],
+                    "addresses": ["public", "private"],
+                }],
                 "schedules": [
                     {"name": "tidy", "cron": "0 3 * * *"},
                     {"name": "beat", "every": "1500ms"},
@@ -330,6 +410,7 @@ mod tests {
         check_keys(&schema, "/$defs/index", &[&all["indexes"][0]]);
         check_keys(&schema, "/$defs/read", &every("/reads").collect::<Vec<_>>());
         check_keys(&schema, "/$defs/write", &every("/writes").collect::<Vec<_>>());
+        check_keys(&schema, "/$defs/http", &every("/http").collect::<Vec<_>>());
         check_keys(&schema, "/$defs/schedule", &every("/schedules").collect::<Vec<_>>());
         let rules: Vec<_> = every("/subscriptions/0/enqueue").filter(|r| r.is_object()).collect();
         check_keys(&schema, "/$defs/enqueueRule/oneOf/1", &rules);

@@ -3,9 +3,9 @@
 
 #[cfg(target_arch = "wasm32")]
 pub(crate) use crate::bindings::informant::plugin::{
-    event_data, host_info, indexer, kube, log, metrics, state, workqueue,
+    event_data, host_info, http, indexer, kube, log, metrics, state, workqueue,
 };
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::testing::imports::{
-    event_data, host_info, indexer, kube, log, metrics, state, workqueue,
+    event_data, host_info, http, indexer, kube, log, metrics, state, workqueue,
 };

@@ -34,9 +34,7 @@
 //!
 //! What is to be done by the clock is a [`Schedule`] and a [`Timer`].
 //!
-//! It changes the cluster through [`kube`].
-//!
-//! Not here yet: a wrapper for the import `http`.
+//! It changes the cluster through [`kube`], and asks other servers through [`http`].
 
 #[doc(hidden)]
 pub mod bindings;
@@ -48,6 +46,7 @@ pub mod event_data;
 mod export;
 mod failure;
 pub mod host_info;
+pub mod http;
 mod imports;
 pub mod indexer;
 pub mod kube;
@@ -66,7 +65,7 @@ pub mod workqueue;
 
 pub use bindings::informant::plugin::types::{Change, ObjectKey, Reason};
 pub use config::Config;
-pub use descriptor::{Descriptor, Every, Index, Read, Schedule, Verb, Write};
+pub use descriptor::{Addresses, Descriptor, Every, Http, Index, Read, Schedule, Verb, Write};
 pub use enqueue_rule::{EnqueueRule, KeyNamespace};
 pub use event::{Event, Gone};
 pub use failure::{Failure, Result, Retry, RetryExt};

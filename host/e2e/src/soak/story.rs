@@ -38,10 +38,11 @@ const fn named(guest: &'static str, name: &'static str, end: End, told: &'static
 }
 
 /// All of them.
-pub const SINNERS: [Sinner; 35] = [
+pub const SINNERS: [Sinner; 37] = [
     one("absent-resource", End::Runs, "late.example.com/v1/widgets"),
     one("allocate", End::Tripped, "more than 64 MiB of memory were asked for"),
     one("asks-for-secrets", End::Refused, "asks to read v1/secrets, which is not granted"),
+    one("asks-outside", End::Tripped, "is not granted; to grant it, "),
     one("calls-for-ever", End::Tripped, "the deadline of 1000 ms was exceeded"),
     one("describe-garbage", End::Refused, "is not JSON"),
     one("describe-nonsense", End::Refused, "all the pods, please"),
@@ -72,6 +73,7 @@ pub const SINNERS: [Sinner; 35] = [
     named("trap", "trap-in-stop", End::RunsAfterReload, "unreachable"),
     one("trap-keys", End::Tripped, "unreachable"),
     one("unknown-import", End::Refused, "which this host does not offer"),
+    one("writer", End::Tripped, "to patch v1/pods in"),
     one("wrong-version", End::Refused, "made for contract"),
     one("wrong-world", End::Refused, "does not keep the contract"),
 ];

@@ -12,6 +12,7 @@ mod http;
 mod image;
 mod lifecycle;
 mod misbehaving;
+mod outbound;
 mod reload;
 mod state;
 mod storm;

@@ -179,6 +179,15 @@ pub(crate) mod kube {
     }
 }
 
+pub(crate) mod http {
+    use super::with;
+    use crate::bindings::informant::plugin::http::{Error, Request, Response};
+
+    pub(crate) fn send(request: &Request) -> Result<Response, Error> {
+        with(|state| state.requests.make(request))
+    }
+}
+
 pub(crate) mod workqueue {
     use super::with;
     use std::time::Duration;

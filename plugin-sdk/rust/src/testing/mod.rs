@@ -28,6 +28,7 @@
 
 mod cache;
 mod event;
+mod http;
 pub(crate) mod imports;
 mod keys;
 mod selector;
@@ -35,6 +36,7 @@ mod values;
 mod writes;
 
 pub use event::{TestEvent, added, deleted, updated};
+pub use http::TestRequest;
 pub use writes::TestWrite;
 
 use crate::log::Level;
@@ -42,6 +44,7 @@ use crate::{
     Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Reconciler, Result, Timer,
 };
 use cache::Cache;
+use http::Requests;
 use keys::Keys;
 use serde::Serialize;
 use serde_json::Value;
@@ -65,6 +68,7 @@ struct State {
     keys: Keys,
     metrics: BTreeMap<Metric, f64>,
     writes: Writes,
+    requests: Requests,
     /// New and old object of the event being handled, for `event-data`.
     event: (Option<Value>, Option<Value>),
 }
@@ -165,6 +169,20 @@ impl Host {
     /// What the next write is answered with, and after several calls the one after that; by itself a write is answered with what was sent.
     pub fn answer_write(&self, answer: std::result::Result<Value, crate::kube::Error>) {
         with(|state| state.writes.answer(answer));
+    }
+
+    /// What the plugin asked over HTTP so far, whatever it was answered. Nobody is asked, and everything is granted.
+    #[must_use]
+    pub fn requests(&self) -> Vec<TestRequest> {
+        with(|state| state.requests.made().to_vec())
+    }
+
+    /// What the next request over HTTP is answered with, and after several calls the one after that; by itself one is answered with 200 and no body.
+    pub fn answer_request(
+        &self,
+        answer: std::result::Result<crate::http::Response, crate::http::Error>,
+    ) {
+        with(|state| state.requests.answer(answer));
     }
 
     /// Describes and starts a plugin, as the real host does. From here on it may read only what its

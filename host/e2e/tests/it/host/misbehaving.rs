@@ -342,6 +342,14 @@ fn unknown_import_hurts_nobody() {
 }
 
 #[test]
+fn asks_outside_hurts_nobody() {
+    // What it is granted: `outbound.rs`.
+    let words =
+        ["to GET https://kubernetes.default.svc is not granted", "plugins: {asks-outside: {http: "];
+    check_hurts_nobody("asks-outside", |plugin| told_of(plugin, &words));
+}
+
+#[test]
 fn writer_hurts_nobody() {
     // What it is granted: `writes.rs`.
     let words = ["to patch v1/pods in", "is not granted", "plugins: {writer: {writes: "];
