@@ -77,8 +77,11 @@ fn scale(suffix: &str) -> Option<(u128, u128)> {
 /// As it is written: with the largest binary suffix that says it in a whole number.
 pub fn show(quantity: u64) -> String {
     let mut suffixes = BINARY.iter().enumerate().skip(1).rev();
-    let found = suffixes.find(|(power, _)| quantity > 0 && quantity.is_multiple_of(1 << (10 * power)));
-    found.map_or(quantity.to_string(), |(power, suffix)| format!("{}{suffix}", quantity >> (10 * power)))
+    let found =
+        suffixes.find(|(power, _)| quantity > 0 && quantity.is_multiple_of(1 << (10 * power)));
+    found.map_or(quantity.to_string(), |(power, suffix)| {
+        format!("{}{suffix}", quantity >> (10 * power))
+    })
 }
 
 /// A decimal number times `of`, if that is whole and can be counted.
