@@ -13,6 +13,8 @@ pub(crate) struct Cluster {
     pub(crate) client: kube::Client,
     /// Where its API server is.
     pub(crate) api_server: http::Uri,
+    /// What the client was made of.
+    pub(crate) config: kube::Config,
     /// The API server's address, and the context where there is one.
     pub(crate) name: String,
     pub(crate) user: String,
@@ -75,8 +77,7 @@ async fn from_kubeconfig(kubeconfig: Kubeconfig, context: Option<&str>) -> Resul
         Some(context) => format!("{} (context {context})", config.cluster_url),
         None => config.cluster_url.to_string(),
     };
-    let api_server = config.cluster_url.clone();
-    Ok(Cluster { client: client(config)?, api_server, name, user })
+    cluster(config, name, user)
 }
 
 fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
@@ -94,15 +95,16 @@ fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
         ),
     })?;
     let name = format!("{} (this pod's)", config.cluster_url);
-    let (api_server, user) = (config.cluster_url.clone(), "this pod's service account".to_owned());
-    Ok(Cluster { client: client(config)?, api_server, name, user })
+    cluster(config, name, "this pod's service account".to_owned())
 }
 
-fn client(mut config: kube::Config) -> Result<kube::Client> {
+fn cluster(mut config: kube::Config, name: String, user: String) -> Result<Cluster> {
     // A watch is quiet for as long as nothing happens; the reflector has deadlines of its own.
     config.read_timeout = None;
     // The reflector's backoff is the one that counts, and every failure is to be seen.
     config.default_retry = false;
-    kube::Client::try_from(config)
-        .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))
+    let client = kube::Client::try_from(config.clone())
+        .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))?;
+    let api_server = config.cluster_url.clone();
+    Ok(Cluster { client, api_server, config, name, user })
 }

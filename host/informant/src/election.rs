@@ -17,6 +17,8 @@ pub(crate) struct Candidate {
     /// This host's name in it.
     identity: String,
     pub(crate) leadership: Leadership,
+    /// From the end of this host's term to the beginning of another's, at least.
+    pub(crate) margin: Duration,
 }
 
 impl Candidate {
@@ -80,8 +82,11 @@ impl ElectionOptions {
         let namespace = self.namespace.as_deref().unwrap_or(client.default_namespace());
         let lock = ApiServer::new(client.clone()).lease_lock(namespace, &self.name);
         let identity = self.config.identity.clone();
+        // The configuration was looked at: the lease is the longer one.
+        let margin = self.config.lease_duration.saturating_sub(self.config.renew_deadline);
         let elector = LeaderElector::new(Arc::new(lock), self.config)?;
-        let candidate = Candidate { lease: self.name, identity, leadership: elector.leadership() };
+        let leadership = elector.leadership();
+        let candidate = Candidate { lease: self.name, identity, leadership, margin };
         Ok((elector, candidate))
     }
 }

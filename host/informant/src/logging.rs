@@ -88,20 +88,25 @@ impl TextLines {
     }
 }
 
-/// The text with its control characters escaped: an error may quote what a plugin or a server said, which must
-/// neither look like a line of its own nor speak to the terminal.
+/// The text with its control characters escaped, and what ends a line or turns the reading direction: an error may quote what a plugin or a server
+/// said, which must neither look like a line of its own nor speak to the terminal.
 fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    if !text.contains(disturbs) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        match character.is_control() {
+        match disturbs(character) {
             true => escaped.extend(character.escape_default()),
             false => escaped.push(character),
         }
     }
     Cow::Owned(escaped)
+}
+
+fn disturbs(character: char) -> bool {
+    let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || turns || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// The time of day in the local zone, to the millisecond.
@@ -174,5 +179,6 @@ mod tests {
         check("größer → 100 %", "größer → 100 %");
         check("a\nb\tc\r", "a\\nb\\tc\\r");
         check("\u{1b}[2J\u{9b}31m", "\\u{1b}[2J\\u{9b}31m");
+        check("a\u{202e}b\u{2028}c", "a\\u{202e}b\\u{2028}c");
     }
 }

@@ -85,7 +85,7 @@ impl Manager {
         let candidate = election.as_ref().map(|(_, candidate)| candidate.clone());
         let source = Arc::new(ApiServer::new(options.cluster.client.clone()));
         let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
-        let writer = ApiServerWriter::new(options.cluster.client.clone());
+        let writer = ApiServerWriter::new(&options.cluster, candidate.as_ref())?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let host = PluginHost::new(PluginHostOptions {
             directories: options.directories,

@@ -6,8 +6,9 @@ use std::time::Duration;
 /// Sends writes to an API server.
 pub trait ClusterWriter: Send + Sync + 'static {
     /// Sends the request as it is, with the host's credentials, and answers with the body of a success. Nothing is sent before the future is polled
-    /// for the first time, and then at once: whoever asks has just made sure that it may. Dropping the future gives the request up, whatever has
-    /// become of it. It is polled on threads that have timers and no sockets.
+    /// for the first time, and then at once: whoever asks has just made sure that it may. Where hosts are elected it sends nothing once this host leads
+    /// no more, and gives up what is under way then. Dropping the future gives the request up, whatever has become of it. It is polled on threads
+    /// that have timers and no sockets.
     fn write(&self, request: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>>;
 }
 
@@ -41,6 +42,9 @@ pub enum WriteError {
         /// When it may be tried again.
         retry_after: Option<Duration>,
     },
+    /// Another host leads; nothing was sent.
+    #[error("another host leads, and nothing was sent")]
+    NotLeader,
     /// Nobody knows whether it was done.
     #[error("{0}")]
     Transport(String),

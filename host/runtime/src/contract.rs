@@ -41,10 +41,8 @@ const EXPORTS_OPTIONAL: [&str; 2] = ["stateful", "sync-aware"];
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContractError {
     /// Neither wasm magic bytes nor anything close.
-    #[error(
-        "not a WebAssembly file (it begins with {0}); drop in the .wasm that your compiler wrote"
-    )]
-    NotWasm(String),
+    #[error("not a WebAssembly file ({0}); drop in the .wasm that your compiler wrote")]
+    NotWasm(&'static str),
     /// The bytes begin like wasm and then go wrong: cut off, or damaged.
     #[error("the file is damaged or incomplete: {0}")]
     Malformed(String),
@@ -135,7 +133,7 @@ fn kind(file: &[u8]) -> Result<Kind, ContractError> {
         return Err(ContractError::Precompiled);
     }
     if !file.starts_with(b"\0asm") {
-        return Err(ContractError::NotWasm(beginning(file)));
+        return Err(ContractError::NotWasm(looks_like(file)));
     }
     if Parser::is_component(file) {
         return Ok(Kind::Component);
@@ -161,11 +159,23 @@ fn kind(file: &[u8]) -> Result<Kind, ContractError> {
     Ok(if typed { Kind::ModuleWithType } else { Kind::BareModule(exports) })
 }
 
-fn beginning(file: &[u8]) -> String {
-    if file.is_empty() {
-        return "nothing: it is empty".to_owned();
+/// In words: a link may lead to a file that the host can read and whoever made the link cannot, so nothing of what is in it is shown.
+fn looks_like(file: &[u8]) -> &'static str {
+    let begins = |with: &[&[u8]]| with.iter().any(|with| file.starts_with(with));
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    match file {
+        [] => "it is empty",
+        _ if begins(&[b"(module", b"(component"]) => {
+            "it is WebAssembly text, to be assembled first"
+        }
+        _ if begins(&[b"<"]) => "it looks like a page, as where a download failed",
+        _ if begins(&[b"version https://git-lfs"]) => "it is what Git LFS leaves in a file's place",
+        _ if begins(&[b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"]) => {
+            "it looks like an archive"
+        }
+        _ if file.iter().take(64).all(is_text) => "it looks like a text",
+        _ => "it is something else",
     }
-    format!("\"{}\"", file[..file.len().min(16)].escape_ascii())
 }
 
 fn encode(module: &[u8]) -> Result<Vec<u8>, ContractError> {
@@ -291,8 +301,14 @@ mod tests {
 
     #[test]
     fn what_is_not_wasm_is_named() {
-        check_error(b"", "it begins with nothing: it is empty");
-        check_error(b"#!/bin/sh", "it begins with \"#!/bin/sh\"");
+        check_error(b"", "not a WebAssembly file (it is empty)");
+        check_error(b"(module)", "(it is WebAssembly text, to be assembled first)");
+        check_error(b"<!DOCTYPE html>", "(it looks like a page, as where a download failed)");
+        check_error(b"version https://git-lfs.github.com/spec/v1", "what Git LFS leaves");
+        check_error(b"\x1f\x8b\x08", "(it looks like an archive)");
+        check_error(b"\xff\x00", "(it is something else)");
+        // It may be a secret that a link led to.
+        check_error(b"password: hunter2", "not a WebAssembly file (it looks like a text); drop in");
         check_error(b"\x7fELF\x02\x01", "compiled code (.cwasm) is not accepted");
     }
 

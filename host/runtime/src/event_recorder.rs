@@ -7,6 +7,7 @@
 mod series;
 mod waiting;
 
+use crate::cluster_writer::WriteError;
 use crate::counters::{Counters, add_one};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::write_turns::WriteTurns;
@@ -139,8 +140,8 @@ impl EventTask {
                 add_one(&counters.events_written);
                 return debug!(plugin, "{verb} {uri}");
             }
+            Ok(None | Some(Err(WriteError::NotLeader))) => None,
             Ok(Some(Err(error))) => Some(error.to_string()),
-            Ok(None) => None,
             Err(_) => Some(format!("no answer within {} s", WRITE_TIME_MAX.as_secs())),
         };
         // What comes next begins anew: the Event may be gone, or never have been.
@@ -177,7 +178,7 @@ async fn until(at: Option<Instant>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
+    use crate::cluster_writer::{ClusterWriter, WriteRequest};
     use crate::leading::Leading;
     use futures::future::BoxFuture;
     use std::sync::atomic::Ordering::Relaxed;

@@ -17,8 +17,10 @@ const VALUE_BYTES_MAX: usize = 256;
 const LABELS_MAX: usize = 16;
 /// A series that nobody has touched for so long is shown no more: what it counted is gone, or does not happen any more.
 const IDLE_MAX: Duration = Duration::from_secs(3_600);
-/// The host's own names begin so.
-const OF_THE_HOST: &str = "informant_";
+/// The names of the host, of its process and of what Prometheus says of a scrape begin so.
+const OF_THE_HOST: [&str; 4] = ["informant_", "leader_election_", "process_", "scrape_"];
+/// What Prometheus itself calls so.
+const OF_PROMETHEUS: [&str; 3] = ["up", "ALERTS", "ALERTS_FOR_STATE"];
 /// What Prometheus writes behind names, or takes for more than a name: on counters' and histograms' lines.
 const SUFFIXES: [&str; 6] = ["_total", "_created", "_bucket", "_count", "_sum", "_info"];
 
@@ -249,21 +251,29 @@ impl MetricValue {
 
     fn take(&mut self, value: f64) {
         match self {
-            Self::Counter(sum) => *sum += value,
+            Self::Counter(sum) => *sum = added(*sum, value),
             Self::Gauge(last) => *last = value,
             Self::Histogram { counts, sum } => {
                 counts[METRIC_BUCKETS.partition_point(|bound| *bound < value)] += 1;
-                *sum += value;
+                *sum = added(*sum, value);
             }
         }
     }
 }
 
+/// Both together, or the most that there is: the page shows finite numbers alone.
+fn added(sum: f64, value: f64) -> f64 {
+    (sum + value).clamp(f64::MIN, f64::MAX)
+}
+
 /// The name as the page's families have it.
 fn checked_name(kind: MetricKind, name: &str) -> Result<&str, String> {
     check_word("the name", name)?;
-    if name.starts_with(OF_THE_HOST) {
-        return Err(format!("{name}: names that begin with {OF_THE_HOST} are the host's"));
+    if let Some(prefix) = OF_THE_HOST.iter().find(|prefix| name.starts_with(**prefix)) {
+        return Err(format!("{name}: names that begin with {prefix} are the host's"));
+    }
+    if OF_PROMETHEUS.contains(&name) {
+        return Err(format!("{name} is Prometheus' own"));
     }
     let base = match kind {
         MetricKind::Counter => name.strip_suffix("_total").unwrap_or(name),
@@ -396,6 +406,10 @@ mod tests {
         let host = "informant_x: names that begin with informant_ are the host's";
         check(&["g informant_x - 1"], host);
         check(&["c informant_x_total - 1"], &host.replace("_x", "_x_total"));
+        check(
+            &["g leader_election_master_status - 1", "g up - 1", "c upper - 1"],
+            "leader_election_master_status: names that begin with leader_election_ are the host's; up is Prometheus' own; upper{}=1",
+        );
         check(&["g hits_total - 1"], "hits_total: _total is not for the end of a gauge");
         check(&["h took_sum - 1"], "took_sum: _sum is not for the end of a histogram");
         check(&["c x_count_total - 1"], "x_count_total: _count is not for the end of a counter");
@@ -423,6 +437,14 @@ mod tests {
         let value = "v".repeat(VALUE_BYTES_MAX + 1);
         check(&[&format!("g x a={value} 1")], "the label a has 257 bytes, at most 256");
         check(&["g x - NaN", "c x - -1"], "NaN is no value; a counter only rises, and this is -1");
+    }
+
+    #[test]
+    fn sums_stay_finite() {
+        let most = f64::MAX.to_string();
+        check(&["c a - 1.7e308", "c a - 1.7e308"], &format!("a{{}}={most}"));
+        check(&["h a - 1.7e308", "h a - 1.7e308"], &format!("a{{}}=2:{most}"));
+        check(&["h a - -1.7e308", "h a - -1.7e308", "h a - 1"], &format!("a{{}}=3:-{most}"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::compiler::{CompileCounts, Compiler};
 use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
 use crate::json_pointer_index::SharedIndexes;
+use crate::one_line::one_line;
 use crate::plugin_metrics::MetricFamily;
 use crate::plugin_name::PluginName;
 use crate::status::{PluginStatus, StatusCell};
@@ -16,6 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::sync::oneshot;
 use tracing::warn;
+
+/// A path has at most 4,096 bytes, and what is said of it less than that.
+const PROBLEM_BYTES_MAX: usize = 8 << 10;
 
 /// A view of all plugins for whoever shows them.
 #[derive(Clone)]
@@ -121,7 +125,9 @@ impl Plugins {
     pub(crate) fn scanned(&self, problems: &[Problem]) {
         let mut known = self.shared.problems.lock();
         for problem in problems.iter().filter(|problem| !known.contains(problem)) {
-            warn!("{} {}", problem.path.display(), problem.text);
+            // A file's name is anybody's words.
+            let text = format!("{} {}", problem.path.display(), problem.text);
+            warn!("{}", one_line(&text, PROBLEM_BYTES_MAX));
         }
         known.clear();
         known.extend_from_slice(problems);

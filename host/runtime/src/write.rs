@@ -2,11 +2,11 @@
 //! path never get into one.
 
 mod answer;
+mod body;
 
 use crate::cluster_writer::WriteRequest;
 use crate::descriptor::is_namespace;
 use informant_apimachinery::GroupVersionResource;
-use serde::Deserialize;
 use serde_json::json;
 use std::fmt;
 use std::str::FromStr;
@@ -61,14 +61,15 @@ pub(crate) struct Writable {
     subresource: String,
 }
 
-/// Groups whose objects decide who may do what, or what becomes of everybody's requests.
-const GUARDED_GROUPS: [&str; 7] = [
+/// Groups whose objects decide who may do what (of several hosts, too), or what becomes of everybody's requests.
+const GUARDED_GROUPS: [&str; 8] = [
     "rbac.authorization.k8s.io",
     "admissionregistration.k8s.io",
     "apiregistration.k8s.io",
     "apiextensions.k8s.io",
     "authentication.k8s.io",
     "certificates.k8s.io",
+    "coordination.k8s.io",
     "flowcontrol.apiserver.k8s.io",
 ];
 /// Subresources that lead into containers or to credentials.
@@ -191,6 +192,8 @@ pub(crate) struct Write {
     /// Empty: the API server makes one.
     pub(crate) name: String,
     how: How,
+    /// An update makes the object, where there is none and the API server does so.
+    may_make: bool,
     body: Vec<u8>,
 }
 
@@ -215,15 +218,20 @@ impl Write {
             return Err(format!("it has {found} bytes, and at most {WRITE_BYTES_MAX} are sent"));
         }
         if makes_name {
-            check_object(&body, namespace, name)?;
+            body::check_new_object(&body, namespace, name)?;
+        }
+        if how == How::JsonPatch && what.resource.is_secrets() {
+            body::check_patch_of_secret(&body)?;
         }
         if let How::Delete(Some(uid)) = &how
             && uid.len() > UID_BYTES_MAX
         {
             return Err(format!("a UID has at most {UID_BYTES_MAX} bytes"));
         }
+        let may_make =
+            how == How::Update && subresource.is_empty() && !body::is_of_known_object(&body);
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        Ok(Self { what, namespace, name, how, body })
+        Ok(Self { what, namespace, name, how, may_make, body })
     }
 
     /// What it counts as.
@@ -231,10 +239,11 @@ impl Write {
         self.how.verb()
     }
 
-    /// What has to be granted: what is applied is made where there is nothing.
+    /// What has to be granted: what is applied is made where there is nothing, and so may be an update that does not say of which object it is.
     pub(crate) fn verbs(&self) -> &'static [WriteVerb] {
         match self.how {
             How::Create => &[WriteVerb::Create],
+            How::Update if self.may_make => &[WriteVerb::Update, WriteVerb::Create],
             How::Update => &[WriteVerb::Update],
             How::JsonPatch | How::MergePatch | How::StrategicPatch => &[WriteVerb::Patch],
             How::Apply(_) => &[WriteVerb::Patch, WriteVerb::Create],
@@ -305,40 +314,6 @@ fn delete_options(uid: Option<&str>, dry_run: bool) -> Vec<u8> {
         options["dryRun"] = json!(["All"]);
     }
     options.to_string().into_bytes()
-}
-
-#[derive(Deserialize)]
-struct NewObject {
-    metadata: Option<NewMetadata>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NewMetadata {
-    name: Option<String>,
-    namespace: Option<String>,
-    generate_name: Option<String>,
-}
-
-/// What is granted by name and namespace is looked up in the key, and made of the object. A member that is there twice is refused.
-fn check_object(body: &[u8], namespace: &str, name: &str) -> Result<(), String> {
-    let object: NewObject =
-        serde_json::from_slice(body).map_err(|error| format!("the object: {error}"))?;
-    let metadata = object.metadata.unwrap_or_default();
-    let found = metadata.name.unwrap_or_default();
-    if found != name {
-        return Err(format!("the object's name is {found:?}, and that of its key {name:?}"));
-    }
-    let makes_name = metadata.generate_name.is_some_and(|prefix| !prefix.is_empty());
-    if name.is_empty() && !makes_name {
-        return Err("neither the key has a name nor the object a generateName".to_owned());
-    }
-    match metadata.namespace {
-        Some(found) if !found.is_empty() && found != namespace => {
-            Err(format!("the object's namespace is {found:?}, and that of its key {namespace:?}"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// RFC 1123: lower-case letters, digits and hyphens, 1 to 63 of them.

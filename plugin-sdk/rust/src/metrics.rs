@@ -1,7 +1,7 @@
 //! The plugin's own metrics, on the host's `/metrics` with a label `plugin`. They belong to the plugin's name: they outlive traps and reloads,
 //! and are gone with the plugin or with the host.
 //!
-//! A name and its labels are of letters, digits and `_`; `informant_` is how the host's own begin, and what a name is to one plugin (a counter,
+//! A name and its labels are of letters, digits and `_`; `informant_`, `leader_election_`, `process_` and `scrape_` is how the host's own begin, and what a name is to one plugin (a counter,
 //! a gauge, a histogram) it is to all. There may be 1,000 series, if the host says nothing else, of up to 16 labels with 256 bytes each; one
 //! that nobody has touched for an hour is shown no more. What does not fit is a [`Failure`](crate::Failure) with the host's text.
 //!

@@ -107,7 +107,7 @@ impl Layer {
             "what the plugin subscribes to and reads, without Secrets",
             "What the plugin may read: any of these rules allows it. One that asks for more waits, and says which line would grant it.",
         );
-        let doc = "What the plugin may write to the cluster: any of these rules allows it, and nothing else is. What only the host's own file may grant, under the plugin's name: Secrets, what decides who may do what, what leads into containers.";
+        let doc = "What the plugin may write to the cluster: any of these rules allows it, and nothing else is. What only the host's own file may grant, under the plugin's name: Secrets, what decides who may do what (Leases, too), what leads into containers.";
         let writes = WriteRule::declare(keys, "nothing at all", doc);
         let doc = "Whom the plugin may ask over HTTP: of these rules the first that fits a request counts, and what fits none is refused.";
         let http = HttpRule::declare(keys, "nobody", doc);

@@ -29,7 +29,7 @@ impl WriteRule {
             let doc = "What may be written, as `v1/pods` or `apps/v1/deployments`. A subresource is a resource of its own: `v1/pods/status`, `v1/pods/eviction`.";
             let resources = keys.text_list("resources", ("v1/pods", "", 0), doc, writable);
             let resources = needed(keys, "resources", resources, "[v1/pods]");
-            let doc = "How: `create`, `update`, `patch`, `delete`. Server-side apply needs `patch` and `create`.";
+            let doc = "How: `create`, `update`, `patch`, `delete`. Server-side apply needs `patch` and `create`, and so does with `update` one whose object has no `metadata.uid`.";
             let verbs = keys.text_list("verbs", ("patch", "", 0), doc, str::parse::<WriteVerb>);
             let verbs = needed(keys, "verbs", verbs, "[patch]");
             let doc = "Where. What is in no namespace needs a rule without this.";
@@ -308,7 +308,7 @@ mod tests {
                     (How::Create, r#"{"metadata":{"generateName":"a"}}"#.to_owned())
                 }
                 "create" => (How::Create, format!(r#"{{"metadata":{{"name":"{name}"}}}}"#)),
-                "update" => (How::Update, String::new()),
+                "update" => (How::Update, r#"{"metadata":{"uid":"u"}}"#.to_owned()),
                 "patch" => (How::MergePatch, String::new()),
                 "apply" => (How::Apply(false), String::new()),
                 "delete" => (How::Delete(None), String::new()),

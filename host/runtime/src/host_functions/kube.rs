@@ -232,7 +232,7 @@ async fn send(
     let answer = clock.wait(asked).await;
     powers.counters.cluster_write_seconds.observe(began.elapsed());
     let (uri, answer) = match (sent, answer) {
-        (_, Some(None)) => return Sending::NotLeader,
+        (_, Some(None | Some(Err(WriteError::NotLeader)))) => return Sending::NotLeader,
         (None, _) => return Sending::Unsent,
         (Some(uri), None) => (uri, Err(WriteError::Transport(gave_up(limits.wait_time)))),
         (Some(uri), Some(Some(answer))) => (uri, answer),
@@ -279,6 +279,7 @@ fn result(answer: &Result<Json, WriteError>) -> &'static str {
         Err(WriteError::Status { code: 409, .. }) => "conflict",
         Err(WriteError::Status { code: 429, .. }) => "throttled",
         Err(WriteError::Status { .. }) => "refused",
+        Err(WriteError::NotLeader) => "not-leader",
         Err(WriteError::Transport(_)) => "unknown",
     }
 }
@@ -292,6 +293,7 @@ fn error(error: WriteError) -> Error {
             retry_after_ms: retry_after
                 .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
         }),
+        WriteError::NotLeader => Error::NotLeader,
         WriteError::Transport(text) => Error::Transport(text),
     }
 }

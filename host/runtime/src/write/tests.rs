@@ -154,6 +154,60 @@ fn what_is_applied_may_be_made() {
 }
 
 #[test]
+fn an_update_of_no_known_object_may_be_made() {
+    let check = |body: &str, subresource: &str, expect: &[WriteVerb]| {
+        let named = Named { subresource, ..POD };
+        let write = Write::new(named, How::Update, body.as_bytes().to_vec());
+        assert_eq!(write.expect("it is well formed").verbs(), expect, "{body}");
+    };
+    let (update, both) = (&[WriteVerb::Update][..], &[WriteVerb::Update, WriteVerb::Create][..]);
+    check(r#"{"metadata":{"name":"a","uid":"u"}}"#, "", update);
+    for nothing in [
+        "",
+        "{}",
+        "[]",
+        r#"{"metadata":null}"#,
+        r#"{"metadata":{"name":"a"}}"#,
+        r#"{"metadata":{"uid":""}}"#,
+        r#"{"metadata":{"uid":7}}"#,
+        r#"{"metadata":{"uid":"u","uid":""}}"#,
+        r#"{"metadata":{"uid":"u"},"metadata":{}}"#,
+        r#"{"Metadata":{"uid":"u"}}"#,
+    ] {
+        check(nothing, "", both);
+    }
+    // They are of objects that are there.
+    check("{}", "status", update);
+}
+
+#[test]
+fn a_patch_of_a_secret_does_not_tell_what_is_in_it() {
+    let secret = Named { resource: "v1/secrets", ..POD };
+    let check = |named: Named<'_>, how: How, patch: &str, expect: Option<&str>| {
+        let problem = Write::new(named, how, patch.as_bytes().to_vec()).err();
+        let is_as_expected = match (&problem, expect) {
+            (Some(problem), Some(words)) => problem.contains(words),
+            (problem, expect) => problem.is_none() && expect.is_none(),
+        };
+        assert!(is_as_expected, "{patch}: {problem:?}");
+    };
+    let writes = r#"[{"op":"add","path":"/data/a","value":"YQ=="},{"op":"remove","path":"/data/b"},{"op":"replace","path":"/data/c","value":""}]"#;
+    check(secret, How::JsonPatch, writes, None);
+    check(secret, How::JsonPatch, "[]", None);
+    for op in ["copy", "move", "test", "Copy", "", "anything"] {
+        let patch = format!(
+            r#"[{{"op":"remove","path":"/data/b"}},{{"op":"{op}","from":"/data/a","path":"/metadata/labels/a"}}]"#
+        );
+        check(secret, How::JsonPatch, &patch, Some("would tell what is in it"));
+        check(POD, How::JsonPatch, &patch, None);
+        check(secret, How::MergePatch, &patch, None);
+    }
+    check(secret, How::JsonPatch, r#"[{"op":"add","op":"copy"}]"#, Some("duplicate field `op`"));
+    check(secret, How::JsonPatch, r#"[{"from":"/data/a"}]"#, Some("missing field `op`"));
+    check(secret, How::JsonPatch, r#"{"op":"copy"}"#, Some("the patch: "));
+}
+
+#[test]
 fn connections_are_no_writes() {
     let expect =
         "is a connection and cannot be written: no dry run and no grant would hold behind it";
@@ -186,6 +240,7 @@ fn what_gives_more_power_than_it_is_itself_is_guarded() {
         "rbac.authorization.k8s.io/v1/clusterroles",
         "admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
         "flowcontrol.apiserver.k8s.io/v1/flowschemas",
+        "coordination.k8s.io/v1/leases",
     ];
     guarded.into_iter().for_each(|one| check_writable(one, Some(true)));
     for nothing in ["pods", "v1/pods/", "v1/pods/status/x", "*", "v1/*", "v1/namespaces/pods", ""] {

@@ -1,0 +1,163 @@
+//! The client that plugins' writes go through where hosts are elected. Whether this host leads is looked at in the last moment that there is: when a
+//! request's body is asked for, with nothing left to do but hand its bytes to the kernel. And what the other end has not acknowledged by the time at which
+//! another host may lead, the kernel gives up.
+
+use anyhow::{Result, anyhow};
+use bytes::Bytes;
+use http::Request;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use informant_cache::leader_election::Leadership;
+use kube::client::{Body, ClientBuilder, ConfigExt};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tower::{BoxError, ServiceBuilder};
+
+/// Why a request was not sent.
+#[derive(Debug, thiserror::Error)]
+#[error("this host leads no more")]
+struct LeadsNoMore;
+
+/// Whether that is why.
+pub(crate) fn leads_no_more(error: &kube::Error) -> bool {
+    let error: &(dyn std::error::Error + 'static) = error;
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|cause| cause.is::<LeadsNoMore>())
+}
+
+/// As `kube::Client::try_from`, fenced. `margin` is from the end of this host's term to the beginning of another's. Behind a proxy there is no
+/// last moment to look at: such a client is made as any other.
+pub(crate) fn fenced(
+    config: &kube::Config,
+    leadership: Leadership,
+    margin: Duration,
+) -> Result<Option<kube::Client>> {
+    if config.proxy_url.is_some() {
+        return Ok(None);
+    }
+    let failed = |error: kube::Error| anyhow!("the cluster's credentials cannot be used: {error}");
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_connect_timeout(config.connect_timeout);
+    #[cfg(target_os = "linux")]
+    connector.set_tcp_user_timeout(Some(margin));
+    #[cfg(not(target_os = "linux"))]
+    let _ = margin;
+    let connector = config.rustls_https_connector_with_connector(connector).map_err(failed)?;
+    let client = Client::builder(TokioExecutor::new()).build::<_, Fenced>(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer().map_err(failed)?)
+        .layer(config.extra_headers_layer().map_err(failed)?)
+        .map_request(move |request: Request<Body>| {
+            request.map(|body| Fenced { body, leadership: leadership.clone() })
+        })
+        .map_err(BoxError::from)
+        .service(client);
+    Ok(Some(ClientBuilder::new(service, config.default_namespace.clone()).build()))
+}
+
+/// A body that is not given out by one that leads no more: without it no API server begins with a request.
+struct Fenced {
+    body: Body,
+    leadership: Leadership,
+}
+
+impl HttpBody for Fenced {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        if !this.leadership.is_leader() {
+            return Poll::Ready(Some(Err(LeadsNoMore.into())));
+        }
+        Pin::new(&mut this.body).poll_frame(context).map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use informant_cache::leader_election::testing::FakeLock;
+    use informant_cache::leader_election::{LeaderElectionConfig, LeaderElector};
+    use parking_lot::Mutex;
+    use std::future::pending;
+    use std::sync::Arc;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+
+    fn elector() -> LeaderElector {
+        let config = LeaderElectionConfig {
+            lease_duration: Duration::from_secs(2),
+            renew_deadline: Duration::from_millis(1_300),
+            retry_period: Duration::from_secs(1),
+            ..LeaderElectionConfig::new("a")
+        };
+        LeaderElector::new(Arc::new(FakeLock::default()), config).expect("it can work")
+    }
+
+    /// Answers whatever comes, once for each read, and keeps it.
+    async fn serve(listener: TcpListener, received: Arc<Mutex<Vec<u8>>>) {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let received = received.clone();
+            tokio::spawn(async move {
+                let mut buffer = [0; 4096];
+                while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+                    received.lock().extend_from_slice(&buffer[..count]);
+                    let _ = stream.write_all(ANSWER).await;
+                }
+            });
+        }
+    }
+
+    fn request() -> Request<Body> {
+        let body = Body::from(br#"{"a":1}"#.to_vec());
+        Request::patch("/api/v1/namespaces/shop/pods/web").body(body).expect("a request")
+    }
+
+    #[tokio::test]
+    async fn nothing_reaches_the_server_once_this_host_leads_no_more() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("it has one");
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let serving = tokio::spawn(serve(listener, received.clone()));
+        let elector = elector();
+        let leadership = elector.leadership();
+        let electing = tokio::spawn(elector.run(pending()));
+        leadership.acquired().await;
+        let config = kube::Config::new(format!("http://{address}").parse().expect("a URI"));
+        let client = fenced(&config, leadership.clone(), Duration::from_secs(1));
+        let client = client.expect("it can be made").expect("there is no proxy");
+        let answer = client.send(request()).await.expect("it leads");
+        assert_eq!(answer.status(), 200);
+        let before = std::mem::take(&mut *received.lock());
+        assert!(before.ends_with(br#"{"a":1}"#), "{}", String::from_utf8_lossy(&before));
+
+        electing.abort();
+        leadership.lost().await;
+        // Over the connection that is there, and over a new one.
+        for _ in 0..2 {
+            let error = client.send(request()).await.expect_err("it leads no more");
+            assert!(leads_no_more(&error), "{error:?}");
+        }
+        serving.abort();
+        assert_eq!(String::from_utf8_lossy(&received.lock()), "");
+    }
+}
