@@ -5,6 +5,7 @@
 #   make e2e         builds them and runs the suite against them
 #   make behaviour   runs the same suite against the embedded cluster
 #   make storm       replaces a plugin's file 200 times under 2,000 changes a second and looks for what was lost (SEED=n)
+#   make election    lets the leader of two hosts fail 50 times under load and looks for writes out of turn (SEED=n)
 #   make soak-plugins  lets 50 good plugins live beside every test guest for SOAK_MINUTES=10 and measures them
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
 #   make image       the container image; without a container engine its root is laid out in
@@ -18,7 +19,7 @@ E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools e2e-run e2e-host behaviour storm soak-plugins deny image
+.PHONY: e2e e2e-tools e2e-run e2e-host behaviour storm election soak-plugins deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -56,6 +57,10 @@ e2e-run: e2e-host
 # The host by itself, as people get it: together they would be built with each other's features.
 storm: build test-guests
 	cargo run --release -p informant-e2e --bin storm -- $(if $(SEED),--seed $(SEED))
+
+# With INFORMANT_E2E=real, after make e2e-tools, beside a real API server.
+election: build test-guests
+	cargo run --release -p informant-e2e --bin election -- $(if $(SEED),--seed $(SEED))
 
 # SOAK_MINUTES=m: how long all are together.
 soak-plugins: build test-guests

@@ -77,6 +77,22 @@ fn informant(program: &Path) -> Command {
     command
 }
 
+/// `run` with JSON lines, on a free loopback port unless another one is asked for.
+fn run_arguments(plugins: &Path, more: &[&str]) -> Vec<String> {
+    let plugins = plugins.display().to_string();
+    let mut arguments = vec!["run", "--plugins", &plugins, "--log-format", "json"];
+    if !more.contains(&"--listen") {
+        arguments.extend(["--listen", "127.0.0.1:0"]);
+    }
+    arguments.extend(more);
+    arguments.into_iter().map(str::to_owned).collect()
+}
+
+fn with_kubeconfig(arguments: &[String], kubeconfig: &Path) -> Vec<String> {
+    let named = ["--kubeconfig".to_owned(), kubeconfig.display().to_string()];
+    arguments.iter().cloned().chain(named).collect()
+}
+
 impl Host {
     /// `informant run` on a free loopback port with JSON lines; returns when it serves.
     pub async fn start(
@@ -85,14 +101,21 @@ impl Host {
         plugins: &Path,
         more: &[&str],
     ) -> anyhow::Result<Self> {
-        let plugins = plugins.display().to_string();
-        let mut arguments = vec!["run", "--plugins", &plugins, "--log-format", "json"];
-        if !more.contains(&"--listen") {
-            arguments.extend(["--listen", "127.0.0.1:0"]);
-        }
-        arguments.extend(more);
-        let arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
-        Self::start_with(program, kubeconfig, &arguments).await
+        Self::start_with(program, kubeconfig, &run_arguments(plugins, more)).await
+    }
+
+    /// The same on a machine of this name, with which its name in a Lease begins.
+    pub async fn start_named(
+        program: &Path,
+        kubeconfig: &Path,
+        plugins: &Path,
+        more: &[&str],
+        name: &str,
+    ) -> anyhow::Result<Self> {
+        let arguments = with_kubeconfig(&run_arguments(plugins, more), kubeconfig);
+        let mut command = informant(program);
+        command.env("HOSTNAME", name);
+        Self::launch(command, &arguments, announced_address).await
     }
 
     /// The program with these arguments, which must ask for JSON lines; the kubeconfig is added.
@@ -101,9 +124,7 @@ impl Host {
         kubeconfig: &Path,
         arguments: &[String],
     ) -> anyhow::Result<Self> {
-        let mut arguments = arguments.to_vec();
-        arguments.extend(["--kubeconfig".to_owned(), kubeconfig.display().to_string()]);
-        Self::spawn(program, &arguments, announced_address).await
+        Self::spawn(program, &with_kubeconfig(arguments, kubeconfig), announced_address).await
     }
 
     /// The program with exactly these arguments, which must ask for JSON lines; returns when a line says, as `announced`
@@ -113,8 +134,15 @@ impl Host {
         arguments: &[String],
         announced: impl Fn(&Line) -> Option<SocketAddr>,
     ) -> anyhow::Result<Self> {
+        Self::launch(informant(program), arguments, announced).await
+    }
+
+    async fn launch(
+        mut command: Command,
+        arguments: &[String],
+        announced: impl Fn(&Line) -> Option<SocketAddr>,
+    ) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
-        let mut command = informant(program);
         command.env("INFORMANT_ADMIN_SOCKET", directory.path().join(ADMIN_SOCKET));
         // All hosts of all tests share what they compile, as hosts of one user do.
         command.env("XDG_CACHE_HOME", paths::target_directory().join("e2e/cache"));
@@ -241,6 +269,11 @@ impl Host {
         status.with_context(|| format!("its last lines:\n{}", self.tail()))
     }
 
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        self.child.ended()
+    }
+
     /// An error if it has ended by itself.
     pub fn check_running(&mut self) -> anyhow::Result<()> {
         self.child.check_running().with_context(|| format!("its last lines:\n{}", self.tail()))
@@ -256,6 +289,11 @@ impl Host {
 }
 
 impl Line {
+    /// A line as a host would write it, for tests of what reads lines.
+    pub fn of(text: &str) -> Self {
+        Self::new(text.to_owned())
+    }
+
     fn new(text: String) -> Self {
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
         Self { at: Instant::now(), text, json }

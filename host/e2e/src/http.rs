@@ -42,8 +42,8 @@ pub fn post(address: SocketAddr, path: &str, body: &Value) -> anyhow::Result<Ans
     exchange(address, &format!("{head}\r\nContent-Type: application/json\r\n\r\n{body}"))
 }
 
-/// HTTP/1.0: the answer is not chunked and ends with the connection.
-fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Answer> {
+/// Any bytes, and what is answered. HTTP/1.0: the answer is not chunked and ends with the connection.
+pub fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Answer> {
     let timeout = Duration::from_secs(20);
     let mut stream = TcpStream::connect_timeout(&address, timeout)
         .with_context(|| format!("connect to {address}"))?;

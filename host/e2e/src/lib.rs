@@ -7,6 +7,7 @@
 pub mod api;
 pub mod child;
 pub mod cluster;
+pub mod election;
 pub mod host;
 pub mod http;
 pub mod paths;

@@ -11,10 +11,21 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-/// What is let through. Connections end when it changes.
+/// What is let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Everything.
+    Open,
+    /// Nothing: connections end at once.
+    Closed,
+    /// Nothing, and nobody is told.
+    Silent,
+}
+
+/// The way as it is. Connections end when it closes, and at each cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Gate {
-    open: bool,
+    way: Way,
     /// Rises with each cut.
     cuts: u64,
 }
@@ -34,7 +45,7 @@ impl Proxy {
         let target = server_address(&read(kubeconfig)?)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("find a port")?;
         let address = listener.local_addr()?;
-        let (gate, state) = watch::channel(Gate { open: true, cuts: 0 });
+        let (gate, state) = watch::channel(Gate { way: Way::Open, cuts: 0 });
         let task = tokio::spawn(accept(listener, target, state));
         let dir = tempfile::Builder::new().prefix("informant-e2e-").tempdir()?;
         Ok(Self { address, gate, task, dir })
@@ -59,12 +70,21 @@ impl Proxy {
 
     /// Breaks every connection, and every new one at once, until [`Proxy::open`].
     pub fn close(&self) {
-        self.gate.send_modify(|gate| *gate = Gate { open: false, cuts: gate.cuts + 1 });
+        self.gate.send_modify(|gate| *gate = Gate { way: Way::Closed, cuts: gate.cuts + 1 });
+    }
+
+    /// Connections stay, and so do new ones, but nothing comes through any more until [`Proxy::open`]: what was on its way is lost then,
+    /// and its connections are broken.
+    pub fn silence(&self) {
+        self.gate.send_modify(|gate| gate.way = Way::Silent);
     }
 
     /// Lets connections through again.
     pub fn open(&self) {
-        self.gate.send_modify(|gate| gate.open = true);
+        self.gate.send_modify(|gate| {
+            gate.cuts += u64::from(gate.way == Way::Silent);
+            gate.way = Way::Open;
+        });
     }
 }
 
@@ -104,7 +124,7 @@ async fn accept(listener: TcpListener, target: SocketAddr, gate: watch::Receiver
 
 async fn connection(mut client: TcpStream, target: SocketAddr, mut gate: watch::Receiver<Gate>) {
     let begun = *gate.borrow_and_update();
-    if !begun.open {
+    if begun.way == Way::Closed {
         return;
     }
     let through = async {
@@ -114,17 +134,25 @@ async fn connection(mut client: TcpStream, target: SocketAddr, mut gate: watch::
         // A broken connection is what its ends see; there is nobody to tell here.
         let _ = copy_bidirectional(&mut client, &mut server).await;
     };
-    tokio::select! {
-        // A cut counts even where bytes are waiting.
-        biased;
-        _ = gate.wait_for(|now| !now.open || now.cuts != begun.cuts) => {}
-        () = through => {}
+    tokio::pin!(through);
+    loop {
+        let Gate { way, cuts } = *gate.borrow_and_update();
+        if way == Way::Closed || cuts != begun.cuts {
+            return;
+        }
+        tokio::select! {
+            // A cut counts even where bytes are waiting.
+            biased;
+            changed = gate.changed() => if changed.is_err() { return },
+            () = &mut through, if way == Way::Open => return,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     /// Sends back what it is sent.
@@ -181,6 +209,21 @@ mod tests {
         assert!(stream.read_u8().await.is_err(), "it was cut");
         assert!(connect(&proxy).await.is_none());
         proxy.open();
+        assert!(connect(&proxy).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn silent_way_keeps_connections_and_loses_what_was_on_its_way() {
+        let (proxy, mut stream) = through().await;
+        proxy.silence();
+        stream.write_all(b"y").await.unwrap();
+        let mut other = TcpStream::connect(proxy.address).await.unwrap();
+        other.write_all(b"z").await.unwrap();
+        let hears = tokio::time::timeout(Duration::from_millis(50), stream.read_u8()).await;
+        assert!(hears.is_err(), "nobody answers and nobody hangs up: {hears:?}");
+        proxy.open();
+        assert!(stream.read_u8().await.is_err(), "it was cut");
+        assert!(other.read_u8().await.is_err(), "it was cut");
         assert!(connect(&proxy).await.is_some());
     }
 }

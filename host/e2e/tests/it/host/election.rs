@@ -1,7 +1,10 @@
 //! Several hosts of which one leads.
 
-use crate::host::bench::{HostBench, await_told, host_fact, pod_names, told};
-use informant_e2e::host::Host;
+use crate::bench::runtime;
+use crate::host::bench::{HostBench, await_told, built_plugin, host_fact, pod_names, told};
+use informant_e2e::election::{self, LeaseTimes, Options};
+use informant_e2e::host::{self, Host};
+use informant_e2e::skip;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -74,4 +77,32 @@ fn one_of_several_hosts_leads_and_another_takes_over() {
         await_lead(&third).await;
         await_told(&third, &bench.namespace, "added", 4).await;
     });
+}
+
+/// A small election: `make election` has the leader fail 50 times.
+#[test]
+fn whoever_fails_as_the_leader_writes_nothing_after_its_term() {
+    let Some(program) = host::program().expect("the program that is named exists") else {
+        let why = "target/debug/informant is not built; `cargo build -p informant` builds it";
+        return skip::say(why);
+    };
+    let options = Options {
+        program,
+        guest: built_plugin("answers"),
+        // Any will do; a seed that found something is added here.
+        seed: 1,
+        failures: 3,
+        orders: 10,
+        changes_per_second: 40,
+        pause_max: Duration::from_secs(1),
+        lease: LeaseTimes { lease_duration: 3, renew_deadline: 2, retry_period: 1 },
+        // On a machine that is busy with other facts.
+        start_max: Duration::from_secs(30),
+    };
+    let report = runtime().block_on(election::run(&options)).expect("the election is held");
+    let complaints = &report.verdict.complaints;
+    assert!(complaints.is_empty(), "{complaints:#?}");
+    assert_eq!(report.failures.values().sum::<u32>(), 3, "{report:?}");
+    let verdict = &report.verdict;
+    assert!(verdict.writers > 1 && !verdict.takeovers.is_empty(), "{report:?}");
 }

@@ -377,6 +377,20 @@ fn witness_hears_once_that_what_was_there_is_through() {
     });
 }
 
+#[test]
+fn attacker_hurts_nobody() {
+    // What it tries: `attacks`.
+    check_hurts_nobody("attacker", |plugin| {
+        plugin["counters"]["ok"].as_u64() >= Some(2) && !is_hurt(plugin)
+    });
+}
+
+#[test]
+fn answers_hurts_nobody() {
+    // What it is for: `election.rs`.
+    check_hurts_nobody("answers", |plugin| plugin["state"] == "running");
+}
+
 /// What the soak's good plugins are: it would trap if it were not told as it was promised.
 #[test]
 fn witness_hurts_nobody() {

@@ -1,0 +1,87 @@
+//! The election at its full size, with bounds on its times: `make election`, or `SEED=n make election` for the same failures once more.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use informant_e2e::election::{self, LeaseTimes, Options, Report};
+use informant_e2e::storm::percentile;
+
+/// How long a successor's plugin may take to start and to be told what is there.
+const START_MAX: Duration = Duration::from_secs(5);
+
+/// Lets the leader of two hosts fail again and again while a plugin writes, and looks for writes that it had no right to.
+#[derive(Parser)]
+struct Args {
+    /// What failures and changes follow from; another one each time if it is not given.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How often the leader fails.
+    #[arg(long, default_value_t = 50)]
+    failures: u32,
+    /// Objects that are written to.
+    #[arg(long, default_value_t = 40)]
+    orders: usize,
+    /// Changes a second, each of which is answered by three writes.
+    #[arg(long, default_value_t = 100)]
+    changes: u32,
+    /// Milliseconds between two failures, at most.
+    #[arg(long, default_value_t = 3_000)]
+    pause: u64,
+    /// The host.
+    #[arg(long, default_value = "target/release/informant")]
+    program: PathBuf,
+    /// The guest.
+    #[arg(long, default_value = "target/test-guests/answers.wasm")]
+    guest: PathBuf,
+}
+
+#[tokio::main(worker_threads = 2)]
+async fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    let options = Options {
+        program: args.program,
+        guest: args.guest,
+        seed: args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..))),
+        failures: args.failures,
+        orders: args.orders,
+        changes_per_second: args.changes,
+        pause_max: Duration::from_millis(args.pause),
+        lease: LeaseTimes { lease_duration: 3, renew_deadline: 2, retry_period: 1 },
+        start_max: START_MAX,
+    };
+    say(&format!("seed {}", options.seed));
+    let report = election::run(&options).await?;
+    Ok(if tell(&report, &options) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says what came of it, and whether it is as it should be.
+fn tell(report: &Report, options: &Options) -> bool {
+    let Report { verdict, failures, refused, changes, lasted } = report;
+    let counted: Vec<String> =
+        failures.iter().map(|(name, count)| format!("{name} {count} times")).collect();
+    let many: u32 = failures.values().sum();
+    say(&format!("{many} failures of the leader in {lasted:.1?}: {}", counted.join(", ")));
+    let (writes, writers, terms) = (verdict.writes, verdict.writers, verdict.terms);
+    say(&format!("{changes} changes, {writes} writes of {writers} hosts in {terms} terms"));
+    say(&format!("{refused} lines tell of a write that was refused for want of the lead"));
+    let [half, most, worst] = [50, 99, 100].map(|it| percentile(&verdict.takeovers, it));
+    let count = verdict.takeovers.len();
+    let max = options.lease.takeover_max();
+    say(&format!(
+        "from a leader's last sign to its successor's first write: p50 {half:.1?}, p99 {most:.1?}, max {worst:.1?} of {count} \
+         (at most {max:.1?} and {START_MAX:.1?} to start)"
+    ));
+    for complaint in &verdict.complaints {
+        say(&format!("WRONG: {complaint}"));
+    }
+    let right = verdict.complaints.is_empty() && count > 0;
+    say(&format!("{}; seed {}", if right { "all is well" } else { "FAILED" }, options.seed));
+    right
+}
+
+#[expect(clippy::print_stdout, reason = "a program for people")]
+fn say(line: &str) {
+    println!("{line}");
+}
