@@ -2,7 +2,7 @@
 
 mod admin;
 mod bad_input;
-mod bench;
+pub mod bench;
 mod burst;
 mod check;
 mod configuration;

@@ -8,6 +8,7 @@ mod bench;
 mod burst;
 
 mod api;
+mod attacks;
 mod cache;
 mod cache_examples;
 mod compare;

@@ -55,6 +55,11 @@ fn every_fact_of_a_table_has_its_test() {
 }
 
 #[test]
+fn attackers_try_enough() {
+    check(facts::too_few_tries(&Repository::read().texts).into_iter().collect());
+}
+
+#[test]
 fn every_test_guest_has_its_test() {
     let tests =
         concat!(include_str!("../it/host/misbehaving.rs"), include_str!("../it/host/storm.rs"));

@@ -1,0 +1,12 @@
+//! What an attacker tries who can drop a plugin, a file beside it, or a request on the host's port: each try by name, and what comes of it.
+//!
+//! Tries whose proof is elsewhere are in the same table as these: `host/docs/designs/attacks.md`.
+
+mod attacker;
+mod configuration;
+mod files;
+mod http;
+mod reads;
+mod secrets;
+mod words;
+mod writes;

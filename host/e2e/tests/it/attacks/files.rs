@@ -1,0 +1,146 @@
+//! Files in the plugin directory that are swapped, lead elsewhere, or are called what no plugin is.
+
+use super::attacker::SECRET;
+use crate::host::bench::{
+    CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, await_told, built_plugin, drop_file, host_fact,
+    pod_names,
+};
+use informant_e2e::host::{Host, Line};
+use informant_e2e::poll;
+use serde_json::Value;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+/// More swaps than a host can look at.
+const SWAPS: u64 = 40;
+
+fn runs(plugin: &Value) -> bool {
+    plugin["state"] == "running"
+}
+
+/// What runs now; empty where nothing does.
+fn running(host: &Host, name: &str) -> String {
+    let plugin = host.plugin(name).unwrap_or_default();
+    if runs(&plugin) {
+        plugin["sha256"].as_str().unwrap_or_default().to_owned()
+    } else {
+        String::new()
+    }
+}
+
+async fn sha256(bench: &HostBench<'_>, host: &Host, built: &str) -> String {
+    bench.drop_plugin(built, built);
+    let plugin = host.await_plugin(built, "it to run", runs).await.unwrap();
+    plugin["sha256"].as_str().expect("it has one").to_owned()
+}
+
+/// Whoever looks and whoever loads see one and the same file, or none: nothing but what was named runs, whatever is put in its place between.
+#[test]
+fn a_file_that_is_swapped_between_its_check_and_its_load_never_runs() {
+    host_fact(async |bench| {
+        let host = bench.start(&[]).await;
+        let good = sha256(&bench, &host, "event-printer").await;
+        let bad = sha256(&bench, &host, "counter").await;
+        assert_ne!(good, bad);
+        let pin = format!("{CONFIGURATION_HEAD}PluginConfiguration\nsha256: {good}\n");
+        std::fs::write(bench.plugins.join("pinned.yaml"), pin).expect("a file");
+        bench.drop_plugin("counter", "pinned");
+        let file = bench.plugins.join("pinned.wasm");
+        let pause = async |milliseconds| poll::pause(Duration::from_millis(milliseconds)).await;
+        for swap in 0..SWAPS {
+            drop_file(&built_plugin("event-printer"), &file);
+            pause(swap % 7).await;
+            // In place, as an editor writes: the same file with other bytes.
+            std::fs::copy(built_plugin("counter"), &file).expect("a file");
+            pause(swap % 11 * 5).await;
+            assert_ne!(running(&host, "pinned"), bad, "after {swap} swaps");
+        }
+        let refused = |plugin: &Value| plugin["lastLoad"]["reason"].to_string().contains(&bad);
+        host.await_plugin("pinned", "the last file to be refused", refused).await.unwrap();
+        assert_ne!(running(&host, "pinned"), bad);
+        drop_file(&built_plugin("event-printer"), &file);
+        let good_runs = |plugin: &Value| runs(plugin) && plugin["sha256"] == good.as_str();
+        host.await_plugin("pinned", "what was named to run", good_runs).await.unwrap();
+    });
+}
+
+/// A link in a plugin's place leads wherever its maker may not read, and the host may.
+#[test]
+fn a_link_shows_nothing_of_what_it_leads_to() {
+    host_fact(async |bench| {
+        let private = tempfile::tempdir().expect("a directory");
+        let files = [
+            ("token", SECRET.to_owned()),
+            ("settings", format!("password: {SECRET}\nlist: [{SECRET}]\n")),
+            ("key", format!("-----BEGIN KEY-----\n{SECRET}\n-----END KEY-----\n")),
+            ("broken", format!("password: {SECRET}: {SECRET}\n  x: `{SECRET}\n")),
+        ];
+        for (name, text) in &files {
+            let target = private.path().join(name);
+            std::fs::write(&target, text).expect("a file");
+            symlink(&target, bench.plugins.join(format!("{name}.yaml"))).expect("a link");
+            bench.drop_plugin("event-printer", name);
+            symlink(&target, bench.plugins.join(format!("as-{name}.wasm"))).expect("a link");
+        }
+        let host = bench.start(&[]).await;
+        for (name, _) in &files {
+            let refused = |plugin: &Value| plugin["state"] == "stopped";
+            host.await_plugin(name, "its configuration to be refused", refused).await.unwrap();
+            host.await_plugin(&format!("as-{name}"), "it to be no plugin", refused).await.unwrap();
+        }
+        for path in ["/plugins", "/problems", "/metrics"] {
+            let body = host.get(path).expect("an answer").body;
+            assert!(!body.contains(SECRET), "{path}: {body}");
+        }
+        let tells = |line: &Line| line.text.contains(SECRET);
+        assert!(!host.lines().iter().any(tells), "{}", host.tail());
+    });
+}
+
+#[test]
+fn a_files_name_is_no_path_and_says_nothing_to_a_terminal() {
+    host_fact(async |bench| {
+        let long = "a".repeat(64);
+        let names = [
+            "two words",
+            "%2e%2e%2fx",
+            "a;b",
+            "$(id)",
+            "\u{1b}[2J",
+            "x\nforged",
+            "x\r",
+            "ä",
+            "a\u{202e}b",
+            "a\u{2028}b",
+            "plugin=\"x\"",
+            &long,
+        ];
+        for name in names {
+            bench.drop_plugin("event-printer", name);
+        }
+        // These are nobody's.
+        for hidden in [".hidden", "..data"] {
+            bench.drop_plugin("event-printer", hidden);
+        }
+        bench.drop_plugin("event-printer", "event-printer");
+        let mut host = bench.start(&[]).await;
+        let all = async || {
+            let problems = host.get("/problems").ok()?.json();
+            (problems.as_array().map(Vec::len) == Some(names.len())).then_some(problems)
+        };
+        let problems = poll::until("a problem for each", LINES_DEADLINE, all).await.unwrap();
+        for problem in problems.as_array().into_iter().flatten() {
+            let text = problem["text"].as_str().unwrap_or_default();
+            assert!(text.contains("cannot be a plugin's name"), "{problem}");
+        }
+        let plugins = host.get("/plugins").expect("an answer").json();
+        assert_eq!(plugins.as_array().map(Vec::len), Some(1), "{plugins}");
+        for line in host.lines() {
+            assert!(!line.text.chars().any(char::is_control), "{:?}", line.text);
+            assert!(!line.text.contains('\u{202e}'), "{:?}", line.text);
+        }
+        bench.create_pods(&pod_names(0..1)).await;
+        await_told(&host, &bench.namespace, "added", 1).await;
+        host.check_running().unwrap();
+    });
+}
