@@ -2,6 +2,7 @@
 
 mod admin;
 mod bad_input;
+mod bandwidth;
 pub mod bench;
 mod burst;
 mod check;
