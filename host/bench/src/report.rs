@@ -100,7 +100,7 @@ fn text(results: &Results, scale: &Scale) -> String {
     let Scale { main, rounds, machine, updates, .. } = scale;
     let _ = writeln!(
         text,
-        "\nMeasured on {machine}, the load server on the same machine; medians of {rounds} rounds.\n"
+        "\nMeasured on {machine}, the load server on the same machine; medians of {rounds} rounds; what has other sizes, several handlers, reloads and idle plugins was measured once.\n"
     );
     let goals = goals::table(results, scale.few, *main);
     let _ = writeln!(text, "## What is wanted\n\n{}", include_str!("report/wanted.md").trim_end());
