@@ -58,7 +58,7 @@ pub struct Options {
     pub failures: u32,
     /// Objects that are written to.
     pub orders: usize,
-    /// Changes a second, each of which the plugin answers with three writes.
+    /// Changes a second, each of which the plugin answers with six writes.
     pub changes_per_second: u32,
     /// Between two failures, once one host leads and the other stands by, there is a time up to this.
     pub pause_max: Duration,
@@ -124,8 +124,8 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
 /// One failure after the other, each of whoever leads then.
 async fn fail(options: &Options, fleet: &mut Fleet) -> anyhow::Result<()> {
     let mut random = fastrand::Rng::with_seed(options.seed);
-    let longest = Duration::from_secs(options.lease.lease_duration.into()).mul_f64(2.5);
-    let failures = Failures::new(random.fork(), longest);
+    let lease = Duration::from_secs(options.lease.lease_duration.into());
+    let failures = Failures::new(random.fork(), lease, options.lease.takeover_max());
     for failure in failures.take(options.failures as usize) {
         let leader = fleet.heal().await?;
         poll::pause(options.pause_max.mul_f64(random.f64())).await;

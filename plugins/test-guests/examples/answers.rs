@@ -8,7 +8,7 @@ use informant_plugin::prelude::*;
 use serde_json::{Value, json};
 
 /// Writes of one call.
-const WRITES: usize = 3;
+const WRITES: usize = 6;
 
 #[derive(Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -23,8 +23,8 @@ struct Args {
     /// Objects that are written to.
     #[arg(long, default_value_t = 40)]
     orders: usize,
-    /// Changes a second, each of which is answered by three writes.
-    #[arg(long, default_value_t = 100)]
+    /// Changes a second, each of which is answered by six writes.
+    #[arg(long, default_value_t = 60)]
     changes: u32,
     /// Milliseconds between two failures, at most.
     #[arg(long, default_value_t = 3_000)]

@@ -42,16 +42,18 @@ const HALVES: [[Lasting; 3]; 2] = [
 /// Failures without end. Each six have all kinds.
 pub struct Failures {
     random: fastrand::Rng,
-    longest: Duration,
+    lease: Duration,
+    takeover: Duration,
     /// Of this half, the last comes first.
     left: Vec<Lasting>,
     is_second_half: bool,
 }
 
 impl Failures {
-    /// Each lasts up to `longest`.
-    pub fn new(random: fastrand::Rng, longest: Duration) -> Self {
-        Self { random, longest, left: Vec::new(), is_second_half: false }
+    /// Half of them last for up to a lease, which the leader may outlive. The others last for as much longer than it takes until another leads:
+    /// whoever goes on then must find that out before it writes.
+    pub fn new(random: fastrand::Rng, lease: Duration, takeover: Duration) -> Self {
+        Self { random, lease, takeover, left: Vec::new(), is_second_half: false }
     }
 }
 
@@ -64,7 +66,8 @@ impl Iterator for Failures {
             self.random.shuffle(&mut self.left);
             self.is_second_half = !self.is_second_half;
         }
-        let time = self.longest.mul_f64(self.random.f64());
+        let least = if self.random.bool() { self.takeover } else { Duration::ZERO };
+        let time = least + self.lease.mul_f64(self.random.f64());
         self.left.pop().map(|failure| failure(time))
     }
 }
@@ -75,7 +78,7 @@ mod tests {
 
     fn drawn(seed: u64, count: usize) -> Vec<Failure> {
         let random = fastrand::Rng::with_seed(seed);
-        Failures::new(random, Duration::from_secs(5)).take(count).collect()
+        Failures::new(random, Duration::from_secs(3), Duration::from_secs(7)).take(count).collect()
     }
 
     #[test]
@@ -86,6 +89,18 @@ mod tests {
             names[3..].sort_unstable();
             assert_eq!(names, ["cut off", "killed", "stopped", "ended", "silenced", "stopped"]);
         }
+    }
+
+    #[test]
+    fn stops_are_short_or_outlast_a_takeover() {
+        let seconds = |failure: Failure| match failure {
+            Failure::Stopped(time) => Some(time.as_secs_f64()),
+            _ => None,
+        };
+        let stops: Vec<f64> = drawn(1, 60).into_iter().filter_map(seconds).collect();
+        let (long, short): (Vec<f64>, Vec<f64>) = stops.into_iter().partition(|time| *time >= 7.0);
+        assert!(long.len() > 5 && short.len() > 5, "{long:?} {short:?}");
+        assert!(short.iter().all(|time| *time < 3.0) && long.iter().all(|time| *time < 10.0));
     }
 
     #[test]
