@@ -5,6 +5,8 @@ use crate::repository::Package;
 /// Our crates and what of ours each may name; the cluster and the program stand on top.
 const DIRECTION: &[(&str, &[&str])] = &[
     ("informant-apimachinery", &[]),
+    // Quantities are read in one place.
+    ("bandwidth", &["informant-plugin", "informant-apimachinery"]),
     ("informant-cache", &["informant-apimachinery"]),
     ("informant-apiserver", &["informant-apimachinery"]),
     ("informant-runtime", &["informant-cache", "informant-apimachinery"]),

@@ -4,8 +4,8 @@ use super::Message;
 use super::secrets::Secret;
 use http::header::HOST;
 use http::{HeaderName, HeaderValue, Request, Response};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::{Body, Incoming};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Bytes, Incoming};
 use informant_runtime::{HttpError, HttpRequest, HttpResponse};
 use memchr::memmem;
 
@@ -53,17 +53,33 @@ pub(super) async fn answer(
     if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
-    let body = Limited::new(body, most).collect().await;
-    let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
-        Some(_) => too_large(),
-        None => HttpError::Unknown(format!("{origin} broke off in its answer: {error}")),
+    let body = whole(body, most).await;
+    let body = body.map_err(|error| {
+        HttpError::Unknown(format!("{origin} broke off in its answer: {error}"))
     })?;
+    let body = body.ok_or_else(too_large)?;
     let headers = head.headers.iter();
     Ok(HttpResponse {
         status: head.status.as_u16(),
         headers: headers.map(|(name, value)| (name.to_string(), value.as_bytes().into())).collect(),
-        body: body.to_bytes().into(),
+        body: body.into(),
     })
+}
+
+/// All of a body; none if it has more bytes. It is copied as it comes: what the connection read it into may be a thousand times as long as a frame.
+async fn whole<B>(mut body: B, most: usize) -> Result<Option<Vec<u8>>, B::Error>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut whole = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if data.len() > most - whole.len() {
+            return Ok(None);
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(Some(whole))
 }
 
 /// Why there is no head of an answer.

@@ -151,6 +151,9 @@ fn kind_of_v6(address: Ipv6Addr) -> Result<AddressKind, &'static str> {
         [0x2001, 0, ..] => Err("a Teredo address"),
         [0x2001, 1..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Err(RESERVED),
         [0xfd00, 0xec2, ..] | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254] => Err(METADATA),
+        // Oracle's, Scaleway's and Akamai's, and whoever else writes 169.254.169.254 into an address of its own.
+        [0xfd00, 0xc1 | 0x42, ..] | [0xfd00, 0xa9fe, 0xa9fe, ..] => Err(METADATA),
+        [0xfc00..=0xfdff, _, _, _, _, _, 0xa9fe, 0xa9fe] => Err(METADATA),
         [0xfc00..=0xfdff, ..] => Ok(AddressKind::Private),
         [0xfe80..=0xfebf, ..] => Err("a link-local address"),
         [0xff00..=0xffff, ..] => Err("a multicast address"),
@@ -202,6 +205,8 @@ mod tests {
         let v4 = ["100.100.100.200", "168.63.129.16", "192.0.0.192"];
         check(&v4, Err(METADATA));
         check(&["fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254"], Err(METADATA));
+        check(&["fd00:c1::a9fe:a9fe", "fd00:42::42", "fd00:a9fe:a9fe::1"], Err(METADATA));
+        check(&["fd12::a9fe:a9fe"], Err(METADATA));
         let link_local = ["169.254.169.254", "169.254.170.23", "fe80::1", "febf::1"];
         check(&link_local, Err("a link-local address"));
     }

@@ -27,6 +27,15 @@ const OURS: [&str; 10] = [
     "transfer-encoding",
     "upgrade",
 ];
+/// Fields by which some servers take a request for one of another method or path than the rules were asked about.
+const OVERRIDES: [&str; 6] = [
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-method",
+    "x-original-url",
+    "x-rewrite-url",
+];
 /// What is meant for proxies, which are not there.
 const OF_PROXIES: &str = "proxy-";
 
@@ -151,6 +160,11 @@ fn check_name(name: &str) -> Result<(), String> {
         return Err(format!("{name:?} cannot be the name of a header"));
     }
     let folded = folded(name);
+    if OVERRIDES.contains(&folded.as_str()) {
+        return Err(format!(
+            "header {name:?} would have a server do something else than the rules look at"
+        ));
+    }
     match OURS.contains(&folded.as_str()) || folded.starts_with(OF_PROXIES) {
         true => Err(format!("header {name:?} is the host's own")),
         false => Ok(()),
@@ -211,6 +225,14 @@ mod tests {
         ];
         for name in names {
             check(name, "x", &format!("header {name:?} is the host's own"));
+        }
+    }
+
+    #[test]
+    fn what_is_asked_is_what_the_rules_look_at() {
+        for name in ["X-HTTP-Method-Override", "x_original_url", "X-Rewrite-URL"] {
+            let text = "would have a server do something else than the rules look at";
+            check(name, "x", &format!("header {name:?} {text}"));
         }
     }
 
