@@ -62,7 +62,7 @@ pub(super) async fn answer(
     Ok(HttpResponse {
         status: head.status.as_u16(),
         headers: headers.map(|(name, value)| (name.to_string(), value.as_bytes().into())).collect(),
-        body: body.into(),
+        body,
     })
 }
 
