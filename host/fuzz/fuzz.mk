@@ -16,7 +16,7 @@ FUZZ_ENVIRONMENT := FUZZ_SECONDS=$(or $(SECONDS),10) FUZZ_DIRECTORY=$(CURDIR)/ta
 # dependency is compiled again. Left out is what stands on the crates under test and has no targets, and so does not
 # link the engine. One target after the other: coverage is counted for the whole process.
 fuzz: prerequisites
-	$(FUZZ_ENVIRONMENT) cargo test --workspace --exclude informant-e2e --exclude informant-simulation --exclude informant-bench \
+	$(FUZZ_ENVIRONMENT) cargo test --workspace --exclude informant-e2e --exclude informant-simulation --exclude informant-bench --exclude bandwidth \
 		--lib --no-fail-fast -- fuzz::$(TARGET) --test-threads=1 --nocapture
 
 fuzz-merge: FUZZ_ENVIRONMENT += FUZZ_MERGE=1
