@@ -11,6 +11,7 @@ pub mod election;
 pub mod host;
 pub mod http;
 pub mod paths;
+pub mod percentiles;
 pub mod permissions;
 pub mod poll;
 pub mod process_stats;

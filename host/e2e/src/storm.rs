@@ -24,7 +24,7 @@ use crate::host::Host;
 use crate::poll;
 use history::{History, Traffic};
 pub use oracle::Verdict;
-pub use timing::{Times, percentile};
+pub use timing::Times;
 use told::{Entry, What};
 use version::{Fails, Version};
 

@@ -5,18 +5,16 @@ mod http;
 mod keys;
 mod reads;
 mod schedules;
+mod subscriptions;
 mod writes;
 
-use crate::enqueue::EnqueueRules;
-use crate::event::Change;
-use crate::filter::Filter;
 use crate::instance::Exported;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::schedule::ScheduleSpec;
 pub(crate) use enqueue::ENQUEUE_RULES_MAX;
 pub(crate) use http::HTTP_MAX;
 pub use http::HttpSpec;
-use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
+use informant_apimachinery::GroupVersionResource;
 use informant_cache::Projection;
 use keys::checked;
 pub(crate) use reads::is_namespace;
@@ -27,14 +25,15 @@ use schedules::schedule;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
+pub(crate) use subscriptions::POINTERS_MAX;
+use subscriptions::subscription;
+pub use subscriptions::{ChangeTypes, Delivery, Replay, SubscriptionSpec};
 pub(crate) use writes::WRITES_MAX;
 pub use writes::WriteSpec;
 use writes::write;
 
 /// More subscriptions than a plugin can sensibly tell apart.
 pub(crate) const SUBSCRIPTIONS_MAX: usize = 64;
-/// Pointers of one subscription, which are looked up together in every update's bytes.
-pub(crate) const POINTERS_MAX: usize = 32;
 /// Indexes of one plugin; each costs memory for every cached object.
 pub(crate) const INDEXES_MAX: usize = 16;
 /// Resources read beside the subscriptions; each keeps an informer running.
@@ -62,91 +61,6 @@ pub struct Descriptor {
     pub http: Vec<HttpSpec>,
     /// When the plugin is called by the clock.
     pub schedules: Vec<ScheduleSpec>,
-}
-
-/// One view of one resource, whose changes the plugin wants to hear of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SubscriptionSpec {
-    /// Unique within the plugin.
-    pub name: String,
-    /// What is watched.
-    pub resource: GroupVersionResource,
-    /// Empty: all.
-    pub namespaces: BTreeSet<String>,
-    /// Which objects belong to the view.
-    pub label_selector: LabelSelector,
-    /// Which objects belong to the view.
-    pub field_selector: FieldSelector,
-    /// Which changes are told.
-    pub types: ChangeTypes,
-    /// Which objects are told again and when.
-    pub replay: Replay,
-    /// How much of an object comes with an event.
-    pub delivery: Delivery,
-    /// Whether an update carries the state before.
-    pub with_old: bool,
-    /// JSON pointers; an update is told only if one of their values changed.
-    pub only_if_changed: Vec<String>,
-    /// Only events for which this is true are told.
-    pub filter: Option<Filter>,
-    /// The keys that events become, instead of being told.
-    pub enqueue: EnqueueRules,
-}
-
-impl SubscriptionSpec {
-    /// Whether the same changes of the same objects are queued for both. What is decided when an event is told may differ.
-    pub(crate) fn wants_the_same(&self, other: &Self) -> bool {
-        let view = |spec: &Self| (spec.namespaces.clone(), spec.field_selector.clone());
-        self.resource == other.resource
-            && self.label_selector == other.label_selector
-            && view(self) == view(other)
-            && (self.types, &self.only_if_changed) == (other.types, &other.only_if_changed)
-    }
-}
-
-/// Which of the three changes a subscription wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChangeTypes {
-    /// Objects that appear.
-    pub added: bool,
-    /// Objects that change.
-    pub updated: bool,
-    /// Objects that go.
-    pub deleted: bool,
-}
-
-impl ChangeTypes {
-    pub(crate) fn contain(self, change: Change) -> bool {
-        match change {
-            Change::Added => self.added,
-            Change::Updated => self.updated,
-            Change::Deleted => self.deleted,
-        }
-    }
-}
-
-/// What a subscription wants to hear again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replay {
-    /// What is there when the plugin is first loaded.
-    Initial,
-    /// The same, and everything again after each reload.
-    InitialAndReload,
-    /// Only changes from now on.
-    Never,
-}
-
-/// How much of an object comes with an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Delivery {
-    /// The whole object.
-    Full,
-    /// `apiVersion`, `kind` and `metadata`.
-    Metadata,
-    /// Nothing; the plugin asks through `event-data`.
-    Lazy,
 }
 
 /// The descriptor cannot be used; the text says where and why.
@@ -245,97 +159,6 @@ struct RawDescriptor {
     http: Vec<Value>,
     #[serde(default)]
     schedules: Vec<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawSubscription {
-    name: Option<String>,
-    resource: String,
-    #[serde(default)]
-    namespaces: BTreeSet<String>,
-    #[serde(default)]
-    label_selector: String,
-    #[serde(default)]
-    field_selector: String,
-    types: Option<Vec<RawType>>,
-    replay: Option<Replay>,
-    #[serde(default = "delivery_default")]
-    delivery: Delivery,
-    #[serde(default)]
-    with_old: bool,
-    #[serde(default)]
-    only_if_changed: Vec<String>,
-    filter: Option<String>,
-    #[serde(default)]
-    enqueue: Vec<Value>,
-}
-
-#[derive(Deserialize, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum RawType {
-    Added,
-    Updated,
-    Deleted,
-}
-
-/// A controller that begins anew looks at everything.
-fn replay_default(enqueue: &EnqueueRules) -> Replay {
-    if enqueue.is_empty() { Replay::Initial } else { Replay::InitialAndReload }
-}
-
-fn delivery_default() -> Delivery {
-    Delivery::Full
-}
-
-fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, DescriptorError> {
-    let known = [
-        "name",
-        "resource",
-        "namespaces",
-        "labelSelector",
-        "fieldSelector",
-        "types",
-        "replay",
-        "delivery",
-        "withOld",
-        "onlyIfChanged",
-        "filter",
-        "enqueue",
-    ];
-    let raw: RawSubscription = checked(value, at, &known)?;
-    bound(at, raw.only_if_changed.len(), POINTERS_MAX)?;
-    for pointer in &raw.only_if_changed {
-        check_pointer(at, pointer)?;
-    }
-    let filter = raw.filter.as_deref().map(Filter::compile).transpose();
-    let filter = filter.map_err(|e| error(at, e.to_string()))?;
-    let enqueue = enqueue::rules(raw.enqueue, at)?;
-    let wants = |wanted| raw.types.as_ref().is_none_or(|types| types.contains(&wanted));
-    Ok(SubscriptionSpec {
-        name: raw.name.unwrap_or_else(|| raw.resource.clone()),
-        resource: resource(&raw.resource, at)?,
-        namespaces: reads::namespaces(raw.namespaces, at)?,
-        label_selector: raw
-            .label_selector
-            .parse()
-            .map_err(|e| error(at, format!("labelSelector: {e}")))?,
-        field_selector: raw
-            .field_selector
-            .parse()
-            .map_err(|e| error(at, format!("fieldSelector: {e}")))?,
-        types: ChangeTypes {
-            added: wants(RawType::Added),
-            updated: wants(RawType::Updated),
-            deleted: wants(RawType::Deleted),
-        },
-        replay: raw.replay.unwrap_or_else(|| replay_default(&enqueue)),
-        delivery: raw.delivery,
-        with_old: raw.with_old,
-        only_if_changed: raw.only_if_changed,
-        filter,
-        enqueue,
-    })
 }
 
 fn resource(text: &str, at: &str) -> Result<GroupVersionResource, DescriptorError> {

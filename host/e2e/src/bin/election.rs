@@ -1,12 +1,14 @@
 //! The election at its full size, with bounds on its times: `make election`, or `SEED=n make election` for the same failures once more.
 
+#![expect(clippy::print_stdout, reason = "a program for people")]
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
 use informant_e2e::election::{self, LeaseTimes, Options, Report};
-use informant_e2e::storm::percentile;
+use informant_e2e::percentiles::Percentiles;
 
 /// How long a successor's plugin may take to start and to be told what is there.
 const START_MAX: Duration = Duration::from_secs(5);
@@ -51,7 +53,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         lease: LeaseTimes { lease_duration: 3, renew_deadline: 2, retry_period: 1 },
         start_max: START_MAX,
     };
-    say(&format!("seed {}", options.seed));
+    println!("seed {}", options.seed);
     let report = election::run(&options).await?;
     Ok(if tell(&report, &options) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -62,26 +64,20 @@ fn tell(report: &Report, options: &Options) -> bool {
     let counted: Vec<String> =
         failures.iter().map(|(name, count)| format!("{name} {count} times")).collect();
     let many: u32 = failures.values().sum();
-    say(&format!("{many} failures of the leader in {lasted:.1?}: {}", counted.join(", ")));
+    println!("{many} failures of the leader in {lasted:.1?}: {}", counted.join(", "));
     let (writes, writers, terms) = (verdict.writes, verdict.writers, verdict.terms);
-    say(&format!("{changes} changes, {writes} writes of {writers} hosts in {terms} terms"));
-    say(&format!("{refused} lines tell of a write that was refused for want of the lead"));
-    let [half, most, worst] = [50, 99, 100].map(|it| percentile(&verdict.takeovers, it));
-    let count = verdict.takeovers.len();
+    println!("{changes} changes, {writes} writes of {writers} hosts in {terms} terms");
+    println!("{refused} lines tell of a write that was refused for want of the lead");
+    let takeovers = Percentiles::of(&verdict.takeovers);
     let max = options.lease.takeover_max();
-    say(&format!(
-        "from a leader's last sign to its successor's first write: p50 {half:.1?}, p99 {most:.1?}, max {worst:.1?} of {count} \
+    println!(
+        "from a leader's last sign to its successor's first write: {takeovers} \
          (at most {max:.1?} and {START_MAX:.1?} to start)"
-    ));
+    );
     for complaint in &verdict.complaints {
-        say(&format!("WRONG: {complaint}"));
+        println!("WRONG: {complaint}");
     }
-    let right = verdict.complaints.is_empty() && count > 0;
-    say(&format!("{}; seed {}", if right { "all is well" } else { "FAILED" }, options.seed));
+    let right = verdict.complaints.is_empty() && takeovers.count > 0;
+    println!("{}; seed {}", if right { "all is well" } else { "FAILED" }, options.seed);
     right
-}
-
-#[expect(clippy::print_stdout, reason = "a program for people")]
-fn say(line: &str) {
-    println!("{line}");
 }

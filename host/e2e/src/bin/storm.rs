@@ -1,11 +1,14 @@
 //! The storm at its full size, with bounds on its times: `make storm`, or `SEED=n make storm` for the same once more.
 
+#![expect(clippy::print_stdout, reason = "a program for people")]
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use informant_e2e::storm::{self, Options, Report, percentile};
+use informant_e2e::percentiles::Percentiles;
+use informant_e2e::storm::{self, Options, Report};
 
 /// How long nobody may be served at a swap, for 99 of 100 swaps.
 const GAP_MAX: Duration = Duration::from_millis(50);
@@ -50,7 +53,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         replacements: args.replacements,
         pause_max: Duration::from_millis(args.pause),
     };
-    say(&format!("seed {}", options.seed));
+    println!("seed {}", options.seed);
     let report = storm::run(&options).await?;
     Ok(if tell(&report, options.seed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -59,36 +62,26 @@ async fn main() -> anyhow::Result<ExitCode> {
 fn tell(report: &Report, seed: u64) -> bool {
     let Report { verdict, times, changes, lasted, not_loaded } = report;
     let rate = *changes as f64 / lasted.as_secs_f64();
-    say(&format!("{changes} changes in {lasted:.1?}, {rate:.0} a second"));
+    println!("{changes} changes in {lasted:.1?}, {rate:.0} a second");
     let (events, repeats, replayed) = (verdict.events, verdict.repeats, verdict.replayed);
-    say(&format!("{events} events told, {replayed} of them replays and {repeats} repeats"));
-    say(&format!("{} versions took over, {not_loaded} did not", verdict.versions));
+    println!("{events} events told, {replayed} of them replays and {repeats} repeats");
+    println!("{} versions took over, {not_loaded} did not", verdict.versions);
     let serving = shown("file complete to new code serving", &times.serving, SERVING_MAX);
     let gap = shown("gap in delivery at a swap", &times.gaps, GAP_MAX);
     for (after, silence) in &times.silences {
-        say(&format!(
-            "nobody was told anything for {silence:.1?}, {after:.1?} after the first event"
-        ));
+        println!("nobody was told anything for {silence:.1?}, {after:.1?} after the first event");
     }
     for complaint in &verdict.complaints {
-        say(&format!("LOST: {complaint}"));
+        println!("LOST: {complaint}");
     }
     let right = verdict.complaints.is_empty() && serving && gap;
-    say(&format!("{}; seed {seed}", if right { "all is well" } else { "FAILED" }));
+    println!("{}; seed {seed}", if right { "all is well" } else { "FAILED" });
     right
 }
 
 /// Says how long something took, and whether that is within its bound.
 fn shown(what: &str, sorted: &[Duration], max: Duration) -> bool {
-    let [half, most, worst] = [50, 99, 100].map(|hundredths| percentile(sorted, hundredths));
-    let count = sorted.len();
-    say(&format!(
-        "{what}: p50 {half:.1?}, p99 {most:.1?}, max {worst:.1?} of {count} (p99 at most {max:?})"
-    ));
-    count > 0 && most <= max
-}
-
-#[expect(clippy::print_stdout, reason = "a program for people")]
-fn say(line: &str) {
-    println!("{line}");
+    let took = Percentiles::of(sorted);
+    println!("{what}: {took} (p99 at most {max:?})");
+    took.count > 0 && took.most <= max
 }

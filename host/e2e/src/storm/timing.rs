@@ -55,9 +55,3 @@ pub fn times(told: &[Entry], complete: &BTreeMap<u32, Timestamp>) -> Times {
 fn between(begin: Timestamp, end: Timestamp) -> Duration {
     Duration::try_from(end.duration_since(begin)).unwrap_or_default()
 }
-
-/// Of sorted times the one that so many hundredths do not exceed; zero of none.
-pub fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
-    let at = (sorted.len() * hundredths).div_ceil(100).max(1) - 1;
-    sorted.get(at).copied().unwrap_or_default()
-}

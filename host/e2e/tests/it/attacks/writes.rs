@@ -55,6 +55,9 @@ fn nothing_is_written_beyond_what_is_granted() {
         let pod = |subresource: &str| {
             of_subresource(write("create", "v1/pods", &own, "own", &json!({})), subresource)
         };
+        let no_name = |what: &'static str, of: &str| {
+            refused(what, merge(maps, &own, of), "cannot be the name of an object")
+        };
         let role = json!({"metadata": {"name": "own"}, "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]});
         let rbac = "rbac.authorization.k8s.io/v1";
         let tries: Vec<Try> = vec![
@@ -87,36 +90,12 @@ fn nothing_is_written_beyond_what_is_granted() {
                 write("create", maps, &own, "own", &in_namespace("default")),
                 "the object's namespace is",
             ),
-            refused(
-                "a name that is a path",
-                merge(maps, &own, "../secrets/password"),
-                "cannot be the name of an object",
-            ),
-            refused(
-                "a name with an encoded slash",
-                merge(maps, &own, "..%2fsecrets%2fpassword"),
-                "cannot be the name of an object",
-            ),
-            refused(
-                "a name with a query",
-                merge(maps, &own, "own?fieldManager=kubectl"),
-                "cannot be the name of an object",
-            ),
-            refused(
-                "a name with a fragment",
-                merge(maps, &own, "own#"),
-                "cannot be the name of an object",
-            ),
-            refused(
-                "a name with NUL",
-                merge(maps, &own, "own\0"),
-                "cannot be the name of an object",
-            ),
-            refused(
-                "a name that looks like another",
-                merge(maps, &own, "\u{43e}wn"),
-                "cannot be the name of an object",
-            ),
+            no_name("a name that is a path", "../secrets/password"),
+            no_name("a name with an encoded slash", "..%2fsecrets%2fpassword"),
+            no_name("a name with a query", "own?fieldManager=kubectl"),
+            no_name("a name with a fragment", "own#"),
+            no_name("a name with NUL", "own\0"),
+            no_name("a name that looks like another", "\u{43e}wn"),
             refused(
                 "a namespace that is a path",
                 merge(maps, &format!("{own}/../default"), "own"),
