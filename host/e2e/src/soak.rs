@@ -8,12 +8,14 @@ mod story;
 mod traffic;
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use jiff::Timestamp;
 use serde_json::Value;
+use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{EmbeddedCluster, User};
@@ -30,6 +32,9 @@ const GOOD_GUESTS: [&str; 3] = [WITNESS, "storm", "answers"];
 
 /// How often lines are read and memory is looked at.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// Events that wait in order for a plugin whose breaker is open. With this few the bound is reached soon, and memory can be asked to be flat.
+const QUEUE_EVENTS: u32 = 1_000;
 
 /// For what must happen, on a machine that is busy with something else.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -92,7 +97,10 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         soak.put(WITNESS, &format!("{WITNESS}-{number:02}"), number as u8)?;
     }
     let kubeconfig = cluster.kubeconfig(User::Admin);
-    let mut host = Host::start(&options.program, &kubeconfig, directory.path(), &[]).await?;
+    let configuration = configuration()?;
+    let own = configuration.path().display().to_string();
+    let more = ["--config", own.as_str()];
+    let mut host = Host::start(&options.program, &kubeconfig, directory.path(), &more).await?;
     host.await_ready().await?;
     for number in 0..options.good {
         let runs = |plugin: &Value| plugin["state"] == "running" && plugin["queue"]["depth"] == 0;
@@ -110,6 +118,15 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         soak.report.complaints.push(format!("{error:#}"));
     }
     Ok(soak.report)
+}
+
+/// The host's own.
+fn configuration() -> anyhow::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().suffix(".yaml").tempfile()?;
+    let limits = format!("{{limits: {{queueEvents: {QUEUE_EVENTS}}}}}");
+    let head = "apiVersion: informant.dev/v1alpha1\nkind: HostConfiguration";
+    writeln!(file, "{head}\ndefaults: {limits}").context("write the host's configuration")?;
+    Ok(file)
 }
 
 struct Soak<'a> {

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 /// A call that lasts so many ticks is slow: two tens of milliseconds and some.
 const SLOW_TICKS: u32 = 3;
-/// How long a plugin stays slow for each tick of a slow call: its neighbours lose at most a hundredth of their time to it.
+/// How long a plugin stays slow for each tick of a slow call, also for those before it was found to be slow: so its neighbours lose at most a
+/// hundredth of their time to it.
 const STAY: Duration = Duration::from_secs(1);
 const STAY_MAX: Duration = Duration::from_secs(60);
 /// A call that takes no longer keeps nobody waiting, and so many of them in a row promise another.
@@ -111,8 +112,9 @@ impl Pace {
         if ticks < SLOW_TICKS {
             return;
         }
+        let counted = if ticks == SLOW_TICKS { SLOW_TICKS } else { 1 };
         let until = &mut self.shared.times.lock().slow_until;
-        let longer = until.map_or(now, |until| until.max(now)) + STAY;
+        let longer = until.map_or(now, |until| until.max(now)) + STAY * counted;
         *until = Some(longer.min(now + STAY_MAX));
         self.shared.is_slow.store(true, Relaxed);
     }
@@ -146,9 +148,9 @@ mod tests {
 
     #[test]
     fn a_long_call_is_slow_for_a_second_for_each_tick() {
-        check("3@0 0@0 0@1", "ssq");
-        check("50@0 0@47 0@48", "ssq");
-        check("3@0 3@0 0@1 0@2", "sssq");
+        check("3@0 0@2 0@3", "ssq");
+        check("50@0 0@49 0@50", "ssq");
+        check("3@0 3@0 0@5 0@6", "sssq");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{Actor, Running, Version};
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
+use crate::instance::Instance;
 use crate::lifecycle::Input;
 use jiff::Timestamp;
 use std::time::{Duration, Instant};
@@ -51,10 +52,18 @@ impl Actor {
     /// The running instance has ended.
     pub(super) fn lose_running(&mut self, error: &CallError) {
         let running = std::mem::replace(&mut self.running, Running::Nothing);
-        if let Running::Alive { version, losses, .. } = running {
+        if let Running::Alive { version, losses, instance } = running {
+            give_back(instance);
             self.lose(version, losses, error);
         }
     }
+}
+
+/// Gives back what an instance had. That may be all the memory it may have, for which the system takes milliseconds: the thread's other plugins
+/// go on meanwhile.
+fn give_back(instance: Box<Instance>) {
+    // It ends by itself, and the runtime of this thread does not end before it.
+    drop(tokio::task::spawn_blocking(move || drop(instance)));
 }
 
 fn doubled(base: Duration, times: u32, max: Duration) -> Duration {
