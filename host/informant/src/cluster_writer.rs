@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::election::Candidate;
+use crate::fence::{Fence, LeadLost};
 use crate::fenced_client::{fenced, leads_no_more};
 use anyhow::Result;
 use futures::future::BoxFuture;
@@ -9,7 +10,6 @@ use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{Request, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use informant_apimachinery::Status;
-use informant_cache::leader_election::Leadership;
 use informant_runtime::{ClusterWriter, WriteError, WriteRequest};
 use kube::client::Body;
 use std::time::Duration;
@@ -22,36 +22,29 @@ const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
 /// An API server, reached through kube's client from this runtime, whose threads have sockets.
 pub(crate) struct ApiServerWriter {
     client: kube::Client,
-    /// None: this host is not elected, and may always write.
-    leadership: Option<Leadership>,
+    fence: Fence,
     runtime: Handle,
 }
 
 impl ApiServerWriter {
     /// To be called within the program's own runtime.
     pub(crate) fn new(cluster: &Cluster, candidate: Option<&Candidate>) -> Result<Self> {
-        let leadership = candidate.map(|candidate| candidate.leadership.clone());
         let client = match candidate {
             Some(it) => fenced(&cluster.config, it.leadership.clone(), it.margin)?,
             None => None,
         };
         let client = client.unwrap_or_else(|| cluster.client.clone());
-        Ok(Self { client, leadership, runtime: Handle::current() })
+        Ok(Self { client, fence: Fence::of(candidate), runtime: Handle::current() })
     }
 }
 
 impl ClusterWriter for ApiServerWriter {
     fn write(&self, request: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>> {
         let (client, runtime) = (self.client.clone(), self.runtime.clone());
-        let leadership = self.leadership.clone();
+        let fence = self.fence.clone();
         Box::pin(async move {
-            let task = runtime.spawn(async move {
-                let sent = send(&client, request);
-                match &leadership {
-                    Some(leadership) => while_leading(leadership, sent).await,
-                    None => sent.await,
-                }
-            });
+            let task =
+                runtime.spawn(async move { while_leading(&fence, send(&client, request)).await });
             // It ends when nobody waits for it any more.
             AbortOnDropHandle::new(task).await.unwrap_or_else(|error| Err(transport(&error)))
         })
@@ -61,20 +54,17 @@ impl ClusterWriter for ApiServerWriter {
 /// A request may wait for a connection, or for this task's turn, while the lead goes to another: then it is not sent any more. Of one that was sent the
 /// connection is closed, so that an API server that has not begun with it does not.
 async fn while_leading<T>(
-    leadership: &Leadership,
+    fence: &Fence,
     sent: impl Future<Output = Result<T, WriteError>>,
 ) -> Result<T, WriteError> {
-    if !leadership.is_leader() {
+    if !fence.leads() {
         return Err(WriteError::NotLeader);
     }
-    tokio::select! {
-        // The loss first: a task that did not run for a while looks at the clock before it goes on.
-        biased;
-        () = leadership.lost() => Err(WriteError::Transport(
-            "this host lost the lead before an answer came; it may have been done".to_owned(),
-        )),
-        answer = sent => answer,
-    }
+    let lost = |LeadLost| {
+        let text = "this host lost the lead before an answer came; it may have been done";
+        Err(WriteError::Transport(text.to_owned()))
+    };
+    fence.while_leading(sent).await.unwrap_or_else(lost)
 }
 
 async fn send(client: &kube::Client, request: WriteRequest) -> Result<Vec<u8>, WriteError> {
@@ -139,40 +129,32 @@ fn transport(error: &(dyn std::error::Error + 'static)) -> WriteError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use informant_cache::leader_election::testing::FakeLock;
-    use informant_cache::leader_election::{LeaderElectionConfig, LeaderElector};
+    use crate::fence::tests::Leader;
     use std::future::pending;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
-
-    fn elector() -> LeaderElector {
-        let config = LeaderElectionConfig::new("a");
-        LeaderElector::new(Arc::new(FakeLock::default()), config).expect("it can work")
-    }
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_sent_by_a_host_that_does_not_lead() {
-        let leadership = elector().leadership();
+        let leader = Leader::start().await;
+        leader.lose().await;
         let begun = AtomicBool::new(false);
         let sent = async {
             begun.store(true, Ordering::Relaxed);
             Ok(())
         };
-        assert_eq!(while_leading(&leadership, sent).await, Err(WriteError::NotLeader));
+        assert_eq!(while_leading(&leader.fence(), sent).await, Err(WriteError::NotLeader));
         assert!(!begun.into_inner());
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_under_way_when_the_lead_is_lost_is_given_up() {
-        let elector = elector();
-        let leadership = elector.leadership();
-        let electing = tokio::spawn(elector.run(pending()));
-        leadership.acquired().await;
-        assert_eq!(while_leading(&leadership, async { Ok(7) }).await, Ok(7));
-        electing.abort();
-        let given_up = while_leading(&leadership, pending::<Result<(), _>>()).await;
+        let leader = Leader::start().await;
+        let fence = leader.fence();
+        assert_eq!(while_leading(&fence, async { Ok(7) }).await, Ok(7));
+        let (given_up, ()) =
+            tokio::join!(while_leading(&fence, pending::<Result<(), _>>()), leader.lose());
         let text = "this host lost the lead before an answer came; it may have been done";
         assert_eq!(given_up, Err(WriteError::Transport(text.to_owned())));
-        assert!(!leadership.is_leader());
+        assert!(!fence.leads());
     }
 }

@@ -8,6 +8,7 @@ mod cluster_writer;
 mod commands;
 mod compiler;
 mod election;
+mod fence;
 mod fenced_client;
 mod host_configuration;
 mod http;

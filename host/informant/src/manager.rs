@@ -5,6 +5,7 @@ use crate::cli::{LogFormat, OutboundArgs};
 use crate::cluster::Cluster;
 use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
+use crate::fence::Fence;
 use crate::http::{Server, ServerOptions, not_ready};
 use crate::logging::Stdout;
 use crate::outbound::OutboundHttp;
@@ -74,7 +75,7 @@ struct Election {
 impl Manager {
     /// Listens, says what is going to happen, then starts everything.
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
-        let http = OutboundHttp::new(&options.outbound, &options.cluster.api_server)?;
+        let http = OutboundHttp::new(&options.outbound, &options.cluster)?;
         let listener = listen(options.listen).await?;
         let address = listener.local_addr().context("the listening address is not known")?;
         let socket = admin_socket(options.admin_socket.as_deref())?;
@@ -92,7 +93,7 @@ impl Manager {
             configurations: options.configurations,
             informers: informers.clone(),
             cluster: Arc::new(writer),
-            http: Arc::new(http),
+            http: Arc::new(http.within(Fence::of(candidate.as_ref()))),
             threads: threads.min(GUEST_THREADS_MAX),
             compiler: options.compiler,
             state: options.state,

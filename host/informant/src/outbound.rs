@@ -1,6 +1,8 @@
 //! Sends plugins' requests to the world outside. Whom they may ask was decided before (`host/runtime`); which addresses a name leads to is found out
-//! here, and none is connected to that was not looked at. No proxy of the environment is asked, no redirect followed, nothing unpacked.
+//! here, and none is connected to that was not looked at. No proxy of the environment is asked, no redirect followed, nothing unpacked. Of a host that takes
+//! part in an election nothing goes out but while it leads (`fence.rs`).
 
+mod api_servers;
 mod connect;
 mod idle;
 mod message;
@@ -9,11 +11,14 @@ mod secrets;
 mod tls;
 
 use crate::cli::OutboundArgs;
+use crate::cluster::Cluster;
+use crate::fence::{Fence, LeadLost, Sent};
 use anyhow::Result;
+use api_servers::{ApiServers, ClusterEndpoints};
 use bytes::Bytes;
 use connect::{Connection, Connector};
 use futures::future::BoxFuture;
-use http::{Request, Uri};
+use http::Request;
 use http_body_util::Full;
 use idle::{IdleConnections, Key};
 use informant_runtime::{HttpClient, HttpError, HttpRequest, HttpResponse};
@@ -28,6 +33,7 @@ use tokio_util::task::AbortOnDropHandle;
 /// The way out, from this runtime, whose threads have sockets.
 pub(crate) struct OutboundHttp {
     shared: Arc<Shared>,
+    fence: Fence,
     runtime: Handle,
 }
 
@@ -38,31 +44,33 @@ struct Shared {
 }
 
 impl OutboundHttp {
-    /// To be called within the program's own runtime. The API server is asked for nothing: plugins write to it through `kube`.
-    pub(crate) fn new(args: &OutboundArgs, api_server: &Uri) -> Result<Self> {
+    /// To be called within the program's own runtime. The cluster's API server is asked for nothing: plugins write to it through `kube`.
+    pub(crate) fn new(args: &OutboundArgs, cluster: &Cluster) -> Result<Self> {
         let secrets = Secrets::new(args.secrets.clone())?;
         let tls = Tls::new(args.http_ca.as_deref())?;
-        let api_servers = connect::api_servers(api_server);
+        let endpoints = ClusterEndpoints(cluster.client.clone());
+        let api_servers = ApiServers::new(&cluster.api_server, Some(Box::new(endpoints)));
         Ok(Self::with(SystemResolver::default(), tls, secrets, api_servers))
     }
 
-    fn with(
-        resolver: impl Resolver,
-        tls: Tls,
-        secrets: Secrets,
-        api_servers: Vec<(String, u16)>,
-    ) -> Self {
+    fn with(resolver: impl Resolver, tls: Tls, secrets: Secrets, api_servers: ApiServers) -> Self {
         let connector = Connector::new(Box::new(resolver), tls, api_servers);
         let shared = Shared { connector, secrets, idle: IdleConnections::default() };
-        Self { shared: Arc::new(shared), runtime: Handle::current() }
+        Self { shared: Arc::new(shared), fence: Fence::default(), runtime: Handle::current() }
+    }
+
+    /// The same, of a host that sends only within this.
+    pub(crate) fn within(self, fence: Fence) -> Self {
+        Self { fence, ..self }
     }
 }
 
 impl HttpClient for OutboundHttp {
     fn send(&self, request: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, HttpError>> {
-        let (shared, runtime) = (self.shared.clone(), self.runtime.clone());
+        let (shared, runtime, fence) =
+            (self.shared.clone(), self.runtime.clone(), self.fence.clone());
         Box::pin(async move {
-            let task = runtime.spawn(async move { shared.send(&request).await });
+            let task = runtime.spawn(async move { shared.send_led(&request, &fence).await });
             // It ends when nobody waits for it any more.
             let ended = AbortOnDropHandle::new(task).await;
             ended.unwrap_or_else(|error| Err(HttpError::Unknown(error.to_string())))
@@ -71,20 +79,53 @@ impl HttpClient for OutboundHttp {
 }
 
 impl Shared {
-    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
+    /// Sends it while this host leads, and says whether anything was sent where it leads no more.
+    async fn send_led(
+        &self,
+        request: &HttpRequest,
+        fence: &Fence,
+    ) -> Result<HttpResponse, HttpError> {
+        let sent = Sent::default();
+        match fence.while_leading(self.send(request, fence, &sent)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) if fence.leads() => Err(error),
+            Ok(Err(_)) | Err(LeadLost) if sent.is_any() => {
+                let origin = request.target.origin();
+                Err(HttpError::Unknown(format!(
+                    "this host lost the lead before an answer of {origin} came; it may have been done"
+                )))
+            }
+            Ok(Err(_)) | Err(LeadLost) => Err(HttpError::NotLeader),
+        }
+    }
+
+    async fn send(
+        &self,
+        request: &HttpRequest,
+        fence: &Fence,
+        sent: &Sent,
+    ) -> Result<HttpResponse, HttpError> {
         let secrets = self.secrets.read(&request.secrets).await.map_err(HttpError::Unsent)?;
         let mut message = message(request, &secrets)?;
-        let key = Key::of(request);
+        let key = Key::of(request, &secrets);
         while let Some(connection) = self.idle.take(&key) {
-            match self.exchange(request, connection, message).await {
+            if !fence.leads() {
+                return Err(HttpError::NotLeader);
+            }
+            match self.exchange(request, &key, (connection, sent), message).await {
                 Answered::Yes(answer) => return repeats_a_secret(answer?, &secrets),
                 // The server has ended it meanwhile.
                 Answered::Stale(None) => message = self::message(request, &secrets)?,
                 Answered::Stale(Some(unsent)) => message = unsent,
             }
         }
-        let connection = self.connector.connect(request).await?;
-        match self.exchange(request, connection, message).await {
+        let connection = self.connector.connect(request, fence).await;
+        let connection = connection.map_err(|error| match error {
+            // It may have been done, over the connection that the server has ended.
+            HttpError::Unsent(text) if sent.is_any() => HttpError::Unknown(text),
+            error => error,
+        })?;
+        match self.exchange(request, &key, (connection, sent), message).await {
             Answered::Yes(answer) => repeats_a_secret(answer?, &secrets),
             Answered::Stale(_) => {
                 let origin = request.target.origin();
@@ -97,9 +138,11 @@ impl Shared {
     async fn exchange(
         &self,
         request: &HttpRequest,
-        mut connection: Connection,
+        key: &Key,
+        (mut connection, sent): (Connection, &Sent),
         message: Message,
     ) -> Answered {
+        connection.meter.count_for(sent);
         if connection.sender.ready().await.is_err() {
             return Answered::Stale(Some(message));
         }
@@ -119,7 +162,8 @@ impl Shared {
         };
         let answer = answer(request, response).await;
         if answer.is_ok() && !connection.sender.is_closed() {
-            self.idle.put(Key::of(request), connection);
+            let made = connection.made;
+            self.idle.put(key.clone(), connection, made);
         }
         Answered::Yes(answer)
     }

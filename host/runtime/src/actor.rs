@@ -17,7 +17,7 @@ use crate::counters::{Counters, add_one};
 use crate::dead_letters::DeadLetter;
 use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
-use crate::event::SubscriptionId;
+use crate::event::{Event, SubscriptionId};
 use crate::guest_state::GuestState;
 use crate::guest_threads::give_turn;
 use crate::instance::{Instance, Template};
@@ -213,7 +213,7 @@ impl Actor {
         let guest = GuestState::new(self.name.clone(), limits, log_budget, Some(reads));
         let guest = guest.with_state(state).with_pace(self.pace.clone()).with_keys(keys);
         let guest = guest.with_metrics(self.status.metrics.clone());
-        let powers = self.powers.of(&version.settings, &self.status.counters);
+        let powers = self.powers.of(&version.settings, &self.status);
         guest.with_leading(self.leading.clone()).with_powers(powers)
     }
 
@@ -306,7 +306,11 @@ impl Actor {
         };
         let seen = self.reevaluation.see(&queued, subscription.asked_by, &subscription.wish);
         let event = to_tell(subscription, &queued, seen.as_ref(), &self.status.counters);
-        let told = event.filter(|event| !becomes_keys(&self.status, subscription, event, now));
+        let withheld = self.status.restriction.check_read(&subscription.resource).err();
+        let is_told = |event: &&Event| {
+            withheld.is_some() || !becomes_keys(&self.status, subscription, event, now)
+        };
+        let told = event.filter(is_told);
         let Some(event) = told else {
             let now = Instant::now();
             self.pace.passed_over(now - began);
@@ -317,7 +321,10 @@ impl Actor {
         self.events_since_key = EVENTS_BETWEEN_KEYS;
         let called = Instant::now();
         self.status.queue.calls(called);
-        let result = call(instance, subscription, &queued, event, called).await;
+        let result = match withheld {
+            Some(reason) => Err(CallError::Withheld { reason }),
+            None => call(instance, subscription, &queued, event, called).await,
+        };
         let now = Instant::now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);

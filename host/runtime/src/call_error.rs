@@ -33,6 +33,12 @@ pub enum CallError {
         /// Whether there may be room for it later; if not, no attempt will succeed.
         later: bool,
     },
+    /// The guest was not called: it may not read what it would be told of any more. Its instance is well.
+    #[error("{reason}; the event waits")]
+    Withheld {
+        /// What is not granted, and what would grant it.
+        reason: String,
+    },
     /// The guest trapped, and its instance is lost.
     #[error("trap: {0}")]
     Trap(String),
@@ -87,7 +93,13 @@ impl CallError {
 
     /// Whether the instance cannot be called any more.
     pub fn ends_instance(&self) -> bool {
-        !matches!(self, Self::Guest { .. } | Self::EventTooLarge { .. } | Self::KeyRefused { .. })
+        !matches!(
+            self,
+            Self::Guest { .. }
+                | Self::EventTooLarge { .. }
+                | Self::KeyRefused { .. }
+                | Self::Withheld { .. }
+        )
     }
 
     /// Whether the same would fail again, so that it is not tried.
@@ -100,15 +112,19 @@ impl CallError {
         )
     }
 
-    /// Whether nothing is wrong but that the workqueue is full: it comes again when there may be room, and is no failure of the plugin's.
-    pub(crate) fn waits_for_room(&self) -> bool {
-        matches!(self, Self::KeyRefused { later: true, .. })
+    /// Whether nothing is wrong but that the workqueue is full, or that a grant is missing: it comes again when there may be room, or the grant, and is
+    /// no failure of the plugin's.
+    pub(crate) fn waits_for_others(&self) -> bool {
+        matches!(self, Self::KeyRefused { later: true, .. } | Self::Withheld { .. })
     }
 
     /// The label of `informant_plugin_restarts_total`.
     pub fn cause(&self) -> &'static str {
         match self {
-            Self::Guest { .. } | Self::EventTooLarge { .. } | Self::KeyRefused { .. } => "failure",
+            Self::Guest { .. }
+            | Self::EventTooLarge { .. }
+            | Self::KeyRefused { .. }
+            | Self::Withheld { .. } => "failure",
             Self::Trap(_) => "trap",
             Self::DeadlineExceeded { .. } => "deadline",
             Self::MemoryExceeded { .. } => "memory",

@@ -16,6 +16,7 @@ use crate::plugin_host::StartError;
 use crate::plugin_name::{InvalidPluginName, PluginName};
 use crate::powers::Powers;
 use crate::prepare::{Code, LastCompiled, LoadError, Order, Preparer, Sidecar};
+use crate::restriction::Successor;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -102,7 +103,8 @@ impl PluginChecker {
         let (sha256, bytes) = (content.sha256(), content.len());
         let code = Code::File(content, LastCompiled::default());
         let sidecar = sidecar(&path.with_file_name(format!("{name}.yaml")))?;
-        let order = Order { name: name.clone(), sha256: sha256.clone(), code, sidecar };
+        let successor = Successor::default();
+        let order = Order { name: name.clone(), sha256: sha256.clone(), code, sidecar, successor };
         let prepared = self.preparer.describe(order).await?;
         let descriptor = prepared.descriptor;
         Ok(PluginReport {

@@ -57,6 +57,9 @@ pub enum HttpError {
     /// Nothing was sent: nobody may ask this at all.
     #[error("{0}")]
     Refused(String),
+    /// Nothing was sent: another host acts, or may soon.
+    #[error("this host leads no more")]
+    NotLeader,
     /// Nothing was sent: no address, no connection, no credential.
     #[error("{0}")]
     Unsent(String),

@@ -34,6 +34,7 @@ mod pace;
 mod powers;
 mod reads;
 mod reevaluation;
+mod restriction;
 mod turns;
 mod view;
 mod write;

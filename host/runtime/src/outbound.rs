@@ -2,6 +2,7 @@
 //! this is synchronous; `exchange` alone waits, and the program sends (`http_client`).
 
 mod addresses;
+mod ambiguity;
 mod exchange;
 mod headers;
 mod method;

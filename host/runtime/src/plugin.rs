@@ -24,6 +24,7 @@ use crate::plugin_queue::PluginQueue;
 use crate::prepare::{LastCompiled, Prepared, Preparer};
 use crate::queue::Marks;
 use crate::reevaluation::Reevaluation;
+use crate::restriction::Successor;
 use crate::status::{Replaying, StatusCell};
 use crate::subscription::SubscriptionHandler;
 use crate::sync_calls::SyncCalls;
@@ -220,6 +221,14 @@ impl Plugin {
             self.rolled_back_from = None;
         }
         self.current.clone().filter(|_| is_rolled_back)
+    }
+
+    /// Where the version in charge hears of what the next one is to run with.
+    pub(crate) fn successor(&self) -> Successor {
+        let running = self.current.as_ref().map(|Loaded { prepared, .. }| {
+            (prepared.settings.clone(), prepared.descriptor.clone())
+        });
+        Successor { restriction: self.status.restriction.clone(), running }
     }
 
     /// Notes the version that took over.

@@ -238,7 +238,8 @@ impl PluginHost {
     fn prepare(&mut self, load: Load, code: Code) {
         let sidecar = self.sidecars.get(&load.name).cloned();
         let (name, sha256) = (load.name.clone(), load.sha256.clone());
-        let order = Order { name, sha256, code, sidecar };
+        let successor = self.plugins.get(&name).map(Plugin::successor).unwrap_or_default();
+        let order = Order { name, sha256, code, sidecar, successor };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
             match preparer.prepare(order).await {
@@ -345,6 +346,7 @@ impl PluginHost {
         let first = plugin.current.is_none();
         let descriptor = &prepared.descriptor;
         plugin.status.set(&prepared.settings);
+        plugin.status.restriction.lift();
         plugin.subscribe(descriptor, &ids, (load.number, restored), &self.informers);
         self.informers.start();
         if !first {

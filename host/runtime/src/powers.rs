@@ -7,6 +7,9 @@ use crate::event_recorder::EventRecorder;
 use crate::http_client::NoHttp;
 use crate::http_turns::HttpTurns;
 use crate::leading::Leading;
+use crate::restriction::Restriction;
+use crate::status::StatusCell;
+use crate::write::Write;
 use crate::write_turns::WriteTurns;
 use std::sync::Arc;
 
@@ -23,6 +26,8 @@ pub(crate) struct Powers {
 pub(crate) struct PluginPowers {
     pub(crate) powers: Powers,
     pub(crate) settings: Arc<PluginSettings>,
+    /// What has to grant everything beside them.
+    pub(crate) restriction: Restriction,
     pub(crate) counters: Arc<Counters>,
 }
 
@@ -35,12 +40,28 @@ impl Powers {
         Self { cluster, http, events }
     }
 
-    pub(crate) fn of(
-        &self,
-        settings: &Arc<PluginSettings>,
-        counters: &Arc<Counters>,
-    ) -> PluginPowers {
-        let (settings, counters) = (settings.clone(), counters.clone());
-        PluginPowers { powers: self.clone(), settings, counters }
+    pub(crate) fn of(&self, settings: &Arc<PluginSettings>, status: &StatusCell) -> PluginPowers {
+        PluginPowers {
+            powers: self.clone(),
+            settings: settings.clone(),
+            restriction: status.restriction.clone(),
+            counters: status.counters.clone(),
+        }
+    }
+}
+
+impl PluginPowers {
+    /// What is missing for this write, and the line that would grant it.
+    pub(crate) fn check_write(&self, plugin: &str, write: &Write) -> Result<(), String> {
+        self.settings.writes.check_write(plugin, write)?;
+        match self.restriction.settings() {
+            Some(later) => later.writes.check_write(plugin, write),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether writes are only tried, and requests only ask.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.settings.dry_run || self.restriction.settings().is_some_and(|later| later.dry_run)
     }
 }

@@ -15,6 +15,7 @@ use crate::log_budget::LogBudget;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
+use crate::restriction::Successor;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,6 +38,8 @@ pub(crate) struct Order {
     pub(crate) code: Code,
     /// What stands beside the plugin's file.
     pub(crate) sidecar: Option<Sidecar>,
+    /// Hears of what it is to run with as soon as that is known, whatever becomes of it.
+    pub(crate) successor: Successor,
 }
 
 /// Where a version's code comes from.
@@ -117,13 +120,14 @@ impl Preparer {
 
     /// Makes a version ready, whatever it asks for.
     pub(crate) async fn describe(&self, order: Order) -> Result<Prepared, LoadError> {
-        let Order { name, sha256, code, sidecar } = order;
+        let Order { name, sha256, code, sidecar, successor } = order;
         let (configurations, of) = (self.configurations.clone(), name.clone());
         // A megabyte of YAML takes its time.
         let settings = tokio::task::spawn_blocking(move || settings(&configurations, &of, sidecar));
         let settings = settings.await.map_err(|error| LoadError::Host(error.to_string()))??;
-        settings.check_file(&format!("{name}.wasm"), &sha256)?;
         let settings = Arc::new(settings);
+        successor.is_to_have(name.as_str(), &settings);
+        settings.check_file(&format!("{name}.wasm"), &sha256)?;
         let template = match code {
             Code::Compiled(template) => template,
             Code::File(content, last) => match last.get(&sha256) {

@@ -13,6 +13,7 @@ use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::{PluginQueue, QueueSnapshot};
 use crate::plugin_state::PluginState;
+use crate::restriction::Restriction;
 use crate::subscription::Progress;
 use crate::timers::{Now, Timers};
 use informant_cache::Indexer;
@@ -39,6 +40,8 @@ pub(crate) struct StatusCell {
     pub(crate) state: Arc<Mutex<PluginState>>,
     /// What of all this outlives the host.
     pub(crate) archive: PluginArchive,
+    /// What the running version may do no more.
+    pub(crate) restriction: Restriction,
     /// Of each of the running version's subscriptions.
     replays: Mutex<Vec<Replaying>>,
     facts: Mutex<Facts>,
@@ -119,6 +122,7 @@ pub struct PluginStatus {
     pub kept: Option<KeptSnapshot>,
     since: Timestamp,
     running: Option<RunningVersion>,
+    restricted: Option<String>,
     last_load: Option<LastLoad>,
     last_error: Option<(String, Timestamp)>,
 }
@@ -165,6 +169,7 @@ impl StatusCell {
             dead_letters: Mutex::new(DeadLetters::new(Bounds::from(limits))),
             state: Arc::new(Mutex::new(PluginState::new(limits.into()))),
             archive: PluginArchive::new(name.clone(), limits.kept_retries_bytes_max),
+            restriction: Restriction::default(),
             replays: Mutex::default(),
             facts: Mutex::new(facts),
             name,
@@ -264,6 +269,7 @@ impl StatusCell {
             counters: self.counters.clone(),
             since: facts.since,
             running: facts.running.clone(),
+            restricted: self.restriction.shown(),
             last_load: facts.last_load.clone(),
             last_error: facts.last_error.clone(),
         }
@@ -296,6 +302,11 @@ impl PluginStatus {
         self.running.as_ref().map(|running| &running.settings.limits)
     }
 
+    /// Origins and paths that its rules for requests over HTTP name; none before there is a version.
+    pub fn http_rules(&self) -> Option<usize> {
+        self.running.as_ref().map(|running| running.settings.http.entries())
+    }
+
     fn queue_json(&self) -> Value {
         let age = self.queue.oldest.map(|oldest| oldest.elapsed().as_secs_f64());
         json!({
@@ -316,6 +327,7 @@ impl PluginStatus {
             "version": running.map(|running| &running.version),
             "sha256": running.map(|running| &running.sha256),
             "configuration": running.map(|running| running.settings.to_json()),
+            "restricted": self.restricted,
             "state": self.state.name(),
             "reason": self.state.reason(),
             "since": self.since.to_string(),

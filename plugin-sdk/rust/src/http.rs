@@ -108,6 +108,7 @@ impl Request {
     }
 
     /// One more header. `Host`, `Content-Length` and their like are the host's own, as are those that the configuration has it add.
+    /// `Forwarded`, `X-Forwarded-For` and their like are refused. A redirect to another origin takes only those along that say what is sent and wanted.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.request.headers.push((name.into(), value.into()));
         self

@@ -1,6 +1,6 @@
 //! What plugins asked over HTTP.
 
-use super::{Snapshot, counters, histograms, name};
+use super::{Snapshot, counters, gauges, histograms, name};
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 
@@ -16,6 +16,14 @@ impl Snapshot {
                     (vec![name(plugin), ("method", method), ("result", result)], n)
                 })
             }),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_http_rules",
+            "Origins and paths that the plugin's rules for requests over HTTP name",
+            self.plugins
+                .iter()
+                .filter_map(|plugin| Some((vec![name(plugin)], plugin.http_rules()? as f64))),
         )?;
         histograms(
             encoder,

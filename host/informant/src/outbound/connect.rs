@@ -1,20 +1,22 @@
 //! Connections: to addresses that were looked at, and to no others.
 
-use super::resolve::Resolver;
+use super::api_servers::ApiServers;
+use super::resolve::{Asker, Resolver};
 use super::tls::Tls;
+use crate::fence::{Fence, FencedStream, Meter};
 use bytes::Bytes;
-use http::Uri;
 use http_body_util::Full;
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 use informant_runtime::{HttpError, HttpRequest};
-use std::env;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::debug;
 
 /// For one address. There may be another, and a call waits for 10 s by itself.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
@@ -24,6 +26,9 @@ const ADDRESSES_MAX: usize = 8;
 /// One connection, which ends with this.
 pub(super) struct Connection {
     pub(super) sender: SendRequest<Full<Bytes>>,
+    /// Counts what is sent over it.
+    pub(super) meter: Meter,
+    pub(super) made: Instant,
     _driver: AbortOnDropHandle<()>,
 }
 
@@ -31,38 +36,24 @@ pub(super) struct Connection {
 pub(super) struct Connector {
     resolver: Box<dyn Resolver>,
     tls: Tls,
-    /// Hosts and ports of the cluster's API server.
-    api_servers: Vec<(String, u16)>,
-}
-
-/// As the client reaches it, and as every pod does.
-pub(super) fn api_servers(uri: &Uri) -> Vec<(String, u16)> {
-    let port = match uri.scheme_str() {
-        Some("http") => 80,
-        _ => 443,
-    };
-    let plain = |host: &str| host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    let named = uri.host().map(|host| (plain(host), uri.port_u16().unwrap_or(port)));
-    let variable = |name: &str| env::var(format!("KUBERNETES_SERVICE_{name}")).ok();
-    let of_pod = variable("HOST").zip(variable("PORT").and_then(|port| port.parse().ok()));
-    named.into_iter().chain(of_pod).collect()
+    api_servers: ApiServers,
 }
 
 impl Connector {
-    pub(super) fn new(
-        resolver: Box<dyn Resolver>,
-        tls: Tls,
-        api_servers: Vec<(String, u16)>,
-    ) -> Self {
+    pub(super) fn new(resolver: Box<dyn Resolver>, tls: Tls, api_servers: ApiServers) -> Self {
         Self { resolver, tls, api_servers }
     }
 
-    /// A new connection to whom the request is for.
-    pub(super) async fn connect(&self, request: &HttpRequest) -> Result<Connection, HttpError> {
-        let stream = self.reach(request).await?;
+    /// A new connection to whom the request is for, within the fence.
+    pub(super) async fn connect(
+        &self,
+        request: &HttpRequest,
+        fence: &Fence,
+    ) -> Result<Connection, HttpError> {
+        let (stream, meter) = self.reach(request, fence).await?;
         let target = &request.target;
         if !target.is_https() {
-            return handshake(stream, request).await;
+            return handshake(stream, meter, request).await;
         }
         let unsent = |problem: String| {
             HttpError::Unsent(format!("{}: no TLS connection: {problem}", target.origin()))
@@ -71,15 +62,21 @@ impl Connector {
         let name = name.map_err(|error| unsent(error.to_string()))?;
         let tls = self.tls.connector().await.map_err(unsent)?;
         let stream = tls.connect(name, stream).await.map_err(|error| unsent(error.to_string()))?;
-        handshake(stream, request).await
+        handshake(stream, meter, request).await
     }
 
-    async fn reach(&self, request: &HttpRequest) -> Result<TcpStream, HttpError> {
+    /// What an address is only the log is told: names lead to what is none of a plugin's business.
+    async fn reach(
+        &self,
+        request: &HttpRequest,
+        fence: &Fence,
+    ) -> Result<(FencedStream<TcpStream>, Meter), HttpError> {
         let (target, origin) = (&request.target, request.target.origin());
+        let plugin = request.plugin.as_str();
         let unsent = |problem: String| HttpError::Unsent(format!("{origin}: {problem}"));
-        let found = self.addresses(target.host(), target.address()).await.map_err(unsent)?;
+        let found = self.addresses(plugin, target.host(), target.address()).await;
         let (allowed, refused): (Vec<IpAddr>, Vec<IpAddr>) =
-            found.into_iter().partition(|address| request.addresses.allow(*address));
+            found.map_err(unsent)?.into_iter().partition(|it| request.addresses.allow(*it));
         if allowed.is_empty() {
             return Err(match refused.first() {
                 Some(address) => HttpError::Address(*address),
@@ -89,54 +86,53 @@ impl Connector {
         let mut problem = String::new();
         for address in allowed.into_iter().take(ADDRESSES_MAX) {
             let address = SocketAddr::new(address, target.port());
-            if self.is_api_server(address).await.map_err(unsent)? {
+            if self.api_servers.are_at(address, &*self.resolver).await.map_err(unsent)? {
+                debug!(plugin, "{origin} is the API server at {address}");
                 return Err(HttpError::Refused(format!(
-                    "{origin} is the cluster's API server at {address}: it is written to through kube, and nothing grants requests to it"
+                    "{origin} is the cluster's API server: it is written to through kube, and nothing grants requests to it"
                 )));
             }
-            match timeout(CONNECT_MAX, TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => {
+            let connected = timeout(CONNECT_MAX, TcpStream::connect(address)).await;
+            let connected = connected.unwrap_or_else(|_| {
+                let seconds = CONNECT_MAX.as_secs();
+                Err(io::Error::other(format!("no answer within {seconds} s")))
+            });
+            match connected.and_then(|stream| fence.bound(&stream).map(|()| stream)) {
+                Ok(stream) => {
                     // Requests are small and somebody waits; without it they are only slower.
                     let _ = stream.set_nodelay(true);
-                    return Ok(stream);
+                    return Ok(fence.around(stream));
                 }
-                Ok(Err(error)) => problem = format!("{address}: {error}"),
-                Err(_) => {
-                    problem =
-                        format!("{address} did not answer within {} s", CONNECT_MAX.as_secs());
+                Err(error) => {
+                    debug!(plugin, "{origin} at {address}: {error}");
+                    problem = error.to_string();
                 }
             }
         }
         Err(unsent(problem))
     }
 
-    async fn addresses(&self, host: &str, address: Option<IpAddr>) -> Result<Vec<IpAddr>, String> {
+    async fn addresses(
+        &self,
+        plugin: &str,
+        host: &str,
+        address: Option<IpAddr>,
+    ) -> Result<Vec<IpAddr>, String> {
         match address {
             Some(address) => Ok(vec![address]),
             None => {
-                let found = self.resolver.resolve(host).await;
+                let found = self.resolver.resolve(Asker::Plugin(plugin), host).await;
                 found.map_err(|error| format!("its name was not resolved: {error}"))
             }
         }
     }
-
-    /// Whoever asks it asks through `kube`, as the grants there say. Where its address cannot be known it may be any.
-    async fn is_api_server(&self, address: SocketAddr) -> Result<bool, String> {
-        for (host, port) in self.api_servers.iter().filter(|(_, port)| *port == address.port()) {
-            let found = self.addresses(host, host.parse().ok()).await;
-            let found = found.map_err(|problem| {
-                format!("it may be the cluster's API server {host}:{port}: {problem}")
-            })?;
-            let is_it = |one: &IpAddr| one.to_canonical() == address.ip().to_canonical();
-            if found.iter().any(is_it) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
 }
 
-async fn handshake<S>(stream: S, request: &HttpRequest) -> Result<Connection, HttpError>
+async fn handshake<S>(
+    stream: S,
+    meter: Meter,
+    request: &HttpRequest,
+) -> Result<Connection, HttpError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -151,5 +147,6 @@ where
         // Whoever waits for an answer hears of its end.
         let _ = connection.await;
     });
-    Ok(Connection { sender, _driver: AbortOnDropHandle::new(driver) })
+    let made = Instant::now();
+    Ok(Connection { sender, meter, made, _driver: AbortOnDropHandle::new(driver) })
 }

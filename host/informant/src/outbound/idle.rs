@@ -1,6 +1,8 @@
-//! Connections that wait for the next request of their plugin: few, and not for long. None is ever another plugin's, nor one's that may ask other
-//! addresses than it was made for.
+//! Connections that wait for the next request of their plugin: few, not for long, and none that is old. None is ever another plugin's, nor one's that may
+//! ask other addresses than it was made for, nor used with other credentials: some servers know by the connection whom they talk to.
 
+use super::secrets::Secret;
+use http::HeaderValue;
 use informant_runtime::{AddressKinds, HttpRequest};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -11,6 +13,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// Many servers end a connection after 5 s.
 const IDLE_MAX: Duration = Duration::from_secs(4);
+/// So long the addresses count that a name had, however often a connection is used.
+const AGE_MAX: Duration = Duration::from_secs(60);
 /// A plugin makes one request at a time: this is for so many servers.
 const OF_PLUGIN_MAX: usize = 4;
 const ALL_MAX: usize = 64;
@@ -21,11 +25,15 @@ pub(super) struct Key {
     plugin: String,
     origin: String,
     addresses: AddressKinds,
+    /// What the host adds, which shows nothing of itself.
+    credentials: Vec<(String, HeaderValue)>,
 }
 
 impl Key {
-    pub(super) fn of(request: &HttpRequest) -> Self {
+    pub(super) fn of(request: &HttpRequest, secrets: &[Secret]) -> Self {
+        let credentials = secrets.iter().map(|it| (it.header.clone(), it.value.clone()));
         Self {
+            credentials: credentials.collect(),
             plugin: request.plugin.clone(),
             origin: request.target.origin().to_owned(),
             addresses: request.addresses.clone(),
@@ -58,9 +66,9 @@ impl<C: Send + 'static> IdleConnections<C> {
         self.idle.lock().take(key, Instant::now())
     }
 
-    /// To be called within a runtime.
-    pub(super) fn put(&self, key: Key, connection: C) {
-        if !self.idle.lock().put(key, connection, Instant::now()) {
+    /// One that was made then. To be called within a runtime.
+    pub(super) fn put(&self, key: Key, connection: C, made: Instant) {
+        if !self.idle.lock().put(key, connection, made, Instant::now()) {
             return;
         }
         let idle = self.idle.clone();
@@ -93,9 +101,12 @@ impl<C> Idle<C> {
         self.waiting.remove(found).map(|(_, _, connection)| connection)
     }
 
-    /// Whether somebody has to come and sweep.
-    fn put(&mut self, key: Key, connection: C, now: Instant) -> bool {
+    /// Whether somebody has to come and sweep. An old connection ends here.
+    fn put(&mut self, key: Key, connection: C, made: Instant, now: Instant) -> bool {
         self.expire(now);
+        if now.duration_since(made) + self.idle_max > AGE_MAX {
+            return false;
+        }
         let is_of_plugin = |(of, _, _): &(Key, Instant, C)| of.plugin == key.plugin;
         if self.waiting.iter().filter(|it| is_of_plugin(it)).count() >= OF_PLUGIN_MAX
             && let Some(oldest) = self.waiting.iter().position(is_of_plugin)
@@ -131,7 +142,7 @@ mod tests {
 
     fn key(plugin: &str, origin: &str) -> Key {
         let (plugin, origin) = (plugin.to_owned(), origin.to_owned());
-        Key { plugin, origin, addresses: AddressKinds::default() }
+        Key { plugin, origin, addresses: AddressKinds::default(), credentials: Vec::new() }
     }
 
     fn empty() -> Idle<u32> {
@@ -141,8 +152,8 @@ mod tests {
     #[test]
     fn a_connection_is_its_plugins_and_leads_where_it_leads() {
         let (mut idle, now) = (empty(), Instant::now());
-        idle.put(key("a", "https://x"), 1, now);
-        idle.put(key("a", "https://x"), 2, now);
+        idle.put(key("a", "https://x"), 1, now, now);
+        idle.put(key("a", "https://x"), 2, now, now);
         for other in [key("b", "https://x"), key("a", "http://x"), key("a", "https://y")] {
             assert_eq!(idle.take(&other, now), None);
         }
@@ -155,12 +166,12 @@ mod tests {
     fn connections_are_few_for_each_and_for_all() {
         let (mut idle, now) = (empty(), Instant::now());
         for number in 0..=OF_PLUGIN_MAX {
-            idle.put(key("a", &number.to_string()), 0, now);
+            idle.put(key("a", &number.to_string()), 0, now, now);
         }
         assert_eq!(idle.take(&key("a", "0"), now), None, "the oldest has gone");
         assert_eq!(idle.waiting.len(), OF_PLUGIN_MAX);
         for number in 0..ALL_MAX {
-            idle.put(key(&number.to_string(), "x"), 0, now);
+            idle.put(key(&number.to_string(), "x"), 0, now, now);
         }
         assert_eq!(idle.waiting.len(), ALL_MAX);
         assert_eq!(idle.take(&key("a", "1"), now), None);
@@ -170,15 +181,37 @@ mod tests {
     #[test]
     fn a_connection_waits_so_long_and_no_longer() {
         let (mut idle, start) = (empty(), Instant::now());
-        assert!(idle.put(key("a", "x"), 1, start), "nobody comes yet");
-        assert!(!idle.put(key("a", "y"), 2, start + IDLE_MAX / 2));
+        assert!(idle.put(key("a", "x"), 1, start, start), "nobody comes yet");
+        assert!(!idle.put(key("a", "y"), 2, start, start + IDLE_MAX / 2));
         let before = start + IDLE_MAX - Duration::from_millis(1);
         assert_eq!(idle.sweep(before), Some(start + IDLE_MAX));
         assert_eq!(idle.sweep(start + IDLE_MAX), Some(start + IDLE_MAX * 3 / 2));
         assert_eq!(idle.take(&key("a", "x"), start + IDLE_MAX), None);
         assert_eq!(idle.take(&key("a", "y"), start + IDLE_MAX * 3 / 2), None);
         assert_eq!(idle.sweep(start + IDLE_MAX * 2), None);
-        assert!(idle.put(key("a", "x"), 3, start + IDLE_MAX * 2), "whoever came is gone");
+        assert!(idle.put(key("a", "x"), 3, start, start + IDLE_MAX * 2), "whoever came is gone");
+    }
+
+    #[test]
+    fn a_connection_is_used_with_its_credentials_alone() {
+        let (mut idle, now) = (empty(), Instant::now());
+        let with = |value: &'static str| {
+            let credentials = vec![("authorization".to_owned(), HeaderValue::from_static(value))];
+            Key { credentials, ..key("a", "x") }
+        };
+        idle.put(with("one"), 1, now, now);
+        assert_eq!([idle.take(&with("two"), now), idle.take(&key("a", "x"), now)], [None; 2]);
+        assert_eq!(idle.take(&with("one"), now), Some(1));
+    }
+
+    #[test]
+    fn an_old_connection_is_not_kept() {
+        let (mut idle, made) = (empty(), Instant::now());
+        let last = made + AGE_MAX - IDLE_MAX;
+        idle.put(key("a", "x"), 1, made, last);
+        assert_eq!(idle.take(&key("a", "x"), last), Some(1));
+        idle.put(key("a", "x"), 1, made, last + Duration::from_millis(1));
+        assert_eq!(idle.take(&key("a", "x"), last + Duration::from_millis(1)), None);
     }
 
     #[tokio::test]
@@ -188,7 +221,7 @@ mod tests {
             let (connections, ends): (Vec<_>, Vec<_>) =
                 (0..2).map(|_| tokio::sync::oneshot::channel::<()>()).unzip();
             for connection in connections {
-                idle.put(key("a", "x"), connection);
+                idle.put(key("a", "x"), connection, Instant::now());
             }
             for end in ends {
                 assert!(end.await.is_err(), "it is told by the connection's end");

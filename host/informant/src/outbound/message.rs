@@ -2,7 +2,7 @@
 
 use super::Message;
 use super::secrets::Secret;
-use http::header::HOST;
+use http::header::{ACCEPT_ENCODING, HOST, IF_RANGE, RANGE};
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
@@ -27,6 +27,12 @@ pub(super) fn message(request: &HttpRequest, secrets: &[Secret]) -> Result<Messa
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|it| unsent(it.into()))?;
         let value = HeaderValue::from_bytes(value).map_err(|it| unsent(it.into()))?;
         headers.append(name, value);
+    }
+    if !secrets.is_empty() {
+        // What comes packed or in parts nobody can search.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.remove(RANGE);
+        headers.remove(IF_RANGE);
     }
     for Secret { header, value, .. } in secrets {
         let name = HeaderName::from_bytes(header.as_bytes()).map_err(|it| unsent(it.into()))?;
@@ -96,20 +102,48 @@ pub(super) fn error_text(request: &HttpRequest, error: &hyper::Error) -> HttpErr
     }
 }
 
-/// An answer that shows a credential to the plugin is thrown away: some servers send back what they were sent.
+/// An answer that shows a credential to the plugin is thrown away: some servers send back what they were sent. So is one in which nobody can look for it.
 pub(super) fn repeats_a_secret(
     answer: HttpResponse,
     secrets: &[Secret],
 ) -> Result<HttpResponse, HttpError> {
+    let thrown_away = |why: String| {
+        Err(HttpError::Unknown(format!("the answer was thrown away: {why}; it was done")))
+    };
+    if secrets.is_empty() {
+        return Ok(answer);
+    }
+    if let Some(how) = hides(&answer) {
+        return thrown_away(format!(
+            "it is {how}, so that nobody can see whether the secret is in it that the host added"
+        ));
+    }
     let mut sought = secrets.iter().filter(|secret| secret.content.len() >= SOUGHT_BYTES_MIN);
     let repeats = |secret: &&Secret| {
         let has = |text: &[u8]| memmem::find(text, &secret.content).is_some();
         has(&answer.body) || answer.headers.iter().any(|(_, value)| has(value))
     };
     match sought.find(repeats) {
-        Some(Secret { header, .. }) => Err(HttpError::Unknown(format!(
-            "the answer was thrown away: it has the secret in it that the host added as {header}; it was done"
-        ))),
+        Some(Secret { header, .. }) => {
+            thrown_away(format!("it has the secret in it that the host added as {header}"))
+        }
         None => Ok(answer),
+    }
+}
+
+/// How a server has made an answer unreadable, though it was asked not to.
+fn hides(answer: &HttpResponse) -> Option<&'static str> {
+    let is_other_than = |name: &str, plain: &str| {
+        let mut values = answer.headers.iter().filter(|(known, _)| known == name);
+        values.any(|(_, value)| !value.trim_ascii().eq_ignore_ascii_case(plain.as_bytes()))
+    };
+    let is_packed = is_other_than("content-encoding", "identity")
+        || is_other_than("transfer-encoding", "chunked");
+    let is_part =
+        answer.status == 206 || answer.headers.iter().any(|(name, _)| name == "content-range");
+    match answer.body.is_empty() {
+        false if is_packed => Some("packed"),
+        false if is_part => Some("a part"),
+        _ => None,
     }
 }

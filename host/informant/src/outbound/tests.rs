@@ -1,7 +1,9 @@
 //! Requests to servers on this machine, under whatever names the test gives them. `testdata` has an authority, and a server's certificate of it for
 //! `server.test`.
 
+use super::resolve::Asker;
 use super::*;
+use crate::fence::tests::Leader;
 use informant_runtime::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -31,7 +33,7 @@ impl Names {
 }
 
 impl Resolver for Names {
-    fn resolve(&self, _: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn resolve(&self, _: Asker<'_>, _: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         self.asked.fetch_add(1, SeqCst);
         let mut answers = self.answers.lock();
         let answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
@@ -147,13 +149,17 @@ fn testdata(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/outbound/testdata").join(file)
 }
 
+fn no_api_servers() -> ApiServers {
+    ApiServers::at(Vec::new(), None)
+}
+
 fn no_secrets() -> Secrets {
     Secrets::new(None).expect("nothing is read")
 }
 
 fn client(names: &Names) -> OutboundHttp {
     let tls = Tls::new(None).expect("nothing is read");
-    OutboundHttp::with(names.clone(), tls, no_secrets(), Vec::new())
+    OutboundHttp::with(names.clone(), tls, no_secrets(), no_api_servers())
 }
 
 /// Status and body, or why there is none.
@@ -241,7 +247,7 @@ async fn what_cannot_be_reached_was_not_sent() {
     let client = client(&Names::default());
     let refused = client.send(request(&format!("http://{address}/secret"))).await;
     let Err(HttpError::Unsent(text)) = refused else { panic!("{refused:?}") };
-    assert!(text.starts_with(&format!("http://{address}: {address}: ")), "{text}");
+    assert!(text.starts_with(&format!("http://{address}: Connection refused")), "{text}");
     let unknown = client.send(request("http://server.test/secret")).await;
     let expect = "http://server.test: its name was not resolved: nobody knows it".to_owned();
     assert_eq!(unknown, Err(HttpError::Unsent(expect)));
@@ -254,7 +260,7 @@ async fn the_api_server_is_asked_by_no_name() {
     let guarded = |host: &str, names: &Names| {
         let tls = Tls::new(None).expect("nothing is read");
         let api_servers = vec![(host.to_owned(), server.address.port())];
-        OutboundHttp::with(names.clone(), tls, no_secrets(), api_servers)
+        OutboundHttp::with(names.clone(), tls, no_secrets(), ApiServers::at(api_servers, None))
     };
     for url in [server.url("/"), server.named("/")] {
         for host in ["127.0.0.1", "::ffff:127.0.0.1", "api.test"] {
@@ -264,13 +270,13 @@ async fn the_api_server_is_asked_by_no_name() {
     }
     // Its address is not known: it may be this.
     let answer = asked(&guarded("api.test", &Names::default()), request(&server.url("/"))).await;
-    let expect = "it may be the cluster's API server api.test:";
-    assert!(text(answer).contains(expect));
-    assert_eq!(server.connections.load(SeqCst), 0);
+    assert!(text(answer).contains("it may be the cluster's API server"));
+    // A server on this machine is at all of its addresses.
     let answer = asked(&guarded("127.0.0.2", &names), request(&server.url("/"))).await;
+    assert!(matches!(answer, Err(HttpError::Refused(_))), "{answer:?}");
+    assert_eq!(server.connections.load(SeqCst), 0);
+    let answer = asked(&guarded("10.1.2.3", &names), request(&server.url("/"))).await;
     assert_eq!(answer, Ok("200 well".to_owned()));
-    let uri = "https://[::1]:6443".parse().expect("a URI");
-    assert_eq!(connect::api_servers(&uri)[0], ("::1".to_owned(), 6_443));
 }
 
 #[tokio::test]
@@ -375,7 +381,8 @@ async fn who_gives_up_waiting_ends_the_connection() {
     let waiting = asked(&client, request(&server.url("/")));
     let limit = std::time::Duration::from_millis(50);
     assert!(tokio::time::timeout(limit, waiting).await.is_err());
-    assert_eq!(client.shared.idle.take(&Key::of(&request(&server.url("/")))).map(drop), None);
+    let key = Key::of(&request(&server.url("/")), &[]);
+    assert!(client.shared.idle.take(&key).is_none());
 }
 
 fn bearer(secret: &str) -> SecretHeader {
@@ -390,7 +397,7 @@ async fn a_secret_is_added_as_it_is_at_that_moment_and_never_comes_back() {
         Server::start(|path| full(if path == "/echo" { "it was: 12345678" } else { "" })).await;
     let tls = Tls::new(None).expect("nothing is read");
     let secrets = Secrets::new(Some(directory.path().to_owned())).expect("it is there");
-    let client = OutboundHttp::with(Names::default(), tls, secrets, Vec::new());
+    let client = OutboundHttp::with(Names::default(), tls, secrets, no_api_servers());
     let with_secret =
         |path: &str| HttpRequest { secrets: vec![bearer("token")], ..request(&server.url(path)) };
     let answer = asked(&client, with_secret("/")).await;
@@ -409,6 +416,137 @@ async fn a_secret_is_added_as_it_is_at_that_moment_and_never_comes_back() {
         asked(&client, request(&server.url("/echo"))).await,
         Ok("200 it was: 12345678".to_owned())
     );
+}
+
+#[tokio::test]
+async fn an_answer_in_which_nobody_can_look_for_a_secret_is_thrown_away() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("token"), "12345678").expect("a file");
+    let server = Server::start(|path| {
+        let (line, head) = match path {
+            "/packed" => ("200 OK", "content-encoding: gzip\r\n"),
+            "/coded" => ("200 OK", "content-encoding: identity, br\r\n"),
+            "/part" => ("206 Partial Content", "content-range: bytes 0-3/8\r\n"),
+            "/unasked" => ("200 OK", "content-range: bytes 0-3/8\r\n"),
+            "/plain" => ("200 OK", "content-encoding: identity\r\n"),
+            _ => ("304 Not Modified", "content-encoding: gzip\r\n"),
+        };
+        let body = if path == "/none" { "" } else { "1234" };
+        format!("HTTP/1.1 {line}\r\n{head}content-length: {}\r\n\r\n{body}", body.len())
+            .into_bytes()
+    });
+    let (server, tls) = (server.await, Tls::new(None).expect("nothing is read"));
+    let secrets = Secrets::new(Some(directory.path().to_owned())).expect("it is there");
+    let client = OutboundHttp::with(Names::default(), tls, secrets, no_api_servers());
+    let wanting = |path: &str| {
+        let header = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
+        let headers = vec![header("accept-encoding", "gzip"), header("range", "bytes=0-3")];
+        HttpRequest { headers, ..request(&server.url(path)) }
+    };
+    for (path, how) in
+        [("packed", "packed"), ("coded", "packed"), ("part", "a part"), ("unasked", "a part")]
+    {
+        let path = format!("/{path}");
+        let with_secret = HttpRequest { secrets: vec![bearer("token")], ..wanting(&path) };
+        let told = text(asked(&client, with_secret).await);
+        let expect = format!("the answer was thrown away: it is {how}, so that nobody can see");
+        assert!(told.starts_with(&expect) && told.ends_with("; it was done"), "{told}");
+        let head = server.heads.lock().pop().expect("it was asked");
+        assert!(head.contains("\r\naccept-encoding: identity\r\n"), "{head}");
+        assert!(!head.contains("range") && !head.contains("gzip"), "{head}");
+        // Without a secret it is the plugin's own business.
+        asked(&client, wanting(&path)).await.expect("an answer");
+        let head = server.heads.lock().pop().expect("it was asked");
+        assert!(head.contains("gzip") && head.contains("range: bytes=0-3"), "{head}");
+    }
+    for path in ["/plain", "/none"] {
+        let with_secret = HttpRequest { secrets: vec![bearer("token")], ..wanting(path) };
+        asked(&client, with_secret).await.unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+}
+
+#[tokio::test]
+async fn connections_are_used_again_with_the_same_credentials_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let put = |value: &str| std::fs::write(directory.path().join("token"), value).expect("a file");
+    let server = Server::start(|_| full("well")).await;
+    let tls = Tls::new(None).expect("nothing is read");
+    let secrets = Secrets::new(Some(directory.path().to_owned())).expect("it is there");
+    let client = OutboundHttp::with(Names::default(), tls, secrets, no_api_servers());
+    let plain = || request(&server.url("/"));
+    let with_secret = || HttpRequest { secrets: vec![bearer("token")], ..plain() };
+    put("12345678");
+    for (request, connections) in
+        [(with_secret(), 1), (plain(), 2), (with_secret(), 2), (plain(), 2)]
+    {
+        asked(&client, request).await.expect("an answer");
+        assert_eq!(server.connections.load(SeqCst), connections);
+    }
+    put("23456789");
+    asked(&client, with_secret()).await.expect("an answer");
+    assert_eq!(server.connections.load(SeqCst), 3, "it is another's now");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_once_this_host_leads_no_more() {
+    let server = Server::start(|_| full("well")).await;
+    let leader = Leader::start().await;
+    let client = client(&Names::default()).within(leader.fence());
+    let post = || HttpRequest { method: "POST", body: "body".into(), ..request(&server.url("/")) };
+    assert_eq!(asked(&client, post()).await, Ok("200 well".to_owned()));
+    leader.lose().await;
+    // Over the connection that is there, and over a new one.
+    let get = HttpRequest { plugin: "b".to_owned(), ..request(&server.url("/")) };
+    for request in [post(), get] {
+        assert_eq!(asked(&client, request).await, Err(HttpError::NotLeader));
+    }
+    assert_eq!((server.connections.load(SeqCst), server.heads.lock().len()), (1, 1));
+}
+
+/// Names that nobody answers for.
+struct Silence;
+
+impl Resolver for Silence {
+    fn resolve(&self, _: Asker<'_>, _: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        Box::pin(pending())
+    }
+}
+
+#[tokio::test]
+async fn who_loses_the_lead_while_it_connects_sends_nothing() {
+    let leader = Leader::start().await;
+    let tls = Tls::new(None).expect("nothing is read");
+    let client = OutboundHttp::with(Silence, tls, no_secrets(), no_api_servers());
+    let client = client.within(leader.fence());
+    let (answer, ()) = tokio::join!(asked(&client, request("http://server.test/")), leader.lose());
+    assert_eq!(answer, Err(HttpError::NotLeader));
+}
+
+#[tokio::test]
+async fn a_request_that_is_being_sent_when_the_lead_is_lost_is_cut_off() {
+    const BODY_BYTES: usize = 64 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let leader = Leader::start().await;
+    let client = client(&Names::default()).within(leader.fence());
+    let large = HttpRequest { method: "PUT", body: vec![0; BODY_BYTES].into(), ..request(&url) };
+    // It accepts, and reads nothing while the host leads: what the kernel takes is not all of it.
+    let serve = async {
+        let (mut stream, _) = listener.accept().await.expect("it is asked");
+        leader.lose().await;
+        let (mut received, mut buffer) = (0, vec![0; 1 << 16]);
+        while let Ok(bytes @ 1..) = stream.read(&mut buffer).await {
+            received += bytes;
+        }
+        received
+    };
+    let (answer, received) = tokio::join!(asked(&client, large), serve);
+    let expect = format!(
+        "this host lost the lead before an answer of {} came; it may have been done",
+        url.trim_end_matches('/')
+    );
+    assert_eq!(text(answer), expect);
+    assert!(received < BODY_BYTES, "all of it was sent: {received}");
 }
 
 fn acceptor() -> TlsAcceptor {
@@ -430,7 +568,7 @@ async fn a_server_is_who_an_authority_says_it_is() {
     let names = Names::of(&[&[LOOPBACK]]);
     let trusting = || {
         let tls = Tls::new(Some(&testdata("authority.pem"))).expect("it has an authority");
-        OutboundHttp::with(names.clone(), tls, no_secrets(), Vec::new())
+        OutboundHttp::with(names.clone(), tls, no_secrets(), no_api_servers())
     };
     let url = |host: &str| format!("https://{host}:{}/", server.address.port());
     let answer = asked(&trusting(), request(&url("server.test"))).await;

@@ -71,9 +71,9 @@ impl Actor {
         self.call_failed(error, queued.attempt == 1, now);
     }
 
-    /// Replaces the instance if a failure ended it, and tells the breaker of it; a call that lacks nothing but room says nothing of the plugin.
+    /// Replaces the instance if a failure ended it, and tells the breaker of it; a call that lacks nothing but room or a grant says nothing of the plugin.
     pub(super) fn call_failed(&mut self, error: &CallError, first: bool, now: Instant) {
-        if error.waits_for_room() {
+        if error.waits_for_others() {
             return;
         }
         let mut outcome = Outcome::Failed;
@@ -115,7 +115,7 @@ impl Actor {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match error {
             _ if error.is_lasting() => Some(GivenUp::Failed),
-            _ if error.waits_for_room() => None,
+            _ if error.waits_for_others() => None,
             _ if attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
             _ if error.ends_instance() && parked => Some(GivenUp::Parked),
             _ => None,
@@ -143,7 +143,7 @@ impl Actor {
         }
         match error {
             CallError::Guest { retry: Retry::After(wait), .. } => Settled::RetryAt(now + *wait),
-            error if error.waits_for_room() => Settled::RetryAt(now + RETRY_MAX),
+            error if error.waits_for_others() => Settled::RetryAt(now + RETRY_MAX),
             error if error.ends_instance() => Settled::CrashedRetryAt(now + wait),
             _ => Settled::RetryAt(now + wait),
         }

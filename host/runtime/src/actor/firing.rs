@@ -72,7 +72,7 @@ impl Actor {
             }
             let wait = match error {
                 CallError::Guest { retry: Retry::After(wait), .. } => *wait,
-                error if error.waits_for_room() => RETRY_MAX,
+                error if error.waits_for_others() => RETRY_MAX,
                 _ => exponential(RETRY_BASE, attempt - 1, RETRY_MAX),
             };
             let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);

@@ -177,7 +177,7 @@ impl Actor {
                     CallError::Guest { retry: Retry::After(wait), .. } => Some(*wait),
                     _ => None,
                 };
-                match error.waits_for_room() {
+                match error.waits_for_others() {
                     true => Worked::NoRoom,
                     false => Worked::Failed { after, crashed: error.ends_instance() },
                 }

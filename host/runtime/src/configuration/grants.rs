@@ -134,6 +134,23 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// An error if anything is lacking that a plugin asks for, with the line that grants all of it. The verb stands before all that is lacking.
+    pub(super) fn granting_all(
+        &self,
+        plugin: &str,
+        verb: &str,
+        lacking: &[String],
+        line: &str,
+    ) -> Result<(), String> {
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let (lacking, advice) = (lacking.join(", "), self.advice(plugin, line));
+        Err(format!(
+            "it asks to {verb}{lacking}, which is not granted; to grant all that it asks for, {advice}"
+        ))
+    }
+
     /// How this line is written there.
     pub(super) fn advice(&self, plugin: &str, line: &str) -> String {
         match self {
@@ -160,25 +177,43 @@ impl Grants {
     /// What is missing for the plugin to get what it asks for, and the line that would grant it.
     pub(crate) fn check(&self, plugin: &str, descriptor: &Descriptor) -> Result<(), String> {
         let asks = asks(descriptor);
-        let is_granted = |ask: &Ask| match &self.rules {
+        let lacking: Vec<String> =
+            asks.iter().filter(|ask| !self.allows(ask)).map(Ask::shown).collect();
+        let is_possible = asks.iter().all(|ask| self.is_possible(ask));
+        self.place(is_possible).granting_all(plugin, "read ", &lacking, &line(&asks))
+    }
+
+    /// Resources of which something is missing; what, and the line that would grant it.
+    pub(crate) fn lacking(
+        &self,
+        plugin: &str,
+        descriptor: &Descriptor,
+    ) -> BTreeMap<String, String> {
+        let asks = asks(descriptor);
+        let lacking = asks.iter().filter(|ask| !self.allows(ask)).map(|ask| {
+            let line = line(std::slice::from_ref(ask));
+            let advice = self.place(self.is_possible(ask)).advice(plugin, &line);
+            let text = format!("{} is not granted any more; to grant it, {advice}", ask.shown());
+            (ask.resource.to_string(), text)
+        });
+        lacking.collect()
+    }
+
+    fn allows(&self, ask: &Ask) -> bool {
+        let is_granted = match &self.rules {
             Some(rules) => cover(rules, ask),
             None => !ask.resource.is_secrets(),
         };
-        let is_possible = |ask: &Ask| self.ceiling.as_ref().is_none_or(|rules| cover(rules, ask));
-        let lacks = |ask: &&Ask| !is_granted(ask) || !is_possible(ask);
-        let lacking: Vec<String> = asks.iter().filter(lacks).map(Ask::shown).collect();
-        if lacking.is_empty() {
-            return Ok(());
-        }
-        let place = match asks.iter().all(is_possible) {
-            true => &self.place,
-            false => &Place::Host,
-        };
-        let (lacking, line) = (lacking.join(", "), line(&asks));
-        let advice = place.advice(plugin, &line);
-        Err(format!(
-            "it asks to read {lacking}, which is not granted; to grant all that it asks for, {advice}"
-        ))
+        is_granted && self.is_possible(ask)
+    }
+
+    /// Whether the place where the rules are may grant it.
+    fn is_possible(&self, ask: &Ask) -> bool {
+        self.ceiling.as_ref().is_none_or(|rules| cover(rules, ask))
+    }
+
+    fn place(&self, is_possible: bool) -> &Place {
+        if is_possible { &self.place } else { &Place::Host }
     }
 }
 

@@ -98,19 +98,35 @@ impl HttpRule {
         Some(format!("{} to {origin}", method.name()))
     }
 
-    /// Whether something that the plugin means to ask is granted here: of paths nobody knows yet which it will be.
-    fn covers(&self, origin: &OriginRule, method: Method, spec: &HttpSpec) -> bool {
+    /// Whether paths and addresses that the plugin means are granted here: of paths nobody knows yet which it will be.
+    fn suits(&self, spec: &HttpSpec) -> bool {
         let overlaps =
             |path: &PathRule| self.paths.iter().any(|own| own.contains(path) || path.contains(own));
-        let are_paths =
-            self.paths.is_empty() || spec.paths.is_empty() || spec.paths.iter().all(overlaps);
         let is_needed = |kind: &AddressKind| *kind != AddressKind::Public;
-        self.methods.contains(&method)
-            && self.origins.iter().any(|own| own.contains(origin))
-            && are_paths
-            && AddressKinds::new(spec.addresses.iter().filter(is_needed))
-                .are_within(&self.addresses)
+        let needed = AddressKinds::new(spec.addresses.iter().filter(is_needed));
+        needed.are_within(&self.addresses)
+            && (self.paths.is_empty() || spec.paths.is_empty() || spec.paths.iter().all(overlaps))
     }
+
+    /// What it names of origins and paths: what it costs to look at it.
+    fn entries(&self) -> usize {
+        self.origins.len() + self.paths.len()
+    }
+}
+
+/// Whether something of all that the plugin means to ask is granted. Paths are compared once for each rule, and not once for each origin and method.
+fn cover(rules: &[HttpRule], spec: &HttpSpec) -> bool {
+    let suiting: Vec<&HttpRule> = rules.iter().filter(|rule| rule.suits(spec)).collect();
+    spec.origins.iter().all(|origin| {
+        let named = |rule: &&&HttpRule| rule.origins.iter().any(|own| own.contains(origin));
+        let named: Vec<&&HttpRule> = suiting.iter().filter(named).collect();
+        spec.methods.iter().all(|method| named.iter().any(|rule| rule.methods.contains(method)))
+    })
+}
+
+/// How many origins and paths these rules name.
+pub(super) fn entries(rules: &[HttpRule]) -> usize {
+    rules.iter().map(HttpRule::entries).sum()
 }
 
 fn secret_headers(keys: &mut Keys<'_>) -> Vec<SecretHeader> {
@@ -149,7 +165,7 @@ fn secret_headers(keys: &mut Keys<'_>) -> Vec<SecretHeader> {
     headers
 }
 
-/// Whom a plugin may ask.
+/// Whom a plugin may ask. The rules are as few as `limits.httpRules` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HttpGrants {
     pub(super) rules: Vec<HttpRule>,
@@ -170,14 +186,28 @@ pub(crate) fn granting_http(specs: &[HttpSpec]) -> String {
 }
 
 impl HttpGrants {
-    /// What the first rule that fits has for this request; or what is missing, and the line that would grant it. Of the request only method and
-    /// origin are shown: its path may be a secret.
+    /// How many origins and paths its rules name.
+    pub(crate) fn entries(&self) -> usize {
+        entries(&self.rules)
+    }
+
+    /// What the first rule that fits has for this request; or what is missing, and the line that would grant it. Of the request's path only what is
+    /// plainly no secret is shown.
     pub(crate) fn check_request(
         &self,
         plugin: &str,
         request: &OutboundRequest,
     ) -> Result<Granted, String> {
-        let found = self.rules.iter().find(|rule| self.is_in_force(rule, request));
+        // Those of the ceiling that are for this request, once for all rules.
+        let bounds: Option<Vec<&HttpRule>> = self
+            .ceiling
+            .as_ref()
+            .map(|ceiling| ceiling.iter().filter(|bound| bound.allows(request)).collect());
+        let is_bounded = |rule: &HttpRule| {
+            let is_within = |bounds: &Vec<&HttpRule>| bounds.iter().any(|it| it.has_all_of(rule));
+            bounds.as_ref().is_none_or(is_within)
+        };
+        let found = self.rules.iter().find(|rule| rule.allows(request) && is_bounded(rule));
         if let Some(rule) = found {
             let (addresses, secrets) = (rule.addresses.clone(), rule.headers.clone());
             return Ok(Granted { addresses, secrets });
@@ -190,14 +220,7 @@ impl HttpGrants {
         Err(one_line(&text, ERROR_BYTES_MAX).into_owned())
     }
 
-    fn is_in_force(&self, rule: &HttpRule, request: &OutboundRequest) -> bool {
-        let is_bounded = |ceiling: &Vec<HttpRule>| {
-            ceiling.iter().any(|bound| bound.allows(request) && bound.has_all_of(rule))
-        };
-        rule.allows(request) && self.ceiling.as_ref().is_none_or(is_bounded)
-    }
-
-    /// How to grant this request, where its host may have these addresses.
+    /// How to grant this request, where its host may have these addresses, and as little beside it as can be said.
     pub(crate) fn advice(
         &self,
         plugin: &str,
@@ -210,7 +233,8 @@ impl HttpGrants {
             ceiling.iter().any(fits)
         });
         let origin = request.target.origin().to_owned();
-        let line = line(&[rule(&[origin], &[request.method], &[], addresses)]);
+        let path = request.target.plain_path();
+        let line = line(&[rule(&[origin], &[request.method], path.as_slice(), addresses)]);
         let advice = self.place(is_possible).advice(plugin, &line);
         let beside = if self.rules.is_empty() { "" } else { ", before the rules that are there" };
         format!("to grant it, {advice}{beside}")
@@ -218,26 +242,12 @@ impl HttpGrants {
 
     /// What is missing of what a plugin means to ask.
     pub(crate) fn check(&self, plugin: &str, specs: &[HttpSpec]) -> Result<(), String> {
-        let is_within = |rules: &[HttpRule], spec: &HttpSpec| {
-            spec.origins.iter().all(|origin| {
-                let covered =
-                    |method: &Method| rules.iter().any(|rule| rule.covers(origin, *method, spec));
-                spec.methods.iter().all(covered)
-            })
-        };
         let is_possible =
-            |spec: &HttpSpec| self.ceiling.as_ref().is_none_or(|rules| is_within(rules, spec));
-        let lacks = |spec: &&HttpSpec| !is_within(&self.rules, spec) || !is_possible(spec);
+            |spec: &HttpSpec| self.ceiling.as_ref().is_none_or(|rules| cover(rules, spec));
+        let lacks = |spec: &&HttpSpec| !cover(&self.rules, spec) || !is_possible(spec);
         let lacking: Vec<String> = specs.iter().filter(lacks).map(HttpSpec::shown).collect();
-        if lacking.is_empty() {
-            return Ok(());
-        }
-        let line = granting_http(specs);
-        let advice = self.place(specs.iter().all(is_possible)).advice(plugin, &line);
-        let lacking = lacking.join(", ");
-        Err(format!(
-            "it asks to {lacking}, which is not granted; to grant all that it asks for, {advice}"
-        ))
+        let place = self.place(specs.iter().all(is_possible));
+        place.granting_all(plugin, "", &lacking, &granting_http(specs))
     }
 
     fn place(&self, is_possible: bool) -> &Place {

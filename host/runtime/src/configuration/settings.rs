@@ -2,7 +2,7 @@
 
 use super::ConfigurationError;
 use super::grants::{Grants, Place};
-use super::http::HttpGrants;
+use super::http::{HttpGrants, entries};
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
 use super::writes::WriteGrants;
@@ -127,12 +127,12 @@ impl Configurations {
         }
         differs.retain(|_, setting| !setting.is_default);
         Ok(PluginSettings {
+            http: self.http(named, sidecar, limits.http_rules_max)?,
             config,
             sha256,
             limits,
             grants: self.grants(named, sidecar),
             writes: self.writes(named, sidecar),
-            http: self.http(named, sidecar),
             dry_run: self.dry_run(named, sidecar),
             debounce,
             rate_limit,
@@ -193,16 +193,31 @@ impl Configurations {
         }
     }
 
-    fn http(&self, named: Option<&Layer>, sidecar: Option<&Layer>) -> HttpGrants {
-        if let Some(rules) = named.and_then(|layer| layer.http.clone()) {
-            return HttpGrants { rules, ceiling: None, place: Place::Host };
+    fn http(
+        &self,
+        named: Option<&Layer>,
+        sidecar: Option<&Layer>,
+        entries_max: usize,
+    ) -> Result<HttpGrants, ConfigurationError> {
+        // The earlier counts.
+        let mut layers = [named, sidecar, Some(&self.defaults)].into_iter().flatten();
+        let said = layers.find_map(|layer| Some((layer, layer.http.as_ref()?)));
+        let rules = said.map(|(_, rules)| rules.clone()).unwrap_or_default();
+        let found = entries(&rules);
+        if let Some((layer, _)) = said.filter(|_| found > entries_max) {
+            let problem = format!(
+                "has {found} origins and paths in its rules, and may have {entries_max} (limits.httpRules)"
+            );
+            return Err(layer.error("http", "", problem));
         }
-        let rules = sidecar.and_then(|layer| layer.http.clone());
-        HttpGrants {
-            rules: rules.or_else(|| self.defaults.http.clone()).unwrap_or_default(),
+        if named.is_some_and(|layer| layer.http.is_some()) {
+            return Ok(HttpGrants { rules, ceiling: None, place: Place::Host });
+        }
+        Ok(HttpGrants {
+            rules,
             ceiling: Some(self.ceiling.http.clone()),
             place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
-        }
+        })
     }
 
     /// A file beside a plugin's can ask for it, and not undo what the host's defaults say.
@@ -253,6 +268,15 @@ impl PluginSettings {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether both grant the same, wherever that is written.
+    pub(crate) fn grants_the_same_as(&self, other: &Self) -> bool {
+        let (reads, writes, http) = (&self.grants, &self.writes, &self.http);
+        (&reads.rules, &reads.ceiling) == (&other.grants.rules, &other.grants.ceiling)
+            && (&writes.rules, &writes.ceiling) == (&other.writes.rules, &other.writes.ceiling)
+            && (&http.rules, &http.ceiling) == (&other.http.rules, &other.http.ceiling)
+            && self.dry_run == other.dry_run
     }
 
     /// What `/plugins` shows: each setting that is not as it is by itself, and where that is said. Of `config` only the keys.

@@ -167,19 +167,12 @@ impl WriteGrants {
                 || self.ceiling.as_ref().is_some_and(|rules| !self.covers_all(rules, spec))
         };
         let lacking: Vec<String> = specs.iter().filter(lacks).map(WriteSpec::shown).collect();
-        if lacking.is_empty() {
-            return Ok(());
-        }
         let is_possible = |spec: &WriteSpec| {
             !spec.what.is_guarded()
                 && self.ceiling.as_ref().is_none_or(|rules| self.covers_all(rules, spec))
         };
-        let line = granting_writes(specs);
-        let advice = self.place(specs.iter().all(is_possible)).advice(plugin, &line);
-        let lacking = lacking.join(", ");
-        Err(format!(
-            "it asks to {lacking}, which is not granted; to grant all that it asks for, {advice}"
-        ))
+        let place = self.place(specs.iter().all(is_possible));
+        place.granting_all(plugin, "", &lacking, &granting_writes(specs))
     }
 
     fn place(&self, is_possible: bool) -> &Place {

@@ -33,7 +33,7 @@ impl GuestState {
         let request = OutboundRequest::new(asked, self.limits().http_request_bytes_max);
         let answer = match request {
             Err(problem) => Err(Error::Invalid(short(&problem))),
-            Ok(request) if powers.settings.dry_run && !request.method.is_safe() => {
+            Ok(request) if powers.is_dry_run() && !request.method.is_safe() => {
                 Err(Error::NotGranted(self.only_tried(&request)))
             }
             Ok(request) => self.exchange(&powers, request, timeout(timeout_ms)).await,
@@ -59,6 +59,7 @@ impl GuestState {
         let exchange = Exchange {
             plugin: self.plugin.as_str(),
             settings: &powers.settings,
+            restriction: &powers.restriction,
             turns: &powers.powers.http,
             sent: &sent,
         };

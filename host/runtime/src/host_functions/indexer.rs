@@ -42,7 +42,7 @@ impl Host for HostCall<'_> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<Page> {
-        let found = self.reads().and_then(|reads| {
+        let found = self.reads_of(&gvr).and_then(|reads| {
             let selector = selector(&label_selector)?;
             let namespace = namespace.as_deref();
             reads.list(&gvr, namespace, &selector, self.bounds(limit), cursor.as_deref())
@@ -58,7 +58,7 @@ impl Host for HostCall<'_> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<Page> {
-        let found = self.reads().and_then(|reads| {
+        let found = self.reads_of(&gvr).and_then(|reads| {
             reads.by_index(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
         });
         answer(found.map(page))
@@ -72,7 +72,7 @@ impl Host for HostCall<'_> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<KeyPage> {
-        let found = self.reads().and_then(|reads| {
+        let found = self.reads_of(&gvr).and_then(|reads| {
             reads.index_keys(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
         });
         answer(found.map(|found| KeyPage {
@@ -88,7 +88,7 @@ impl Host for HostCall<'_> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<ValuePage> {
-        let found = self.reads().and_then(|reads| {
+        let found = self.reads_of(&gvr).and_then(|reads| {
             reads.index_values(&gvr, &index, self.bounds(limit), cursor.as_deref())
         });
         answer(found.map(|found| ValuePage { values: found.items, next: found.next }))
@@ -96,23 +96,28 @@ impl Host for HostCall<'_> {
 
     fn count(&mut self, gvr: String, namespace: Option<String>) -> Result<u64> {
         let counted = |reads: &Reads| reads.count(&gvr, namespace.as_deref(), self.bounds(0));
-        answer(self.reads().and_then(counted))
+        answer(self.reads_of(&gvr).and_then(counted))
     }
 
     fn has_synced(&mut self, gvr: String) -> Result<bool> {
-        answer(self.reads().and_then(|reads| reads.has_synced(&gvr)))
+        answer(self.reads_of(&gvr).and_then(|reads| reads.has_synced(&gvr)))
     }
 }
 
 impl GuestState {
-    fn reads(&self) -> Read<&Reads> {
+    /// The reads of a resource: those of the version, unless its configuration has it read that no more.
+    pub(super) fn reads_of(&self, gvr: &str) -> Read<&Reads> {
         let nothing = || ReadError::NotGranted("nothing is granted while describing".to_owned());
-        self.reads.as_deref().ok_or_else(nothing)
+        let reads = self.reads.as_deref().ok_or_else(nothing)?;
+        if let Some(powers) = &self.powers {
+            powers.restriction.check_read(gvr).map_err(ReadError::NotGranted)?;
+        }
+        Ok(reads)
     }
 
     fn object(&self, gvr: &str, key: &GuestKey) -> Read<Option<Object>> {
         let key = ObjectKey::new(&*key.namespace, &*key.name);
-        self.reads()?.get(gvr, &key)
+        self.reads_of(gvr)?.get(gvr, &key)
     }
 
     fn bounds(&self, limit: u32) -> Bounds<'_> {

@@ -93,6 +93,8 @@ enum Sending {
     NotLeader,
     /// The call's time was over before its turn came.
     Unsent,
+    /// The grant was taken away before its turn came.
+    NotGranted(String),
 }
 
 fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> Named<'a> {
@@ -104,17 +106,19 @@ impl GuestState {
         let powers = self.powers_to_write()?;
         let verb = how.verb().name();
         let counted = |result: &'static str| powers.counters.cluster_write(verb, result);
+        let not_granted = |text: String| {
+            counted("not-granted");
+            Error::NotGranted(text)
+        };
         let write = Write::new(*named, how, body).map_err(|problem| {
             counted("invalid");
             invalid(&problem)
         })?;
         let plugin = self.plugin.to_string();
-        powers.settings.writes.check_write(&plugin, &write).map_err(|text| {
-            counted("not-granted");
-            Error::NotGranted(text)
-        })?;
+        powers.check_write(&plugin, &write).map_err(not_granted)?;
         let answer = match send(&self.clock.clone(), self.limits(), &powers, &plugin, write).await {
             Sending::Answered(answer) => answer,
+            Sending::NotGranted(text) => return Err(not_granted(text)),
             Sending::NotLeader => {
                 counted("not-leader");
                 return Err(Error::NotLeader);
@@ -159,8 +163,7 @@ impl GuestState {
         };
         let body = br#"{"metadata":{"generateName":"event-"}}"#.to_vec();
         let write = Write::new(event, How::Create, body).map_err(|problem| invalid(&problem))?;
-        let granted = powers.settings.writes.check_write(&plugin, &write);
-        granted.map_err(Error::NotGranted)?;
+        powers.check_write(&plugin, &write).map_err(Error::NotGranted)?;
         if !self.leading.is_leader() {
             return Err(Error::NotLeader);
         }
@@ -170,7 +173,7 @@ impl GuestState {
             is_warning,
             reason,
             note,
-            dry_run: powers.settings.dry_run,
+            dry_run: powers.is_dry_run(),
             at: Timestamp::now(),
             counters: powers.counters,
         });
@@ -186,7 +189,7 @@ impl GuestState {
             }
             _ => None,
         };
-        let read = || self.reads.as_ref()?.get(gvr, &key).ok().flatten();
+        let read = || self.reads_of(gvr).ok()?.get(gvr, &key).ok().flatten();
         let unknown = || {
             let (gvr, key) = (gvr, key.to_string());
             invalid(&format!(
@@ -220,17 +223,24 @@ async fn send(
     plugin: &str,
     write: Write,
 ) -> Sending {
-    let dry_run = powers.settings.dry_run;
+    let dry_run = powers.is_dry_run();
     let (verb, answered) = (write.verb().name(), write.answered());
-    let (mut sent, began) = (None, Instant::now());
+    let (mut sent, mut refused, began) = (None, None, Instant::now());
     let asked = async {
         let turn = powers.powers.cluster.turn().await?;
+        refused = powers.check_write(plugin, &write).err();
+        if refused.is_some() {
+            return None;
+        }
         let request = write.request(plugin, dry_run, limits.event_bytes_max);
         sent = Some(request.uri.clone());
         Some(turn.write(request).await)
     };
     let answer = clock.wait(asked).await;
     powers.counters.cluster_write_seconds.observe(began.elapsed());
+    if let Some(text) = refused {
+        return Sending::NotGranted(text);
+    }
     let (uri, answer) = match (sent, answer) {
         (_, Some(None | Some(Err(WriteError::NotLeader)))) => return Sending::NotLeader,
         (None, _) => return Sending::Unsent,

@@ -88,6 +88,10 @@ limits! {
     http_response_bytes_max: usize, "httpResponseBytes" = 1 << 20, up to 16 << 20, Bytes;
     "`http` answers `too-large`", "informant_plugin_http_requests_total", "an_answer_is_as_large_as_it_may_be";
 
+    /// Origins and paths that the rules of `http` name, all together: each request is held against one after the other.
+    http_rules_max: usize, "httpRules" = 256, up to 10_000, Count;
+    "the configuration is refused", "informant_plugin_http_rules", "rules_name_as_much_as_they_may";
+
     /// Time for `describe` and `start`, which may set up caches, and for `snapshot` and `restore`.
     start_deadline: Duration, "startTime" = 10_000, up to 60_000, Milliseconds;
     "`describe`, `start`, `snapshot` or `restore` has failed", "informant_plugin_restarts_total", "every_export_has_a_deadline";

@@ -82,6 +82,11 @@ impl AddressKinds {
         self.0.is_subset(&others.0)
     }
 
+    /// Those that are among both.
+    pub(crate) fn and(&self, others: &Self) -> Self {
+        Self(self.0.intersection(&others.0).copied().collect())
+    }
+
     /// The same and this one.
     pub(crate) fn with(&self, kind: AddressKind) -> Self {
         let mut kinds = self.0.clone();
@@ -112,6 +117,8 @@ fn kind_of(address: IpAddr) -> Result<AddressKind, &'static str> {
 
 const METADATA: &str = "the address of a cloud's metadata";
 const RESERVED: &str = "a reserved address";
+/// A translator's, of a network's own: nobody here knows where it leads.
+const TRANSLATED: &str = "a translated address of a network's own";
 
 fn kind_of_v4(address: Ipv4Addr) -> Result<AddressKind, &'static str> {
     match address.octets() {
@@ -147,6 +154,14 @@ fn kind_of_v6(address: Ipv6Addr) -> Result<AddressKind, &'static str> {
                 _ => Err("a translated address that is not public"),
             }
         }
+        // RFC 8215: such a network's own translator may lead into that network.
+        [0x64, 0xff9b, 1, ..] => Err(TRANSLATED),
+        // RFC 2765: the same without a prefix of anybody's.
+        [0, 0, 0, 0, 0xffff, 0, ..] => Err(TRANSLATED),
+        // Translators may have any prefix: what ends like this leads to nothing that anybody is to ask.
+        [0x2000..=0x3fff, _, _, _, _, _, 0xa9fe, 0xa9fe] => Err(METADATA),
+        // ISATAP: the other end is the IPv4 address behind it.
+        [_, _, _, _, 0 | 0x200, 0x5efe, ..] => Err("an ISATAP address"),
         [0x2002, ..] => Err("a 6to4 address"),
         [0x2001, 0, ..] => Err("a Teredo address"),
         [0x2001, 1..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Err(RESERVED),
@@ -230,11 +245,17 @@ mod tests {
         check(&["::ffff:127.0.0.1"], Ok(AddressKind::Loopback));
         check(&["::ffff:10.0.0.1"], Ok(AddressKind::Private));
         check(&["::ffff:169.254.169.254"], Err("a link-local address"));
-        let translated = ["64:ff9b::127.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b::169.254.169.254"];
+        check(&["::ffff:0.0.0.0", "::ffff:0.1.2.3"], Err("an unspecified address"));
+        let translated =
+            ["64:ff9b::127.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b::169.254.169.254", "64:ff9b::"];
         check(&translated, Err("a translated address that is not public"));
-        check(&["64:ff9b:1::1.1.1.1"], Err(RESERVED));
+        let own = ["64:ff9b:1::1.1.1.1", "64:ff9b:1:fffe::10.0.0.1", "::ffff:0:127.0.0.1"];
+        check(&own, Err(TRANSLATED));
+        check(&["2a00:1::169.254.169.254", "3ffe::a9fe:a9fe"], Err(METADATA));
+        let isatap = ["2a00::5efe:127.0.0.1", "fd12::200:5efe:10.0.0.1", "fe80::5efe:1.1.1.1"];
+        check(&isatap, Err("an ISATAP address"));
         check(&["::127.0.0.1", "::1.1.1.1", "::2"], Err("an IPv4-compatible address"));
-        check(&["2002:7f00:1::", "2002:a9fe:a9fe::1"], Err("a 6to4 address"));
+        check(&["2002:7f00:1::", "2002:a9fe:a9fe::1", "2002::1"], Err("a 6to4 address"));
         check(&["2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2"], Err("a Teredo address"));
     }
 
@@ -253,6 +274,9 @@ mod tests {
         assert_eq!(never, Err(Refusal::Never("a link-local address")));
         assert_eq!(all.to_string(), "public and private and loopback");
         assert!(by_default.are_within(&all) && !all.are_within(&by_default));
+        assert_eq!(by_default.and(&all), by_default);
+        let private = AddressKinds::new([AddressKind::Private]);
+        assert!(!private.and(&by_default).allow(address("10.0.0.1")));
         assert_eq!("lan".parse::<AddressKind>().expect_err("none").split(',').count(), 4);
     }
 }

@@ -6,18 +6,25 @@ use super::{AddressKinds, OutboundRequest, Refusal, SecretHeader};
 use crate::configuration::PluginSettings;
 use crate::http_client::{HttpError, HttpRequest, HttpResponse};
 use crate::http_turns::HttpTurns;
+use crate::restriction::Restriction;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use tracing::debug;
 
 /// What an answer's status line and headers may have together.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Servers want to know whom they talk to; some answer nobody else.
 const USER_AGENT: &str = concat!("informant/", env!("CARGO_PKG_VERSION"));
 
+/// Fields that ask for a part of an answer: what is in the other parts nobody sees, and in each may be a part of a secret.
+const OF_PARTS: [&str; 2] = ["range", "if-range"];
+
 /// Who asks, and by what.
 pub(crate) struct Exchange<'a> {
     pub(crate) plugin: &'a str,
     pub(crate) settings: &'a PluginSettings,
+    /// What has to grant it beside them.
+    pub(crate) restriction: &'a Restriction,
     pub(crate) turns: &'a HttpTurns,
     /// Something may have been sent: for whoever gives up waiting.
     pub(crate) sent: &'a AtomicBool,
@@ -71,10 +78,13 @@ impl Exchange<'_> {
         request: &OutboundRequest,
         is_at_home: bool,
     ) -> Result<HttpResponse, Failure> {
-        let granted = self.granted(request, is_at_home).map_err(Failure::NotGranted)?;
+        let granted = || self.granted(request, is_at_home).map_err(Failure::NotGranted);
+        granted()?;
         let limits = &self.settings.limits;
         let turn = self.turns.turn(self.plugin, limits.http_requests_per_second).await;
         let turn = turn.ok_or(Failure::NotLeader)?;
+        // It may have been taken away while it waited.
+        let granted = granted()?;
         let mut headers = request.headers.clone();
         if !headers.iter().any(|(name, _)| name == "user-agent") {
             headers.push(("user-agent".to_owned(), USER_AGENT.into()));
@@ -96,6 +106,7 @@ impl Exchange<'_> {
                 Failure::NotGranted(self.refused(request, &granted.addresses, address))
             }
             HttpError::Refused(text) => Failure::NotGranted(text),
+            HttpError::NotLeader => Failure::NotLeader,
             HttpError::Unsent(text) => Failure::Unsent(text),
             HttpError::TooLarge(text) => Failure::TooLarge(text),
             HttpError::Unknown(text) => Failure::Unknown(text),
@@ -105,53 +116,75 @@ impl Exchange<'_> {
     /// What the rules have for it, or what is missing.
     fn granted(&self, request: &OutboundRequest, is_at_home: bool) -> Result<Granted, String> {
         let mut granted = self.settings.http.check_request(self.plugin, request)?;
+        if let Some(later) = self.restriction.settings() {
+            granted = granted.and(&later.http.check_request(self.plugin, request)?);
+        }
         if !is_at_home {
             granted.secrets.clear();
         }
+        let origin = request.target.origin();
         let is_secret =
             |name: &str| granted.secrets.iter().any(|secret| is_same_header(&secret.name, name));
-        match request.headers.iter().find(|(name, _)| is_secret(name)) {
-            Some((name, _)) => Err(format!(
-                "header {name:?} is the host's to add to requests to {}: leave it out",
-                request.target.origin()
+        let is_of_parts = |name: &str| {
+            !granted.secrets.is_empty() && OF_PARTS.iter().any(|part| is_same_header(part, name))
+        };
+        let mut names = request.headers.iter().map(|(name, _)| name.as_str());
+        match names.find(|name| is_secret(name) || is_of_parts(name)) {
+            Some(name) if is_of_parts(name) => Err(format!(
+                "header {name:?} does not go along with the secret that the host adds to requests to {origin}: leave it out"
+            )),
+            Some(name) => Err(format!(
+                "header {name:?} is the host's to add to requests to {origin}: leave it out"
             )),
             None => Ok(granted),
         }
     }
 
-    /// Why this address is not asked, and what would grant it.
+    /// Why this address is not asked, and what would grant it. What a name leads to is for whoever runs the host to know.
     fn refused(
         &self,
         request: &OutboundRequest,
         granted: &AddressKinds,
         address: IpAddr,
     ) -> String {
-        let origin = request.target.origin();
+        let (plugin, origin) = (self.plugin, request.target.origin());
+        debug!(plugin, "{origin} is {address}, which is not asked");
         match granted.check(address) {
             Err(Refusal::Kind(kind)) => {
                 let needed = granted.with(kind);
                 let advice = self.settings.http.advice(self.plugin, request, &needed);
                 let kind = kind.name();
-                format!("{origin} is {address}, a {kind} address, which is not granted; {advice}")
+                format!("{origin} has a {kind} address, which is not granted; {advice}")
             }
             Err(Refusal::Never(what)) => {
-                format!("{origin} is {address}, {what}: nothing grants requests to it")
+                format!("{origin} has {what}: nothing grants requests to it")
             }
             // Whoever sends knows of more.
-            Ok(()) => format!("{origin} is {address}, which nobody may ask"),
+            Ok(()) => format!("{origin} has an address that nobody may ask"),
         }
     }
 }
 
+impl Granted {
+    /// What both have.
+    fn and(mut self, other: &Self) -> Self {
+        self.addresses = self.addresses.and(&other.addresses);
+        self.secrets.retain(|secret| other.secrets.contains(secret));
+        self
+    }
+}
+
 impl Failure {
-    /// The same of a request that the answer of this origin led to: one was sent before.
+    /// The same of a request that the answer of this origin led to: one was sent before, and answered.
     fn behind(self, origin: &str) -> Self {
-        let text = |text: String| format!("{origin} leads elsewhere: {text}");
+        let text = |text: &str| format!("{origin} was asked and leads elsewhere: {text}");
         match self {
-            Self::NotGranted(problem) => Self::NotGranted(text(problem)),
-            Self::TooLarge(problem) => Self::TooLarge(text(problem)),
-            Self::Unsent(problem) | Self::Unknown(problem) => Self::Unknown(text(problem)),
-            Self::NotLeader => Self::NotLeader,
+            Self::NotGranted(problem) => Self::NotGranted(text(&problem)),
+            Self::TooLarge(problem) => Self::TooLarge(text(&problem)),
+            Self::Unsent(problem) | Self::Unknown(problem) => Self::Unknown(text(&problem)),
+            Self::NotLeader => {
+                Self::Unknown(text("this host leads no more, and nothing was sent there"))
+            }
         }
     }
 }

@@ -38,6 +38,19 @@ const OVERRIDES: [&str; 6] = [
 ];
 /// What is meant for proxies, which are not there.
 const OF_PROXIES: &str = "proxy-";
+/// Fields by which a proxy says for whom it asks: servers behind one believe them, and let whoever that is do more.
+const OF_OTHERS: [&str; 7] = [
+    "cf-connecting-ip",
+    "fastly-client-ip",
+    "true-client-ip",
+    "via",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-real-ip",
+];
+/// Beginnings of more of them: also users and groups, as Kubernetes' own proxies name them.
+const BEGINNINGS_OF_OTHERS: [&str; 5] =
+    ["forwarded", "impersonate-", "x-forwarded", "x-original-", "x-remote-"];
 
 /// Name in small letters, and value.
 pub(crate) type Header = (String, Vec<u8>);
@@ -122,6 +135,7 @@ pub(crate) fn check_headers(headers: Vec<(String, String)>) -> Result<Vec<Header
     }
     let each = headers.into_iter().map(|(name, value)| {
         check_name(&name)?;
+        check_asker(&name)?;
         check_value(&value).map_err(|problem| format!("header {name:?} {problem}"))?;
         Ok((name.to_ascii_lowercase(), value.into_bytes()))
     });
@@ -167,6 +181,19 @@ fn check_name(name: &str) -> Result<(), String> {
     }
     match OURS.contains(&folded.as_str()) || folded.starts_with(OF_PROXIES) {
         true => Err(format!("header {name:?} is the host's own")),
+        false => Ok(()),
+    }
+}
+
+/// A plugin does not ask for somebody else. Whoever writes rules may have the host say so.
+fn check_asker(name: &str) -> Result<(), String> {
+    let folded = folded(name);
+    let is_of_others = OF_OTHERS.contains(&folded.as_str())
+        || BEGINNINGS_OF_OTHERS.iter().any(|begin| folded.starts_with(begin));
+    match is_of_others {
+        true => Err(format!(
+            "header {name:?} would say that it is asked for somebody else: a rule can have the host add it (headers)"
+        )),
         false => Ok(()),
     }
 }
@@ -233,6 +260,26 @@ mod tests {
         for name in ["X-HTTP-Method-Override", "x_original_url", "X-Rewrite-URL"] {
             let text = "would have a server do something else than the rules look at";
             check(name, "x", &format!("header {name:?} {text}"));
+        }
+    }
+
+    #[test]
+    fn nobody_is_asked_for_somebody_else() {
+        let names = [
+            "Forwarded",
+            "X-Forwarded-For",
+            "x_forwarded_host",
+            "X-Forwarded",
+            "X-Real-IP",
+            "X-Original-Forwarded-For",
+            "X-Remote-User",
+            "Impersonate-User",
+            "Via",
+        ];
+        for name in names {
+            let text = "would say that it is asked for somebody else: a rule can have the host add it (headers)";
+            check(name, "x", &format!("header {name:?} {text}"));
+            assert_eq!(secret_header_name(name), Ok(name.to_ascii_lowercase()));
         }
     }
 

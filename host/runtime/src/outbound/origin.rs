@@ -22,11 +22,11 @@ pub(crate) struct OriginRule {
 
 impl OriginRule {
     pub(crate) fn covers(&self, target: &Target) -> bool {
-        let is_host = match self.is_below {
+        let is_host = || match self.is_below {
             true => target.address().is_none() && is_below(target.host(), &self.host),
             false => target.host() == self.host,
         };
-        (self.is_https, self.port) == (target.is_https(), target.port()) && is_host
+        (self.is_https, self.port) == (target.is_https(), target.port()) && is_host()
     }
 
     /// Whether all that the other names is named here.
@@ -94,7 +94,7 @@ pub(crate) struct PathRule(String);
 impl PathRule {
     /// `/v1` is a beginning of itself, `/v1/` and `/v1/a`, not of `/v10`. A path that may mean another is below nothing.
     pub(crate) fn covers(&self, target: &Target) -> bool {
-        !target.is_ambiguous() && self.is_beginning_of(target.path())
+        self.is_beginning_of(target.path()) && !target.is_ambiguous()
     }
 
     pub(crate) fn contains(&self, other: &Self) -> bool {
@@ -240,10 +240,13 @@ mod tests {
         for within in ["/v1", "/v1/", "/v1/a", "/v1?x", "/v1//a"] {
             check("/v1", within, true);
         }
-        for other in ["/", "/v10", "/v", "/V1", "//v1", "/%761", "/v1;a", "/v1%2fa"] {
+        let others = ["/", "/v10", "/v", "/V1", "//v1", "/%761", "/v1;a", "/v1%2fa", "/v1%20/a"];
+        for other in others {
             check("/v1", other, false);
         }
-        check("/v1", "/v1/%2e%2e%2fa", false);
+        for odd in ["/v1/%2e%2e%2fa", "/v1/..%20/a", "/v1/%c0%ae%c0%ae/a", "/v1/%u002e%u002e/a"] {
+            check("/v1", odd, false);
+        }
         check("/v1/", "/v1", false);
         check("/v1/", "/v1/a", true);
         check("/", "/a/b", true);

@@ -11,8 +11,18 @@ pub(crate) const REDIRECTS_MAX: usize = 5;
 /// Fields that say something of the body.
 const OF_THE_BODY: [&str; 4] =
     ["content-encoding", "content-language", "content-location", "content-type"];
-/// Fields that were meant for one origin.
-const OF_THE_ORIGIN: [&str; 3] = ["authorization", "cookie", "referer"];
+/// Fields that may go to another origin than the one that they were meant for: they say what is sent and what is wanted. Any other may be a key.
+const OF_ALL_ORIGINS: [&str; 9] = [
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "user-agent",
+];
 
 /// The request that follows from this answer; none if it is the one that was asked for. An error says why nobody can tell.
 pub(crate) fn redirected(
@@ -41,7 +51,7 @@ pub(crate) fn redirected(
         (method == request.method, target.origin() == request.target.origin());
     let is_kept = |(name, _): &&Header| {
         (keeps_body || !OF_THE_BODY.contains(&name.as_str()))
-            && (keeps_origin || !OF_THE_ORIGIN.contains(&name.as_str()))
+            && (keeps_origin || OF_ALL_ORIGINS.contains(&name.as_str()))
     };
     Ok(Some(OutboundRequest {
         method,
@@ -59,7 +69,7 @@ mod tests {
     /// What follows from an answer to a request with such a method for `https://a.org/b`, which has a body and some headers.
     #[track_caller]
     fn check(method: &str, status: u16, locations: &[&str], expect: &str) {
-        let headers = ["Authorization", "Content-Type", "X-Own"];
+        let headers = ["Authorization", "Accept", "Content-Type", "X-Api-Key"];
         let asked = Asked {
             method: method.to_owned(),
             url: "https://a.org/b".to_owned(),
@@ -82,7 +92,7 @@ mod tests {
         assert_eq!(shown.trim_end(), expect, "{method} {status}");
     }
 
-    const ALL: &str = "authorization,content-type,x-own body";
+    const ALL: &str = "authorization,accept,content-type,x-api-key body";
 
     #[test]
     fn method_and_body_are_kept_where_the_status_says_so() {
@@ -90,18 +100,18 @@ mod tests {
             check("POST", status, &["/c"], &format!("POST https://a.org/c {ALL}"));
         }
         for status in [301, 302, 303] {
-            check("POST", status, &["/c"], "GET https://a.org/c authorization,x-own");
+            check("POST", status, &["/c"], "GET https://a.org/c authorization,accept,x-api-key");
         }
         for status in [301, 302] {
             check("PUT", status, &["/c"], &format!("PUT https://a.org/c {ALL}"));
         }
-        check("DELETE", 303, &["/c"], "GET https://a.org/c authorization,x-own");
+        check("DELETE", 303, &["/c"], "GET https://a.org/c authorization,accept,x-api-key");
         check("HEAD", 303, &["/c"], &format!("HEAD https://a.org/c {ALL}"));
     }
 
     #[test]
     fn what_was_meant_for_one_origin_goes_to_no_other() {
-        let foreign = "content-type,x-own body";
+        let foreign = "accept,content-type body";
         for other in ["http://a.org", "https://a.org:8443", "https://b.org", "https://b.a.org"] {
             let location = format!("{other}/c");
             check("POST", 307, &[&location], &format!("POST {location} {foreign}"));

@@ -1,7 +1,7 @@
 //! Where a request goes: a URL that is read once, by the rules that browsers read URLs by (IDNA and odd spellings of addresses included), and then
 //! sent as it was read. What is looked at, and what is held against rules, is never the plugin's text.
 
-use percent_encoding::percent_decode;
+use super::ambiguity::{is_ambiguous, is_dots};
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -12,13 +12,19 @@ pub(crate) const URL_BYTES_MAX: usize = 8 << 10;
 /// A name of the DNS.
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
-/// Nobody encodes an honest path so many times.
-const DECODED_MAX: usize = 8;
+/// Parts of a path that are shown: more than most APIs have, and no more than a rule's path may.
+const PLAIN_SEGMENTS_MAX: usize = 16;
+const PLAIN_BYTES_MAX: usize = 24;
+const PLAIN_DIGITS_MAX: usize = 3;
 
 /// An `http` or `https` URL with a host, without userinfo and fragment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     url: Url,
+    /// Worked out once: it takes longer than all rules that look at it.
+    is_ambiguous: bool,
+    /// A server has said so, and not the plugin.
+    is_of_answer: bool,
 }
 
 impl Target {
@@ -42,7 +48,8 @@ impl Target {
     /// Reads a `Location`, which may be relative to this.
     pub(crate) fn join(&self, location: &str) -> Result<Self, String> {
         check_characters(location)?;
-        Self::new(self.url.join(location).map_err(|error| error.to_string())?)
+        let target = Self::new(self.url.join(location).map_err(|error| error.to_string())?)?;
+        Ok(Self { is_of_answer: true, ..target })
     }
 
     fn new(mut url: Url) -> Result<Self, String> {
@@ -62,7 +69,9 @@ impl Target {
         }
         url.set_fragment(None);
         match url.as_str().len() {
-            0..=URL_BYTES_MAX => Ok(Self { url }),
+            0..=URL_BYTES_MAX => {
+                Ok(Self { is_ambiguous: is_ambiguous(url.path()), is_of_answer: false, url })
+            }
             found => Err(too_long(found)),
         }
     }
@@ -122,23 +131,18 @@ impl Target {
         self.url.query().is_some()
     }
 
-    /// Whether some server could take the path for another than it looks like: decoded, once or several times, it has other segments.
+    /// The beginning of the path as far as it is plainly no secret, for a rule that grants this and little else. None where that is nothing, where no
+    /// rule with a path would grant it, or where it is for the plugin to know only if it asks there.
+    pub(crate) fn plain_path(&self) -> Option<&str> {
+        let path = self.path();
+        let plain = path.split('/').skip(1).take_while(|segment| is_plain(segment));
+        let end: usize = plain.take(PLAIN_SEGMENTS_MAX).map(|segment| 1 + segment.len()).sum();
+        (end > 0 && !self.is_ambiguous && !self.is_of_answer).then(|| &path[..end])
+    }
+
+    /// Whether some server could take the path for another than it looks like.
     pub(crate) fn is_ambiguous(&self) -> bool {
-        let mut path = self.path().as_bytes().to_vec();
-        let slashes = |path: &[u8]| path.iter().filter(|byte| **byte == b'/').count();
-        for _ in 0..DECODED_MAX {
-            let decoded: Vec<u8> = percent_decode(&path).collect();
-            let is_odd = |byte: &u8| *byte == b'\\' || byte.is_ascii_control();
-            let has_dots = String::from_utf8_lossy(&decoded).split('/').any(is_dots);
-            if slashes(&decoded) != slashes(&path) || decoded.iter().any(is_odd) || has_dots {
-                return true;
-            }
-            if decoded == path {
-                return false;
-            }
-            path = decoded;
-        }
-        true
+        self.is_ambiguous
     }
 }
 
@@ -198,11 +202,14 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// `.` or `..`, however the dots are written, and whatever parameters stand behind them.
-fn is_dots(segment: &str) -> bool {
-    let name = segment.split(';').next().unwrap_or_default();
-    let plain = name.replace("%2e", ".").replace("%2E", ".");
-    plain == "." || plain == ".."
+/// A word or a version, `alerts` or `v1beta2`; what has more digits, or capitals within, may be a token that a server knows its friends by.
+fn is_plain(segment: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    let digits = segment.bytes().filter(u8::is_ascii_digit).count();
+    segment.len() <= PLAIN_BYTES_MAX
+        && digits <= PLAIN_DIGITS_MAX
+        && segment.starts_with(|first: char| first.is_ascii_alphabetic())
+        && segment.chars().skip(1).all(is_inner)
 }
 
 #[cfg(test)]

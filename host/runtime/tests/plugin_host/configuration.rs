@@ -65,6 +65,35 @@ pub(crate) fn host(text: &str) -> Configurations {
 }
 
 #[tokio::test]
+async fn what_is_not_granted_any_more_is_not_told_though_the_version_runs_on() {
+    let bench = Bench::start();
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| is(status, "running") && handled(status) == 1).await;
+    bench.drop_in("hello.yaml", &yaml("reads: []"));
+    let refused = |status: Option<&PluginStatus>| last_load(status).contains("it asks to read");
+    bench.until("hello", |status| refused(status) && is(status, "running")).await;
+    let restricted = super::http::restricted(bench.status("hello").as_ref());
+    assert!(restricted.ends_with("has what both grant, and reads no v1/pods"), "{restricted}");
+    bench.source.add(&pod("b"));
+    let withheld = |status: Option<&PluginStatus>| {
+        let error = shown(status, "lastError");
+        error["message"]
+            .as_str()
+            .is_some_and(|it| it.starts_with("v1/pods is not granted any more"))
+    };
+    bench.until("hello", withheld).await;
+    let plugin = bench.status("hello").expect("it runs");
+    assert_eq!((handled(Some(&plugin)), plugin.dead_letters), (1, 0));
+    // It takes events again with the grant; what waited comes when its time has come.
+    bench.drop_in("hello.yaml", &yaml(""));
+    bench.until("hello", |status| super::http::restricted(status).is_empty()).await;
+    bench.source.add(&pod("c"));
+    bench.until("hello", |status| handled(status) >= 2).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn config_reaches_describe_and_start() {
     let bench = Bench::start();
     let config = r#"config: {version: "7", subscriptions: [{resource: v1/pods}]}"#;

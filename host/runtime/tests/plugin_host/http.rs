@@ -79,6 +79,11 @@ impl World {
 
 /// `hello` that makes a request in `handle`, so often, and fails for good with the words that it is answered last: an error, or a body that has any.
 fn guest(method: &str, url: &str, timeout_ms: u32, times: usize) -> Vec<u8> {
+    guest_of(HELLO, (method, url), timeout_ms, times)
+}
+
+/// The same of another text than that of `hello`.
+fn guest_of(text: &str, (method, url): (&str, &str), timeout_ms: u32, times: usize) -> Vec<u8> {
     let mut data = "not-leader".to_owned();
     let mut flat = Vec::new();
     for text in [method, url, "body"] {
@@ -105,7 +110,7 @@ fn guest(method: &str, url: &str, timeout_ms: u32, times: usize) -> Vec<u8> {
     );
     let begin = "(local $line i32) (local $end i32)\n";
     let asks = format!("(call $send{words})\n").repeat(times);
-    let text = swap(HELLO, memory, &more);
+    let text = swap(text, memory, &more);
     let asks = format!("{begin}(i32.store8 (i32.const 320) (i32.const 0)) {asks} {fails}\n");
     wat::parse_str(swap(&text, begin, &asks)).expect("it is well formed")
 }
@@ -157,7 +162,7 @@ async fn what_is_granted_is_sent_and_its_answer_is_the_plugins() {
 #[tokio::test]
 async fn what_is_not_granted_is_not_sent_and_the_line_that_would_grant_it_does() {
     let plugin = guest("POST", URL, 0, 1);
-    let rule = r#"{http: [{origins: ["https://a.org"], methods: [POST]}]}"#;
+    let rule = r#"{http: [{origins: ["https://a.org"], methods: [POST], paths: ["/k"]}]}"#;
     let own = "that is for the host's own configuration (--config) to say: plugins: ";
     let expect =
         format!("to POST https://a.org is not granted; to grant it, {own}{{hello: {rule}}}");
@@ -198,9 +203,9 @@ async fn a_failure_says_whether_anything_was_sent() {
 async fn an_address_of_another_kind_needs_a_grant_of_its_own() {
     let plugin = guest("POST", URL, 0, 1);
     let private = Answer::Refused(HttpError::Address([10, 0, 0, 1].into()));
-    let line = r#"plugins: {hello: {http: [{origins: ["https://a.org"], methods: [POST], addresses: [public, private]}]}}"#;
+    let line = r#"plugins: {hello: {http: [{origins: ["https://a.org"], methods: [POST], paths: ["/k"], addresses: [public, private]}]}}"#;
     let expect = format!(
-        "https://a.org is 10.0.0.1, a private address, which is not granted; to grant it, that is for the host's own configuration \
+        "https://a.org has a private address, which is not granted; to grant it, that is for the host's own configuration \
          (--config) to say: {line}, before the rules that are there"
     );
     check(granted(""), &plugin, (private, 1), &expect, "not-granted").await;
@@ -224,6 +229,48 @@ async fn a_plugin_that_means_to_ask_more_than_it_may_waits() {
     assert_eq!(reason, expect);
     bench.drop_in("hello.yaml", &yaml(line));
     bench.until("hello", |status| is(status, "running")).await;
+    bench.stop().await;
+}
+
+/// The shown text of what a plugin that runs may do no more.
+pub(super) fn restricted(status: Option<&PluginStatus>) -> String {
+    let json = status.map(PluginStatus::to_json).unwrap_or_default();
+    json["restricted"].as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_grant_that_is_taken_away_is_gone_though_the_version_runs_on() {
+    let descriptor = super::DESCRIPTOR.strip_suffix('}').expect("it is an object");
+    let asks = r#","http":[{"origins":["a.org"],"methods":["POST"]}]}"#;
+    let text = super::described(&format!("{descriptor}{asks}"));
+    let plugin = guest_of(&text, ("POST", URL), 0, 1);
+    let world = World::new(Answer::Body(""));
+    let bench = world.bench(host(&format!("ceiling: {{http: [{RULE}]}}")));
+    let granting = yaml(&format!("http: [{RULE}]"));
+    bench.drop_in("hello.yaml", &granting);
+    bench.drop_in("hello.wasm", &plugin);
+    bench.until("hello", |status| handled(status) == 1).await;
+    assert_eq!(
+        (world.asked().len(), restricted(bench.status("hello").as_ref())),
+        (1, String::new())
+    );
+
+    bench.drop_in("hello.yaml", &yaml("http: []"));
+    let refused =
+        |status: Option<&PluginStatus>| super::last_load(status).contains("it asks to POST");
+    bench.until("hello", |status| refused(status) && is(status, "running")).await;
+    assert!(restricted(bench.status("hello").as_ref()).contains("has what both grant"));
+    bench.source.modify(&pod("a"));
+    bench
+        .until("hello", |status| told(status).contains("to POST https://a.org is not granted"))
+        .await;
+    assert_eq!(world.asked().len(), 1);
+
+    // Whoever takes it back gives it back.
+    bench.drop_in("hello.yaml", &granting);
+    bench.until("hello", |status| restricted(status).is_empty()).await;
+    bench.source.modify(&pod("a"));
+    bench.until("hello", |_| world.asked().len() == 2).await;
     bench.stop().await;
 }
 

@@ -102,6 +102,11 @@ pub(super) fn fail(address: usize, length: usize) -> String {
 /// The same for several calls, one after the other, whatever is answered, and with the words of the last answer: an error, or an object that is more
 /// than `{}`.
 fn guest_that(calls: &[(&str, &[Argument<'_>])]) -> Vec<u8> {
+    guest_of(HELLO, calls)
+}
+
+/// The same of another text than that of `hello`.
+fn guest_of(text: &str, calls: &[(&str, &[Argument<'_>])]) -> Vec<u8> {
     let (mut data, mut code) = ("not-leader".to_owned(), String::new());
     let mut imports = BTreeMap::new();
     for (function, arguments) in calls {
@@ -147,7 +152,7 @@ fn guest_that(calls: &[(&str, &[Argument<'_>])]) -> Vec<u8> {
           (else (if (i32.gt_u (i32.load (i32.const 412)) (i32.const 2)) (then {object}))))"
     );
     let begin = "(local $line i32) (local $end i32)\n";
-    let text = swap(HELLO, memory, &more);
+    let text = swap(text, memory, &more);
     let asks = format!("{begin}(i32.store8 (i32.const 320) (i32.const 0)) {code} {fails}\n");
     wat::parse_str(swap(&text, begin, &asks)).expect("it is well formed")
 }
@@ -282,6 +287,27 @@ async fn a_plugin_that_asks_for_more_than_it_may_write_waits() {
     assert_eq!(reason, expect);
     bench.drop_in("hello.yaml", &yaml(line));
     bench.until("hello", |status| is(status, "running")).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_write_that_is_not_granted_any_more_is_not_made_though_the_version_runs_on() {
+    let descriptor = super::DESCRIPTOR.strip_suffix('}').expect("it is an object");
+    let asks = r#","writes":[{"resource":"v1/pods","verbs":["patch"]}]}"#;
+    let text = super::described(&format!("{descriptor}{asks}"));
+    let plugin = guest_of(&text, &[("patch", &patch("v1/pods", "shop", "web", ""))]);
+    let cluster = Cluster::new(Answer::Done);
+    let bench = cluster.bench(host(&format!("ceiling: {{writes: [{PODS}]}}")));
+    bench.drop_in("hello.yaml", &yaml(&format!("writes: [{PODS}]")));
+    bench.drop_in("hello.wasm", &plugin);
+    bench.until("hello", |status| handled(status) == 1).await;
+    bench.drop_in("hello.yaml", &yaml(""));
+    let refused =
+        |status: Option<&PluginStatus>| super::last_load(status).contains("it asks to patch");
+    bench.until("hello", |status| refused(status) && is(status, "running")).await;
+    bench.source.modify(&pod("a"));
+    bench.until("hello", |status| told(status).contains("to patch v1/pods in shop is not")).await;
+    assert_eq!((cluster.asked().len(), writes(&bench, "patch", "not-granted")), (1, 1));
     bench.stop().await;
 }
 

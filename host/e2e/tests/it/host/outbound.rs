@@ -215,7 +215,7 @@ fn what_is_not_granted_or_too_much_reaches_nobody() {
         check_said(&host, "head", "has a head of more than 65536 bytes");
         check_said(&host, "slow", "no answer in time");
         check_said(&host, "name", "to GET http://localhost");
-        check_said(&host, "server", "is the cluster's API server at ");
+        check_said(&host, "server", "is the cluster's API server: ");
         check_said(&host, "late", "nothing was sent: a call waits 2000 ms at most");
         assert_eq!(other.asked(), [""; 0]);
         assert_eq!(server.asked().len(), 4, "{:?}", server.asked());

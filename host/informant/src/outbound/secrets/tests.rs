@@ -13,7 +13,9 @@ fn header(secret: &str) -> SecretHeader {
 fn value(directory: &Path, name: &str) -> String {
     match secret(directory, &header(name)) {
         Ok(secret) => {
-            assert!(secret.value.is_sensitive());
+            assert!(
+                secret.value.is_sensitive() && secret.value.as_bytes().ends_with(&secret.content)
+            );
             String::from_utf8(secret.value.as_bytes().to_vec()).expect("text")
         }
         Err(problem) => {
@@ -24,7 +26,7 @@ fn value(directory: &Path, name: &str) -> String {
 }
 
 #[test]
-fn a_file_is_a_value_without_its_line_end() {
+fn a_file_is_a_value_without_blanks_and_line_ends_around_it() {
     let root = tempfile::tempdir().expect("a directory");
     let check = |content: &[u8], expect: &str| {
         fs::write(root.path().join("a"), content).expect("a file");
@@ -33,8 +35,11 @@ fn a_file_is_a_value_without_its_line_end() {
     check(b"token", "Bearer token");
     check(b"token\n", "Bearer token");
     check(b"token\r\n\n", "Bearer token");
-    check(b"", "it is empty");
-    check(b"\n", "it is empty");
+    check(b"token \t \n", "Bearer token");
+    check(b"\n  to ken\t", "Bearer to ken");
+    for empty in [&b""[..], b"\n", b" \t\r\n"] {
+        check(empty, "it is empty");
+    }
     check(b"two\nlines", "it has characters that no header has");
     check(&vec![b'x'; SECRET_BYTES_MAX as usize], &format!("Bearer {}", "x".repeat(8 << 10)));
     check(&vec![b'x'; SECRET_BYTES_MAX as usize + 1], "it has more than 8192 bytes");

@@ -186,27 +186,32 @@ fn what_is_no_rule_is_refused_with_its_place() {
 }
 
 #[test]
-fn the_line_that_would_grant_a_request_grants_it_and_shows_no_path() {
+fn the_line_that_would_grant_a_request_grants_little_else_and_shows_no_secret() {
     let ceiling = "ceiling: {http: [{origins: ['*.org'], methods: [GET]}]}";
     let told = |host: &str, sidecar: &str, text: &str| {
         grants(host, sidecar).check_request("a", &request(text)).expect_err("it is not granted")
     };
-    let line = r#"http: [{origins: ["https://a.org"], methods: [GET]}]"#;
-    let said = told(ceiling, "", "GET https://a.org/secret?secret");
+    let line = r#"http: [{origins: ["https://a.org"], methods: [GET], paths: ["/hooks"]}]"#;
+    let said = told(ceiling, "", "GET https://a.org/hooks/T01ABCDEF?secret");
     let expect =
         format!("to GET https://a.org is not granted; to grant it, write in a.yaml: {line}");
     assert_eq!(said, expect);
-    check(ceiling, line, &["GET https://a.org/secret?secret"], &[]);
+    let others = ["GET https://a.org/other", "GET https://b.org/hooks/x"];
+    check(ceiling, line, &["GET https://a.org/hooks/T01ABCDEF?secret"], &others);
     let own = "that is for the host's own configuration (--config) to say: plugins: ";
-    let rule = r#"http: [{origins: ["http://b.svc:81"], methods: [PUT]}]"#;
+    let rule = r#"http: [{origins: ["http://b.svc:81"], methods: [PUT], paths: ["/x"]}]"#;
     let said = told(ceiling, line, "PUT http://b.svc:81/x");
     let expect = format!(
         "to PUT http://b.svc:81 is not granted; to grant it, {own}{{a: {{{rule}}}}}, before the rules that are there"
     );
     assert_eq!(said, expect);
-    check(&format!("a: {{{rule}}}"), "", &["PUT http://b.svc:81/x"], &[]);
+    let others = ["POST http://b.svc:81/x", "PUT http://b.svc:81/y"];
+    check(&format!("a: {{{rule}}}"), "", &["PUT http://b.svc:81/x"], &others);
     let said = told(&format!("a: {{http: [{RULE}]}}"), "", "GET https://a.org/secret");
     assert!(said.starts_with("to GET this path of https://a.org is not granted"), "{said}");
+    // What a rule with a path would not grant needs one without.
+    let said = told(ceiling, "", "GET https://a.org/a%2fb");
+    assert!(said.ends_with(r#"http: [{origins: ["https://a.org"], methods: [GET]}]"#), "{said}");
     let advised = grants(ceiling, "").advice(
         "a",
         &request("GET https://a.org"),
@@ -215,6 +220,50 @@ fn the_line_that_would_grant_a_request_grants_it_and_shows_no_path() {
     let rule =
         r#"http: [{origins: ["https://a.org"], methods: [GET], addresses: [public, private]}]"#;
     assert_eq!(advised, format!("to grant it, {own}{{a: {{{rule}}}}}"));
+}
+
+#[test]
+fn rules_name_as_much_as_they_may() {
+    let rules = |origins: usize, paths: usize| {
+        let origins: Vec<String> = (0..origins).map(|n| format!("'{n}.a.org'")).collect();
+        let paths: Vec<String> = (0..paths).map(|n| format!("/{n}")).collect();
+        let (origins, paths) = (origins.join(", "), paths.join(", "));
+        format!("http: [{{origins: [{origins}], methods: [GET], paths: [{paths}]}}]")
+    };
+    #[track_caller]
+    fn check(host: &str, sidecar: &str, expect: Option<&str>) {
+        let error = configured(host, sidecar).err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), expect);
+    }
+    check("{}", &rules(200, 56), None);
+    let problem =
+        "http has 257 origins and paths in its rules, and may have 256 (limits.httpRules)";
+    check("{}", &rules(200, 57), Some(&format!("a.yaml line 3: {problem}")));
+    check("{}", &format!("{}\nlimits: {{httpRules: 257}}", rules(200, 57)), None);
+    check(&format!("a: {{{}}}", rules(1, 256)), "", Some(&format!("host.yaml line 1: {problem}")));
+    let more = format!("a: {{{}, limits: {{httpRules: 10000}}}}", rules(256, 256));
+    check(&more, "", None);
+    assert_eq!(entries(&grants(&more, "").rules), 512);
+}
+
+#[test]
+fn methods_and_origins_that_are_asked_for_may_be_granted_by_several_rules() {
+    let spec = |paths: usize| {
+        let paths: Vec<String> = (0..paths).map(|n| format!("\"/{n}\"")).collect();
+        let paths = paths.join(",");
+        format!(r#"{{"origins":["https://a.org"],"methods":["GET","PUT"],"paths":[{paths}]}}"#)
+    };
+    let json = format!(r#"{{"version":"1","http":[{}]}}"#, spec(32));
+    let descriptor = Descriptor::parse(json.as_bytes()).expect("it is well formed");
+    let rules = |methods: &str| {
+        let paths: Vec<String> = (0..32).map(|n| format!("/{n}")).collect();
+        format!("{{origins: [a.org], methods: [{methods}], paths: [{}]}}", paths.join(", "))
+    };
+    // Methods may come of several rules.
+    let granted = grants(&format!("a: {{http: [{}, {}]}}", rules("GET"), rules("PUT")), "");
+    assert_eq!(granted.check("a", &descriptor.http), Ok(()));
+    let granted = grants(&format!("a: {{http: [{}]}}", rules("GET")), "");
+    assert!(granted.check("a", &descriptor.http).is_err());
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Requests and their redirects against servers that answer as the test says.
 
-use super::super::{Asked, SecretName};
+use super::super::{AddressKind, Asked, SecretName};
 use super::*;
 use crate::configuration::{Configurations, Document, Layer, read};
+use crate::descriptor::Descriptor;
 use crate::http_client::HttpClient;
 use crate::leading::Leading;
+use crate::restriction::Successor;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
@@ -55,7 +57,9 @@ async fn asked_with(
     let servers = Arc::new(Servers { answers: Mutex::new(answers.into()), ..Servers::default() });
     let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
     let (settings, sent) = (settings(rules), AtomicBool::new(false));
-    let exchange = Exchange { plugin: "a", settings: &settings, turns: &turns, sent: &sent };
+    let restriction = &Restriction::default();
+    let exchange =
+        Exchange { plugin: "a", settings: &settings, restriction, turns: &turns, sent: &sent };
     let asked = Asked {
         method: "POST".to_owned(),
         url: "https://a.org/k".to_owned(),
@@ -83,7 +87,9 @@ async fn a_request_is_sent_as_it_was_asked_for() {
     servers.answers.lock().push_back(answer(200, ""));
     let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
     let (settings, sent) = (settings(A), AtomicBool::new(false));
-    let exchange = Exchange { plugin: "a", settings: &settings, turns: &turns, sent: &sent };
+    let restriction = &Restriction::default();
+    let exchange =
+        Exchange { plugin: "a", settings: &settings, restriction, turns: &turns, sent: &sent };
     let asked = Asked {
         method: "POST".to_owned(),
         url: "https://a.org/k".to_owned(),
@@ -155,7 +161,7 @@ async fn check_not_followed(location: &str, expect: &str) {
         Err(Failure::NotGranted(text) | Failure::Unknown(text)) => text,
         other => panic!("{other:?}"),
     };
-    let expect = format!("https://a.org leads elsewhere: {expect}");
+    let expect = format!("https://a.org was asked and leads elsewhere: {expect}");
     assert!(told.starts_with(&expect), "{told}");
     assert!(!told.contains("token"), "it shows what the answer has: {told}");
 }
@@ -177,8 +183,75 @@ async fn redirects_are_followed_so_far_and_no_farther() {
     assert_eq!((sent.len(), ended), (REDIRECTS_MAX + 1, Ok(200)));
     let (sent, ended) = asked(A, redirects(REDIRECTS_MAX + 1).collect()).await;
     assert_eq!(sent.len(), REDIRECTS_MAX + 1);
-    let text = "https://a.org leads elsewhere: it does so more than 5 times, the last time to https://a.org";
+    let text = "https://a.org was asked and leads elsewhere: it does so more than 5 times, the last time to https://a.org";
     assert_eq!(ended, Err(Failure::Unknown(text.to_owned())));
+}
+
+#[tokio::test]
+async fn a_lead_that_is_lost_behind_a_redirect_does_not_mean_that_nothing_was_sent() {
+    let lost = || Err(HttpError::NotLeader);
+    let (_, ended) = asked(A, vec![lost()]).await;
+    assert_eq!(ended, Err(Failure::NotLeader));
+    let (_, ended) = asked(A, vec![answer(302, "/x"), lost()]).await;
+    let text = "https://a.org was asked and leads elsewhere: this host leads no more, and nothing was sent there";
+    assert_eq!(ended, Err(Failure::Unknown(text.to_owned())));
+}
+
+#[tokio::test]
+async fn a_part_of_an_answer_is_not_asked_for_with_a_secret() {
+    for header in ["Range", "If-Range"] {
+        let (sent, ended) = asked_with(A, vec![], header).await;
+        assert_eq!(sent, [""; 0]);
+        let header = header.to_ascii_lowercase();
+        let text = format!(
+            "header {header:?} does not go along with the secret that the host adds to requests to https://a.org: leave it out"
+        );
+        assert_eq!(ended, Err(Failure::NotGranted(text)));
+    }
+    let without = "{origins: [a.org], methods: [POST]}";
+    let (sent, ended) = asked_with(without, vec![answer(206, "")], "Range").await;
+    assert_eq!((sent.len(), ended), (1, Ok(206)));
+}
+
+/// What a version that runs with the first rules asks once it is to have the second, as `asked` shows it.
+async fn asked_under(rules: &str, later: &str) -> Result<HttpRequest, Failure> {
+    let servers = Arc::new(Servers::default());
+    servers.answers.lock().push_back(answer(200, ""));
+    let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
+    let (settings, sent) = (Arc::new(settings(rules)), AtomicBool::new(false));
+    let descriptor = Descriptor::parse(br#"{"version":"1"}"#).expect("a descriptor");
+    let (restriction, running) = (Restriction::default(), Some((settings.clone(), descriptor)));
+    let successor = Successor { restriction: restriction.clone(), running };
+    successor.is_to_have("a", &Arc::new(self::settings(later)));
+    let (settings, restriction) = (&*settings, &restriction);
+    let exchange = Exchange { plugin: "a", settings, restriction, turns: &turns, sent: &sent };
+    let (method, url) = ("POST".to_owned(), "https://a.org/k".to_owned());
+    let asked = Asked { method, url, headers: Vec::new(), body: Vec::new() };
+    let request = OutboundRequest::new(asked, 10).expect("it is well formed");
+    exchange.run(request).await?;
+    let mut asked = servers.asked.lock();
+    Ok(asked.remove(0))
+}
+
+#[tokio::test]
+async fn what_a_version_runs_with_and_what_was_configured_since_both_grant_a_request() {
+    let private = "{origins: [a.org], methods: [POST], addresses: [private]}";
+    let both = "{origins: [a.org], methods: [POST], addresses: [public, private]}";
+    let request = asked_under(A, A).await.expect("nothing has changed");
+    assert_eq!(request.secrets.len(), 1);
+    for later in ["", B, "{origins: [a.org], methods: [POST], paths: [/other]}"] {
+        let refused = asked_under(A, later).await.expect_err("it was taken away");
+        assert!(matches!(refused, Failure::NotGranted(_)), "{refused:?}");
+    }
+    let request = asked_under(both, private).await.expect("it is granted still");
+    assert_eq!(request.addresses, AddressKinds::new([AddressKind::Private]));
+    let request = asked_under(private, both).await.expect("it is granted still");
+    assert_eq!(request.addresses, AddressKinds::new([AddressKind::Private]));
+    let request = asked_under(A, both).await.expect("it is granted still");
+    assert_eq!(request.secrets, []);
+    // What was added is for the next version.
+    let refused = asked_under(B, A).await.expect_err("it never was granted");
+    assert!(matches!(refused, Failure::NotGranted(_)), "{refused:?}");
 }
 
 #[tokio::test]
@@ -187,7 +260,7 @@ async fn what_could_not_be_sent_behind_a_redirect_does_not_mean_that_nothing_was
     let (_, ended) = asked(A, vec![unsent()]).await;
     assert_eq!(ended, Err(Failure::Unsent("no address".to_owned())));
     let (_, ended) = asked(A, vec![answer(302, "/x"), unsent()]).await;
-    let text = "https://a.org leads elsewhere: no address".to_owned();
+    let text = "https://a.org was asked and leads elsewhere: no address".to_owned();
     assert_eq!(ended, Err(Failure::Unknown(text)));
 }
 
@@ -201,13 +274,10 @@ async fn an_address_that_is_not_granted_is_told_with_what_would_grant_it() {
         }
     };
     let text = refused(A, "10.0.0.1").await;
-    let expect =
-        "https://a.org is 10.0.0.1, a private address, which is not granted; to grant it, ";
+    let expect = "https://a.org has a private address, which is not granted; to grant it, ";
     assert!(text.starts_with(expect) && text.contains("addresses: [public, private]"), "{text}");
     let text = refused(A, "169.254.169.254").await;
-    let expect =
-        "https://a.org is 169.254.169.254, a link-local address: nothing grants requests to it";
-    assert_eq!(text, expect);
+    assert_eq!(text, "https://a.org has a link-local address: nothing grants requests to it");
     let text = refused(A, "1.1.1.1").await;
-    assert_eq!(text, "https://a.org is 1.1.1.1, which nobody may ask");
+    assert_eq!(text, "https://a.org has an address that nobody may ask");
 }

@@ -1,0 +1,124 @@
+//! What a running version may do no more: what it runs with was configured anew, and no version has taken over with that yet. What both grant is what
+//! it has meanwhile, from the moment at which the new configuration is known.
+
+use crate::configuration::PluginSettings;
+use crate::descriptor::Descriptor;
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Of one plugin's name. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Restriction(Arc<RwLock<Option<Arc<Restricted>>>>);
+
+/// A configuration that no version has taken over with.
+struct Restricted {
+    settings: Arc<PluginSettings>,
+    /// Resources that the running version reads, and that this does not let it read; why, and how to grant them.
+    reads: BTreeMap<String, String>,
+}
+
+/// Where the running version of a plugin hears of a configuration that its successor is to have.
+#[derive(Clone, Default)]
+pub(crate) struct Successor {
+    pub(crate) restriction: Restriction,
+    /// What runs; none if nothing does.
+    pub(crate) running: Option<(Arc<PluginSettings>, Descriptor)>,
+}
+
+impl Successor {
+    /// Holds what runs to what this grants, too.
+    pub(crate) fn is_to_have(&self, plugin: &str, settings: &Arc<PluginSettings>) {
+        let Some((running, descriptor)) = &self.running else { return };
+        if settings.grants_the_same_as(running) {
+            return self.restriction.lift();
+        }
+        let reads = settings.grants.lacking(plugin, descriptor);
+        let restricted = Restricted { settings: settings.clone(), reads };
+        *self.restriction.0.write() = Some(Arc::new(restricted));
+    }
+}
+
+impl Restriction {
+    /// What runs has what is configured.
+    pub(crate) fn lift(&self) {
+        *self.0.write() = None;
+    }
+
+    /// What has to grant a request or a write beside what the version runs with; none where nothing has.
+    pub(crate) fn settings(&self) -> Option<Arc<PluginSettings>> {
+        self.0.read().as_ref().map(|restricted| restricted.settings.clone())
+    }
+
+    /// Whether a resource that the version reads may be read still.
+    pub(crate) fn check_read(&self, resource: &str) -> Result<(), String> {
+        let restricted = self.0.read();
+        let withdrawn = restricted.as_ref().and_then(|it| it.reads.get(resource));
+        withdrawn.map_or(Ok(()), |why| Err(why.clone()))
+    }
+
+    /// For `/plugins`.
+    pub(crate) fn shown(&self) -> Option<String> {
+        let restricted = self.0.read();
+        let reads: Vec<&str> = restricted.as_ref()?.reads.keys().map(String::as_str).collect();
+        let text = "its configuration has changed, and no version has taken over with it: the one that runs has what both grant";
+        Some(match reads.is_empty() {
+            true => text.to_owned(),
+            false => format!("{text}, and reads no {}", reads.join(" and ")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configuration::{Configurations, Document, Layer, read};
+
+    /// What a plugin is configured with, by the host's own word.
+    fn settings(text: &str) -> Arc<PluginSettings> {
+        let document = Document::read("host.yaml", text.as_bytes()).expect("it is YAML");
+        let layer = read(&document, Layer::of_plugin).expect("it is well formed");
+        let name = || "a".parse().expect("a name");
+        let plugins = BTreeMap::from([(name(), layer)]);
+        let configurations = Configurations::new(Layer::default(), plugins, Default::default());
+        let settings = configurations.and_then(|it| it.of(&name(), None));
+        Arc::new(settings.expect("nothing bounds it"))
+    }
+
+    /// What a version that reads pods in `shop` and nodes, and runs with the first, may still read once it is to have the second.
+    #[track_caller]
+    fn check(running: &str, later: &str, still: &[&str], is_shown: bool) {
+        let descriptor = r#"{"version":"1","subscriptions":[{"resource":"v1/pods","namespaces":["shop"]}],"reads":[{"resource":"v1/nodes"}]}"#;
+        let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("a descriptor");
+        let restriction = Restriction::default();
+        let running = Some((settings(running), descriptor));
+        let successor = Successor { restriction: restriction.clone(), running };
+        successor.is_to_have("a", &settings(later));
+        let is_left = |resource: &&str| restriction.check_read(resource).is_ok();
+        let left: Vec<&str> = ["v1/pods", "v1/nodes"].into_iter().filter(is_left).collect();
+        assert_eq!(left, still, "{later}");
+        assert_eq!(restriction.shown().is_some(), is_shown, "{later}");
+        restriction.lift();
+        assert!(restriction.check_read("v1/pods").is_ok() && restriction.settings().is_none());
+    }
+
+    #[test]
+    fn what_is_not_granted_any_more_is_not_read() {
+        let all = ["v1/pods", "v1/nodes"];
+        check("{}", "{}", &all, false);
+        check("{}", "config: {a: 1}", &all, false);
+        check("{}", "reads: [{resources: [v1/pods]}]", &["v1/pods"], true);
+        check("{}", "reads: [{resources: ['*'], namespaces: [shop]}]", &["v1/pods"], true);
+        check("{}", "reads: [{resources: ['*'], namespaces: [other]}]", &[], true);
+        check("{}", "reads: []", &[], true);
+        check("http: [{origins: [a.org], methods: [GET]}]", "{}", &all, true);
+        check("{}", "dryRun: true", &all, true);
+    }
+
+    #[test]
+    fn nothing_is_held_where_nothing_runs() {
+        let successor = Successor::default();
+        successor.is_to_have("a", &settings("reads: []"));
+        assert!(successor.restriction.settings().is_none());
+    }
+}
