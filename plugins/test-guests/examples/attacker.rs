@@ -3,7 +3,7 @@
 //!
 //! What the host must do about each stands beside each, in `host/e2e/tests/it/attacks`.
 
-use informant_plugin::bindings::informant::plugin::{indexer, kube, log, metrics, state};
+use informant_plugin::bindings::informant::plugin::{http, indexer, kube, log, metrics, state};
 use informant_plugin::prelude::*;
 use informant_plugin::{Index, Read};
 use serde::Deserialize;
@@ -32,17 +32,17 @@ struct Try {
     resource: String,
     #[serde(default)]
     namespace: Option<String>,
-    /// An object's name, an index's, a key of `state`, a metric's name, a reason.
+    /// An object's name, an index's, a key of `state`, a metric's name, a reason, a request's method.
     #[serde(default)]
     of: String,
     #[serde(default)]
     subresource: String,
-    /// A body, a value, a selector, a message.
+    /// A body, a value, a selector, a message, a URL.
     #[serde(default)]
     text: String,
     #[serde(default)]
     cursor: Option<String>,
-    /// Fields of a line, labels of a metric.
+    /// Fields of a line, labels of a metric, headers of a request.
     #[serde(default)]
     pairs: Vec<(String, String)>,
 }
@@ -98,6 +98,7 @@ impl Try {
             Some(("kube", call)) => self.kube(call),
             Some(("state", call)) => self.state(call),
             Some(("metrics", call)) => self.metrics(call),
+            Some(("http", _)) => self.http(),
             Some(("log", _)) => {
                 log::log(log::Level::Info, &self.text, &self.pairs);
                 Ok(String::new())
@@ -162,6 +163,18 @@ impl Try {
             "keys" => state::keys(of).map(|keys| format!("{keys:?}")),
             other => panic!("there is no {other}"),
         }
+    }
+
+    fn http(&self) -> Outcome {
+        let request = http::Request {
+            method: self.of.clone(),
+            url: self.text.clone(),
+            headers: self.pairs.clone(),
+            body: Vec::new(),
+            timeout_ms: 0,
+        };
+        let answer = http::send(&request).map_err(|error| format!("{error:?}"))?;
+        Ok(format!("{} {}", answer.status, shown([answer.body].into_iter())))
     }
 
     fn metrics(&self, call: &str) -> Outcome {

@@ -7,6 +7,7 @@ mod configuration;
 mod files;
 mod http;
 mod reads;
+mod requests;
 mod secrets;
 mod words;
 mod writes;
