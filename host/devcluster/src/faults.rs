@@ -86,14 +86,21 @@ impl Faults {
         (plan.delay, status)
     }
 
+    /// Whether a user may do nothing with a resource there.
+    pub(crate) fn forbids(&self, user: &str, resource: &str, namespace: Option<&str>) -> bool {
+        let plan = self.plan.lock();
+        plan.forbidden.iter().any(|rule| {
+            let there = rule.namespace.is_none() || rule.namespace.as_deref() == namespace;
+            there && rule.user == user && rule.resource == resource
+        })
+    }
+
     /// The refusal of a user who may not do this.
     pub(crate) fn refusal(&self, user: &str, verb: &str, path: &ResourcePath) -> Option<Status> {
         let gvr = &path.gvr;
-        let plan = self.plan.lock();
-        plan.forbidden.iter().find(|rule| {
-            let there = rule.namespace.is_none() || rule.namespace == path.namespace;
-            there && rule.user == user && rule.resource == gvr.resource
-        })?;
+        if !self.forbids(user, &gvr.resource, path.namespace.as_deref()) {
+            return None;
+        }
         let (resource, group) = (&gvr.resource, &gvr.group);
         let scope = match &path.namespace {
             Some(namespace) => format!("in the namespace {namespace:?}"),

@@ -1,17 +1,17 @@
-//! Reviews: this cluster knows one user, who may do everything.
+//! Reviews: this cluster knows one user, who may do everything, and whom a test has forbidden something.
 
+use crate::faults::Faults;
 use serde_json::{Value, json};
 
 /// The user that everybody is.
 const USER: &str = "devcluster-admin";
 
 /// The answer to a created review; `None` if the kind is none.
-pub fn answer(kind: &str, mut review: Value) -> Option<Value> {
+pub fn answer(kind: &str, mut review: Value, faults: &Faults) -> Option<Value> {
     let user = json!({"username": USER, "groups": ["system:masters", "system:authenticated"]});
     review["status"] = match kind {
-        "SelfSubjectAccessReview" | "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-            json!({"allowed": true, "reason": "everything is allowed here"})
-        }
+        "SelfSubjectAccessReview" => everything(),
+        "SubjectAccessReview" | "LocalSubjectAccessReview" => access(&review["spec"], faults),
         "SelfSubjectReview" => json!({"userInfo": user}),
         "TokenReview" => json!({"authenticated": true, "user": user}),
         "SelfSubjectRulesReview" => json!({
@@ -22,4 +22,20 @@ pub fn answer(kind: &str, mut review: Value) -> Option<Value> {
         _ => return None,
     };
     Some(review)
+}
+
+fn everything() -> Value {
+    json!({"allowed": true, "reason": "everything is allowed here"})
+}
+
+/// What somebody else may do. Nobody is in any role here: only what [`Faults::forbid`] says of a user is not allowed.
+fn access(spec: &Value, faults: &Faults) -> Value {
+    let asked = &spec["resourceAttributes"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (user, resource) = (text(&spec["user"]), text(&asked["resource"]));
+    let namespace = asked["namespace"].as_str().filter(|namespace| !namespace.is_empty());
+    match faults.forbids(&user, &resource, namespace) {
+        true => json!({"allowed": false, "reason": format!("{resource} was forbidden to {user}")}),
+        false => everything(),
+    }
 }

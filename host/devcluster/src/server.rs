@@ -268,7 +268,9 @@ impl State {
             return serve(&self.cluster, &route, query, &parts.headers, &options).await;
         }
         match &route {
-            Route::Resource(path) => writer::write(&self.cluster, path, &parts, body).await,
+            Route::Resource(path) => {
+                writer::write((&self.cluster, &self.faults), path, &parts, body).await
+            }
             _ => status_response(&Status::method_not_allowed()),
         }
     }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crate::Cluster;
 use crate::body;
 use crate::conformance;
+use crate::faults::Faults;
 use crate::patch::Patch;
 use crate::reviews;
 use crate::store::{DeleteOptions, Deleted, Target, WriteOptions};
@@ -30,6 +31,7 @@ const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// One write, its resource found.
 struct Write<'a> {
     cluster: &'a Cluster,
+    faults: &'a Faults,
     resource: Arc<ResourceInfo>,
     path: &'a ResourcePath,
     query: QueryParameters,
@@ -39,13 +41,18 @@ struct Write<'a> {
 }
 
 /// Answers a request with any verb but GET.
-pub async fn write(cluster: &Cluster, path: &ResourcePath, parts: &Parts, body: Body) -> Response {
-    let outcome = respond(cluster, path, parts, body).await;
+pub async fn write(
+    (cluster, faults): (&Cluster, &Faults),
+    path: &ResourcePath,
+    parts: &Parts,
+    body: Body,
+) -> Response {
+    let outcome = respond((cluster, faults), path, parts, body).await;
     outcome.unwrap_or_else(|status| status_response(&status))
 }
 
 async fn respond(
-    cluster: &Cluster,
+    (cluster, faults): (&Cluster, &Faults),
     path: &ResourcePath,
     parts: &Parts,
     body: Body,
@@ -68,6 +75,7 @@ async fn respond(
     let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let write = Write {
         cluster,
+        faults,
         resource,
         path,
         query,
@@ -140,7 +148,7 @@ impl Write<'_> {
         if !self.resource.has_verb("list") {
             object["kind"] = self.resource.kind.clone().into();
             object["apiVersion"] = self.resource.gvr.api_version().into();
-            let answer = reviews::answer(&self.resource.kind, object);
+            let answer = reviews::answer(&self.resource.kind, object, self.faults);
             let answer = answer.ok_or_else(Status::method_not_allowed)?;
             return Ok(json_response(StatusCode::CREATED, answer.to_string()));
         }

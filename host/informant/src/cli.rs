@@ -2,7 +2,7 @@
 
 use crate::compiler::{CompileArgs, CompilerArgs};
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum, value_parser};
 use informant_runtime::StateDirectoryOptions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -52,6 +52,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
     #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    #[command(flatten)]
     pub(crate) compiler: CompilerArgs,
     #[command(flatten)]
     pub(crate) state: StateArgs,
@@ -75,6 +77,8 @@ pub(crate) struct DevArgs {
     pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) compiler: CompilerArgs,
     #[command(flatten)]
@@ -120,6 +124,21 @@ pub(crate) struct ConnectionArgs {
     /// Context of the kubeconfig; else its current one.
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
+}
+
+/// Plugins that act as service accounts.
+#[derive(clap::Args, Debug)]
+pub(crate) struct AccessArgs {
+    /// Seconds after which the API server is asked again what the service accounts may read that plugins act as (`serviceAccount`). What it has
+    /// allowed is allowed for five minutes longer if it cannot be asked then.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = value_parser!(u32).range(1..=3600))]
+    pub(crate) access_review_period: u32,
+}
+
+impl AccessArgs {
+    pub(crate) fn review_every(&self) -> Duration {
+        Duration::from_secs(self.access_review_period.into())
+    }
 }
 
 /// What outlives the host.

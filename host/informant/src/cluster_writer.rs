@@ -7,10 +7,10 @@ use crate::fenced_client::{fenced, leads_no_more};
 use anyhow::Result;
 use futures::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
-use http::{Request, Response};
+use http::{HeaderName, Request, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use informant_apimachinery::Status;
-use informant_runtime::{ClusterWriter, WriteError, WriteRequest};
+use informant_runtime::{ClusterWriter, ServiceAccount, WriteError, WriteRequest};
 use kube::client::Body;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -19,9 +19,15 @@ use tokio_util::task::AbortOnDropHandle;
 /// A `Status` is a few hundred bytes; a proxy's error page is cut here.
 const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
 
+/// Whose name a request is made in. The groups are not named: an API server knows those of a service account, and would ask whether this user may
+/// impersonate each of them.
+const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
+
 /// An API server, reached through kube's client from this runtime, whose threads have sockets.
 pub(crate) struct ApiServerWriter {
     client: kube::Client,
+    /// The host's own user is somebody else already: nobody can be impersonated beside that one.
+    impersonates: bool,
     fence: Fence,
     runtime: Handle,
 }
@@ -34,7 +40,8 @@ impl ApiServerWriter {
             None => None,
         };
         let client = client.unwrap_or_else(|| cluster.client.clone());
-        Ok(Self { client, fence: Fence::of(candidate), runtime: Handle::current() })
+        let (impersonates, fence) = (impersonates(&cluster.config), Fence::of(candidate));
+        Ok(Self { client, impersonates, fence, runtime: Handle::current() })
     }
 }
 
@@ -42,6 +49,10 @@ impl ClusterWriter for ApiServerWriter {
     fn write(&self, request: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>> {
         let (client, runtime) = (self.client.clone(), self.runtime.clone());
         let fence = self.fence.clone();
+        if let (Some(account), true) = (&request.service_account, self.impersonates) {
+            let refused = Err(WriteError::Transport(two_names(account)));
+            return Box::pin(std::future::ready(refused));
+        }
         Box::pin(async move {
             let task =
                 runtime.spawn(async move { while_leading(&fence, send(&client, request)).await });
@@ -49,6 +60,24 @@ impl ClusterWriter for ApiServerWriter {
             AbortOnDropHandle::new(task).await.unwrap_or_else(|error| Err(transport(&error)))
         })
     }
+}
+
+/// Whether whatever this client sends is sent in somebody else's name.
+fn impersonates(config: &kube::Config) -> bool {
+    let user = &config.auth_info;
+    let of_headers =
+        || config.headers.iter().any(|(name, _)| name.as_str().starts_with("impersonate-"));
+    user.impersonate.is_some()
+        || user.impersonate_uid.is_some()
+        || user.impersonate_groups.is_some()
+        || user.impersonate_user_extra.is_some()
+        || of_headers()
+}
+
+fn two_names(account: &ServiceAccount) -> String {
+    format!(
+        "nothing was sent: it is to be written as the service account {account}, and this host's kubeconfig has it act as somebody else already (as:); use one without"
+    )
 }
 
 /// A request may wait for a connection, or for this task's turn, while the lead goes to another: then it is not sent any more. Of one that was sent the
@@ -68,14 +97,17 @@ async fn while_leading<T>(
 }
 
 async fn send(client: &kube::Client, request: WriteRequest) -> Result<Vec<u8>, WriteError> {
-    let WriteRequest { method, uri, content_type, body, answer_bytes_max } = request;
-    let request = Request::builder()
+    let WriteRequest { method, uri, content_type, body, answer_bytes_max, service_account } =
+        request;
+    let mut request = Request::builder()
         .method(method)
         .uri(uri)
         .header(CONTENT_TYPE, content_type)
-        .header(ACCEPT, "application/json")
-        .body(Body::from(body))
-        .map_err(|error| transport(&error))?;
+        .header(ACCEPT, "application/json");
+    if let Some(account) = &service_account {
+        request = request.header(IMPERSONATE_USER, account.user());
+    }
+    let request = request.body(Body::from(body)).map_err(|error| transport(&error))?;
     let response = client.send(request).await.map_err(|error| match leads_no_more(&error) {
         true => WriteError::NotLeader,
         false => transport(&error),
@@ -114,8 +146,12 @@ async fn refusal(response: Response<Body>) -> WriteError {
     }
 }
 
-/// With its causes: the outermost alone often says only that something failed.
 fn transport(error: &(dyn std::error::Error + 'static)) -> WriteError {
+    WriteError::Transport(with_causes(error))
+}
+
+/// An error with its causes: the outermost alone often says only that something failed.
+pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut text = String::new();
     for cause in causes.map(ToString::to_string) {
@@ -123,7 +159,7 @@ fn transport(error: &(dyn std::error::Error + 'static)) -> WriteError {
             text = if text.is_empty() { cause } else { format!("{text}: {cause}") };
         }
     }
-    WriteError::Transport(text)
+    text
 }
 
 #[cfg(test)]
@@ -132,6 +168,62 @@ mod tests {
     use crate::fence::tests::Leader;
     use std::future::pending;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    fn request(account: Option<&str>) -> WriteRequest {
+        WriteRequest {
+            method: "PATCH",
+            uri: "/api/v1/namespaces/shop/pods/web".to_owned(),
+            content_type: "application/merge-patch+json",
+            body: b"{}".to_vec(),
+            answer_bytes_max: 100,
+            service_account: account.map(|it| it.parse().expect("it is one")),
+        }
+    }
+
+    fn writer(config: &kube::Config) -> ApiServerWriter {
+        let client = kube::Client::try_from(config.clone()).expect("a client");
+        let (impersonates, fence) = (impersonates(config), Fence::of(None));
+        ApiServerWriter { client, impersonates, fence, runtime: Handle::current() }
+    }
+
+    #[tokio::test]
+    async fn what_is_for_a_service_account_is_sent_in_its_name() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("it has one");
+        let serving = tokio::spawn(async move {
+            let mut received = Vec::new();
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().await.expect("somebody comes");
+                let mut buffer = [0; 4096];
+                let count = stream.read(&mut buffer).await.expect("it asks");
+                received.push(String::from_utf8_lossy(&buffer[..count]).to_lowercase());
+                let answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+                stream.write_all(answer).await.expect("it listens");
+            }
+            received
+        });
+        let config = kube::Config::new(format!("http://{address}").parse().expect("a URI"));
+        let writer = writer(&config);
+        assert_eq!(writer.write(request(Some("shop/labeller"))).await, Ok(b"{}".to_vec()));
+        assert_eq!(writer.write(request(None)).await, Ok(b"{}".to_vec()));
+        let received = serving.await.expect("both came");
+        let of = |at: usize| received[at].lines().filter(|line| line.starts_with("impersonate-"));
+        let expect = ["impersonate-user: system:serviceaccount:shop:labeller"];
+        assert_eq!(of(0).collect::<Vec<_>>(), expect);
+        assert_eq!(of(1).count(), 0);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_in_two_names() {
+        let mut config = kube::Config::new("http://127.0.0.1:9".parse().expect("a URI"));
+        assert!(!impersonates(&config));
+        config.auth_info.impersonate = Some("ann".to_owned());
+        let refused = writer(&config).write(request(Some("shop/labeller"))).await;
+        let Err(WriteError::Transport(why)) = refused else { panic!("{refused:?}") };
+        assert!(why.starts_with("nothing was sent: "), "{why}");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_sent_by_a_host_that_does_not_lead() {

@@ -1,19 +1,50 @@
-//! The host's own configuration file, `--config`: what it says of plugins. It is read once, at the start.
+//! The host's own configuration file, `--config`: what it says of plugins. It is followed while the host runs (`host_configuration/follow.rs`).
+
+mod follow;
 
 use anyhow::{Context, Result};
+pub(crate) use follow::{ConfigurationStatus, Follower};
 use informant_runtime::PluginName;
 use informant_runtime::configuration::{
     API_VERSION, Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, read,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::watch;
 
-/// Reads the file that was named; without one nothing is said of any plugin.
+/// What the host's own file says, now and from here on.
+pub(crate) struct HostConfiguration {
+    pub(crate) said: watch::Receiver<Arc<Configurations>>,
+    pub(crate) status: Arc<ConfigurationStatus>,
+    /// None: no file was named.
+    pub(crate) follower: Option<Follower>,
+}
+
+impl HostConfiguration {
+    /// Reads the file that was named.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self> {
+        let status = Arc::<ConfigurationStatus>::default();
+        let Some(path) = path else {
+            let (_, said) = watch::channel(Arc::default());
+            return Ok(Self { said, status, follower: None });
+        };
+        let text = text_of(path)?;
+        let configurations = parse(&path.display().to_string(), &text)?;
+        let (say, said) = watch::channel(Arc::new(configurations));
+        let follower = Some(Follower::new(path, text, say, status.clone()));
+        Ok(Self { said, status, follower })
+    }
+}
+
+/// What the file that was named says at this moment; without one nothing is said of any plugin.
 pub(crate) fn load(path: Option<&Path>) -> Result<Configurations> {
     let Some(path) = path else { return Ok(Configurations::default()) };
-    let file = path.display().to_string();
-    let text = std::fs::read(path).with_context(|| format!("{file} cannot be read"))?;
-    Ok(parse(&file, &text)?)
+    Ok(parse(&path.display().to_string(), &text_of(path)?)?)
+}
+
+fn text_of(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
 fn parse(file: &str, text: &[u8]) -> Result<Configurations, ConfigurationError> {
@@ -70,7 +101,7 @@ mod tests {
         check(
             "defaults: {config: {}}",
             expect![[
-                r#"informant.yaml line 3: defaults: unknown key "config"; known are limits, reads, writes, http, dryRun, debounce, rateLimit, onRemoval"#
+                r#"informant.yaml line 3: defaults: unknown key "config"; known are limits, reads, writes, http, serviceAccount, dryRun, debounce, rateLimit, onRemoval"#
             ]],
         );
         check(

@@ -1,6 +1,7 @@
 //! The `informant` program: arguments in, exit code out. 2 is a command line that cannot be read, 1 is
 //! everything else that went wrong.
 
+mod access_reviewer;
 mod admin;
 mod cli;
 mod cluster;

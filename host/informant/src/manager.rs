@@ -1,18 +1,19 @@
 //! The owner of every task: starts them in order, stops them in order.
 
+use crate::access_reviewer::ApiServerReviewer;
 use crate::admin::{self, AdminSocket};
 use crate::cli::{LogFormat, OutboundArgs};
 use crate::cluster::Cluster;
 use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
 use crate::fence::Fence;
+use crate::host_configuration::HostConfiguration;
 use crate::http::{Server, ServerOptions, not_ready};
 use crate::logging::Stdout;
 use crate::outbound::OutboundHttp;
 use anyhow::{Context, Result, anyhow};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
-use informant_runtime::configuration::Configurations;
 use informant_runtime::{CompilerOptions, PluginHost, PluginHostOptions, StateDirectoryOptions};
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -39,7 +40,9 @@ pub(crate) struct ManagerOptions {
     pub(crate) cluster: Cluster,
     pub(crate) directories: Vec<PathBuf>,
     /// What the host's own configuration says of plugins.
-    pub(crate) configurations: Configurations,
+    pub(crate) configuration: HostConfiguration,
+    /// How often the API server is asked what service accounts may read.
+    pub(crate) review_every: Duration,
     pub(crate) compiler: CompilerOptions,
     /// None: nothing outlives the host.
     pub(crate) state: Option<StateDirectoryOptions>,
@@ -60,6 +63,8 @@ pub(crate) struct Manager {
     server: Task,
     /// None where no socket was asked for and the default one could not be had.
     admin: Option<Task>,
+    /// None where the host has no file of its own.
+    follower: Option<Task>,
     election: Option<Election>,
     shutdown: CancellationToken,
 }
@@ -87,14 +92,15 @@ impl Manager {
         let source = Arc::new(ApiServer::new(options.cluster.client.clone()));
         let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
         let writer = ApiServerWriter::new(&options.cluster, candidate.as_ref())?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let host = PluginHost::new(PluginHostOptions {
             directories: options.directories,
-            configurations: options.configurations,
+            configurations: options.configuration.said,
             informers: informers.clone(),
             cluster: Arc::new(writer),
+            access: Arc::new(ApiServerReviewer::new(options.cluster.client.clone())),
+            review_every: options.review_every,
             http: Arc::new(http.within(Fence::of(candidate.as_ref()))),
-            threads: threads.min(GUEST_THREADS_MAX),
+            threads: guest_threads(),
             compiler: options.compiler,
             state: options.state,
             leadership: candidate.as_ref().map(|candidate| candidate.leadership.clone()),
@@ -105,15 +111,17 @@ impl Manager {
             plugins: host.plugins(),
             informers: informers.clone(),
             candidate,
+            configuration: options.configuration.status,
             client: options.cluster.client,
         });
-        let shared = admin::Shared {
-            plugins: host.plugins(),
-            informers: informers.clone(),
-            admin: host.admin(),
-        };
-        let admin = socket
-            .map(|socket| Task::spawn("the admin socket", socket.serve(shared, shutdown.clone())));
+        let admin = socket.map(|socket| {
+            let (plugins, admin) = (host.plugins(), host.admin());
+            let shared = admin::Shared { plugins, informers: informers.clone(), admin };
+            Task::spawn("the admin socket", socket.serve(shared, shutdown.clone()))
+        });
+        let follower = options.configuration.follower.map(|follower| {
+            Task::spawn("the follower of the configuration", follower.run(shutdown.clone()))
+        });
         let election = election.map(|(elector, candidate)| {
             let (plugins, informers) = (host.plugins(), informers.clone());
             let is_ready = move || not_ready(&plugins, &informers).is_empty();
@@ -122,6 +130,7 @@ impl Manager {
         Ok(Self {
             informers,
             admin,
+            follower,
             election,
             plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
             server: Task::spawn("the HTTP server", server.run(listener, shutdown.clone())),
@@ -136,6 +145,7 @@ impl Manager {
             early = self.plugins.ended_early() => Err(early),
             early = self.server.ended_early() => Err(early),
             early = ended_early(&mut self.admin) => Err(early),
+            early = ended_early(&mut self.follower) => Err(early),
             early = election_ended(&mut self.election) => Err(early),
         };
         self.shutdown.cancel();
@@ -159,11 +169,9 @@ impl Manager {
         };
         self.informers.shutdown().await;
         let server = self.server.end().await;
-        let admin = match &mut self.admin {
-            Some(admin) => admin.end().await,
-            None => Ok(()),
-        };
-        plugins.and(election).and(server).and(admin)
+        let admin = end(&mut self.admin).await;
+        let follower = end(&mut self.follower).await;
+        plugins.and(election).and(server).and(admin).and(follower)
     }
 }
 
@@ -238,6 +246,19 @@ impl Task {
             Ok(()) => anyhow!("{} ended by itself; please report this", self.name),
             Err(error) => error,
         }
+    }
+}
+
+/// One for each processor, up to a few.
+fn guest_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(GUEST_THREADS_MAX)
+}
+
+/// Waits for the end of a task that may not be there and is told to end.
+async fn end(task: &mut Option<Task>) -> Result<()> {
+    match task {
+        Some(task) => task.end().await,
+        None => Ok(()),
     }
 }
 

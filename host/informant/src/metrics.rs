@@ -1,7 +1,9 @@
 //! Every metric, declared once. The crates below keep plain counters; this turns them into Prometheus'
 //! text when somebody asks.
 
+mod access;
 mod calls;
+mod configuration;
 mod http_out;
 mod informers;
 mod keys;
@@ -10,10 +12,11 @@ mod state;
 mod writes;
 
 use crate::election::Candidate;
+use crate::host_configuration::ConfigurationStatus;
 use informant_cache::{InformerStats, SharedInformerFactory};
 use informant_runtime::{
-    BUCKETS, CompileCounts, Counters, Histogram, LIMITS, MetricFamily, PluginName, PluginStatus,
-    Plugins, StateDirectoryStatus,
+    AccessCounts, BUCKETS, CompileCounts, Counters, Histogram, LIMITS, MetricFamily, PluginName,
+    PluginStatus, Plugins, StateDirectoryStatus,
 };
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -26,6 +29,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -37,12 +41,15 @@ pub(crate) fn render(
     plugins: &Plugins,
     informers: &SharedInformerFactory,
     candidate: Option<&Candidate>,
+    configuration: &Arc<ConfigurationStatus>,
 ) -> Result<String, fmt::Error> {
     let snapshot = Snapshot {
         candidate: candidate.cloned(),
+        configuration: configuration.clone(),
         plugins: plugins.status(),
         of_plugins: plugins.metrics(),
         compiles: plugins.compiles(),
+        access: plugins.access(),
         index_values_cut: plugins.index_values_cut(),
         state_directory: plugins.state_directory(),
         informers: informers
@@ -67,9 +74,11 @@ pub(crate) fn render(
 struct Snapshot {
     /// None: nobody is elected.
     candidate: Option<Candidate>,
+    configuration: Arc<ConfigurationStatus>,
     plugins: Vec<PluginStatus>,
     of_plugins: Vec<(PluginName, Vec<MetricFamily>)>,
     compiles: CompileCounts,
+    access: Arc<AccessCounts>,
     /// By resource and pointer.
     index_values_cut: BTreeMap<(String, String), u64>,
     state_directory: Option<StateDirectoryStatus>,
@@ -99,6 +108,8 @@ impl Collector for Snapshot {
         self.encode_leads(&mut encoder)?;
         self.encode_writes(&mut encoder)?;
         self.encode_http_out(&mut encoder)?;
+        self.encode_access(&mut encoder)?;
+        self.encode_configuration(&mut encoder)?;
         self.encode_plugin_times(&mut encoder)?;
         self.encode_metrics_of_plugins(&mut encoder)
     }
@@ -341,6 +352,7 @@ mod tests {
     fn every_limit_is_seen_in_a_metric_that_there_is() {
         let files = [
             include_str!("metrics.rs"),
+            include_str!("metrics/access.rs"),
             include_str!("metrics/calls.rs"),
             include_str!("metrics/http_out.rs"),
             include_str!("metrics/informers.rs"),

@@ -2,21 +2,20 @@
 //!
 //! Events are decoded beforehand: the informer's share is the store, the subscriptions and the queue, the guests' share is the queue,
 //! the call and the guest's own work. Of plugins that are told of nothing it says what one of them adds. `cargo bench -p informant-runtime --bench call -- [events] [rounds]`. Linux only: a thread's
-//! CPU is read from `/proc`.
+//! CPU is read from `/proc`. Last, what one read of some fields costs, canonical ABI included: of the event in hand, and of any object in the cache.
 
 #![allow(clippy::print_stdout)]
 
 use informant_cache::{Change, FactoryOptions, Object, SharedInformerFactory, WatchEvent};
-use informant_runtime::configuration::Configurations;
 use informant_runtime::{
-    CompilerOptions, NoCluster, NoHttp, PluginHost, PluginHostOptions, Plugins,
+    CompilerOptions, NoCluster, NoHttp, NoReviews, PluginHost, PluginHostOptions, Plugins,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 #[path = "../../cache/benches/feed/mod.rs"]
@@ -24,7 +23,11 @@ mod feed;
 #[path = "../../cache/benches/pods/mod.rs"]
 mod pods;
 
+#[path = "call/reader.rs"]
+mod reader;
+
 use feed::Feed;
+use reader::{Place, READS, reader};
 
 const GUEST: &str = include_str!("guest.wat");
 const PODS: u64 = 100;
@@ -38,13 +41,17 @@ const BURST: usize = 4000;
 
 /// A plugin file that asks for pods with these keys of a subscription.
 fn guest(keys: &str) -> Vec<u8> {
+    wat::parse_str(guest_text(keys)).expect("the guest is well formed")
+}
+
+fn guest_text(keys: &str) -> String {
     let descriptor = format!(
         r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","withOld":true{keys}}}]}}"#
     );
     let [low, high] = u16::try_from(descriptor.len()).expect("it is short").to_le_bytes();
     let length = format!("{low:02x}\\{high:02x}");
     let text = GUEST.replace("DESCRIPTOR", &descriptor.replace('"', "\\\""));
-    wat::parse_str(text.replace("LENGTH", &length)).expect("the guest is well formed")
+    text.replace("LENGTH", &length)
 }
 
 /// Makes the pod of this number and version.
@@ -86,9 +93,11 @@ impl<'a> Bench<'a> {
         let informers = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
         let host = PluginHost::new(PluginHostOptions {
             directories: vec![directory.to_owned()],
-            configurations: Configurations::default(),
+            configurations: watch::channel(Arc::default()).1,
             informers: Arc::new(informers),
             cluster: Arc::new(NoCluster),
+            access: Arc::new(NoReviews),
+            review_every: Duration::from_secs(60),
             http: Arc::new(NoHttp),
             threads: 1,
             compiler: CompilerOptions::default(),
@@ -205,6 +214,8 @@ fn main() {
     whole_hosts(events, rounds);
     println!("{:<44} {:>9} {:>9}", "what one more adds, of 5 KB pods", "informer", "guests");
     additions(events, rounds);
+    println!("{:<44} {:>9} {:>9}", "one read of fields of 5 KB pods", "", "guests");
+    reads(events / READS, rounds);
 }
 
 fn whole_hosts(events: usize, rounds: usize) {
@@ -223,6 +234,37 @@ fn whole_hosts(events: usize, rounds: usize) {
         let mut files = vec![interested.clone()];
         files.extend((0..count).map(|n| (format!("elsewhere-{n}.wasm"), elsewhere.clone())));
         plain(&format!("one, and {count} not interested"), &files);
+    }
+}
+
+/// What a read costs above a guest that is called and reads nothing.
+fn reads(events: usize, rounds: usize) {
+    let pods = pods::Pods::new(20);
+    let pod = move |number, version| {
+        let json = pods.json(number, version);
+        Object::decode(json.as_bytes(), None).expect("it is an object")
+    };
+    let key = pod(0, 1).key().clone();
+    let of = |plugin: Vec<u8>| {
+        let files = [("reads.wasm".to_owned(), plugin)];
+        measure(Row { files: &files, pod: &pod }, events, rounds)
+    };
+    let alone = of(guest(""));
+    let five = [
+        "/metadata/labels/app",
+        "/metadata/ownerReferences/0/name",
+        "/spec/nodeName",
+        "/status/phase",
+        "/status/podIP",
+    ];
+    for (name, from, pointers) in [
+        ("event-data: 1 pointer", Place::Event, &five[2..3]),
+        ("event-data: 5 pointers", Place::Event, &five[..]),
+        ("indexer: 1 pointer", Place::Indexer(&key), &five[2..3]),
+        ("indexer: 5 pointers", Place::Indexer(&key), &five[..]),
+    ] {
+        let Cost { guests, .. } = of(reader(&guest_text(""), from, pointers));
+        show(name, Cost { informer: 0.0, guests: (guests - alone.guests) / READS as f64 });
     }
 }
 

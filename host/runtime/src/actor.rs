@@ -5,10 +5,12 @@ mod failures;
 mod firing;
 mod keys;
 mod losses;
+mod permitted;
 mod swap;
 mod sync;
 mod until;
 
+use crate::access::Permissions;
 use crate::admin::AdminError;
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
@@ -78,6 +80,7 @@ pub(crate) struct Subscription {
     pub(crate) asked_by: u64,
     pub(crate) wish: Wish,
     pub(crate) resource: Arc<str>,
+    pub(crate) permissions: Permissions,
     pub(crate) spec: SubscriptionSpec,
 }
 
@@ -304,6 +307,10 @@ impl Actor {
             self.drop_event(queued, now);
             return Some(now);
         };
+        let id = queued.event.subscription;
+        if permitted::is_put_by(&self.status.queue, id, &subscription.permissions) {
+            return Some(now);
+        }
         let seen = self.reevaluation.see(&queued, subscription.asked_by, &subscription.wish);
         let event = to_tell(subscription, &queued, seen.as_ref(), &self.status.counters);
         let withheld = self.status.restriction.check_read(&subscription.resource).err();

@@ -17,6 +17,7 @@ use crate::plugin_name::{InvalidPluginName, PluginName};
 use crate::powers::Powers;
 use crate::prepare::{Code, LastCompiled, LoadError, Order, Preparer, Sidecar};
 use crate::restriction::Successor;
+use crate::service_account::ServiceAccount;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct PluginReport {
     pub descriptor: Descriptor,
     /// What it would run with.
     pub limits: Limits,
+    /// Who it would be to the cluster; none: the host's own user.
+    pub service_account: Option<ServiceAccount>,
     /// The lines of a configuration that grant what it asks for.
     pub grant: Vec<String>,
     /// Why a host would have it wait, and what to write where; none if it would run.
@@ -118,6 +121,7 @@ impl PluginChecker {
             .flatten()
             .collect(),
             limits: prepared.settings.limits.clone(),
+            service_account: prepared.settings.service_account.clone(),
             imports: checked.imports,
             exports: checked.exports,
             name,

@@ -1,11 +1,12 @@
 //! Writes to the cluster as the program makes them that this host is a part of. What may be asked for is decided before.
 
+use crate::service_account::ServiceAccount;
 use futures::future::BoxFuture;
 use std::time::Duration;
 
 /// Sends writes to an API server.
 pub trait ClusterWriter: Send + Sync + 'static {
-    /// Sends the request as it is, with the host's credentials, and answers with the body of a success. Nothing is sent before the future is polled
+    /// Sends the request as it is, with the host's credentials, in the name of whom it is for, and answers with the body of a success. Nothing is sent before the future is polled
     /// for the first time, and then at once: whoever asks has just made sure that it may. Where hosts are elected it sends nothing once this host leads
     /// no more, and gives up what is under way then. Dropping the future gives the request up, whatever has become of it. It is polled on threads
     /// that have timers and no sockets.
@@ -25,6 +26,8 @@ pub struct WriteRequest {
     pub body: Vec<u8>,
     /// A larger answer is an error.
     pub answer_bytes_max: usize,
+    /// In whose name; none: in the host's own user's. The API server has to let that one impersonate it.
+    pub service_account: Option<ServiceAccount>,
 }
 
 /// Why a write has no answer that could be handed on.

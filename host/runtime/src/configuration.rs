@@ -4,6 +4,7 @@
 //! The host's file is the program's; what it says of plugins is read here.
 
 mod declared;
+mod differences;
 mod document;
 mod grants;
 mod http;

@@ -7,9 +7,10 @@
 mod series;
 mod waiting;
 
-use crate::cluster_writer::WriteError;
+use crate::cluster_writer::{WriteError, WriteRequest};
 use crate::counters::{Counters, add_one};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::service_account::ServiceAccount;
 use crate::write_turns::WriteTurns;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -36,6 +37,8 @@ pub(crate) struct Occurrence {
     pub(crate) is_warning: bool,
     pub(crate) reason: String,
     pub(crate) note: String,
+    /// Who records it; none: the host's own user.
+    pub(crate) service_account: Option<ServiceAccount>,
     pub(crate) dry_run: bool,
     pub(crate) at: Timestamp,
     /// Where it counts.
@@ -126,12 +129,13 @@ impl EventTask {
     }
 
     async fn write(&mut self, recorded: Recorded) {
-        let Recorded { key, write, plugin, dry_run, counters } = recorded;
+        let Recorded { key, write, plugin, service_account, dry_run, counters } = recorded;
         let verb = write.verb().name();
         let request = write.request(&plugin, dry_run, ANSWER_BYTES_MAX);
+        let request = WriteRequest { service_account, ..request };
         let uri = request.uri.clone();
         let cluster = self.cluster.clone();
-        let written = async { Some(cluster.turn().await?.write(request).await) };
+        let written = async { Some(cluster.turn_for_events().await?.write(request).await) };
         let problem = match tokio::time::timeout(WRITE_TIME_MAX, written).await {
             Ok(Some(Ok(_))) if dry_run => {
                 return info!(plugin, "dry run: {verb} {uri} would be done");
@@ -178,7 +182,7 @@ async fn until(at: Option<Instant>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster_writer::{ClusterWriter, WriteRequest};
+    use crate::cluster_writer::ClusterWriter;
     use crate::leading::Leading;
     use futures::future::BoxFuture;
     use std::sync::atomic::Ordering::Relaxed;
@@ -198,6 +202,7 @@ mod tests {
             is_warning: false,
             reason: text("Seen"),
             note: text(note),
+            service_account: None,
             dry_run: false,
             at: Timestamp::UNIX_EPOCH,
             counters: Arc::default(),

@@ -16,6 +16,7 @@ mod descriptor;
 mod engine;
 mod limits;
 
+mod access_reviewer;
 mod bindings;
 mod call_clock;
 mod call_error;
@@ -35,6 +36,8 @@ mod powers;
 mod reads;
 mod reevaluation;
 mod restriction;
+mod service_account;
+mod shares;
 mod turns;
 mod view;
 mod write;
@@ -55,6 +58,7 @@ mod sync_calls;
 mod timers;
 mod token_bucket;
 
+mod access;
 mod actor;
 mod admin;
 mod archive;
@@ -81,6 +85,8 @@ mod prepare;
 #[cfg(test)]
 mod fuzz;
 
+pub use access::AccessCounts;
+pub use access_reviewer::{AccessAnswer, AccessReview, AccessReviewer, NoReviews};
 pub use admin::{AdminError, PluginAdmin};
 pub use archive::{
     StateDirectoryError, StateDirectoryOptions, StateDirectoryStatus, check_state_directory,
@@ -95,7 +101,7 @@ pub use compiler::{
 pub use contract::{CONTRACT_VERSION, CheckedComponent, ContractError, check};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use dead_letters::{DeadLetter, Selection};
-pub use descriptor::{Descriptor, DescriptorError};
+pub use descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use directory::plugin_files;
 pub use engine::EngineError;
 pub use http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
@@ -110,4 +116,5 @@ pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugin_queue::QueueSnapshot;
 pub use plugins::Plugins;
 pub use prepare::LoadError;
+pub use service_account::ServiceAccount;
 pub use status::{PluginStatus, ReplaySnapshot};

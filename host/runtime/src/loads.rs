@@ -1,6 +1,7 @@
 //! What is under way for plugins beside the host's task: preparations, swaps and stops. They take as long
 //! as the guest takes, so the host never waits for one of them alone.
 
+use crate::access::Granted;
 use crate::admin::Reply;
 use crate::archive::Kept;
 use crate::dead_letters::Selection;
@@ -56,6 +57,8 @@ pub(crate) struct TookOver {
     pub(crate) ids: Vec<SubscriptionId>,
     /// It knows what the version before it knew.
     pub(crate) restored: bool,
+    /// What it may read.
+    pub(crate) granted: Granted,
 }
 
 /// The steps under way.

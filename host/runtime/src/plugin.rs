@@ -5,7 +5,9 @@ mod redrive;
 mod remembered;
 mod removal;
 mod standby;
+mod withheld;
 
+use crate::access::Granted;
 use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Failures, Running};
 use crate::admin::AdminError;
 use crate::counters::Counters;
@@ -39,6 +41,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
 use tracing::error;
+use withheld::Withheld;
 
 /// One plugin's name and everything that belongs to it.
 pub(crate) struct Plugin {
@@ -70,6 +73,10 @@ pub(crate) struct Plugin {
     actor: Option<ActorHandle>,
     pace: Pace,
     subscriptions: BTreeMap<String, Active>,
+    /// Those that may not be told of anything now.
+    withheld: BTreeMap<String, Withheld>,
+    /// What the version in charge may read.
+    pub(crate) granted: Granted,
     subscription_ids: u32,
 }
 
@@ -131,6 +138,8 @@ impl Plugin {
             actor: None,
             pace: Pace::default(),
             subscriptions: BTreeMap::new(),
+            withheld: BTreeMap::new(),
+            granted: Granted::default(),
             subscription_ids: 0,
         }
     }
@@ -139,15 +148,13 @@ impl Plugin {
     pub(crate) fn ids(&mut self, descriptor: &Descriptor) -> Vec<SubscriptionId> {
         let mut ids = Vec::with_capacity(descriptor.subscriptions.len());
         for spec in &descriptor.subscriptions {
-            let active = self.subscriptions.get(&spec.name);
-            let kept = active.filter(|active| active.spec.resource == spec.resource);
-            ids.push(kept.map_or_else(
-                || {
-                    self.subscription_ids += 1;
-                    SubscriptionId(self.subscription_ids)
-                },
-                |active| active.id,
-            ));
+            let known = self.known(&spec.name);
+            let kept = known.filter(|(_, _, known)| known.resource == spec.resource);
+            let kept = kept.map(|(id, _, _)| id);
+            ids.push(kept.unwrap_or_else(|| {
+                self.subscription_ids += 1;
+                SubscriptionId(self.subscription_ids)
+            }));
         }
         ids
     }
@@ -157,9 +164,9 @@ impl Plugin {
         let specs = descriptor.subscriptions.iter();
         specs
             .map(|spec| {
-                let active = self.subscriptions.get(&spec.name);
-                let same = active.filter(|active| active.spec.wants_the_same(spec));
-                same.map_or(load, |active| active.asked_by)
+                let known = self.known(&spec.name);
+                let same = known.filter(|(_, _, known)| known.wants_the_same(spec));
+                same.map_or(load, |(_, asked_by, _)| asked_by)
             })
             .collect()
     }
@@ -284,21 +291,27 @@ impl Plugin {
         self.status.archive.retain(&keep);
         self.take_back(descriptor);
         let mut told_before = self.restore(descriptor, ids);
-        for ((spec, id), asked_by) in descriptor.subscriptions.iter().zip(ids).zip(asked_by) {
+        let mut withheld = std::mem::take(&mut self.withheld);
+        let specs = descriptor.subscriptions.iter().zip(ids).zip(asked_by).enumerate();
+        for (number, ((spec, id), asked_by)) in specs {
             let known = before.remove(&spec.name).filter(|active| active.id == *id);
+            let mut told = told_before.remove(id).unwrap_or_default();
+            let withheld = withheld.remove(&spec.name).filter(|withheld| withheld.id == *id);
+            told.extend(withheld.map(|withheld| withheld.told).unwrap_or_default());
+            if self.is_refused(number) {
+                self.withhold(Withheld { id: *id, asked_by, spec: spec.clone(), told }, known);
+                continue;
+            }
+            self.status.queue.release_withheld(*id);
+            let begun = Begun { id: *id, asked_by, begun_by: load };
             let active = match known {
                 Some(active) if active.goes_on_with(spec, restored) => active,
-                known => self.begin(
-                    Begun { id: *id, asked_by, begun_by: load },
-                    spec,
-                    known,
-                    told_before.remove(id).unwrap_or_default(),
-                    informers,
-                ),
+                known => self.begin(begun, spec, known, told, informers),
             };
             self.subscriptions.insert(spec.name.clone(), active);
         }
         self.show_replays(descriptor);
+        self.show_access(descriptor);
         self.status.queue.put_in_place(load);
     }
 

@@ -1,17 +1,21 @@
 //! The host of all plugins: one task that follows the directories and does every load, swap and removal.
 
+mod access;
+mod configure;
 mod options;
 mod removal;
 mod requests;
 mod standby;
 mod versions;
 
+use crate::access::Access;
 use crate::actor::Version;
 use crate::admin::{AdminError, PluginAdmin, Request};
 use crate::archive::{Archive, ArchiveThread, Kept};
 use crate::compiler::Compiler;
+use crate::configuration::Configurations;
 use crate::counters::add_one;
-use crate::directory::{Change, ConfigurationFile, Decision, Directories, PluginFile};
+use crate::directory::{Change, Decision, Directories, PluginFile};
 use crate::engine::Engine;
 use crate::event_recorder::{self, EventRecorder, EventTask};
 use crate::guest_threads::GuestThreads;
@@ -33,7 +37,7 @@ use informant_cache::SharedInformerFactory;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
@@ -43,9 +47,12 @@ use versions::{running, subscriptions, swap};
 /// Runs plugins until it is told to stop.
 pub struct PluginHost {
     directories: Directories,
+    /// What the host's own configuration says.
+    configured: watch::Receiver<Arc<Configurations>>,
     /// What stands beside plugins' files, by plugin.
     sidecars: BTreeMap<PluginName, Sidecar>,
     informers: Arc<SharedInformerFactory>,
+    access: Access,
     preparer: Preparer,
     indexes: SharedIndexes,
     metric_names: MetricNames,
@@ -74,7 +81,9 @@ impl PluginHost {
         let state = options.state.map(ArchiveThread::start).transpose()?;
         let archive = state.as_ref().map(ArchiveThread::archive);
         let indexes = SharedIndexes::default();
-        let view = Plugins::new(compiler.clone(), indexes.clone(), archive);
+        let configurations = options.configurations.borrow().clone();
+        let access = Access::new(options.access, options.review_every);
+        let view = Plugins::new(compiler.clone(), indexes.clone(), archive, access.counts());
         let cluster = WriteTurns::new(options.cluster, leading.clone());
         let (recorder, events) = EventRecorder::new(cluster.clone());
         let http = HttpTurns::new(options.http, leading.clone());
@@ -85,12 +94,14 @@ impl PluginHost {
                 engine,
                 threads,
                 powers,
-                configurations: Arc::new(options.configurations),
+                configurations,
                 compiler,
                 leading: leading.clone(),
             },
+            configured: options.configurations,
             sidecars: BTreeMap::new(),
             informers: options.informers,
+            access,
             indexes,
             metric_names: MetricNames::default(),
             plugins: BTreeMap::new(),
@@ -124,6 +135,8 @@ impl PluginHost {
                 () = shutdown.cancelled() => break,
                 Some(outcome) = self.loads.next() => self.settle(outcome),
                 decision = self.directories.next() => self.carry_out(decision),
+                () = self.access.changed() => self.follow_access(),
+                Ok(()) = self.configured.changed() => self.reconfigure(),
                 Some(request) = self.requests.recv() => self.answer(request),
                 () = self.leading.acquired(), if !self.leads => self.lead(),
                 () = standby::look(), if !self.leads => self.show_standbys(),
@@ -164,20 +177,6 @@ impl PluginHost {
             archive.present(self.plugins.keys().cloned().collect());
         }
         self.refuse_reloads();
-    }
-
-    /// What the plugin's next load, which follows, is to be made with.
-    fn configure(&mut self, name: PluginName, file: ConfigurationFile) {
-        match file {
-            ConfigurationFile::Gone => _ = self.sidecars.remove(&name),
-            ConfigurationFile::Unreadable => {
-                _ = self.sidecars.insert(name, Sidecar::Unreadable);
-            }
-            ConfigurationFile::Read(file) => {
-                let text = file.content.as_deref().unwrap_or_default();
-                self.sidecars.insert(name, Sidecar::Text(text.into()));
-            }
-        }
     }
 
     fn found(&mut self, name: PluginName, file: PluginFile) {
@@ -308,8 +307,10 @@ impl PluginHost {
 
     /// Asks the plugin's actor to go on with the new version.
     fn take_over(&mut self, load: Load, prepared: Prepared) {
-        let reads =
-            Reads::new(&prepared.descriptor, &self.indexes, |gvr| self.informers.lease(gvr));
+        let (descriptor, account) = (&prepared.descriptor, &prepared.settings.service_account);
+        let granted = self.access.of(account.as_ref(), descriptor);
+        let lease = |gvr: &_| self.informers.lease(gvr);
+        let reads = Reads::new(descriptor, &self.indexes, &granted, lease);
         self.informers.start();
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ids = plugin.ids(&prepared.descriptor);
@@ -323,6 +324,7 @@ impl PluginHost {
                 &prepared.descriptor,
                 &ids,
                 &plugin.asked_by(&prepared.descriptor, load.number),
+                &granted,
             ),
             schedules: prepared.descriptor.schedules.clone(),
         });
@@ -332,7 +334,8 @@ impl PluginHost {
         self.loads.spawn(load, async move {
             match swap(&commands, version).await {
                 Ok(restored) => {
-                    Outcome::Swapped(begun, Box::new(TookOver { prepared, ids, restored }))
+                    let took_over = TookOver { prepared, ids, restored, granted };
+                    Outcome::Swapped(begun, Box::new(took_over))
                 }
                 Err(error) => Outcome::Refused(begun, error),
             }
@@ -341,12 +344,13 @@ impl PluginHost {
 
     /// The new version has the queue; now its subscriptions follow.
     fn took_over(&mut self, load: &Load, took_over: TookOver) {
-        let TookOver { prepared, ids, restored } = took_over;
+        let TookOver { prepared, ids, restored, granted } = took_over;
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let first = plugin.current.is_none();
         let descriptor = &prepared.descriptor;
         plugin.status.set(&prepared.settings);
         plugin.status.restriction.lift();
+        plugin.granted = granted;
         plugin.subscribe(descriptor, &ids, (load.number, restored), &self.informers);
         self.informers.start();
         if !first {

@@ -281,6 +281,21 @@ impl PluginQueue {
         due
     }
 
+    /// Nothing of this subscription is told from here on.
+    pub(crate) fn withhold(&self, id: SubscriptionId) {
+        self.shared.lock().queue.withhold(id);
+    }
+
+    /// The event that came out last is one of this subscription and may not be told now, nor what follows of it.
+    pub(crate) fn put_by(&self, id: SubscriptionId) {
+        self.shared.lock().queue.put_by(id);
+    }
+
+    /// It goes on, with what was put by.
+    pub(crate) fn release_withheld(&self, id: SubscriptionId) {
+        self.change(|queue| queue.release_withheld(id, Instant::now()));
+    }
+
     pub(crate) fn retain(&self, keep: &HashSet<SubscriptionId>) {
         self.rooms.lock().retain(|id, _| keep.contains(id));
         let dropped = self.shared.lock().queue.retain(keep);

@@ -1,5 +1,6 @@
 //! All plugins as others may look at them.
 
+use crate::access::AccessCounts;
 use crate::archive::{Archive, StateDirectoryStatus};
 use crate::compiler::{CompileCounts, Compiler};
 use crate::dead_letters::DeadLetter;
@@ -28,6 +29,7 @@ pub struct Plugins {
     compiler: Compiler,
     indexes: SharedIndexes,
     archive: Option<Archive>,
+    access: Arc<AccessCounts>,
 }
 
 #[derive(Default)]
@@ -42,13 +44,19 @@ impl Plugins {
         compiler: Compiler,
         indexes: SharedIndexes,
         archive: Option<Archive>,
+        access: Arc<AccessCounts>,
     ) -> Self {
-        Self { shared: Arc::default(), compiler, indexes, archive }
+        Self { shared: Arc::default(), compiler, indexes, archive, access }
     }
 
     /// How often an object had more values than it is filed under, by the resource and the pointer of each index that there is.
     pub fn index_values_cut(&self) -> BTreeMap<(String, String), u64> {
         self.indexes.cut()
+    }
+
+    /// How often the API server was asked what service accounts may read.
+    pub fn access(&self) -> Arc<AccessCounts> {
+        self.access.clone()
     }
 
     /// How the state directory is doing; none without one.

@@ -14,6 +14,7 @@ mod pauses;
 mod replays;
 mod restored;
 mod retain;
+mod withheld;
 
 use crate::event::{Event, SubscriptionId};
 use crate::limits::Limits;
@@ -25,6 +26,7 @@ use lane::Lane;
 use replays::Replays;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
+use withheld::Withheld;
 
 /// Fewer entries than this are not worth closing holes for.
 const HOLES_MIN: usize = 64;
@@ -93,6 +95,8 @@ pub(crate) struct EventQueue {
     /// Of the held lanes those whose head was attempted by a host before this one, and not by this one yet.
     restored: HashSet<Lane>,
     in_flight: Option<Queued>,
+    /// Of subscriptions that may not be told for now.
+    withheld: Withheld,
     replays: Replays,
     /// How many of each object stand in `waiting`. Made where a replay asks, kept until nothing waits there.
     waits: Option<HashMap<Lane, usize>>,
@@ -118,6 +122,7 @@ impl EventQueue {
             due: BTreeSet::new(),
             restored: HashSet::new(),
             in_flight: None,
+            withheld: Withheld::default(),
             replays: Replays::default(),
             waits: None,
             initials: Initials::default(),
@@ -151,10 +156,11 @@ impl EventQueue {
     }
 
     /// Appends an event, merging it into its object's last waiting one above the mark.
-    pub(crate) fn push(&mut self, mut event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         if let Some(aside) = &mut self.aside {
             return aside.push(event);
         }
+        let Some(mut event) = self.unless_withheld(event) else { return };
         if self.bytes >= TEXT_BYTES_MAX {
             event.object = event.object.at_rest();
             event.old = event.old.map(|old| old.at_rest());
@@ -327,6 +333,9 @@ impl EventQueue {
         };
         queued.attempt += 1;
         queued.crashes += crashed;
+        if let Some(events) = self.withheld.get_mut(queued.event.subscription) {
+            return events.push_front(queued);
+        }
         self.depth += 1;
         self.bytes += size(&queued.event);
         self.due.insert((at, queued.seq, lane.clone()));
@@ -359,7 +368,7 @@ impl EventQueue {
         self.aside.is_none()
             && self.initials.are_through(id)
             && !self.waiting.iter().flatten().any(is_old)
-            && !held.map(|queued| &queued.event).any(is_old)
+            && !held.map(|queued| &queued.event).chain(self.withheld.events()).any(is_old)
     }
 }
 

@@ -5,6 +5,7 @@ mod answer;
 
 pub(crate) use answer::{Answer, Bounds, KeyOf};
 
+use crate::access::{Granted, Permissions, Refusal};
 use crate::descriptor::Descriptor;
 use crate::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::view::View;
@@ -38,32 +39,40 @@ struct Readable {
     /// The informer runs for at least as long as somebody may read it.
     informer: InformerLease,
     indexer: Indexer,
-    views: Vec<View>,
+    /// What is shown of it. All of them at once may be refused to the service account that the plugin acts as.
+    views: Vec<Shown>,
     /// By the plugin's name for an index.
     indexes: HashMap<String, IndexUse>,
 }
 
+struct Shown {
+    view: View,
+    permissions: Permissions,
+}
+
 impl Reads {
-    /// Everything that the descriptor names; `lease` gives the shared informer of a resource.
+    /// Everything that the descriptor names, as long as that is `granted`; `lease` gives the shared informer of a resource.
     pub(crate) fn new(
         descriptor: &Descriptor,
         shared: &SharedIndexes,
+        granted: &Granted,
         lease: impl Fn(&GroupVersionResource) -> InformerLease,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
-        let mut readable = |resource: &GroupVersionResource, view: Option<View>| {
-            let entry = resources.entry(resource.to_string()).or_insert_with(|| {
-                let informer = lease(resource);
-                let indexer = informer.informer().indexer();
-                Readable { informer, indexer, views: Vec::new(), indexes: HashMap::new() }
-            });
-            entry.views.extend(view);
-        };
-        for subscription in &descriptor.subscriptions {
-            readable(&subscription.resource, Some(View::from(subscription)));
+        let mut readable =
+            |resource: &GroupVersionResource, view: View, permissions: &Permissions| {
+                let entry = resources.entry(resource.to_string()).or_insert_with(|| {
+                    let informer = lease(resource);
+                    let indexer = informer.informer().indexer();
+                    Readable { informer, indexer, views: Vec::new(), indexes: HashMap::new() }
+                });
+                entry.views.push(Shown { view, permissions: permissions.clone() });
+            };
+        for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
+            readable(&spec.resource, View::from(spec), permissions);
         }
-        for read in &descriptor.reads {
-            readable(&read.resource, Some(View::from(read)));
+        for (spec, permissions) in descriptor.reads.iter().zip(&granted.reads) {
+            readable(&spec.resource, View::from(spec), permissions);
         }
         for index in &descriptor.indexes {
             let Some(readable) = resources.get_mut(&index.resource.to_string()) else { continue };
@@ -74,11 +83,15 @@ impl Reads {
     }
 
     fn readable(&self, resource: &str) -> Result<&Readable, ReadError> {
-        self.resources.get(resource).ok_or_else(|| {
+        let readable = self.resources.get(resource).ok_or_else(|| {
             ReadError::NotGranted(format!(
                 "{resource} is neither subscribed to nor among the descriptor's reads"
             ))
-        })
+        })?;
+        if readable.allowed().next().is_none() {
+            readable.check_allowed(|_| true)?;
+        }
+        Ok(readable)
     }
 
     /// An object that is there and that no view shows is refused: "not there" would be a lie.
@@ -106,6 +119,7 @@ impl Reads {
         if let Some(namespace) = namespace {
             readable.check_namespace(resource, namespace)?;
         }
+        readable.check_allowed(|view| namespace.is_none_or(|it| view.covers_namespace(it)))?;
         readable.check_synced(resource)?;
         let everything = LabelSelector::default();
         if selector.is_everything() {
@@ -132,6 +146,7 @@ impl Reads {
         cursor: Option<&str>,
     ) -> Result<Answer<Object>, ReadError> {
         let readable = self.readable(resource)?;
+        readable.check_allowed(|_| true)?;
         readable.check_synced(resource)?;
         let shared = readable.index(resource, index)?;
         readable.objects(bounds, cursor, |limit, cursor| {
@@ -149,6 +164,7 @@ impl Reads {
         cursor: Option<&str>,
     ) -> Result<Answer<KeyOf>, ReadError> {
         let readable = self.readable(resource)?;
+        readable.check_allowed(|_| true)?;
         readable.check_synced(resource)?;
         let shared = readable.index(resource, index)?;
         let fetch = |limit, cursor: Option<&str>| {
@@ -167,6 +183,7 @@ impl Reads {
         cursor: Option<&str>,
     ) -> Result<Answer<String>, ReadError> {
         let readable = self.readable(resource)?;
+        readable.check_allowed(|_| true)?;
         readable.check_synced(resource)?;
         let shared = readable.index(resource, index)?;
         let fetch =
@@ -186,6 +203,7 @@ impl Reads {
         if let Some(namespace) = namespace {
             readable.check_namespace(resource, namespace)?;
         }
+        readable.check_allowed(|view| namespace.is_none_or(|it| view.covers_namespace(it)))?;
         readable.check_synced(resource)?;
         if readable.sees_all() {
             return Ok(readable.indexer.count(namespace) as u64);
@@ -210,12 +228,27 @@ impl Reads {
 }
 
 impl Readable {
+    /// What is shown of it now.
+    fn allowed(&self) -> impl Iterator<Item = &View> {
+        self.views.iter().filter(|shown| shown.permissions.allow()).map(|shown| &shown.view)
+    }
+
+    /// Why such views are not shown, if one of them is not: an answer without what it has would be a lie.
+    fn check_allowed(&self, is_one: impl Fn(&View) -> bool) -> Result<(), ReadError> {
+        let views = self.views.iter().filter(|shown| is_one(&shown.view));
+        match views.filter_map(|shown| shown.permissions.refusal()).next() {
+            None => Ok(()),
+            Some(Refusal::Denied(why)) => Err(ReadError::NotGranted(why)),
+            Some(Refusal::Unknown(why)) => Err(ReadError::NotSynced(why)),
+        }
+    }
+
     fn sees(&self, object: &Object) -> bool {
-        self.views.iter().any(|view| view.contains(object))
+        self.allowed().any(|view| view.contains(object))
     }
 
     fn sees_all(&self) -> bool {
-        self.views.iter().any(View::is_everything)
+        self.allowed().any(View::is_everything)
     }
 
     fn sees_any(&self, index: &str, value: &str, bounds: Bounds<'_>) -> Result<bool, ReadError> {
@@ -234,9 +267,10 @@ impl Readable {
     }
 
     fn check_namespace(&self, resource: &str, namespace: &str) -> Result<(), ReadError> {
-        if self.views.iter().any(|view| view.covers_namespace(namespace)) {
+        if self.allowed().any(|view| view.covers_namespace(namespace)) {
             return Ok(());
         }
+        self.check_allowed(|view| view.covers_namespace(namespace))?;
         Err(ReadError::NotGranted(format!(
             "{resource} in namespace {namespace:?} is outside the plugin's subscriptions and reads"
         )))

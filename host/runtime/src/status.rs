@@ -1,5 +1,8 @@
 //! What `/plugins` and the metrics show of a plugin's name.
 
+mod access;
+mod settings;
+
 use crate::actor::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::configuration::PluginSettings;
 use crate::counters::Counters;
@@ -16,6 +19,7 @@ use crate::plugin_state::PluginState;
 use crate::restriction::Restriction;
 use crate::subscription::Progress;
 use crate::timers::{Now, Timers};
+pub(crate) use access::{AccessShown, Refused};
 use informant_cache::Indexer;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -44,6 +48,7 @@ pub(crate) struct StatusCell {
     pub(crate) restriction: Restriction,
     /// Of each of the running version's subscriptions.
     replays: Mutex<Vec<Replaying>>,
+    access: Mutex<Option<AccessShown>>,
     facts: Mutex<Facts>,
 }
 
@@ -120,6 +125,7 @@ pub struct PluginStatus {
     pub state_size: (usize, usize),
     /// What outlives the host; none without a state directory.
     pub kept: Option<KeptSnapshot>,
+    access: Option<AccessShown>,
     since: Timestamp,
     running: Option<RunningVersion>,
     restricted: Option<String>,
@@ -171,6 +177,7 @@ impl StatusCell {
             archive: PluginArchive::new(name.clone(), limits.kept_retries_bytes_max),
             restriction: Restriction::default(),
             replays: Mutex::default(),
+            access: Mutex::default(),
             facts: Mutex::new(facts),
             name,
         }
@@ -190,17 +197,6 @@ impl StatusCell {
         facts.step(Input::Loaded, now);
         facts.last_error = None;
         facts.misses_keys = false;
-    }
-
-    /// The plugin runs with this from here on. What is above a limit already stays.
-    pub(crate) fn set(&self, settings: &PluginSettings) {
-        let limits = &settings.limits;
-        self.queue.set_pauses(settings.debounce, settings.rate_limit);
-        self.queue.set_marks(limits.into());
-        self.dead_letters.lock().set_bounds(limits.into());
-        self.state.lock().set_bounds(limits.into());
-        self.metrics.lock().set_series_max(limits.metric_series_max);
-        self.archive.set_retries_bytes_max(limits.kept_retries_bytes_max);
     }
 
     /// A version took over, and its subscriptions are in place. The state, the version and the result of its load change together, so
@@ -267,6 +263,7 @@ impl StatusCell {
             state_size: self.state.lock().size(),
             kept: self.archive.snapshot(),
             counters: self.counters.clone(),
+            access: self.access.lock().clone(),
             since: facts.since,
             running: facts.running.clone(),
             restricted: self.restriction.shown(),
@@ -328,6 +325,7 @@ impl PluginStatus {
             "sha256": running.map(|running| &running.sha256),
             "configuration": running.map(|running| running.settings.to_json()),
             "restricted": self.restricted,
+            "serviceAccount": self.access_json(),
             "state": self.state.name(),
             "reason": self.state.reason(),
             "since": self.since.to_string(),

@@ -4,7 +4,7 @@ use crate::leading::Leading;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Requests of one kind, of all plugins, under way at once. A plugin makes one at a time, and others wait their turn: whoever asked first is next.
+/// Requests of one kind, of all plugins, under way at once. Others wait their turn: whoever asked first is next. What one plugin has of them: `shares.rs`.
 pub(crate) const AT_ONCE: usize = 32;
 
 /// Who hands out turns. Clones share them.

@@ -72,6 +72,8 @@ const GUARDED_GROUPS: [&str; 8] = [
     "coordination.k8s.io",
     "flowcontrol.apiserver.k8s.io",
 ];
+/// Its objects have names that others cannot have.
+const RBAC: &str = "rbac.authorization.k8s.io";
 /// Subresources that lead into containers or to credentials.
 const GUARDED_SUBRESOURCES: [&str; 2] = ["token", "ephemeralcontainers"];
 /// Subresources that hand the request on to a container, a kubelet or another server: what those do with it knows no dry run, and no rule here bounds it.
@@ -106,6 +108,15 @@ impl Writable {
             "" => resource.clone(),
             subresource => format!("{resource}/{subresource}"),
         }
+    }
+
+    /// Whether an object of it can be called so.
+    fn takes_name(&self, name: &str) -> bool {
+        is_subdomain(name) || self.resource.group == RBAC && is_role_name(name)
+    }
+
+    pub(crate) fn is_secrets(&self) -> bool {
+        self.resource.is_secrets()
     }
 
     /// What is only for the host's own configuration to grant, under the plugin's name: writing it can give more power than is granted.
@@ -210,7 +221,7 @@ impl Write {
             return Err(format!("{namespace:?} cannot be the name of a namespace"));
         }
         let makes_name = how == How::Create && subresource.is_empty();
-        if !(is_subdomain(name) || name.is_empty() && makes_name) {
+        if !(what.takes_name(name) || name.is_empty() && makes_name) {
             return Err(format!("{name:?} cannot be the name of an object"));
         }
         if body.len() > WRITE_BYTES_MAX {
@@ -251,7 +262,7 @@ impl Write {
         }
     }
 
-    /// The request. `manager` is whose fields they are to be: letters, digits, dots, hyphens and underscores.
+    /// The request, in the name of the host's own user. `manager` is whose fields they are to be: letters, digits, dots, hyphens and underscores.
     pub(crate) fn request(
         self,
         manager: &str,
@@ -273,7 +284,8 @@ impl Write {
             How::Delete(uid) => delete_options(uid.as_deref(), dry_run),
             _ => self.body,
         };
-        WriteRequest { method, uri, content_type, body, answer_bytes_max }
+        let service_account = None;
+        WriteRequest { method, uri, content_type, body, answer_bytes_max, service_account }
     }
 
     fn path(&self) -> String {
@@ -335,6 +347,12 @@ pub(crate) fn is_subdomain(text: &str) -> bool {
             && !part.ends_with('-')
     };
     text.len() <= 253 && text.split('.').all(is_part)
+}
+
+/// What roles and their bindings may be called, as far as it needs no escapes in a path: `system:node-proxier`, `team@shop:Edit_1`.
+pub(crate) fn is_role_name(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:@".contains(&byte);
+    (1..=253).contains(&text.len()) && text.bytes().all(inner) && text != "." && text != ".."
 }
 
 #[cfg(test)]

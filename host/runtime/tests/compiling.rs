@@ -3,16 +3,16 @@
 
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
-use informant_runtime::configuration::Configurations;
 use informant_runtime::{
     CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, NoCluster, NoHttp,
-    PluginHost, PluginHostOptions, Plugins, compile_standard_input,
+    NoReviews, PluginHost, PluginHostOptions, Plugins, compile_standard_input,
 };
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// A whole plugin as WebAssembly text.
@@ -55,9 +55,11 @@ async fn load(root: &Path, memory_bytes_max: u64) -> (String, CompileCounts) {
     let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20 });
     let host = PluginHost::new(PluginHostOptions {
         directories: vec![root.join("plugins")],
-        configurations: Configurations::default(),
+        configurations: watch::channel(Arc::default()).1,
         informers: informers.clone(),
         cluster: Arc::new(NoCluster),
+        access: Arc::new(NoReviews),
+        review_every: Duration::from_secs(60),
         http: Arc::new(NoHttp),
         threads: 1,
         compiler: CompilerOptions { program: Some(program(memory_bytes_max)), cache },

@@ -1,5 +1,7 @@
 //! The plugin host over a directory, an informer source in memory and real guests.
 
+#[path = "plugin_host/access.rs"]
+mod access;
 #[path = "plugin_host/admin.rs"]
 mod admin;
 #[path = "plugin_host/configuration.rs"]
@@ -34,14 +36,16 @@ use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::configuration::Configurations;
 use informant_runtime::{
-    ClusterWriter, CompilerOptions, HttpClient, Limits, NoCluster, NoHttp, PluginAdmin, PluginHost,
-    PluginHostOptions, PluginStatus, Plugins, StateDirectoryOptions,
+    AccessReviewer, ClusterWriter, CompilerOptions, HttpClient, Limits, NoCluster, NoHttp,
+    NoReviews, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
+    StateDirectoryOptions,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -60,6 +64,7 @@ struct Bench {
     informers: Arc<SharedInformerFactory>,
     plugins: Plugins,
     admin: PluginAdmin,
+    configurations: watch::Sender<Arc<Configurations>>,
     shutdown: CancellationToken,
     host: JoinHandle<()>,
 }
@@ -105,6 +110,21 @@ impl Bench {
         leadership: Option<Leadership>,
         (cluster, http): (Arc<dyn ClusterWriter>, Arc<dyn HttpClient>),
     ) -> Self {
+        let ways = (cluster, http, Arc::new(NoReviews) as Arc<dyn AccessReviewer>);
+        Self::start_reviewed(state, configurations, leadership, ways)
+    }
+
+    /// And with somebody who says what service accounts may read.
+    fn start_reviewed(
+        state: Option<StateDirectoryOptions>,
+        configurations: Configurations,
+        leadership: Option<Leadership>,
+        (cluster, http, access): (
+            Arc<dyn ClusterWriter>,
+            Arc<dyn HttpClient>,
+            Arc<dyn AccessReviewer>,
+        ),
+    ) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let directory = root.path().join("plugins");
         fs::create_dir(&directory).expect("a directory");
@@ -113,11 +133,14 @@ impl Bench {
             Arc::new(source.clone()),
             FactoryOptions::default(),
         ));
+        let (configurations, configured) = watch::channel(Arc::new(configurations));
         let host = PluginHost::new(PluginHostOptions {
             directories: vec![directory],
-            configurations,
+            configurations: configured,
             informers: informers.clone(),
             cluster,
+            access,
+            review_every: Duration::from_millis(20),
             http,
             threads: 1,
             compiler: CompilerOptions::default(),
@@ -128,7 +151,7 @@ impl Bench {
         let (plugins, admin) = (host.plugins(), host.admin());
         let shutdown = CancellationToken::new();
         let host = tokio::spawn(host.run(shutdown.clone()));
-        Self { root, source, informers, plugins, admin, shutdown, host }
+        Self { root, source, informers, plugins, admin, configurations, shutdown, host }
     }
 
     fn directory(&self) -> PathBuf {

@@ -543,6 +543,25 @@ async fn reviews_answer_yes_and_store_nothing() {
 }
 
 #[tokio::test]
+async fn a_review_of_a_user_says_what_was_forbidden_to_it() {
+    let bench = Bench::new();
+    bench.state.faults.forbid("ann", "pods", Some("shop"));
+    let path = "POST /apis/authorization.k8s.io/v1/subjectaccessreviews";
+    for (user, resource, namespace, expect) in [
+        ("ann", "pods", "shop", false),
+        ("ann", "pods", "office", true),
+        ("ann", "pods", "", true),
+        ("ann", "nodes", "shop", true),
+        ("bob", "pods", "shop", true),
+    ] {
+        let asked = json!({"verb": "list", "resource": resource, "namespace": namespace});
+        let body = json!({"spec": {"user": user, "resourceAttributes": asked}});
+        let allowed = bench.check(path, body, 201, "/status/allowed").await;
+        assert_eq!(allowed, expect, "{user} {resource} {namespace}");
+    }
+}
+
+#[tokio::test]
 async fn planned_failures_are_answered() {
     let bench = Bench::new();
     bench.state.faults.fail_next(1, "/pods", Status::too_many_requests("planned", 3));

@@ -1,7 +1,7 @@
 //! `informant plugin check`: plugin files as a host would load them.
 
 use super::ask::{block_on, print, print_json};
-use super::rbac::Rules;
+use super::rbac::Needs;
 use crate::cli::{CheckArgs, Output};
 use crate::{compiler, host_configuration};
 use anyhow::{Result, bail};
@@ -44,6 +44,7 @@ async fn look(checker: &PluginChecker, file: &Path) -> Value {
 
 fn report_json(file: &str, report: &PluginReport) -> Value {
     let descriptor = &report.descriptor;
+    let needs = Needs::of([(descriptor, report.service_account.as_ref())]);
     let schedules: Vec<&str> = descriptor.schedules.iter().map(|it| &*it.name).collect();
     json!({
         "file": file,
@@ -60,9 +61,11 @@ fn report_json(file: &str, report: &PluginReport) -> Value {
         "writes": descriptor.writes.iter().map(|it| it.shown()).collect::<Vec<_>>(),
         "http": descriptor.http.iter().map(|it| it.shown()).collect::<Vec<_>>(),
         "schedules": schedules,
+        "serviceAccount": report.service_account.as_ref().map(ToString::to_string),
         "grant": report.grant,
         "notGranted": report.not_granted,
-        "rbac": Rules::of([descriptor]).to_json(),
+        "rbac": needs.of_host(),
+        "serviceAccountRbac": needs.of_accounts(),
         "limits": limits(&report.limits),
     })
 }
@@ -96,6 +99,16 @@ fn limits(limits: &Limits) -> Map<String, Value> {
     shown.collect()
 }
 
+/// One rule of RBAC, and where it is to hold if that is not everywhere.
+fn rule(rule: &Value) -> String {
+    let group = rule["apiGroups"][0].as_str().filter(|group| !group.is_empty());
+    let resources = words(&rule["resources"], |it| it.as_str().unwrap_or_default().to_owned());
+    let of_group = group.map_or(String::new(), |group| format!(" of {group}"));
+    let verbs = words(&rule["verbs"], |it| it.as_str().unwrap_or_default().to_owned());
+    let place = rule["namespace"].as_str().map_or(String::new(), |it| format!(" in {it}"));
+    format!("{verbs} {resources}{of_group}{place}")
+}
+
 /// The same for people.
 fn text(file: &Value) -> String {
     let path = file["file"].as_str().unwrap_or_default();
@@ -112,13 +125,6 @@ fn text(file: &Value) -> String {
         let namespaces = words(&it["namespaces"], |it| it.as_str().unwrap_or_default().to_owned());
         let place = if namespaces.is_empty() { String::new() } else { format!(" in {namespaces}") };
         format!("{name}{resource}{place}")
-    };
-    let rule = |rule: &Value| {
-        let group = rule["apiGroups"][0].as_str().filter(|group| !group.is_empty());
-        let resources = words(&rule["resources"], |it| it.as_str().unwrap_or_default().to_owned());
-        let of_group = group.map_or(String::new(), |group| format!(" of {group}"));
-        let verbs = words(&rule["verbs"], |it| it.as_str().unwrap_or_default().to_owned());
-        format!("{verbs} {resources}{of_group}")
     };
     let limits = file["limits"].as_object().into_iter().flatten();
     let limits = limits.map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or("")));
@@ -141,7 +147,9 @@ fn text(file: &Value) -> String {
         ("grant", file["grant"][0].as_str().unwrap_or_default().to_owned()),
         ("", file["grant"][1].as_str().unwrap_or_default().to_owned()),
         ("", file["grant"][2].as_str().unwrap_or_default().to_owned()),
+        ("acts as", of("serviceAccount")),
         ("needs", joined(&file["rbac"], "; ", rule)),
+        ("account needs", joined(&file["serviceAccountRbac"], "; ", rule)),
         ("problem", waits),
     ];
     let rows = rows.iter().filter(|(_, text)| !text.is_empty());

@@ -1,8 +1,9 @@
 //! `informant dev`: host and embedded cluster in one process.
 
 use crate::cli::{ConnectionArgs, DevArgs};
+use crate::host_configuration::HostConfiguration;
 use crate::manager::{Manager, ManagerOptions};
-use crate::{cluster, compiler, host_configuration, logging};
+use crate::{cluster, compiler, logging};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
@@ -32,11 +33,12 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
 
 /// Runs the host; `embedded` is the kubeconfig of the embedded cluster.
 async fn host(args: DevArgs, embedded: Option<&Path>, stop: &CancellationToken) -> Result<()> {
-    let configurations = host_configuration::load(args.config.config.as_deref())?;
+    let configuration = HostConfiguration::load(args.config.config.as_deref())?;
     let options = ManagerOptions {
         cluster: cluster::connect(&args.connection).await?,
         directories: args.paths,
-        configurations,
+        configuration,
+        review_every: args.access.review_every(),
         compiler: compiler::options(&args.compiler)?,
         state: args.state.options(),
         outbound: args.outbound,

@@ -37,9 +37,10 @@ const HEADS: [&str; 8] = ["NAME", "STATE", "VERSION", "WAITING", "OK", "RETRIED"
 
 fn row(plugin: &Value) -> Vec<String> {
     let counters = &plugin["counters"];
-    // What is wrong now; else what became of a file that is not the running version.
-    let load = &plugin["lastLoad"];
-    let why = if plugin["reason"].is_null() { &load["reason"] } else { &plugin["reason"] };
+    // What is wrong now; else what became of a file that is not the running version; else what its account may not read.
+    let refused = &plugin["serviceAccount"]["refused"][0];
+    let whys = [&plugin["reason"], &plugin["lastLoad"]["reason"], &refused["reason"]];
+    let why = whys.into_iter().find(|why| !why.is_null()).unwrap_or(&Value::Null);
     let cells = [
         &plugin["name"],
         &plugin["state"],
@@ -51,4 +52,28 @@ fn row(plugin: &Value) -> Vec<String> {
         why,
     ];
     cells.map(cell).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(plugin: &Value, expect: &str) {
+        assert_eq!(row(plugin).last().map(String::as_str), Some(expect), "{plugin}");
+    }
+
+    #[test]
+    fn what_is_wrong_now_comes_first() {
+        let account = json!({"refused": [{"reason": "v1/pods may not be listed"}]});
+        let load = json!({"reason": "start failed"});
+        check(
+            &json!({"reason": "tripped", "lastLoad": load, "serviceAccount": account}),
+            "tripped",
+        );
+        check(&json!({"lastLoad": load, "serviceAccount": account}), "start failed");
+        check(&json!({"serviceAccount": account}), "v1/pods may not be listed");
+        check(&json!({"serviceAccount": null}), "-");
+    }
 }

@@ -4,13 +4,15 @@ use super::ask::{block_on, print};
 use crate::cli::RbacArgs;
 use crate::{compiler, host_configuration};
 use anyhow::{Context, Result, anyhow, bail};
-use informant_runtime::{Descriptor, PluginChecker, plugin_files};
+use informant_runtime::{Descriptor, PluginChecker, ServiceAccount, WriteSpec, plugin_files};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 const API: &str = "rbac.authorization.k8s.io";
 const LEASES: &str = "[coordination.k8s.io]";
+/// Group and resource of what a host asks with what service accounts may read.
+const REVIEWS: (&str, &str) = ("authorization.k8s.io", "subjectaccessreviews");
 /// The Lease that a host takes if it is told of no other.
 const LEASE: &str = "informant";
 
@@ -19,8 +21,8 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
     let configurations = host_configuration::load(args.config.config.as_deref())?;
     let checker = PluginChecker::new(compiler::options(&args.compiler)?, configurations)?;
     let files = files(&args.paths)?;
-    let descriptors = block_on(async {
-        let mut descriptors = Vec::with_capacity(files.len());
+    let plugins = block_on(async {
+        let mut plugins = Vec::with_capacity(files.len());
         for file in &files {
             let path = file.display();
             let report = checker.check(file).await;
@@ -28,11 +30,13 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
             if let Some(why) = report.not_granted {
                 bail!("{path}: a host that is configured so does not run it: {why}");
             }
-            descriptors.push(report.descriptor);
+            plugins.push((report.descriptor, report.service_account));
         }
-        Ok(descriptors)
+        Ok(plugins)
     })?;
-    print(yaml(&Rules::of(&descriptors), args).trim_end());
+    let needs =
+        Needs::of(plugins.iter().map(|(descriptor, account)| (descriptor, account.as_ref())));
+    print(yaml(&needs, args).trim_end());
     Ok(())
 }
 
@@ -56,9 +60,9 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 /// What is asked of the API server, in the order in which it is shown.
 const VERBS: [&str; 6] = ["list", "watch", "create", "update", "patch", "delete"];
 
-/// The verbs of each group's resources. What is read a host lists and watches in all namespaces, whatever its plugins' views name.
+/// The verbs of each group's resources.
 #[derive(Debug, Default)]
-pub(super) struct Rules(BTreeMap<(String, String), BTreeSet<usize>>);
+struct Rules(BTreeMap<(String, String), BTreeSet<usize>>);
 
 /// Resources of one group that the same may be done with.
 #[derive(Debug)]
@@ -68,24 +72,107 @@ struct Rule<'a> {
     verbs: Vec<&'static str>,
 }
 
-impl Rules {
-    pub(super) fn of<'a>(descriptors: impl IntoIterator<Item = &'a Descriptor>) -> Self {
-        let mut rules = Self::default();
-        for descriptor in descriptors {
-            let subscribed = descriptor.subscriptions.iter().map(|it| &it.resource);
-            let read = descriptor.reads.iter().map(|it| &it.resource);
-            for resource in subscribed.chain(read) {
-                rules.add(&resource.group, resource.resource.clone(), ["list", "watch"]);
-            }
-            for write in &descriptor.writes {
-                rules.add(write.group(), write.resource(), write.verbs());
-                // The host counts the repeats of a Kubernetes Event that it has made.
-                if write.group() == "events.k8s.io" && write.verbs().any(|verb| verb == "create") {
-                    rules.add(write.group(), write.resource(), ["patch"]);
+/// Who needs what.
+#[derive(Debug, Default)]
+pub(super) struct Needs<'a> {
+    /// The host's own user, everywhere. What is read a host lists and watches in all namespaces, whatever its plugins' views name.
+    host: Rules,
+    /// Those that plugins act as, by namespace; an empty one is everywhere.
+    accounts: BTreeMap<&'a ServiceAccount, BTreeMap<&'a str, Rules>>,
+}
+
+impl<'a> Needs<'a> {
+    /// What these plugins ask for, each with the service account that it acts as.
+    pub(super) fn of(
+        plugins: impl IntoIterator<Item = (&'a Descriptor, Option<&'a ServiceAccount>)>,
+    ) -> Self {
+        let mut needs = Self::default();
+        for (descriptor, account) in plugins {
+            needs.host.read(descriptor);
+            match account {
+                None => needs.host.write(&descriptor.writes),
+                Some(account) => {
+                    needs.host.add(REVIEWS.0, REVIEWS.1.to_owned(), ["create"]);
+                    let scopes = needs.accounts.entry(account).or_default();
+                    needs_of_account(scopes, descriptor);
                 }
             }
         }
-        rules
+        needs
+    }
+
+    pub(super) fn of_host(&self) -> Vec<Value> {
+        self.host.rules().iter().map(Rule::to_json).collect()
+    }
+
+    /// With the namespace that each is for; null: everywhere.
+    pub(super) fn of_accounts(&self) -> Vec<Value> {
+        let scopes = self.accounts.values().flatten();
+        let of = |(namespace, rules): (&&str, &Rules)| {
+            let namespace = Some(*namespace).filter(|it| !it.is_empty()).map(str::to_owned);
+            let rules = rules.rules();
+            let shown = rules.iter().map(|rule| {
+                let mut shown = rule.to_json();
+                shown["namespace"] = namespace.clone().into();
+                shown
+            });
+            shown.collect::<Vec<_>>()
+        };
+        scopes.flat_map(of).collect()
+    }
+
+    /// The names of the accounts of each namespace.
+    fn impersonated(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut impersonated = BTreeMap::<&str, Vec<&str>>::new();
+        for account in self.accounts.keys() {
+            impersonated.entry(account.namespace()).or_default().push(account.name());
+        }
+        impersonated
+    }
+}
+
+/// What a service account needs that a plugin acts as: what that reads is asked for in the namespaces that it names.
+fn needs_of_account<'a>(scopes: &mut BTreeMap<&'a str, Rules>, descriptor: &'a Descriptor) {
+    let subscribed = descriptor.subscriptions.iter().map(|it| (&it.resource, &it.namespaces));
+    let read = descriptor.reads.iter().map(|it| (&it.resource, &it.namespaces));
+    for (resource, namespaces) in subscribed.chain(read) {
+        for namespace in places(namespaces) {
+            let rules = scopes.entry(namespace).or_default();
+            rules.add(&resource.group, resource.resource.clone(), ["list", "watch"]);
+        }
+    }
+    for write in &descriptor.writes {
+        for namespace in places(write.namespaces()) {
+            scopes.entry(namespace).or_default().write([write]);
+        }
+    }
+}
+
+/// Everywhere, or in each.
+fn places(namespaces: &BTreeSet<String>) -> Vec<&str> {
+    match namespaces.is_empty() {
+        true => vec![""],
+        false => namespaces.iter().map(String::as_str).collect(),
+    }
+}
+
+impl Rules {
+    fn read(&mut self, descriptor: &Descriptor) {
+        let subscribed = descriptor.subscriptions.iter().map(|it| &it.resource);
+        let read = descriptor.reads.iter().map(|it| &it.resource);
+        for resource in subscribed.chain(read) {
+            self.add(&resource.group, resource.resource.clone(), ["list", "watch"]);
+        }
+    }
+
+    fn write<'a>(&mut self, writes: impl IntoIterator<Item = &'a WriteSpec>) {
+        for write in writes {
+            self.add(write.group(), write.resource(), write.verbs());
+            // The host counts the repeats of a Kubernetes Event that it has made.
+            if write.group() == "events.k8s.io" && write.verbs().any(|verb| verb == "create") {
+                self.add(write.group(), write.resource(), ["patch"]);
+            }
+        }
     }
 
     fn add(
@@ -110,56 +197,80 @@ impl Rules {
         rules.into_iter().map(rule).collect()
     }
 
-    pub(super) fn to_json(&self) -> Vec<Value> {
-        let rules = self.rules().into_iter().map(|Rule { group, resources, verbs }| {
-            json!({ "apiGroups": [group], "resources": resources, "verbs": verbs })
-        });
-        rules.collect()
+    fn yaml(&self) -> String {
+        if self.0.is_empty() {
+            return "rules: []\n".to_owned();
+        }
+        let mut text = "rules:\n".to_owned();
+        for Rule { group, resources, verbs } in self.rules() {
+            let resources: Vec<String> = resources.iter().map(|it| format!("{it:?}")).collect();
+            text += &rule(&format!("[{group:?}]"), &resources.join(", "), &verbs.join(", "));
+        }
+        text
     }
+}
+
+impl Rule<'_> {
+    fn to_json(&self) -> Value {
+        let Self { group, resources, verbs } = self;
+        json!({ "apiGroups": [group], "resources": resources, "verbs": verbs })
+    }
+}
+
+/// A role, maybe in a namespace.
+struct Role<'a> {
+    name: &'a str,
+    namespace: Option<&'a str>,
 }
 
 /// The roles and their bindings. What is chosen stands in quotes, as JSON has them: what YAML would else take for something else is a text.
-fn yaml(rules: &Rules, args: &RbacArgs) -> String {
-    let mut text = head("ClusterRole", args);
-    text += if rules.0.is_empty() { "rules: []\n" } else { "rules:\n" };
-    for Rule { group, resources, verbs } in rules.rules() {
-        let resources: Vec<String> = resources.iter().map(|it| format!("{it:?}")).collect();
-        text += &rule(&format!("[{group:?}]"), &resources.join(", "), &verbs.join(", "));
-    }
-    text += &binding("ClusterRole", args);
+fn yaml(needs: &Needs<'_>, args: &RbacArgs) -> String {
+    let host = (args.service_account.as_str(), args.namespace.as_str());
+    let mut objects =
+        vec![Role { name: &args.name, namespace: None }.yaml(&needs.host.yaml(), host)];
     if args.leader_elect {
-        text += "---\n";
-        text += &head("Role", args);
-        text += "rules:\n";
-        text += &rule(LEASES, "leases", "create");
-        text += &rule(LEASES, "leases", "get, update");
-        text += &format!("  resourceNames: [{LEASE}]\n");
-        text += &binding("Role", args);
+        let rules = ["create", "get, update"].map(|verbs| rule(LEASES, "leases", verbs));
+        let rules = format!("rules:\n{}  resourceNames: [{LEASE}]\n", rules.concat());
+        let role = Role { name: &args.name, namespace: Some(&args.namespace) };
+        objects.push(role.yaml(&rules, host));
     }
-    text
+    for (namespace, names) in needs.impersonated() {
+        let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        let rules = rule("[\"\"]", "serviceaccounts", "impersonate");
+        let rules = format!("rules:\n{rules}  resourceNames: [{}]\n", names.join(", "));
+        let name = format!("{}:impersonate", args.name);
+        objects.push(Role { name: &name, namespace: Some(namespace) }.yaml(&rules, host));
+    }
+    for (account, scopes) in &needs.accounts {
+        let subject = (account.name(), account.namespace());
+        let name = format!("{}:{}:{}", args.name, account.namespace(), account.name());
+        for (namespace, rules) in scopes {
+            let namespace = Some(*namespace).filter(|it| !it.is_empty());
+            objects.push(Role { name: &name, namespace }.yaml(&rules.yaml(), subject));
+        }
+    }
+    objects.join("---\n")
 }
 
-fn head(kind: &str, args: &RbacArgs) -> String {
-    let RbacArgs { name, namespace, .. } = args;
-    let place = match kind.starts_with("Cluster") {
-        true => String::new(),
-        false => format!("  namespace: {namespace:?}\n"),
-    };
-    format!("apiVersion: {API}/v1\nkind: {kind}\nmetadata:\n  name: {name:?}\n{place}")
+impl Role<'_> {
+    /// With its binding to a service account: name and namespace.
+    fn yaml(&self, rules: &str, (account, of): (&str, &str)) -> String {
+        let Self { name, namespace } = self;
+        let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };
+        let place = namespace.map_or(String::new(), |it| format!("  namespace: {it:?}\n"));
+        let head = |kind: &str| {
+            format!("apiVersion: {API}/v1\nkind: {kind}\nmetadata:\n  name: {name:?}\n{place}")
+        };
+        let (role, binding) = (head(kind), head(&format!("{kind}Binding")));
+        format!(
+            "{role}{rules}---\n{binding}roleRef:\n  apiGroup: {API}\n  kind: {kind}\n  name: {name:?}\nsubjects:\n\
+             - kind: ServiceAccount\n  name: {account:?}\n  namespace: {of:?}\n"
+        )
+    }
 }
 
 fn rule(groups: &str, resources: &str, verbs: &str) -> String {
     format!("- apiGroups: {groups}\n  resources: [{resources}]\n  verbs: [{verbs}]\n")
-}
-
-/// Binds a role of this kind to the service account.
-fn binding(role: &str, args: &RbacArgs) -> String {
-    let RbacArgs { name, service_account, namespace, .. } = args;
-    let head = head(&format!("{role}Binding"), args);
-    format!(
-        "---\n{head}roleRef:\n  apiGroup: {API}\n  kind: {role}\n  name: {name:?}\nsubjects:\n\
-         - kind: ServiceAccount\n  name: {service_account:?}\n  namespace: {namespace:?}\n"
-    )
 }
 
 #[cfg(test)]
@@ -172,16 +283,27 @@ mod tests {
 
     #[track_caller]
     fn check(descriptors: &[&str], options: &[&str], expect: Expect) {
-        let descriptors: Vec<Descriptor> = descriptors
+        let plugins: Vec<(&str, &str)> = descriptors.iter().map(|text| (*text, "")).collect();
+        check_acting(&plugins, options, expect);
+    }
+
+    /// Of plugins that act as these service accounts, or as none.
+    #[track_caller]
+    fn check_acting(plugins: &[(&str, &str)], options: &[&str], expect: Expect) {
+        let plugins: Vec<(Descriptor, Option<ServiceAccount>)> = plugins
             .iter()
-            .map(|text| Descriptor::parse(text.as_bytes()).expect("it is well formed"))
+            .map(|(text, account)| {
+                let descriptor = Descriptor::parse(text.as_bytes()).expect("it is well formed");
+                (descriptor, account.parse().ok())
+            })
             .collect();
         let arguments = ["informant", "rbac", "a.wasm"].iter().chain(options);
         let Command::Rbac(args) = Args::try_parse_from(arguments).expect("it is one").command
         else {
             panic!("another command");
         };
-        let text = yaml(&Rules::of(&descriptors), &args);
+        let needs = Needs::of(plugins.iter().map(|(it, account)| (it, account.as_ref())));
+        let text = yaml(&needs, &args);
         for document in text.split("---\n") {
             Document::read("rbac.yaml", document.as_bytes()).expect("it is YAML");
         }
@@ -289,6 +411,137 @@ mod tests {
                 - kind: ServiceAccount
                   name: "informant"
                   namespace: "default"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_plugin_that_acts_as_a_service_account_needs_it_for_that_one() {
+        let one = r#"{"version":"1","subscriptions":[{"resource":"v1/pods","namespaces":["a","b"]}],"reads":[{"resource":"v1/nodes"}],
+            "writes":[{"resource":"v1/pods","verbs":["patch"],"namespaces":["a"]}]}"#;
+        check_acting(
+            &[(one, "shop/labeller")],
+            &[],
+            expect![[r#"
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: ClusterRole
+                metadata:
+                  name: "informant"
+                rules:
+                - apiGroups: [""]
+                  resources: ["nodes", "pods"]
+                  verbs: [list, watch]
+                - apiGroups: ["authorization.k8s.io"]
+                  resources: ["subjectaccessreviews"]
+                  verbs: [create]
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: ClusterRoleBinding
+                metadata:
+                  name: "informant"
+                roleRef:
+                  apiGroup: rbac.authorization.k8s.io
+                  kind: ClusterRole
+                  name: "informant"
+                subjects:
+                - kind: ServiceAccount
+                  name: "informant"
+                  namespace: "default"
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: Role
+                metadata:
+                  name: "informant:impersonate"
+                  namespace: "shop"
+                rules:
+                - apiGroups: [""]
+                  resources: [serviceaccounts]
+                  verbs: [impersonate]
+                  resourceNames: ["labeller"]
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: RoleBinding
+                metadata:
+                  name: "informant:impersonate"
+                  namespace: "shop"
+                roleRef:
+                  apiGroup: rbac.authorization.k8s.io
+                  kind: Role
+                  name: "informant:impersonate"
+                subjects:
+                - kind: ServiceAccount
+                  name: "informant"
+                  namespace: "default"
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: ClusterRole
+                metadata:
+                  name: "informant:shop:labeller"
+                rules:
+                - apiGroups: [""]
+                  resources: ["nodes"]
+                  verbs: [list, watch]
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: ClusterRoleBinding
+                metadata:
+                  name: "informant:shop:labeller"
+                roleRef:
+                  apiGroup: rbac.authorization.k8s.io
+                  kind: ClusterRole
+                  name: "informant:shop:labeller"
+                subjects:
+                - kind: ServiceAccount
+                  name: "labeller"
+                  namespace: "shop"
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: Role
+                metadata:
+                  name: "informant:shop:labeller"
+                  namespace: "a"
+                rules:
+                - apiGroups: [""]
+                  resources: ["pods"]
+                  verbs: [list, watch, patch]
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: RoleBinding
+                metadata:
+                  name: "informant:shop:labeller"
+                  namespace: "a"
+                roleRef:
+                  apiGroup: rbac.authorization.k8s.io
+                  kind: Role
+                  name: "informant:shop:labeller"
+                subjects:
+                - kind: ServiceAccount
+                  name: "labeller"
+                  namespace: "shop"
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: Role
+                metadata:
+                  name: "informant:shop:labeller"
+                  namespace: "b"
+                rules:
+                - apiGroups: [""]
+                  resources: ["pods"]
+                  verbs: [list, watch]
+                ---
+                apiVersion: rbac.authorization.k8s.io/v1
+                kind: RoleBinding
+                metadata:
+                  name: "informant:shop:labeller"
+                  namespace: "b"
+                roleRef:
+                  apiGroup: rbac.authorization.k8s.io
+                  kind: Role
+                  name: "informant:shop:labeller"
+                subjects:
+                - kind: ServiceAccount
+                  name: "labeller"
+                  namespace: "shop"
             "#]],
         );
     }

@@ -2,14 +2,15 @@
 
 use crate::cli::RunArgs;
 use crate::election::ElectionOptions;
+use crate::host_configuration::HostConfiguration;
 use crate::manager::{Manager, ManagerOptions};
-use crate::{cluster, compiler, host_configuration, logging};
+use crate::{cluster, compiler, logging};
 use anyhow::Result;
 
 /// Runs until a signal stops it.
 pub(crate) fn run(args: RunArgs) -> Result<()> {
     super::check_directory(&args.plugins)?;
-    let configurations = host_configuration::load(args.config.config.as_deref())?;
+    let configuration = HostConfiguration::load(args.config.config.as_deref())?;
     let election = ElectionOptions::new(args.election)?;
     logging::init(args.serve.log_format);
     super::run_until_signal(async |stop| {
@@ -17,7 +18,8 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         let options = ManagerOptions {
             cluster,
             directories: vec![args.plugins],
-            configurations,
+            configuration,
+            review_every: args.access.review_every(),
             compiler: compiler::options(&args.compiler)?,
             state: args.state.options(),
             outbound: args.outbound,

@@ -6,6 +6,7 @@ use super::on_demand::{IDLE_CHECK, OnDemand};
 use super::readiness::not_ready;
 use super::resources;
 use crate::election::Candidate;
+use crate::host_configuration::ConfigurationStatus;
 use crate::metrics;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -30,6 +31,8 @@ pub(crate) struct ServerOptions {
     pub(crate) informers: Arc<SharedInformerFactory>,
     /// None: nobody is elected.
     pub(crate) candidate: Option<Candidate>,
+    /// How the host's own configuration file is doing.
+    pub(crate) configuration: Arc<ConfigurationStatus>,
     pub(crate) client: kube::Client,
 }
 
@@ -39,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) informers: Arc<SharedInformerFactory>,
     pub(crate) on_demand: OnDemand,
     candidate: Option<Candidate>,
+    configuration: Arc<ConfigurationStatus>,
     exposure: Exposure,
     ready: AtomicBool,
     stopping: CancellationToken,
@@ -62,6 +66,7 @@ impl Server {
             on_demand: OnDemand::new(self.options.client, self.options.informers.clone()),
             informers: self.options.informers,
             candidate: self.options.candidate,
+            configuration: self.options.configuration,
             ready: AtomicBool::new(false),
             stopping: shutdown.clone(),
         });
@@ -143,9 +148,9 @@ async fn plugins(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(super::plugins::list(&shared.plugins, &shared.informers))
 }
 
-/// What lies in the plugin directories and cannot be a plugin, which `/plugins` therefore does not list.
+/// What lies in the plugin directories and cannot be a plugin, which `/plugins` therefore does not list; and what is wrong with the host's own file.
 async fn problems(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let problems = shared.plugins.problems().into_iter();
+    let problems = shared.configuration.problem().into_iter().chain(shared.plugins.problems());
     let problems =
         problems.map(|(path, text)| json!({ "path": path.display().to_string(), "text": text }));
     Json(problems.collect())
@@ -171,7 +176,9 @@ async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    match metrics::render(&shared.plugins, &shared.informers, shared.candidate.as_ref()) {
+    let configuration = &shared.configuration;
+    let (plugins, informers) = (&shared.plugins, &shared.informers);
+    match metrics::render(plugins, informers, shared.candidate.as_ref(), configuration) {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
         Err(error) => message(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
     }

@@ -78,6 +78,12 @@ impl Rule {
         }
     }
 
+    /// Whether Secrets are among what it names.
+    pub(super) fn names_secrets(&self) -> bool {
+        let mut named = self.resources.iter();
+        named.any(|it| matches!(it, Resources::One(resource) if resource.is_secrets()))
+    }
+
     fn names(&self, resource: &GroupVersionResource) -> bool {
         self.resources.iter().any(|granted| match granted {
             Resources::AllButSecrets => !resource.is_secrets(),
@@ -251,7 +257,9 @@ impl Ask {
 /// The name of a namespace as a text in YAML, where `on`, `1e3` and their like are something else.
 pub(super) fn quoted(name: &str) -> String {
     let is_word = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&name);
-    let is_plain = name.starts_with(|first: char| first.is_ascii_lowercase()) && !is_word;
+    let is_plain = name.starts_with(|first: char| first.is_ascii_lowercase())
+        && !name.contains([':', '@'])
+        && !is_word;
     if is_plain { name.to_owned() } else { format!("{name:?}") }
 }
 

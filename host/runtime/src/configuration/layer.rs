@@ -6,6 +6,7 @@ use super::keys::{Keys, Said};
 use super::writes::WriteRule;
 use super::{API_VERSION, ConfigurationError, Document};
 use crate::limits::{Limit, TABLE, Unit};
+use crate::service_account::ServiceAccount;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub struct Layer {
     pub(super) reads: Option<Vec<Rule>>,
     pub(super) writes: Option<Vec<WriteRule>>,
     pub(super) http: Option<Vec<HttpRule>>,
+    pub(super) service_account: Option<ServiceAccount>,
     pub(super) dry_run: Option<bool>,
     pub(super) debounce: Option<Duration>,
     pub(super) rate_limit: Option<RateLimit>,
@@ -64,6 +66,8 @@ pub struct Ceiling {
     pub(super) reads: Vec<Rule>,
     pub(super) writes: Vec<WriteRule>,
     pub(super) http: Vec<HttpRule>,
+    /// Those that a file beside a plugin may name.
+    pub(super) service_accounts: Vec<ServiceAccount>,
     pub(super) limits: LimitValues,
     pub(super) said: Said,
 }
@@ -111,6 +115,8 @@ impl Layer {
         let writes = WriteRule::declare(keys, "nothing at all", doc);
         let doc = "Whom the plugin may ask over HTTP: of these rules the first that fits a request counts, and what fits none is refused.";
         let http = HttpRule::declare(keys, "nobody", doc);
+        let doc = "The service account that the plugin acts as, as `shop/labeller`: its writes are made in that one's name, and it reads and is told of what that one may list and watch. Beside a plugin it counts if the ceiling names it.";
+        let service_account = keys.text("serviceAccount", "shop/labeller", doc, str::parse);
         let doc = "Whether writes are only tried: the API server checks them and changes nothing, and the log says what it answered. Over HTTP only what asks is sent: `GET`, `HEAD`, `OPTIONS`.";
         let dry_run = keys.boolean("dryRun", false, doc);
         let debounce = keys.number(
@@ -130,6 +136,7 @@ impl Layer {
             reads,
             writes,
             http,
+            service_account,
             dry_run,
             debounce,
             rate_limit,
@@ -159,7 +166,14 @@ impl RateLimit {
 impl Default for Ceiling {
     fn default() -> Self {
         let reads = vec![Rule::all_but_secrets()];
-        Self { reads, writes: Vec::new(), http: Vec::new(), limits: Vec::new(), said: Said::new() }
+        Self {
+            reads,
+            writes: Vec::new(),
+            http: Vec::new(),
+            service_accounts: Vec::new(),
+            limits: Vec::new(),
+            said: Said::new(),
+        }
     }
 }
 
@@ -175,8 +189,12 @@ impl Ceiling {
         let writes = WriteRule::declare(keys, "nothing at all", doc).unwrap_or_default();
         let doc = "The most that may be asked over HTTP. A rule elsewhere is in force where one of these has its origin, method, paths, addresses and headers.";
         let http = HttpRule::declare(keys, "nobody", doc).unwrap_or_default();
-        let default = Self::default();
-        Self { limits, reads: reads.unwrap_or(default.reads), writes, http, said: keys.said() }
+        let doc = "The service accounts that files beside plugins may name. `defaults` and `plugins` may name others.";
+        let like = ("shop/labeller", "none", 0);
+        let service_accounts = keys.text_list("serviceAccounts", like, doc, str::parse);
+        let (reads, service_accounts) =
+            (reads.unwrap_or(Self::default().reads), service_accounts.unwrap_or_default());
+        Self { limits, reads, writes, http, service_accounts, said: keys.said() }
     }
 
     /// The most that a limit may be, if that is said.

@@ -8,6 +8,7 @@ use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
 use super::writes::WriteGrants;
 use crate::limits::{Limit, Limits, TABLE};
 use crate::plugin_name::PluginName;
+use crate::service_account::ServiceAccount;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,9 +19,9 @@ use std::time::Duration;
 /// plugin's; else that of the host's defaults. The ceiling bounds the last two: whoever can drop a plugin can drop a file beside it.
 #[derive(Debug, Clone, Default)]
 pub struct Configurations {
-    defaults: Layer,
-    plugins: BTreeMap<PluginName, Layer>,
-    ceiling: Ceiling,
+    pub(super) defaults: Layer,
+    pub(super) plugins: BTreeMap<PluginName, Layer>,
+    pub(super) ceiling: Ceiling,
 }
 
 /// What one plugin runs with.
@@ -34,6 +35,8 @@ pub(crate) struct PluginSettings {
     pub(crate) grants: Grants,
     pub(crate) writes: WriteGrants,
     pub(crate) http: HttpGrants,
+    /// Who it is to the cluster; none: the host's own user.
+    pub(crate) service_account: Option<ServiceAccount>,
     /// Its writes change nothing, and over HTTP it only asks.
     pub(crate) dry_run: bool,
     /// Zero: events come out as they come in.
@@ -41,7 +44,7 @@ pub(crate) struct PluginSettings {
     pub(crate) rate_limit: Option<RateLimit>,
     pub(crate) on_removal: OnRemoval,
     /// The settings that are not what they are by themselves.
-    differs: Said,
+    pub(super) differs: Said,
 }
 
 impl Configurations {
@@ -87,8 +90,7 @@ impl Configurations {
     ) -> Result<PluginSettings, ConfigurationError> {
         let named = self.plugins.get(name);
         if let Some(sidecar) = sidecar {
-            within(sidecar, "", |limit| self.most(limit))?;
-            self.check_steering(name, named, sidecar)?;
+            self.check_sidecar(name, named, sidecar)?;
         }
         // The later counts.
         let layers = [Some(&self.defaults), sidecar, named];
@@ -133,12 +135,25 @@ impl Configurations {
             limits,
             grants: self.grants(named, sidecar),
             writes: self.writes(named, sidecar),
+            service_account: self.service_account(named, sidecar),
             dry_run: self.dry_run(named, sidecar),
             debounce,
             rate_limit,
             on_removal,
             differs,
         })
+    }
+
+    /// Whoever can drop a file stays below the ceiling.
+    fn check_sidecar(
+        &self,
+        name: &PluginName,
+        named: Option<&Layer>,
+        sidecar: &Layer,
+    ) -> Result<(), ConfigurationError> {
+        within(sidecar, "", |limit| self.most(limit))?;
+        self.check_service_account(sidecar)?;
+        self.check_steering(name, named, sidecar)
     }
 
     /// Whoever can drop a file does not say what a plugin is to do with more than files can grant.
@@ -148,17 +163,25 @@ impl Configurations {
         named: Option<&Layer>,
         sidecar: &Layer,
     ) -> Result<(), ConfigurationError> {
-        let Some(named) = named.filter(|named| named.config.is_none()) else { return Ok(()) };
+        let Some(named) = named else { return Ok(()) };
+        let steers = [
+            ("config", sidecar.config.is_some() && named.config.is_none()),
+            (
+                "serviceAccount",
+                sidecar.service_account.is_some() && named.service_account.is_none(),
+            ),
+        ];
+        let Some((key, _)) = steers.into_iter().find(|(_, steers)| *steers) else { return Ok(()) };
         let rules = named.reads.iter().flatten();
         let beyond = rules.filter_map(|rule| rule.beyond_unbounded(&self.ceiling.reads)).next();
         let writes = named.writes.iter().flatten().next().map(|_| "writes".to_owned());
         let http = named.http.iter().flatten().next().map(|_| "requests".to_owned());
         let beyond = beyond.or(writes).or(http);
-        let Some(beyond) = beyond.filter(|_| sidecar.config.is_some()) else { return Ok(()) };
+        let Some(beyond) = beyond else { return Ok(()) };
         let problem = format!(
             "is not taken from here: the host's own configuration grants {beyond} to {name}, so write it there, below plugins.{name}"
         );
-        Err(sidecar.error("config", "", problem))
+        Err(sidecar.error(key, "", problem))
     }
 
     /// The most that a file beside a plugin may set a limit to. Where the host does not say, whoever can drop a plugin gets no more than some
@@ -218,6 +241,28 @@ impl Configurations {
             ceiling: Some(self.ceiling.http.clone()),
             place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
         })
+    }
+
+    /// Whoever can drop a file acts only as those whom the ceiling names, or as the defaults have it anyway.
+    fn check_service_account(&self, sidecar: &Layer) -> Result<(), ConfigurationError> {
+        let Some(account) = &sidecar.service_account else { return Ok(()) };
+        let is_default = self.defaults.service_account.as_ref() == Some(account);
+        if is_default || self.ceiling.service_accounts.contains(account) {
+            return Ok(());
+        }
+        let problem = format!(
+            "is {account}, and the ceiling of this host (serviceAccounts) does not have it"
+        );
+        Err(sidecar.error("serviceAccount", "", problem))
+    }
+
+    fn service_account(
+        &self,
+        named: Option<&Layer>,
+        sidecar: Option<&Layer>,
+    ) -> Option<ServiceAccount> {
+        let mut layers = [named, sidecar, Some(&self.defaults)].into_iter().flatten();
+        layers.find_map(|layer| layer.service_account.clone())
     }
 
     /// A file beside a plugin's can ask for it, and not undo what the host's defaults say.

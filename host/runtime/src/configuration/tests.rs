@@ -102,6 +102,36 @@ fn check_bounded(defaults: &str, ceiling: &str, sidecar: &str, expect: &str) {
 }
 
 #[test]
+fn a_sidecar_acts_as_those_whom_the_ceiling_names() {
+    let account = "serviceAccount: shop/labeller";
+    let shown = |value: &str, from: &str| {
+        format!(r#"{{"serviceAccount":{{"from":"{from}","value":"{value}"}}}}"#)
+    };
+    let (own, defaults) = ("a.yaml line 3", "host.yaml line 1");
+    let refused = "a.yaml line 3: serviceAccount is shop/labeller, and the ceiling of this host (serviceAccounts) does not have it";
+    check_bounded("", "", account, refused);
+    check_bounded("", "serviceAccounts: [shop/other]", account, refused);
+    let ceiling = "serviceAccounts: [shop/other, shop/labeller]";
+    check_bounded("", ceiling, account, &shown("shop/labeller", own));
+    // What the defaults say needs no ceiling, and a sidecar cannot undo it.
+    check_bounded(account, "", account, &shown("shop/labeller", own));
+    check_bounded(
+        account,
+        "",
+        "config: 7",
+        &json!({
+            "config": {"from": "a.yaml line 3", "value": "(a number)"},
+            "serviceAccount": {"from": defaults, "value": "shop/labeller"},
+        })
+        .to_string(),
+    );
+    check_bounded("serviceAccount: shop/reader", "", account, refused);
+    let wrong = sidecar_of("serviceAccount: labeller").expect_err("it names no namespace");
+    let expect = r#"a.yaml line 3: serviceAccount: "labeller" is no service account: write it as NAMESPACE/NAME, as shop/labeller"#;
+    assert_eq!(wrong.to_string(), expect);
+}
+
+#[test]
 fn a_sidecar_sets_limits_to_some_times_what_they_are_unless_the_host_says_more() {
     let of = |value: &str| {
         format!(r#"{{"limits.memory":{{"from":"a.yaml line 3","value":"{value}"}}}}"#)

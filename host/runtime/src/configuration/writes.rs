@@ -4,7 +4,7 @@ use super::grants::{Place, quoted};
 use super::keys::Keys;
 use crate::descriptor::{WriteSpec, is_namespace};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::write::{Writable, Write, WriteVerb, is_subdomain};
+use crate::write::{Writable, Write, WriteVerb, is_role_name, is_subdomain};
 use std::collections::BTreeSet;
 
 /// Some verbs on some resources, maybe only in some namespaces or of some names.
@@ -44,6 +44,11 @@ impl WriteRule {
                 names: names.unwrap_or_default().into_iter().collect(),
             }
         })
+    }
+
+    /// Whether Secrets are among what it names.
+    pub(super) fn names_secrets(&self) -> bool {
+        self.resources.iter().any(Writable::is_secrets)
     }
 
     fn covers(&self, what: &Writable, verb: WriteVerb) -> bool {
@@ -102,7 +107,8 @@ fn namespace(text: &str) -> Result<String, String> {
 }
 
 fn name(text: &str) -> Result<String, String> {
-    match is_subdomain(text) {
+    // Of other objects than roles none is called so.
+    match is_subdomain(text) || is_role_name(text) {
         true => Ok(text.to_owned()),
         false => Err(format!("has {text:?}, which cannot be the name of an object")),
     }
@@ -425,6 +431,14 @@ mod tests {
             "config is not taken from here: the host's own configuration grants writes to a";
         assert!(error.to_string().contains(expect), "{error}");
         assert!(configured("a: {writes: []}", "config: {}").is_ok());
+        let ceiling = "ceiling: {serviceAccounts: [b/c]}";
+        let account = "serviceAccount: b/c";
+        let error = configured(&format!("{ceiling}\n{host}"), account).expect_err("for the host");
+        let expect = "serviceAccount is not taken from here: the host's own configuration grants writes to a";
+        assert!(error.to_string().contains(expect), "{error}");
+        let named = format!("{ceiling}\na: {{{account}, writes: []}}");
+        let named = configured(&named, account).expect("nothing is beyond the ceiling");
+        assert_eq!(named.service_account.map(|it| it.to_string()), Some("b/c".to_owned()));
     }
 
     #[test]
@@ -484,6 +498,16 @@ mod tests {
         let made = r#"{"metadata":{"generateName":"a"}}"#;
         let rule = r#"[{resources: [v1/pods], verbs: [create], namespaces: ["on"]}]}}"#;
         assert_eq!(told(How::Create, "", made), rule);
+        let role = "rbac.authorization.k8s.io/v1/roles";
+        let named = Named { resource: role, namespace: "shop", name: "a:b", subresource: "" };
+        let write = Write::new(named, How::Delete(None), Vec::new()).expect("it is one");
+        let told = settings("{}", "").writes.check_write("a", &write).expect_err("nothing is");
+        let line = format!(
+            r#"[{{resources: [{role}], verbs: [delete], namespaces: [shop], names: ["a:b"]}}]"#
+        );
+        assert!(told.contains(&line), "{told}");
+        let granted = settings(&format!("a: {{writes: {line}}}"), "").writes;
+        assert_eq!(granted.check_write("a", &write), Ok(()));
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl WriteSpec {
         self.what.rbac_name()
     }
 
+    /// Where; empty: everywhere.
+    pub fn namespaces(&self) -> &BTreeSet<String> {
+        &self.namespaces
+    }
+
     /// As RBAC names them.
     pub fn verbs(&self) -> impl Iterator<Item = &'static str> {
         self.verbs.iter().map(|verb| verb.name())

@@ -91,6 +91,12 @@ impl Directories {
         self.look_again = Some(Instant::now());
     }
 
+    /// Has the plugin's file read once more at once, because it is to run with something else than before.
+    pub(crate) fn configured(&mut self, name: &PluginName) {
+        self.wanted.configured(name);
+        self.look_again = Some(Instant::now());
+    }
+
     /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
     pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
         self.wanted.is_to_load_again(name)

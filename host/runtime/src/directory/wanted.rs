@@ -117,6 +117,13 @@ impl Wanted {
         }
     }
 
+    /// The next look is to bring the file's content, which is to run with something else than before.
+    pub(crate) fn configured(&mut self, name: &PluginName) {
+        if let Some(entry) = self.entries.get_mut(&FileId::plugin(name)) {
+            entry.configured = true;
+        }
+    }
+
     /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
     pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
         self.entries.get(&FileId::plugin(name)).is_some_and(|entry| entry.again != Again::No)

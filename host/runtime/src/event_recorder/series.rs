@@ -3,6 +3,7 @@
 
 use super::{Occurrence, Regarding};
 use crate::counters::Counters;
+use crate::service_account::ServiceAccount;
 use crate::token_bucket::TokenBucket;
 use crate::write::{How, Named, Write, is_subdomain};
 use hashbrown::HashMap;
@@ -32,6 +33,7 @@ pub(super) struct SeriesKey {
     is_warning: bool,
     reason: String,
     note: String,
+    service_account: Option<ServiceAccount>,
     dry_run: bool,
 }
 
@@ -54,6 +56,7 @@ pub(super) struct Recorded {
     pub(super) key: SeriesKey,
     pub(super) write: Write,
     pub(super) plugin: String,
+    pub(super) service_account: Option<ServiceAccount>,
     pub(super) dry_run: bool,
     pub(super) counters: Arc<Counters>,
 }
@@ -191,14 +194,15 @@ impl Series {
 
 impl SeriesKey {
     fn of(occurrence: &Occurrence) -> Self {
-        let Occurrence { plugin, regarding, is_warning, reason, note, dry_run, .. } = occurrence;
+        let Occurrence { plugin, regarding, is_warning, reason, note, .. } = occurrence;
         Self {
             plugin: plugin.clone(),
             regarding: regarding.clone(),
             is_warning: *is_warning,
             reason: reason.clone(),
             note: note.clone(),
-            dry_run: *dry_run,
+            service_account: occurrence.service_account.clone(),
+            dry_run: occurrence.dry_run,
         }
     }
 
@@ -215,6 +219,7 @@ impl SeriesKey {
             key: self.clone(),
             write: Write::new(named, how, body).ok()?,
             plugin: self.plugin.clone(),
+            service_account: self.service_account.clone(),
             dry_run: self.dry_run,
             counters: counters.clone(),
         })

@@ -4,7 +4,7 @@
 use crate::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
 use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::call_clock::CallClock;
-use crate::cluster_writer::WriteError;
+use crate::cluster_writer::{WriteError, WriteRequest};
 use crate::event_recorder::{Occurrence, Regarding};
 use crate::guest_state::{GuestState, Phase};
 use crate::limits::Limits;
@@ -173,6 +173,7 @@ impl GuestState {
             is_warning,
             reason,
             note,
+            service_account: powers.settings.service_account.clone(),
             dry_run: powers.is_dry_run(),
             at: Timestamp::now(),
             counters: powers.counters,
@@ -227,12 +228,15 @@ async fn send(
     let (verb, answered) = (write.verb().name(), write.answered());
     let (mut sent, mut refused, began) = (None, None, Instant::now());
     let asked = async {
-        let turn = powers.powers.cluster.turn().await?;
+        let per_second = limits.cluster_writes_per_second;
+        let turn = powers.powers.cluster.turn(plugin, per_second).await?;
         refused = powers.check_write(plugin, &write).err();
         if refused.is_some() {
             return None;
         }
         let request = write.request(plugin, dry_run, limits.event_bytes_max);
+        let service_account = powers.settings.service_account.clone();
+        let request = WriteRequest { service_account, ..request };
         sent = Some(request.uri.clone());
         Some(turn.write(request).await)
     };

@@ -1,6 +1,7 @@
 //! Limits that nobody can set: they stand in the code that keeps to them, and here for whoever looks for all of them.
 
 use super::Unit;
+use crate::access::ASKS_MAX;
 use crate::descriptor::{
     ENQUEUE_RULES_MAX, HTTP_MAX, INDEXES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX,
     SUBSCRIPTIONS_MAX, WRITES_MAX,
@@ -12,6 +13,7 @@ use crate::key_queue::KEY_BYTES_MAX;
 use crate::outbound::{
     HEAD_BYTES_MAX, HEADER_BYTES_MAX, HEADERS_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
 };
+use crate::shares::AT_ONCE_OF_ONE;
 use crate::turns::AT_ONCE;
 use crate::write::WRITE_BYTES_MAX;
 
@@ -172,6 +174,20 @@ pub const FIXED: &[FixedLimit] = &[
         "of all plugins' writes, and of all plugins' requests over HTTP; the next waits for its turn, which counts as waiting for its answer",
         "informant_plugin_http_request_seconds",
         "so_many_are_under_way_at_once_and_others_wait",
+    ),
+    fixed(
+        "requestsAtOnceOfOne",
+        (Unit::Count, AT_ONCE_OF_ONE as u64),
+        "of one plugin's writes, and of its requests over HTTP, whichever of its instances makes them; the next waits as above",
+        "informant_plugin_http_request_seconds",
+        "one_plugin_has_so_many_under_way_at_once",
+    ),
+    fixed(
+        "permissions",
+        (Unit::Count, ASKS_MAX as u64),
+        "of all plugins' service accounts, each for a resource in a namespace or in all; what is more is not allowed",
+        "informant_access_permissions",
+        "so_many_reviews_are_under_way_and_so_many_are_begun",
     ),
     fixed(
         "fieldsPerCall",

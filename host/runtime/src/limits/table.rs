@@ -75,6 +75,12 @@ limits! {
     "the request is given up, and the plugin is told so", "informant_plugin_cluster_write_seconds",
     "a_call_waits_for_as_long_as_it_may_in_all";
 
+    /// Writes to the cluster a second, and at once after a pause; Kubernetes Events are bounded by themselves. Ten times what
+    /// controller-runtime has a controller ask that says nothing else.
+    cluster_writes_per_second: u32, "clusterWrites" = 200, up to 10_000, PerSecond;
+    "the write waits, which counts as waiting for its answer", "informant_plugin_cluster_write_seconds",
+    "a_plugin_writes_so_often_and_no_more";
+
     /// Requests over HTTP a second, those that redirects ask for among them. A second's worth may follow each other at once.
     http_requests_per_second: u32, "httpRequests" = 50, up to 10_000, PerSecond;
     "the request waits, which counts as waiting for its answer", "informant_plugin_http_request_seconds",

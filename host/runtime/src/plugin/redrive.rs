@@ -27,7 +27,7 @@ impl Plugin {
         let (taken, orphans) = self.status.dead_letters.lock().send(selection, can_be_sent);
         let count = taken.len();
         if count == 0 && orphans > 0 {
-            let text = "the running version has no subscription of that name any more; the dead letters stay";
+            let text = "the running version has no subscription of that name that may be told now; the dead letters stay";
             return Err(AdminError::Refused(text.to_owned()));
         }
         if count == 0 {

@@ -1,5 +1,6 @@
 //! What the host of the plugins is made of, and why it cannot be.
 
+use crate::access_reviewer::AccessReviewer;
 use crate::archive::{StateDirectoryError, StateDirectoryOptions};
 use crate::cluster_writer::ClusterWriter;
 use crate::compiler::{CodeCacheError, CompilerOptions};
@@ -10,17 +11,23 @@ use informant_cache::SharedInformerFactory;
 use informant_cache::leader_election::Leadership;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
 
 /// What the host of the plugins needs.
 pub struct PluginHostOptions {
     /// Where plugin files are dropped.
     pub directories: Vec<PathBuf>,
-    /// What the host's own configuration says of plugins.
-    pub configurations: Configurations,
+    /// What the host's own configuration says of plugins. Where it says something else than before those that it concerns are loaded again.
+    pub configurations: watch::Receiver<Arc<Configurations>>,
     /// Where informers come from.
     pub informers: Arc<SharedInformerFactory>,
     /// Who sends plugins' writes to the cluster.
     pub cluster: Arc<dyn ClusterWriter>,
+    /// Who says what service accounts may read.
+    pub access: Arc<dyn AccessReviewer>,
+    /// How often it is asked again. What it has allowed is allowed for five minutes longer, if it does not answer then.
+    pub review_every: Duration,
     /// Who sends plugins' requests to the world outside.
     pub http: Arc<dyn HttpClient>,
     /// Threads that guests run on.

@@ -2,6 +2,7 @@
 //! nothing of them runs.
 
 use super::PluginHost;
+use crate::access::Granted;
 use crate::lifecycle::Input;
 use crate::loads::Load;
 use crate::plugin::{Standby, Warm};
@@ -25,7 +26,9 @@ impl PluginHost {
     pub(super) fn stand_by(&mut self, load: Load, prepared: Prepared) {
         let descriptor = &prepared.descriptor;
         let lease = |gvr: &_| self.informers.lease(gvr);
-        let reads = Reads::new(descriptor, &self.indexes, lease);
+        // Nothing of it is read: what is granted is asked for when it takes over.
+        let granted = Granted::everything(descriptor);
+        let reads = Reads::new(descriptor, &self.indexes, &granted, lease);
         let subscriptions = descriptor.subscriptions.iter().map(|spec| lease(&spec.resource));
         let warm = Warm { _reads: reads, _subscriptions: subscriptions.collect() };
         self.informers.start();

@@ -1,5 +1,6 @@
 //! A version as its actor is handed it, and as it is shown.
 
+use crate::access::Granted;
 use crate::actor::{Command, Subscription, Version};
 use crate::descriptor::Descriptor;
 use crate::event::SubscriptionId;
@@ -13,6 +14,7 @@ pub(super) fn subscriptions(
     descriptor: &Descriptor,
     ids: &[SubscriptionId],
     asked_by: &[u64],
+    granted: &Granted,
 ) -> HashMap<SubscriptionId, Subscription> {
     let numbered = descriptor.subscriptions.iter().zip(ids).zip(asked_by).enumerate();
     numbered
@@ -20,7 +22,9 @@ pub(super) fn subscriptions(
             let resource = spec.resource.to_string().into();
             let (index, wish) = (index as u32, Wish::from(spec));
             let (asked_by, spec) = (*asked_by, spec.clone());
-            (*id, Subscription { index, asked_by, resource, wish, spec })
+            let permissions = granted.subscriptions.get(index as usize).cloned();
+            let permissions = permissions.unwrap_or_default();
+            (*id, Subscription { index, asked_by, resource, permissions, wish, spec })
         })
         .collect()
 }

@@ -91,6 +91,19 @@ impl Replays {
         }
     }
 
+    /// Everything of one subscription, in order.
+    fn take_all(&mut self, id: SubscriptionId) -> Vec<Event> {
+        if self.counts.remove(&id).is_none() {
+            return Vec::new();
+        }
+        self.lanes.retain(|lane, _| lane.subscription != id);
+        let waiting = std::mem::take(&mut self.waiting);
+        let (taken, stay): (Vec<Event>, Vec<Event>) =
+            waiting.into_iter().partition(|event| event.subscription == id);
+        self.waiting = stay.into();
+        taken
+    }
+
     /// Answers how many events of others were dropped.
     fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         let before = self.waiting.len();
@@ -118,10 +131,11 @@ impl EventQueue {
     }
 
     /// Appends an event that a walk has come to. It stands in a line of its own, unless there is something of its object that it follows.
-    pub(crate) fn push_replayed(&mut self, mut event: Event) {
+    pub(crate) fn push_replayed(&mut self, event: Event) {
         if let Some(aside) = &mut self.aside {
             return aside.push_replayed(event);
         }
+        let Some(mut event) = self.unless_withheld(event) else { return };
         if self.replays.waiting.len() >= TEXTS_MAX {
             event.object = event.object.at_rest();
         }
@@ -195,6 +209,11 @@ impl EventQueue {
             }
         }
         None
+    }
+
+    /// What waits of a subscription.
+    pub(super) fn take_replays_of(&mut self, id: SubscriptionId) -> Vec<Event> {
+        self.replays.take_all(id)
     }
 
     /// A live event has had its turn.

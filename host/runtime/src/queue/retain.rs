@@ -40,6 +40,6 @@ impl EventQueue {
         }
         self.depth -= dropped_events;
         self.bytes -= dropped_bytes;
-        before - self.depth + self.retain_replays(keep)
+        before - self.depth + self.retain_replays(keep) + self.withheld.retain(keep)
     }
 }

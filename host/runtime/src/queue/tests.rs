@@ -16,6 +16,7 @@ impl EventQueue {
         let in_flight = self.in_flight.iter().map(|queued| &queued.event);
         let replays: Vec<&Event> = self.replays.iter().collect();
         let all = waiting.iter().chain(&held).chain(&replays).copied().chain(in_flight);
+        let all = all.chain(self.withheld.events());
         let initial = all.filter(|event| event.before_sync).count();
         assert_eq!(self.initials.left(SUBSCRIPTION), initial, "initial events are counted");
         if let Some(waits) = &self.waits {

@@ -34,6 +34,10 @@ struct Bench {
 
 impl Bench {
     async fn new(descriptor: &str) -> Self {
+        Self::granted(descriptor, None).await
+    }
+
+    async fn granted(descriptor: &str, granted: Option<Granted>) -> Self {
         let source = FakeControllerSource::default();
         for (namespace, name, app, node) in PODS {
             source.add(&format!(
@@ -44,7 +48,8 @@ impl Bench {
             SharedInformerFactory::new(Arc::new(source.clone()), FactoryOptions::default());
         let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("it is well formed");
         let shared = SharedIndexes::default();
-        let reads = Reads::new(&descriptor, &shared, |gvr| informers.lease(gvr));
+        let granted = granted.unwrap_or_else(|| Granted::everything(&descriptor));
+        let reads = Reads::new(&descriptor, &shared, &granted, |gvr| informers.lease(gvr));
         informers.start();
         informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
         let now = Instant::now();
@@ -189,4 +194,64 @@ async fn a_search_ends_at_the_deadline() {
     assert_eq!(bench.reads.index_keys("v1/pods", "node", "n1", bounds, None).err(), late);
     let readable = bench.reads.readable("v1/pods").expect("it is granted");
     assert_eq!(readable.sees_any("pointer:/spec/nodeName", "n1", bounds).err(), late);
+}
+
+/// What every function answers to a plugin with [`NARROW`] of which the subscription, or the read of namespace `c`, is refused.
+async fn refused(subscription: bool, read: bool) -> Vec<&'static str> {
+    let of = |is_refused| match is_refused {
+        true => Permissions::refused(),
+        false => Permissions::default(),
+    };
+    let (subscriptions, reads) = (vec![of(subscription)], vec![of(read)]);
+    let granted = Granted { account: None, subscriptions, reads };
+    let bench = Bench::granted(NARROW, Some(granted)).await;
+    let (reads, everything) = (&bench.reads, LabelSelector::default());
+    let list = |namespace| {
+        let bounds = bench.bounds(MANY, LARGE);
+        reads.list("v1/pods", namespace, &everything, bounds, None).map(|page| page.items.len())
+    };
+    let get = |namespace, name| {
+        let got = reads.get("v1/pods", &ObjectKey::new(namespace, name));
+        got.map(|object| usize::from(object.is_some()))
+    };
+    let values = reads.index_values("v1/pods", "node", bench.bounds(MANY, LARGE), None);
+    let keys = reads.index_keys("v1/pods", "node", "n6", bench.bounds(MANY, LARGE), None);
+    let objects = reads.by_index("v1/pods", "node", "n6", bench.bounds(MANY, LARGE), None);
+    let count = |namespace| reads.count("v1/pods", namespace, bench.bounds(MANY, LARGE));
+    let answers = [
+        ("get a", get("a", "web-1")),
+        ("get c", get("c", "db-3")),
+        ("list a", list(Some("a"))),
+        ("list c", list(Some("c"))),
+        ("list", list(None)),
+        ("by-index", objects.map(|page| page.items.len())),
+        ("index-keys", keys.map(|page| page.items.len())),
+        ("index-values", values.map(|page| page.items.len())),
+        ("count a", count(Some("a")).map(|count| count as usize)),
+        ("count", count(None).map(|count| count as usize)),
+        ("has-synced", reads.has_synced("v1/pods").map(usize::from)),
+    ];
+    let refused = answers.iter().filter(|(name, answer)| match answer {
+        Ok(found) => {
+            assert!(*found > 0, "{name} is answered with what is there");
+            false
+        }
+        Err(ReadError::NotGranted(why)) => {
+            assert_eq!(why, "refused", "{name}");
+            true
+        }
+        Err(error) => panic!("{name}: {error:?}"),
+    });
+    refused.map(|(name, _)| *name).collect()
+}
+
+#[tokio::test]
+async fn what_is_refused_to_the_account_is_refused_by_every_function() {
+    assert!(refused(false, false).await.is_empty());
+    let whole = ["list", "by-index", "index-keys", "index-values"];
+    let of_a = ["get a", "list a"].into_iter().chain(whole).chain(["count a", "count"]);
+    assert_eq!(refused(true, false).await, of_a.collect::<Vec<_>>());
+    let of_c = ["get c", "list c"].into_iter().chain(whole).chain(["count"]);
+    assert_eq!(refused(false, true).await, of_c.collect::<Vec<_>>());
+    assert_eq!(refused(true, true).await.len(), 11);
 }

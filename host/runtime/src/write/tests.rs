@@ -115,6 +115,37 @@ fn names_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
+fn roles_and_their_bindings_have_names_that_others_cannot_have() {
+    let group = "rbac.authorization.k8s.io/v1";
+    let [clusterroles, roles] = ["clusterroles", "roles"].map(|it| format!("{group}/{it}"));
+    let role = Named {
+        resource: &clusterroles,
+        namespace: "",
+        name: "system:a@b:Edit_1",
+        subresource: "",
+    };
+    let path = format!("/apis/{group}/clusterroles/system:a@b:Edit_1?fieldManager=me");
+    let expect = format!("PATCH {path} application/merge-patch+json {{}}");
+    check(role, How::MergePatch, "{}", &expect);
+    let long = "a".repeat(254);
+    let tricks =
+        [".", "..", "a/b", "a%2fb", "a b", "a?b", "a#b", "a\\b", "a;b", "a\nb", "ä", "*", &long];
+    for name in tricks {
+        let named = Named { resource: &roles, namespace: "shop", name, subresource: "" };
+        let problem = format!("{name:?} cannot be the name of an object");
+        check(named, How::MergePatch, "{}", &problem);
+    }
+    check(
+        POD,
+        How::MergePatch,
+        "{}",
+        "PATCH /api/v1/namespaces/shop/pods/a?fieldManager=me application/merge-patch+json {}",
+    );
+    let pod = Named { name: "system:a", ..POD };
+    check(pod, How::MergePatch, "{}", r#""system:a" cannot be the name of an object"#);
+}
+
+#[test]
 fn what_is_made_has_the_name_that_was_granted() {
     let create = |name: &str, object: &str, expect: &str| {
         check(Named { name, ..POD }, How::Create, object, expect);

@@ -154,6 +154,63 @@ async fn a_broken_configuration_leaves_what_runs_and_says_why() {
 }
 
 #[tokio::test]
+async fn what_the_hosts_own_file_says_anew_is_in_force_for_whom_it_concerns() {
+    let bench = Bench::start();
+    bench.source.add(&pod("a"));
+    bench.drop_in("other.wasm", &hello());
+    bench.drop_in("hello.wasm", &hello_with(r#""delivery":"metadata""#));
+    for name in ["hello", "other"] {
+        bench.until(name, |status| is(status, "running") && handled(status) == 1).await;
+    }
+    let compiled = bench.plugins.compiles().compiled;
+    let says = |text: &str| _ = bench.configurations.send_replace(host(text).into());
+    says("hello: {limits: {attempts: 3}}");
+    let attempts = json!({ "limits.attempts": { "value": "3", "from": "host.yaml line 1" } });
+    bench.until("hello", |status| shown(status, "configuration") == attempts).await;
+    bench.until("hello", |status| is(status, "running")).await;
+    let reloads = |status: Option<&PluginStatus>| {
+        status.map_or(0, |status| status.counters.reloads_ok.load(Relaxed))
+    };
+    // Only the lines are other ones.
+    says("# why\nhello: {limits: {attempts: 3}}");
+    let moved = json!({ "limits.attempts": { "value": "3", "from": "host.yaml line 2" } });
+    bench.until("hello", |status| shown(status, "configuration") == moved).await;
+    assert_eq!(reloads(bench.status("hello").as_ref()), 1);
+
+    // What is taken away is not granted any more, and what runs goes on.
+    says("hello: {reads: []}");
+    let told = "it asks to read v1/pods, which is not granted";
+    bench.until("hello", |status| last_load(status).contains(told)).await;
+    bench.source.add(&pod("b"));
+    for name in ["hello", "other"] {
+        bench.until(name, |status| is(status, "running") && handled(status) == 2).await;
+    }
+    says("{}");
+    bench.until("hello", |status| last_load(status) == "\"ok\": null").await;
+    assert_eq!(reloads(bench.status("other").as_ref()), 0);
+    says("defaults: {limits: {attempts: 4}}");
+    for name in ["hello", "other"] {
+        let of_default = |status: Option<&PluginStatus>| {
+            shown(status, "configuration")["limits.attempts"]["value"] == "4"
+        };
+        bench.until(name, of_default).await;
+    }
+    assert_eq!(bench.plugins.compiles().compiled, compiled, "the same code needs no compiling");
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_plugin_that_waits_runs_when_the_hosts_own_file_grants_it() {
+    let bench = Bench::start();
+    bench.drop_in("hello.wasm", &of_secrets());
+    bench.until("hello", |status| is(status, "waiting")).await;
+    let rule = "reads: [{resources: [v1/pods, v1/secrets]}]";
+    bench.configurations.send_replace(host(&format!("hello: {{{rule}}}")).into());
+    bench.until("hello", |status| is(status, "running")).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn limits_of_one_plugin_are_in_force_for_it_alone() {
     let bench = Bench::start();
     bench.source.add(&pod("a"));

@@ -7,15 +7,15 @@ mod operations;
 use super::{DEADLINE, hello_again};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
-use informant_runtime::configuration::Configurations;
 use informant_runtime::{
-    CompilerOptions, NoCluster, NoHttp, PluginHost, PluginHostOptions, Plugins,
+    CompilerOptions, NoCluster, NoHttp, NoReviews, PluginHost, PluginHostOptions, Plugins,
 };
 use operations::{Operation, Site};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Lives at the same time under one host, each with directories and names of its own.
@@ -85,9 +85,11 @@ async fn random_lives_of_directories_end_with_the_right_versions() {
     let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
     let host = PluginHost::new(PluginHostOptions {
         directories: sites.iter().flat_map(|(_, site)| site.directories()).collect(),
-        configurations: Configurations::default(),
+        configurations: watch::channel(Arc::default()).1,
         informers: informers.clone(),
         cluster: Arc::new(NoCluster),
+        access: Arc::new(NoReviews),
+        review_every: Duration::from_secs(60),
         http: Arc::new(NoHttp),
         threads: 1,
         compiler: CompilerOptions::default(),

@@ -111,6 +111,35 @@ async fn objects_become_keys_and_each_costs_one_call() {
     bench.stop().await;
 }
 
+/// What `enqueue` rules promise, at the size of a large cluster: nothing is told, and no key costs more than one call each time that it was made.
+#[tokio::test]
+async fn a_hundred_thousand_reconciles_cost_at_most_one_call_each() {
+    const OBJECTS: u64 = 100_000;
+    let names: Vec<String> = (0..OBJECTS).map(|number| format!("p{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let bench = Bench::working(&names, Limits::default(), &worker(""));
+    bench.until("worker", |status| keys(status) == [OBJECTS, 0, 0]).await;
+    // All of them change, and a tenth of them again: a key that waits is made once.
+    for name in names.iter().chain(names.iter().step_by(10)) {
+        bench.source.modify(&pod(name));
+    }
+    let made = OBJECTS * 2 + OBJECTS / 10;
+    // Above the queue's mark a later event of an object is merged into the one that waits.
+    let is_through = |of: Option<&PluginStatus>| {
+        let told = count(of, "enqueued") + count(of, "coalesced");
+        told == made && workqueue(of, "keys") == 0
+    };
+    bench.until("worker", is_through).await;
+    let status = bench.status("worker").expect("it runs");
+    let calls = |histogram: &informant_runtime::Histogram| histogram.counts().iter().sum::<u64>();
+    let reconciles = calls(&status.counters.reconcile_seconds);
+    assert_eq!(keys(Some(&status)), [reconciles, 0, 0]);
+    let enqueued = count(Some(&status), "enqueued");
+    assert!((OBJECTS * 2..=enqueued).contains(&reconciles), "{reconciles} of {enqueued}");
+    assert_eq!(calls(&status.counters.handle_seconds), 0, "no event was told");
+    bench.stop().await;
+}
+
 #[tokio::test]
 async fn a_plugin_may_work_on_keys_alone() {
     let alone = |key: &str| {

@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// A cluster that answers as it is told.
-struct Cluster {
+pub(super) struct Cluster {
     requests: Mutex<Vec<WriteRequest>>,
     answer: watch::Sender<Answer>,
 }
 
 #[derive(Clone)]
-enum Answer {
+pub(super) enum Answer {
     Done,
     /// With this body; `Done` is with `{}`.
     With(&'static str),
@@ -47,7 +47,7 @@ impl ClusterWriter for Cluster {
 }
 
 impl Cluster {
-    fn new(answer: Answer) -> Arc<Self> {
+    pub(super) fn new(answer: Answer) -> Arc<Self> {
         Arc::new(Self { requests: Mutex::default(), answer: watch::Sender::new(answer) })
     }
 
@@ -59,6 +59,17 @@ impl Cluster {
             format!("{method} {uri} {}", String::from_utf8_lossy(body))
         });
         shown.collect()
+    }
+
+    /// In whose name; none: in the host's own user's.
+    pub(super) fn asked_by(&self) -> Vec<Option<String>> {
+        let requests = self.requests.lock();
+        requests.iter().map(|it| it.service_account.as_ref().map(ToString::to_string)).collect()
+    }
+
+    /// What it answers from here on.
+    pub(super) fn answers(&self, answer: Answer) {
+        self.answer.send_replace(answer);
     }
 
     fn bench(self: &Arc<Self>, configurations: Configurations) -> Bench {
@@ -158,7 +169,7 @@ fn guest_of(text: &str, calls: &[(&str, &[Argument<'_>])]) -> Vec<u8> {
 }
 
 /// Merges `{}` into this pod.
-fn patches(namespace: &str, name: &str, subresource: &str) -> Vec<u8> {
+pub(super) fn patches(namespace: &str, name: &str, subresource: &str) -> Vec<u8> {
     guest("patch", &patch("v1/pods", namespace, name, subresource))
 }
 

@@ -1,0 +1,211 @@
+//! Follows the host's own configuration file. It is looked at again and again, because that works for every editor, deployment and file system alike;
+//! what is new counts once it has been the same for a while, so that nobody is judged by half of a file. What cannot be used changes nothing: what the
+//! file said last stays in force, and it is said why.
+
+use super::parse;
+use informant_runtime::configuration::Configurations;
+use parking_lot::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+/// Reading a file of at most a few kilobytes so often takes less than a thousandth of a processor's time.
+const LOOK: Duration = Duration::from_millis(250);
+/// As for the files beside plugins.
+const REST: Duration = Duration::from_secs(1);
+
+/// How the file is doing, for whoever looks.
+#[derive(Debug, Default)]
+pub(crate) struct ConfigurationStatus {
+    /// Why what the file says now is not in force.
+    problem: Mutex<Option<(PathBuf, String)>>,
+    /// What it said anew was taken.
+    pub(crate) taken: AtomicU64,
+    /// It could not be.
+    pub(crate) refused: AtomicU64,
+}
+
+impl ConfigurationStatus {
+    pub(crate) fn problem(&self) -> Option<(PathBuf, String)> {
+        self.problem.lock().clone()
+    }
+}
+
+/// Follows one file.
+pub(crate) struct Follower {
+    path: PathBuf,
+    looks: Looks,
+    say: watch::Sender<Arc<Configurations>>,
+    status: Arc<ConfigurationStatus>,
+}
+
+/// What the file was found to have, or why it could not be read.
+type Found = Result<Vec<u8>, String>;
+
+/// What looks at the file come to: a synchronous cupboard that is given the time.
+struct Looks {
+    /// What counted last.
+    counted: Found,
+    /// Something else, and since when it has been that.
+    resting: Option<(Found, Instant)>,
+}
+
+impl Looks {
+    fn new(text: Vec<u8>) -> Self {
+        Self { counted: Ok(text), resting: None }
+    }
+
+    /// Takes in what a look found; answers what counts from here on, if that is something else than before.
+    fn look(&mut self, found: Found, now: Instant) -> Option<&Found> {
+        if found == self.counted {
+            self.resting = None;
+            return None;
+        }
+        let since = match self.resting.take() {
+            Some((before, since)) if before == found => since,
+            _ => now,
+        };
+        if now.duration_since(since) < REST {
+            self.resting = Some((found, since));
+            return None;
+        }
+        self.counted = found;
+        Some(&self.counted)
+    }
+}
+
+impl Follower {
+    pub(super) fn new(
+        path: &Path,
+        text: Vec<u8>,
+        say: watch::Sender<Arc<Configurations>>,
+        status: Arc<ConfigurationStatus>,
+    ) -> Self {
+        Self { path: path.to_owned(), looks: Looks::new(text), say, status }
+    }
+
+    /// Follows the file until `shutdown`.
+    pub(crate) async fn run(mut self, shutdown: CancellationToken) {
+        warn_of(&self.say.borrow());
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            let path = self.path.clone();
+            // A file system that does not answer holds nobody else up, nor the host's end.
+            let read = tokio::task::spawn_blocking(move || read(&path));
+            let found = tokio::select! {
+                () = shutdown.cancelled() => return,
+                found = read => found.unwrap_or_else(|error| Err(error.to_string())),
+            };
+            let Some(found) = self.looks.look(found, Instant::now()) else { continue };
+            let found = found.clone();
+            self.take(found);
+        }
+    }
+
+    /// Puts in force what the file says, or says why not.
+    fn take(&self, found: Found) {
+        let file = self.path.display().to_string();
+        let parsed = found.map_err(|error| format!("{file} cannot be read: {error}"));
+        let parsed = parsed.and_then(|text| parse(&file, &text).map_err(|it| it.to_string()));
+        match parsed {
+            Ok(configurations) => {
+                info!("{file} says something else, which is in force from here on");
+                warn_of(&configurations);
+                self.status.taken.fetch_add(1, Relaxed);
+                *self.status.problem.lock() = None;
+                self.say.send_replace(Arc::new(configurations));
+            }
+            Err(problem) => {
+                error!("what the host's own configuration said before stays in force: {problem}");
+                self.status.refused.fetch_add(1, Relaxed);
+                let text = format!("{problem}; what it said before stays in force");
+                *self.status.problem.lock() = Some((self.path.clone(), text));
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Found {
+    std::fs::read(path).map_err(|error| error.to_string())
+}
+
+fn warn_of(configurations: &Configurations) {
+    for warning in configurations.warnings() {
+        warn!("{warning}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What counts, at tenths of a second: `3:a` finds `a` then, `3:!x` that it cannot be read.
+    #[track_caller]
+    fn check(steps: &str, expect: &str) {
+        let start = Instant::now();
+        let mut looks = Looks::new(b"a".to_vec());
+        let mut counted = Vec::new();
+        for step in steps.split(' ') {
+            let (at, what) = step.split_once(':').expect("a time and what is found");
+            let found = match what.strip_prefix('!') {
+                Some(problem) => Err(problem.to_owned()),
+                None => Ok(what.as_bytes().to_vec()),
+            };
+            let now = start + Duration::from_millis(100) * at.parse().expect("a number");
+            if looks.look(found, now).is_some() {
+                counted.push(step);
+            }
+        }
+        assert_eq!(counted.join(" "), expect, "{steps}");
+    }
+
+    #[test]
+    fn what_is_new_counts_once_it_has_rested() {
+        check("1:a 20:a", "");
+        check("1:b 10:b 11:b 12:b", "11:b");
+        check("1:b 10:c 12:c 20:c", "20:c");
+        check("1:b 5:a 12:b 20:b 22:b", "22:b");
+        check("1:b 11:b 12:a 22:a", "11:b 22:a");
+    }
+
+    #[test]
+    fn a_file_that_is_away_for_a_moment_is_only_being_replaced() {
+        check("1:!gone 5:a 30:a", "");
+        check("1:!gone 5:b 15:b", "15:b");
+        check("1:!gone 11:!gone 12:a 22:a", "11:!gone 22:a");
+    }
+
+    /// A follower of a file that says this, and what it says to others.
+    fn follower(text: &str) -> (Follower, watch::Receiver<Arc<Configurations>>) {
+        let (say, said) = watch::channel(Arc::default());
+        let status = Arc::default();
+        (Follower::new(Path::new("informant.yaml"), text.as_bytes().to_vec(), say, status), said)
+    }
+
+    #[test]
+    fn what_cannot_be_used_changes_nothing_and_says_why() {
+        let (follower, mut said) = follower("");
+        let head = "apiVersion: informant.dev/v1alpha1\nkind: HostConfiguration\n";
+        let problem = || follower.status.problem().map(|(_, text)| text).unwrap_or_default();
+        follower.take(Ok(format!("{head}defaults: {{limits: {{memroy: 1Mi}}}}").into_bytes()));
+        let expect = "informant.yaml line 3: defaults.limits: unknown key \"memroy\"; did you mean \"memory\"?; what it said before stays in force";
+        assert_eq!(problem(), expect);
+        assert!(!said.has_changed().expect("the follower is there"));
+        follower.take(Err("no such file".to_owned()));
+        assert!(problem().starts_with("informant.yaml cannot be read: no such file;"));
+        follower.take(Ok(format!("{head}defaults: {{limits: {{memory: 1Mi}}}}").into_bytes()));
+        assert_eq!(problem(), "");
+        assert!(said.has_changed().expect("the follower is there"));
+        let counts = [&follower.status.taken, &follower.status.refused].map(|it| it.load(Relaxed));
+        assert_eq!(counts, [1, 2]);
+        said.mark_unchanged();
+    }
+}

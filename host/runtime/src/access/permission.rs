@@ -1,0 +1,128 @@
+//! Whether something may be read, for those who read it: looked at in every read, set by whoever has it reviewed.
+
+use super::reviews::Verdict;
+use crate::descriptor::Descriptor;
+use crate::service_account::ServiceAccount;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Of one resource, in one namespace or in all. Clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Permission(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// As `verdict` says, without a lock.
+    is_allowed: AtomicBool,
+    verdict: Mutex<Verdict>,
+}
+
+/// Why something may not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Nobody knows yet whether it may.
+    Unknown(String),
+    Denied(String),
+}
+
+/// Of one subscription, or of one of a descriptor's `reads`: all of it or nothing. None at all: nobody is asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Permissions(Arc<[Permission]>);
+
+/// Of everything that a version of a plugin asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Granted {
+    /// Whose they are; none: nobody is asked.
+    pub(crate) account: Option<ServiceAccount>,
+    /// In the descriptor's order.
+    pub(crate) subscriptions: Vec<Permissions>,
+    /// In the descriptor's order.
+    pub(crate) reads: Vec<Permissions>,
+}
+
+impl Permission {
+    pub(super) fn new() -> Self {
+        let verdict = Mutex::new(Verdict::default());
+        Self(Arc::new(Shared { is_allowed: AtomicBool::new(false), verdict }))
+    }
+
+    /// Whether anybody has it but who hands it out.
+    pub(super) fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    /// Answers whether that is something else than before.
+    pub(super) fn set(&self, verdict: &Verdict) -> bool {
+        let mut known = self.0.verdict.lock();
+        let has_changed = *known != *verdict;
+        if has_changed {
+            *known = verdict.clone();
+            self.0.is_allowed.store(*verdict == Verdict::Allowed, Ordering::Release);
+        }
+        has_changed
+    }
+
+    fn is_allowed(&self) -> bool {
+        self.0.is_allowed.load(Ordering::Acquire)
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        match &*self.0.verdict.lock() {
+            Verdict::Allowed => None,
+            Verdict::Unknown(why) => Some(Refusal::Unknown(why.clone())),
+            Verdict::Denied(why) => Some(Refusal::Denied(why.clone())),
+        }
+    }
+}
+
+impl FromIterator<Permission> for Permissions {
+    fn from_iter<T: IntoIterator<Item = Permission>>(permissions: T) -> Self {
+        Self(permissions.into_iter().collect())
+    }
+}
+
+impl Permissions {
+    pub(crate) fn allow(&self) -> bool {
+        self.0.iter().all(Permission::is_allowed)
+    }
+
+    /// Why not, if not.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        if self.allow() {
+            return None;
+        }
+        let refusals = || self.0.iter().filter_map(Permission::refusal);
+        let denied = refusals().find(|refusal| matches!(refusal, Refusal::Denied(_)));
+        denied.or_else(|| refusals().next())
+    }
+}
+
+#[cfg(test)]
+impl Permissions {
+    /// Those of something that is denied for a reason of one word: `refused`.
+    pub(crate) fn refused() -> Self {
+        let permission = Permission::new();
+        permission.set(&Verdict::Denied("refused".to_owned()));
+        [permission].into_iter().collect()
+    }
+}
+
+impl Granted {
+    /// As far as anybody here knows.
+    pub(crate) fn everything(descriptor: &Descriptor) -> Self {
+        Self {
+            account: None,
+            subscriptions: vec![Permissions::default(); descriptor.subscriptions.len()],
+            reads: vec![Permissions::default(); descriptor.reads.len()],
+        }
+    }
+}
+
+impl Refusal {
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Unknown(text) | Self::Denied(text) => text,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Subscriptions that the service account which the plugin acts as may not list and watch: nothing of them is told, and nothing is lost. What waited
+//! for the plugin is put by (`queue/withheld.rs`); what was in the cache then is remembered, so that its end is told if it comes meanwhile; and when
+//! the account may read it again the subscription begins anew, with what there is by then. Objects that had not been told yet, and that come and go
+//! meanwhile, may be told as gone all the same.
+
+use super::{Active, Begun, Plugin};
+use crate::access::{Permissions, Refusal};
+use crate::descriptor::{Descriptor, SubscriptionSpec};
+use crate::event::SubscriptionId;
+use crate::status::{AccessShown, Refused};
+use informant_apimachinery::{GroupVersionResource, LabelSelector};
+use informant_cache::{Object, SharedInformerFactory};
+use std::collections::BTreeSet;
+use tracing::{info, warn};
+
+/// A subscription that is not told of anything.
+pub(super) struct Withheld {
+    pub(super) id: SubscriptionId,
+    /// The load since which it wants to hear of the same.
+    pub(super) asked_by: u64,
+    pub(super) spec: SubscriptionSpec,
+    /// What the plugin has been told of, or what waits to be told.
+    pub(super) told: Vec<Object>,
+}
+
+impl Plugin {
+    /// The subscription of this name, whether it is told of changes or not.
+    pub(super) fn known(&self, name: &str) -> Option<(SubscriptionId, u64, &SubscriptionSpec)> {
+        let active = self.subscriptions.get(name).map(|it| (it.id, it.asked_by, &it.spec));
+        active.or_else(|| self.withheld.get(name).map(|it| (it.id, it.asked_by, &it.spec)))
+    }
+
+    /// Whether the descriptor's subscription with this number may not be told of anything now.
+    pub(super) fn is_refused(&self, number: usize) -> bool {
+        self.granted.subscriptions.get(number).is_some_and(|permissions| !permissions.allow())
+    }
+
+    /// Tells nothing more of a subscription, which may have been told of something until now.
+    pub(super) fn withhold(&mut self, mut withheld: Withheld, active: Option<Active>) {
+        self.status.queue.withhold(withheld.id);
+        if let Some(Active { registration, informer, .. }) = active {
+            // First nothing more is told: what comes from here on is not remembered as told.
+            drop(registration);
+            let all = LabelSelector::default();
+            let present = informer.informer().indexer().list(None, &all, usize::MAX, None);
+            withheld.told.extend(present.map(|page| page.items).unwrap_or_default());
+        }
+        self.withheld.insert(withheld.spec.name.clone(), withheld);
+    }
+
+    /// What plugins may read has changed: goes on with what this one may read again, and withholds what it may not any more.
+    pub(crate) fn follow_access(&mut self, informers: &SharedInformerFactory) {
+        if self.granted.account.is_none() {
+            return;
+        }
+        let Some(descriptor) = self.current.as_ref().map(|it| it.prepared.descriptor.clone())
+        else {
+            return;
+        };
+        for (number, spec) in descriptor.subscriptions.iter().enumerate() {
+            match (self.is_refused(number), self.withheld.remove(&spec.name)) {
+                (true, Some(withheld)) => _ = self.withheld.insert(spec.name.clone(), withheld),
+                (true, None) => {
+                    let Some(active) = self.subscriptions.remove(&spec.name) else { continue };
+                    let (id, asked_by, spec) = (active.id, active.asked_by, spec.clone());
+                    self.withhold(Withheld { id, asked_by, spec, told: Vec::new() }, Some(active));
+                }
+                (false, Some(Withheld { id, asked_by, told, .. })) => {
+                    self.status.queue.release_withheld(id);
+                    // Any load will do that says of itself when its objects are through.
+                    let begun = Begun { id, asked_by, begun_by: asked_by };
+                    let active = self.begin(begun, spec, None, told, informers);
+                    self.subscriptions.insert(spec.name.clone(), active);
+                }
+                // An actor may have seen that it was refused for a moment.
+                (false, None) => {
+                    if let Some(active) = self.subscriptions.get(&spec.name) {
+                        self.status.queue.release_withheld(active.id);
+                    }
+                }
+            }
+        }
+        self.show_replays(&descriptor);
+        self.show_access(&descriptor);
+    }
+
+    /// Shows what is refused, and says what is so no more or from here on.
+    pub(super) fn show_access(&self, descriptor: &Descriptor) {
+        let subscriptions = descriptor.subscriptions.iter().zip(&self.granted.subscriptions);
+        let subscriptions = subscriptions.filter_map(|(spec, permissions)| {
+            refused(Some(&spec.name), &spec.resource, &spec.namespaces, permissions)
+        });
+        let reads = descriptor.reads.iter().zip(&self.granted.reads);
+        let reads = reads.filter_map(|(spec, permissions)| {
+            refused(None, &spec.resource, &spec.namespaces, permissions)
+        });
+        let refused: Vec<Refused> = subscriptions.chain(reads).collect();
+        let account = self.granted.account.clone();
+        let shown = account.map(|account| AccessShown { account, refused });
+        let before = self.status.shows_access(shown.clone()).map_or(Vec::new(), |it| it.refused);
+        let now = shown.map_or(Vec::new(), |shown| shown.refused);
+        let name = self.status.name.as_str();
+        for refused in now.iter().filter(|it| it.is_denied && !before.contains(it)) {
+            let (subscription, why) = (refused.subscription.as_deref(), &refused.why);
+            warn!(plugin = name, subscription, "not told or read from here on: {why}");
+        }
+        let is_still = |before: &Refused| now.iter().any(|now| now.is_of_the_same(before));
+        for refused in before.iter().filter(|it| it.is_denied && !is_still(it)) {
+            let (subscription, resource) = (refused.subscription.as_deref(), &refused.resource);
+            info!(plugin = name, subscription, "{resource} may be read again");
+        }
+    }
+}
+
+fn refused(
+    subscription: Option<&str>,
+    resource: &GroupVersionResource,
+    namespaces: &BTreeSet<String>,
+    permissions: &Permissions,
+) -> Option<Refused> {
+    let refusal = permissions.refusal()?;
+    Some(Refused {
+        subscription: subscription.map(str::to_owned),
+        resource: resource.to_string(),
+        namespaces: namespaces.iter().cloned().collect(),
+        is_denied: matches!(refusal, Refusal::Denied(_)),
+        why: refusal.text().to_owned(),
+    })
+}

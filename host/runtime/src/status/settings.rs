@@ -1,0 +1,30 @@
+//! What a plugin runs with, as far as its name's parts keep to it and show it.
+
+use super::StatusCell;
+use crate::configuration::PluginSettings;
+use std::sync::Arc;
+
+impl StatusCell {
+    /// The plugin runs with this from here on. What is above a limit already stays.
+    pub(crate) fn set(&self, settings: &PluginSettings) {
+        let limits = &settings.limits;
+        self.queue.set_pauses(settings.debounce, settings.rate_limit);
+        self.queue.set_marks(limits.into());
+        self.dead_letters.lock().set_bounds(limits.into());
+        self.state.lock().set_bounds(limits.into());
+        self.metrics.lock().set_series_max(limits.metric_series_max);
+        self.archive.set_retries_bytes_max(limits.kept_retries_bytes_max);
+    }
+
+    /// What the version that runs is to be shown with, if this says something else.
+    pub(crate) fn says_of_settings(
+        &self,
+        say: impl FnOnce(&PluginSettings) -> Option<PluginSettings>,
+    ) {
+        if let Some(running) = &mut self.facts.lock().running
+            && let Some(settings) = say(&running.settings)
+        {
+            running.settings = Arc::new(settings);
+        }
+    }
+}
