@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
 
-.PHONY: help demo demo-plugin bench-parts bench-readers build test unit lint format clean-demo prerequisites
+.PHONY: help demo demo-plugin bench-readers build test unit lint format clean-demo prerequisites
 
 help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
@@ -19,7 +19,7 @@ help:
 	@echo "make e2e          the same behaviour against a real Kubernetes API server (needs Go)"
 	@echo "make bench        the host beside client-go and kube-rs: writes BENCHMARKS.md (takes a while, and a quiet machine)"
 	@echo "make bench-quick  the same with tiny sizes: shows that it works"
-	@echo "make bench-parts  the parts by themselves: decoding, store, indexes, queues, calls"
+	@echo "make bench-parts  the parts by themselves: decoding, packing, store, indexes, queues, calls: writes host/bench/PARTS.md"
 	@echo "make bench-readers  the cache's readers, at rest and during a relist of 160,000 objects"
 	@echo "make image        the container image"
 	@echo "make sim          the informers in a seeded simulation: SEED=n replays one, SEEDS=m runs m from there"
@@ -54,11 +54,6 @@ demo: prerequisites
 # Rebuilds the demo's plugin and drops it into the running demo.
 demo-plugin: prerequisites
 	@examples/demo/plugin.sh
-
-# What decoding, the store, the queues and a call cost, each by itself.
-bench-parts: prerequisites
-	cargo bench -p informant-cache --bench decode --bench parts
-	cargo bench -p informant-runtime --bench call
 
 # How long readers of the cache take at rest and while all of it is listed again. Wants a quiet machine.
 bench-readers: prerequisites

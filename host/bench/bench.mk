@@ -3,25 +3,33 @@
 #   make bench         builds the host and all contenders, measures them in turn and writes BENCHMARKS.md
 #   make bench-quick   the same with tiny sizes: shows that everything runs, measures nothing, overwrites nothing
 #   make bench-tools   only builds; then `target/release/informant-bench --help`
+#   make bench-parts   what decoding, packing, the store, queues and calls cost by themselves: writes host/bench/PARTS.md
 #
 # Without Go there is no client-go to compare with: its rows are left out, and that is said.
 
 BENCH_CLIENT_GO := host/bench/comparators/client-go
 BENCH_KUBE_RS   := host/bench/comparators/kube-rs
 
-.PHONY: bench bench-quick bench-tools bench-client-go bench-kube-rs bench-guest bench-lint
+.PHONY: bench bench-quick bench-parts bench-tools bench-client-go bench-kube-rs bench-guest bench-lint
 
 bench: bench-tools
-	target/release/informant-bench --rounds 3 --patience 1200 --report .
+	target/release/informant-bench --rounds 3 --patience 1200 --report . --json target/bench/results.json
+
+# What they print is kept, and the page is made of it.
+bench-parts: prerequisites plugins
+	@mkdir -p target/bench
+	set -o pipefail; { cargo bench -p informant-cache --bench decode --bench parts \
+	  && cargo bench -p informant-runtime --bench queue --bench call; } | tee target/bench/parts.txt
+	cargo run --release -p informant-bench --bin informant-bench -- --parts target/bench/parts.txt --report .
 
 # Not optimised, with what the tests were built with: nothing is measured.
-bench-quick: plugins bench-client-go bench-guest
+bench-quick: plugins c-plugins bench-client-go bench-guest
 	cargo build --workspace --bins
 	cargo build --locked --manifest-path $(BENCH_KUBE_RS)/Cargo.toml
 	target/debug/informant-bench --quick --pods 300 --report target/bench/report
 
 # The host by itself, as people get it: together they would be built with each other's features.
-bench-tools: plugins bench-client-go bench-kube-rs bench-guest build
+bench-tools: plugins c-plugins bench-client-go bench-kube-rs bench-guest build
 	cargo build --release -p informant-bench
 
 # A workspace of its own: see its Cargo.toml.

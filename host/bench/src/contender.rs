@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::first_line;
+use crate::results::Subject;
 
 /// A way to follow the pods of a cluster.
 #[derive(
@@ -52,6 +53,10 @@ pub enum Purpose {
     /// Every update's latency is told.
     Latency,
 }
+
+/// A line for each update, at the highest rate at which latencies are taken and while it catches up: as many as the host lets such a file say.
+const LOGS_MUCH: &str = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n\
+    limits: {logLines: 20000}\n";
 
 /// Programs and plugins, where they were built.
 pub struct Programs {
@@ -93,6 +98,11 @@ impl Contender {
         }
     }
 
+    /// Whether it is another way of one that is measured too: it gets a round less.
+    pub fn is_variant(self) -> bool {
+        matches!(self, Self::ClientGoJson | Self::KubeRsPages | Self::Process)
+    }
+
     /// Whether Go was needed to build it.
     pub fn is_go(self) -> bool {
         matches!(self, Self::ClientGoJson | Self::ClientGoProtobuf)
@@ -122,9 +132,15 @@ impl Programs {
         self.release.join("informant")
     }
 
-    /// The plugin that counts, with its name.
-    pub(crate) fn counter(&self) -> (&'static str, PathBuf) {
-        self.plugin(Purpose::Count)
+    /// A plugin of this subject's kind that has nothing to do, if there is such a kind; it may not be built.
+    pub fn idle_plugin(&self, subject: Subject) -> Option<PathBuf> {
+        let file = match subject {
+            Subject::IdleRust => "plugins/counter.wasm",
+            Subject::IdleText => "plugins/hello-wat.wasm",
+            Subject::IdleC => "plugins-c/hello-c.wasm",
+            Subject::Pods | Subject::Reload | Subject::Resources => return None,
+        };
+        Some(self.target.join(file))
     }
 
     fn plugin(&self, purpose: Purpose) -> (&'static str, PathBuf) {
@@ -164,6 +180,10 @@ impl Running {
                     let place = directory.path().join(format!("{plugin}-{number}.wasm"));
                     std::fs::copy(&file, &place)
                         .with_context(|| format!("copy {}", file.display()))?;
+                    if purpose == Purpose::Latency {
+                        std::fs::write(place.with_extension("yaml"), LOGS_MUCH)
+                            .context("write the plugin's configuration")?;
+                    }
                 }
                 let host =
                     Host::start(&programs.informant(), kubeconfig, directory.path(), &[]).await?;
@@ -292,7 +312,7 @@ fn comparator(contender: Contender, programs: &Programs) -> anyhow::Result<Comma
 }
 
 /// Reads the host's metrics. An event that failed, or was tried again, makes the run worthless.
-fn handled_by_plugins(metrics: &str) -> anyhow::Result<Handled> {
+pub(crate) fn handled_by_plugins(metrics: &str) -> anyhow::Result<Handled> {
     let sum = |begin: &str, with: &str| -> u64 {
         let lines = metrics.lines().filter(|line| line.starts_with(begin) && line.contains(with));
         let values = lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());

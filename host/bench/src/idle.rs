@@ -4,14 +4,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use informant_e2e::host::Host;
 use informant_e2e::poll;
 use informant_e2e::process_stats::resident;
 
 use crate::contender::{Contender, Programs};
 use crate::load::Load;
-use crate::results::{Metric, Run};
+use crate::results::{Metric, Run, Subject};
+use crate::stolen::ProcessorTime;
+
+/// Kinds of plugins, as tables call them.
+pub const KINDS: [(Subject, &str); 3] = [
+    (Subject::IdleRust, "Rust, with the SDK"),
+    (Subject::IdleText, "WebAssembly text, by hand"),
+    (Subject::IdleC, "C"),
+];
 
 /// Compiling is done one at a time, by a process each.
 const LOAD_DEADLINE: Duration = Duration::from_secs(240);
@@ -20,15 +28,16 @@ const LOAD_DEADLINE: Duration = Duration::from_secs(240);
 pub async fn idle(
     load: &Load,
     programs: &Programs,
-    pods: u32,
-    plugins: u32,
+    subject: Subject,
+    (pods, plugins): (u32, u32),
     settle: Duration,
 ) -> anyhow::Result<Run> {
     load.pods(pods)?;
+    let begin = ProcessorTime::now()?;
     let scratch = tempfile::tempdir().context("a directory for plugins and code")?;
     let (directory, code) = (scratch.path().join("plugins"), scratch.path().join("code"));
     std::fs::create_dir(&directory).context("make a directory for plugins")?;
-    let (_, built) = programs.counter();
+    let built = programs.idle_plugin(subject).context("that is no kind of plugin")?;
     let built = std::fs::read(&built).with_context(|| format!("read {}", built.display()))?;
     put(&directory, 0, &built)?;
     let cache = code.display().to_string();
@@ -40,6 +49,7 @@ pub async fn idle(
         put(&directory, number, &built)?;
     }
     let (together, code_together) = settled(&host, plugins as usize + 1, &code, settle).await?;
+    ensure!(code_together > code_alone, "no compiled code is kept: are the plugins all the same?");
     for number in 1..=plugins {
         std::fs::remove_file(file(&directory, number)).context("remove a plugin")?;
     }
@@ -49,8 +59,10 @@ pub async fn idle(
         (Metric::IdlePlugins, more(together, alone)),
         (Metric::IdleCode, more(code_together, code_alone)),
         (Metric::IdleLeft, more(left, alone)),
+        (Metric::Stolen, ProcessorTime::now()?.stolen_since(begin)),
     ]);
-    Ok(Run { contender: Contender::Informant, pods, handlers: plugins, metrics })
+    let contender = Contender::Informant;
+    Ok(Run { contender, subject, pods, handlers: plugins, metrics, series: Vec::new() })
 }
 
 fn file(directory: &Path, number: u32) -> PathBuf {

@@ -9,8 +9,11 @@ pub mod idle;
 pub mod load;
 pub mod load_server;
 pub mod measure;
+pub mod parts;
 pub mod report;
+pub mod resources;
 pub mod results;
+pub mod session;
 pub mod stolen;
 
 use std::io::{BufRead, BufReader};

@@ -24,10 +24,26 @@ impl Load {
     /// Starts it; its kubeconfig goes to the directory. Without an encoder it speaks JSON only.
     pub fn start(program: &Path, encoder: Option<&Path>, directory: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
-        command.stdout(Stdio::piped());
         if let Some(encoder) = encoder {
             command.arg("--encoder").arg(encoder);
         }
+        Self::launch(command, directory)
+    }
+
+    /// One that has so many resources beside pods, each with so many objects, in JSON only.
+    pub fn start_with_resources(
+        program: &Path,
+        resources: u32,
+        objects: u32,
+        directory: &Path,
+    ) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["--resources", &resources.to_string(), "--objects", &objects.to_string()]);
+        Self::launch(command, directory)
+    }
+
+    fn launch(mut command: Command, directory: &Path) -> anyhow::Result<Self> {
+        command.stdout(Stdio::piped());
         let mut child = Child::spawn("the load server", &mut command)?;
         let line = first_line(&mut child)?;
         let addresses = line.strip_prefix("READY ").and_then(|rest| rest.split_once(' '));
@@ -58,9 +74,9 @@ impl Load {
         self.post(&format!("/rate?perSecond={per_second}&seconds={seconds}"))
     }
 
-    /// Ends all watches with 410.
-    pub fn expire(&self) -> anyhow::Result<Report> {
-        self.post("/expire?changed=0")
+    /// Changes so many pods, of which no watch is told, and ends all watches with 410.
+    pub fn expire(&self, changed: u64) -> anyhow::Result<Report> {
+        self.post(&format!("/expire?changed={changed}"))
     }
 
     /// What it has done.

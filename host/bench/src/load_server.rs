@@ -17,7 +17,7 @@ mod watch;
 mod workload;
 
 pub use cluster::Report;
-pub use server::{Options, run};
+pub use server::{Options, other_resource, run};
 
 /// The annotation that carries the time of an update, in nanoseconds since 1970, always 19 digits.
 pub const STAMP_ANNOTATION: &str = "bench.informant.dev/stamp";

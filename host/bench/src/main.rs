@@ -2,18 +2,18 @@
 //! writes BENCHMARKS.md with its plots. See `host/bench/README.md`.
 
 use std::io::Write;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use informant_bench::contender::{Contender, Programs};
-use informant_bench::idle::idle;
 use informant_bench::load::Load;
 use informant_bench::measure::{Bench, Plan};
+use informant_bench::parts;
 use informant_bench::report::{self, Scale};
-use informant_bench::results::{Results, Run, STOLEN_MAX};
-use informant_bench::stolen::await_calm;
+use informant_bench::results::{Results, Subject};
+use informant_bench::session::{Session, say};
 
 /// Measures the host beside client-go, kube-rs and a process for each event.
 #[derive(Parser)]
@@ -27,7 +27,7 @@ struct Args {
     /// How often everything is measured; tables have the medians.
     #[arg(long, default_value_t = 1)]
     rounds: u32,
-    /// Updates of the burst.
+    /// Updates of the burst; client-go over JSON gets a quarter of them.
     #[arg(long, default_value_t = 100_000)]
     updates: u64,
     /// Only the first list and memory.
@@ -45,9 +45,15 @@ struct Args {
     /// Keeps the numbers.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Measures nothing: reads what the benches of single parts have printed, and writes host/bench/PARTS.md below the directory of `--report`.
+    #[arg(long, value_name = "FILE", requires = "report")]
+    parts: Option<PathBuf>,
     /// Measures nothing: takes the numbers that were kept, of the same options on the same machine.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
+    /// With `--from`: measures these anew all the same, of what only the host has.
+    #[arg(long, value_enum, value_delimiter = ',', requires = "from")]
+    anew: Vec<Subject>,
 }
 
 /// Pods of the run that others are compared with, to take off what the program itself costs.
@@ -62,14 +68,16 @@ fn plan(args: &Args) -> Plan {
             latency: millis(500),
             paced: millis(300),
             burst: burst.min(2_000),
+            relists: false,
             rung: millis(300),
         },
         false => Plan {
             settle: millis(3_000),
-            latency: millis(8_000),
+            latency: millis(6_000),
             paced: millis(4_000),
             burst,
-            rung: millis(2_000),
+            relists: false,
+            rung: millis(3_000),
         },
     }
 }
@@ -83,7 +91,12 @@ fn scale(args: &Args) -> Scale {
         others: numbers(&[200], &[1_000, 5_000, 50_000, 100_000]),
         handlers: numbers(&[1, 2], &[1, 10, 100]),
         fan_out_pods: if args.quick { 150 } else { 2_000 },
+        idle: if args.quick { 3 } else { 100 },
+        resources: if args.quick { [(12, 20), (1, 240)] } else { [(100, 200), (1, 20_000)] },
         rounds: args.rounds,
+        rung: plan(args).rung,
+        settle: plan(args).settle,
+        tick_of_fan_out: plan(args).tick_of_fan_out(),
         machine: machine(),
         updates: plan(args).burst,
     }
@@ -104,10 +117,18 @@ fn machine() -> String {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    if let (Some(file), Some(directory)) = (&args.parts, &args.report) {
+        let printed = std::fs::read_to_string(file);
+        let printed = printed.with_context(|| format!("read {}", file.display()))?;
+        return parts::write(&printed, &machine(), directory);
+    }
     let scale = scale(&args);
     let results = match &args.from {
-        Some(file) => serde_json::from_slice::<Results>(&std::fs::read(file)?)
-            .with_context(|| format!("read {}", file.display()))?,
+        Some(file) => {
+            let kept = serde_json::from_slice::<Results>(&std::fs::read(file)?);
+            let kept = kept.with_context(|| format!("read {}", file.display()))?;
+            measure_anew(&args, &scale, kept).await?
+        }
         None => measure(&args, &scale).await?,
     };
     let rounds = Contender::ALL.iter().map(|one| results.rounds(*one, args.pods, 1)).max();
@@ -124,132 +145,50 @@ async fn main() -> anyhow::Result<()> {
     if let Some(directory) = &args.report {
         report::write(&results, &scale, directory)?;
     }
-    say(&format!("\n{}", report::main_table(&results, FEW_PODS, args.pods)))
+    say(&format!("\n{}", report::summary(&results, FEW_PODS, args.pods)))
 }
 
 async fn measure(args: &Args, scale: &Scale) -> anyhow::Result<Results> {
-    let programs = Programs::find()?;
     let scratch = tempfile::tempdir()?;
-    let encoder = programs.client_go();
-    let load = Load::start(&programs.load_server(), encoder.as_deref(), scratch.path())?;
-    let bench = Bench { load, programs };
-    let contenders = contenders(args, encoder.is_some())?;
-    let mut session = Session {
-        bench,
-        contenders,
-        plan: plan(args),
-        idle: if args.quick { 3 } else { 100 },
-        patience: Duration::from_secs(args.patience),
-        results: Results::default(),
-    };
+    let mut session = session(args, scratch.path(), Results::default())?;
     for round in 1..=args.rounds {
         say(&format!("round {round} of {}", args.rounds))?;
-        session.main_round(args.pods).await?;
+        session.main_round(args.pods, FEW_PODS, scale.variants_in(round)).await?;
     }
     if args.report.is_some() {
         session.sizes(&scale.others).await?;
         session.fan_out(scale.fan_out_pods, &scale.handlers).await?;
+        session.of_the_host(scale, Subject::value_variants()).await?;
     }
-    Ok(session.results)
+    Ok(session.into_results())
 }
 
-struct Session {
-    bench: Bench,
-    contenders: Vec<Contender>,
-    plan: Plan,
-    /// Plugins that have nothing to do.
-    idle: u32,
-    /// What is left of it.
-    patience: Duration,
-    results: Results,
+/// What is to be measured anew takes the place of what was kept of it.
+async fn measure_anew(args: &Args, scale: &Scale, mut kept: Results) -> anyhow::Result<Results> {
+    ensure!(
+        !args.anew.contains(&Subject::Pods),
+        "pods are measured anew with all else: leave out --from"
+    );
+    if args.anew.is_empty() {
+        return Ok(kept);
+    }
+    kept.runs.retain(|run| !args.anew.contains(&run.subject));
+    kept.notes.push(format!("Measured later than the rest: {:?}.", args.anew));
+    let scratch = tempfile::tempdir()?;
+    let mut session = session(args, scratch.path(), kept)?;
+    session.of_the_host(scale, &args.anew).await?;
+    Ok(session.into_results())
 }
 
-impl Session {
-    /// Everything at one number of pods, contender by contender.
-    async fn main_round(&mut self, pods: u32) -> anyhow::Result<()> {
-        for contender in self.contenders.clone() {
-            self.memory(contender, FEW_PODS).await?;
-            let run = self.calmly(contender, pods).await;
-            self.keep(run.with_context(|| contender.title().to_owned())?)?;
-        }
-        Ok(())
-    }
-
-    /// One contender's run, when the machine is left alone; made again if it was not, as long as patience lasts. The calmest one counts.
-    async fn calmly(&mut self, contender: Contender, pods: u32) -> anyhow::Result<Run> {
-        let mut calmest: Option<Run> = None;
-        loop {
-            let begin = Instant::now();
-            await_calm(begin + self.patience).await?;
-            self.patience = self.patience.saturating_sub(begin.elapsed());
-            let begin = Instant::now();
-            let run = self.bench.run(contender, pods, &self.plan).await?;
-            let stolen = run.stolen();
-            let run = match calmest.take() {
-                Some(before) if before.stolen() <= stolen => before,
-                _ => run,
-            };
-            if run.stolen() <= STOLEN_MAX || self.patience.is_zero() {
-                return Ok(run);
-            }
-            self.patience = self.patience.saturating_sub(begin.elapsed());
-            let title = contender.title();
-            say(&format!(
-                "{title}: {:.1} % of the machine's time was stolen; once more",
-                stolen * 100.0
-            ))?;
-            calmest = Some(run);
-        }
-    }
-
-    /// First list and memory at other numbers of pods.
-    async fn sizes(&mut self, sizes: &[u32]) -> anyhow::Result<()> {
-        for pods in sizes {
-            for contender in self.contenders.clone() {
-                if ![Contender::KubeRsPages, Contender::Process].contains(&contender) {
-                    self.memory(contender, *pods).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn memory(&mut self, contender: Contender, pods: u32) -> anyhow::Result<()> {
-        let run = self.bench.run(contender, pods, &Plan { burst: 0, ..self.plan }).await;
-        self.keep(run.with_context(|| contender.title().to_owned())?)
-    }
-
-    /// Several handlers, and the host's reloads.
-    async fn fan_out(&mut self, pods: u32, handlers: &[u32]) -> anyhow::Result<()> {
-        for number in handlers {
-            for contender in self.contenders.clone() {
-                if ![Contender::KubeRsPages, Contender::Process].contains(&contender) {
-                    let run = self.bench.fan_out(contender, pods, *number, &self.plan).await;
-                    self.keep(run.with_context(|| contender.title().to_owned())?)?;
-                }
-            }
-        }
-        if self.contenders.contains(&Contender::Informant) {
-            let run = self.bench.reload(pods, &self.plan).await.context("reloads")?;
-            self.keep(run)?;
-            let Bench { load, programs } = &self.bench;
-            // What is free goes back to the system within some seconds.
-            let settle = self.plan.settle * 5;
-            let run = idle(load, programs, FEW_PODS, self.idle, settle).await;
-            self.keep(run.context("idle plugins")?)?;
-        }
-        Ok(())
-    }
-
-    fn keep(&mut self, run: Run) -> anyhow::Result<()> {
-        let (title, handlers) = (run.contender.title(), run.handlers);
-        say(&format!("{title}, {} pods, {handlers} handlers", run.pods))?;
-        for (metric, value) in &run.metrics {
-            say(&format!("    {metric:?}: {}", report::shown(*metric, *value)))?;
-        }
-        self.results.runs.push(run);
-        Ok(())
-    }
+/// With a load server whose files go to the directory.
+fn session(args: &Args, directory: &Path, results: Results) -> anyhow::Result<Session> {
+    let programs = Programs::find()?;
+    let encoder = programs.client_go();
+    let load = Load::start(&programs.load_server(), encoder.as_deref(), directory)?;
+    let bench = Bench { load, programs };
+    let contenders = contenders(args, encoder.is_some())?;
+    let patience = Duration::from_secs(args.patience);
+    Ok(Session::new(bench, contenders, plan(args), patience, results))
 }
 
 /// All that were asked for and can run. What cannot is said loudly.
@@ -267,8 +206,4 @@ fn contenders(args: &Args, has_go: bool) -> anyhow::Result<Vec<Contender>> {
     }
     ensure!(!contenders.is_empty(), "nobody is left to measure");
     Ok(contenders)
-}
-
-fn say(text: &str) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout(), "{text}")?)
 }

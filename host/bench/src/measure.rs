@@ -1,49 +1,61 @@
 //! One contender, measured from its start to its end.
 
+mod ladder;
+mod latency;
+mod relist;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use informant_e2e::poll;
 
 use crate::contender::{Contender, Handled, Programs, Purpose, Running};
 use crate::load::Load;
-use crate::results::{Metric, Run, percentile};
+use crate::results::{Metric, Run, Subject};
 use crate::stolen::ProcessorTime;
-use informant_e2e::process_stats::{cpu, forget_peak, peak, resident};
+use informant_e2e::process_stats::{cpu, peak, resident};
+pub(crate) use ladder::overstated_max;
+use latency::is_latency;
+pub use latency::{LATENCY_RATES, LatencyRate, RELOAD_RATE, RELOADS};
+pub use relist::CHANGED;
 
 /// A hundred thousand pods in the slowest of them, on a machine that does something else, too.
 const SYNC_DEADLINE: Duration = Duration::from_secs(240);
-/// The rate at which latencies are taken, a second.
-const LATENCY_RATE: u32 = 1_000;
-/// Latencies are taken again, so often in all, while more than this share of the machine's time was stolen: the calmest try counts.
-const CALM_TRIES: usize = 5;
-const STOLEN_MAX: f64 = 0.01;
+/// The rate at which processor time of several handlers is taken, a second.
+const FAN_OUT_RATE: u32 = 1_000;
 /// The steady rate at which processor time is taken, a second.
 const PACED_RATE: u32 = 5_000;
-/// Rates that are tried one after the other, a second.
-const LADDER: &[u32] = &[
-    250, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 12_500, 15_000, 17_500,
-    20_000, 25_000, 30_000, 35_000, 40_000, 45_000, 50_000, 60_000, 70_000, 80_000, 100_000,
-];
-/// How often a plugin is replaced in a run.
-const RELOADS: u32 = 3;
-/// How long after the last update of a rate the last one may be handled.
-const BACKLOG_MAX: Duration = Duration::from_millis(500);
+/// How long after the last update of a rate the last one may be handled: small beside a rung of the ladder.
+const BACKLOG_MAX: Duration = Duration::from_millis(150);
+/// client-go over JSON takes its time, and gets one update in so many of a burst.
+const SLOW_UPDATES_SHARE: u64 = 4;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// Before memory counts as settled.
     pub settle: Duration,
-    /// At 1,000 a second.
+    /// At 1,000 a second, with or without reloads; other rates have a share of it.
     pub latency: Duration,
     /// At 5,000 a second.
     pub paced: Duration,
-    /// Updates of the burst; 0 leaves out everything after it, too.
+    /// Updates of the burst; 0 leaves out everything that updates are needed for.
     pub burst: u64,
+    /// Lists again after the first list where there is no burst.
+    pub relists: bool,
     /// For each rate of the ladder.
     pub rung: Duration,
+}
+
+/// Linux counts processor time in hundredths of a second.
+const TICK: f64 = 0.01;
+
+impl Plan {
+    /// What one of those is of an update where handlers are added, in seconds.
+    pub fn tick_of_fan_out(&self) -> f64 {
+        TICK / updates_of(FAN_OUT_RATE, self.paced) as f64
+    }
 }
 
 /// The world that contenders are measured in.
@@ -58,6 +70,8 @@ struct Measuring<'b> {
     load: &'b Load,
     running: Running,
     handlers: u64,
+    /// Updates of which a plugin that tells latencies has told.
+    told: u64,
     metrics: BTreeMap<Metric, f64>,
 }
 
@@ -71,29 +85,28 @@ impl Bench {
             measuring.running.release()?;
             measuring.settled(Duration::from_millis(500), Metric::Released).await?;
         }
-        if contender == Contender::Process && plan.burst > 0 {
-            measuring.latency(plan.latency / 4, LATENCY_RATE / 10).await?;
-            measuring.climb(plan.rung, 0.0).await?;
-        } else if plan.burst > 0 {
-            measuring.paced(plan.paced).await?;
-            if contender != Contender::Informant {
-                measuring.latency(plan.latency, LATENCY_RATE).await?;
+        match contender {
+            _ if plan.burst == 0 => {
+                if plan.relists && contender != Contender::Process {
+                    measuring.relist_changed(pods, plan.settle).await?;
+                }
             }
-            let rate = measuring.burst(plan.burst).await?;
-            measuring.climb(plan.rung, rate).await?;
-            measuring.settled(plan.settle, Metric::AfterUpdates).await?;
-            measuring.relist(plan.settle).await?;
+            Contender::Process => {
+                measuring.latency(plan.latency / 2, false).await?;
+                measuring.climb(plan.rung, 0.0).await?;
+            }
+            _ => measuring.updates(contender, pods, plan).await?,
         }
         let mut metrics = measuring.metrics;
         drop(measuring.running);
         if contender == Contender::Informant && plan.burst > 0 {
             let mut measuring = self.start(contender, Purpose::Latency, pods, 1).await?;
-            measuring.latency(plan.latency, LATENCY_RATE).await?;
+            measuring.latency(plan.latency, true).await?;
             let of_latency = measuring.metrics.into_iter();
             metrics.extend(of_latency.filter(|(metric, _)| is_latency(*metric)));
         }
         metrics.insert(Metric::Stolen, ProcessorTime::now()?.stolen_since(begin));
-        Ok(Run { contender, pods, handlers: 1, metrics })
+        Ok(run_of(contender, pods, 1, metrics))
     }
 
     /// Only what several handlers of one informer cost.
@@ -105,33 +118,12 @@ impl Bench {
         plan: &Plan,
     ) -> anyhow::Result<Run> {
         let all = usize::try_from(handlers)?;
+        let begin = ProcessorTime::now()?;
         let mut measuring = self.start(contender, Purpose::Count, pods, all).await?;
         measuring.settled(plan.settle, Metric::Settled).await?;
-        measuring.paced_at(LATENCY_RATE, plan.paced).await?;
-        Ok(Run { contender, pods, handlers, metrics: measuring.metrics })
-    }
-
-    /// What a version that replaces another does to the events meanwhile: none is lost, and the longest wait is told.
-    pub async fn reload(&self, pods: u32, plan: &Plan) -> anyhow::Result<Run> {
-        let contender = Contender::Informant;
-        let mut measuring = self.start(contender, Purpose::Latency, pods, 1).await?;
-        let before = measuring.running.handled()?;
-        let load = &self.load;
-        let pause = plan.latency / (RELOADS + 1);
-        std::thread::scope(|scope| {
-            let updates = scope.spawn(|| load.rate(LATENCY_RATE, plan.latency));
-            for version in 0..RELOADS {
-                std::thread::sleep(pause);
-                measuring.running.replace_plugin(version as u8)?;
-            }
-            updates.join().expect("it does not panic")
-        })?;
-        let updates = updates_of(LATENCY_RATE, plan.latency);
-        measuring.drained(before, updates, SYNC_DEADLINE).await?;
-        let latencies = measuring.running.latencies(updates).await?;
-        let longest = latencies.into_iter().max().context("no latencies")?;
-        let metrics = BTreeMap::from([(Metric::ReloadWait, longest.as_secs_f64())]);
-        Ok(Run { contender, pods, handlers: 1, metrics })
+        measuring.paced_at(FAN_OUT_RATE, plan.paced).await?;
+        measuring.note(Metric::Stolen, ProcessorTime::now()?.stolen_since(begin));
+        Ok(run_of(contender, pods, handlers, measuring.metrics))
     }
 
     /// Starts a contender and waits until every handler has seen every pod.
@@ -149,7 +141,7 @@ impl Bench {
         let running = started.await?;
         let handlers = handlers as u64;
         let mut measuring =
-            Measuring { load: &self.load, running, handlers, metrics: BTreeMap::new() };
+            Measuring { load: &self.load, running, handlers, told: 0, metrics: BTreeMap::new() };
         // The guest that tells latencies is called for updates only.
         let counts = purpose == Purpose::Count && !(contender == Contender::KubeRs && handlers > 1);
         let events = if counts { handlers * u64::from(pods) } else { 0 };
@@ -164,9 +156,8 @@ impl Bench {
     }
 }
 
-fn is_latency(metric: Metric) -> bool {
-    use Metric::{LatencyMax, LatencyP50, LatencyP90, LatencyP99, LatencyStolen};
-    [LatencyP50, LatencyP90, LatencyP99, LatencyMax, LatencyStolen].contains(&metric)
+fn run_of(contender: Contender, pods: u32, handlers: u32, metrics: BTreeMap<Metric, f64>) -> Run {
+    Run { contender, subject: Subject::Pods, pods, handlers, metrics, series: Vec::new() }
 }
 
 impl Measuring<'_> {
@@ -212,8 +203,35 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    async fn paced(&mut self, time: Duration) -> anyhow::Result<()> {
-        self.paced_at(PACED_RATE, time).await
+    /// Everything that updates are needed for, but the host's latencies.
+    async fn updates(
+        &mut self,
+        contender: Contender,
+        pods: u32,
+        plan: &Plan,
+    ) -> anyhow::Result<()> {
+        self.paced_at(PACED_RATE, plan.paced).await?;
+        if contender != Contender::Informant {
+            self.latency(plan.latency, true).await?;
+        }
+        let rate = self.burst(burst_of(contender, plan.burst)).await?;
+        self.climb(plan.rung, rate).await?;
+        self.settled(plan.settle, Metric::AfterUpdates).await?;
+        self.relist(plan.settle).await?;
+        self.relist_changed(pods, plan.settle).await
+    }
+
+    /// Makes updates at a rate; answers how long it took from the first one until all were handled, or merged into what was.
+    async fn paced_updates(
+        &mut self,
+        rate: u32,
+        time: Duration,
+        before: Handled,
+    ) -> anyhow::Result<Duration> {
+        let begin = Instant::now();
+        self.load.rate(rate, time)?;
+        self.drained(before, updates_of(rate, time), SYNC_DEADLINE).await?;
+        Ok(begin.elapsed())
     }
 
     async fn paced_at(&mut self, rate: u32, time: Duration) -> anyhow::Result<()> {
@@ -227,57 +245,6 @@ impl Measuring<'_> {
             self.note(Metric::PacedCpu, used.as_secs_f64() / updates as f64);
         }
         Ok(())
-    }
-
-    async fn latency(&mut self, time: Duration, rate: u32) -> anyhow::Result<()> {
-        // The first ones find everything cold, which is nobody's latency at a steady rate.
-        let before = self.running.handled()?;
-        let warm = Duration::from_millis(500);
-        self.load.rate(rate, warm)?;
-        self.drained(before, updates_of(rate, warm), SYNC_DEADLINE).await?;
-        let mut told = updates_of(rate, warm);
-        let mut calmest: Option<(f64, Vec<Duration>)> = None;
-        for _ in 0..CALM_TRIES {
-            let begin = ProcessorTime::now()?;
-            let latencies = self.latencies(rate, time, told).await?;
-            let stolen = ProcessorTime::now()?.stolen_since(begin);
-            told += latencies.len() as u64;
-            if calmest.as_ref().is_none_or(|(least, _)| stolen < *least) {
-                calmest = Some((stolen, latencies));
-            }
-            if stolen <= STOLEN_MAX {
-                break;
-            }
-        }
-        let (stolen, mut latencies) = calmest.context("no latencies")?;
-        self.note(Metric::LatencyStolen, stolen);
-        latencies.sort_unstable();
-        for (metric, share) in [
-            (Metric::LatencyP50, 0.5),
-            (Metric::LatencyP90, 0.9),
-            (Metric::LatencyP99, 0.99),
-            (Metric::LatencyMax, 1.0),
-        ] {
-            let value = percentile(&latencies, share).context("no latencies")?;
-            self.note(metric, value.as_secs_f64());
-        }
-        Ok(())
-    }
-
-    /// Takes latencies once; so many updates were told of before.
-    async fn latencies(
-        &mut self,
-        rate: u32,
-        time: Duration,
-        told: u64,
-    ) -> anyhow::Result<Vec<Duration>> {
-        let told = if self.running.is_host() { told } else { 0 };
-        self.running.record()?;
-        let before = self.running.handled()?;
-        let updates = updates_of(rate, time);
-        self.load.rate(rate, time)?;
-        self.drained(before, updates, SYNC_DEADLINE).await?;
-        Ok(self.running.latencies(updates + told).await?.split_off(told as usize))
     }
 
     /// Answers how many updates a second were handled.
@@ -295,50 +262,13 @@ impl Measuring<'_> {
         self.note(Metric::BurstCoalesced, coalesced);
         Ok(rate)
     }
+}
 
-    /// Tries rates from half of what a burst reached upwards, until one is too much.
-    async fn climb(&mut self, time: Duration, burst_rate: f64) -> anyhow::Result<()> {
-        let first = LADDER.iter().rposition(|rate| f64::from(*rate) <= burst_rate / 2.0);
-        let mut best = None;
-        for rate in &LADDER[first.unwrap_or(0)..] {
-            if !self.keeps_up(*rate, time).await? {
-                break;
-            }
-            best = Some(f64::from(*rate));
-        }
-        if let Some(best) = best {
-            self.note(Metric::Sustained, best);
-        }
-        Ok(())
-    }
-
-    async fn keeps_up(&mut self, rate: u32, time: Duration) -> anyhow::Result<bool> {
-        let before = self.running.handled()?;
-        let begin = Instant::now();
-        self.load.rate(rate, time)?;
-        let after = self.drained(before, updates_of(rate, time), SYNC_DEADLINE).await?;
-        let in_time = begin.elapsed() <= time + BACKLOG_MAX;
-        Ok(in_time && after.coalesced == before.coalesced)
-    }
-
-    async fn relist(&mut self, settle: Duration) -> anyhow::Result<()> {
-        let process = self.running.id();
-        forget_peak(process)?;
-        let before = self.load.report()?.initial_states;
-        self.load.expire()?;
-        let load = self.load;
-        let listed = async || {
-            let report = load.report().ok()?;
-            (report.initial_states > before).then_some(())
-        };
-        poll::until("everything to be listed again", SYNC_DEADLINE, listed).await?;
-        // An update that is handled was sent after the list, and so is the list's end.
-        let before = self.running.handled()?;
-        self.load.burst(1)?;
-        let handled = self.drained(before, 1, SYNC_DEADLINE).await?;
-        ensure!(handled.synced, "it is not synced after a relist");
-        self.note(Metric::RelistPeak, peak(process)? as f64);
-        self.settled(settle, Metric::RelistSettled).await
+/// Updates of a contender's burst.
+pub(crate) fn burst_of(contender: Contender, updates: u64) -> u64 {
+    match contender {
+        Contender::ClientGoJson => updates / SLOW_UPDATES_SHARE,
+        _ => updates,
     }
 }
 

@@ -25,6 +25,18 @@ pub enum Metric {
     Released,
     /// Processor seconds an update at a steady rate.
     PacedCpu,
+    /// Latencies at 100 updates a second, in seconds.
+    SlowP50,
+    /// The same.
+    SlowP90,
+    /// The same.
+    SlowP99,
+    /// Latencies at 5,000 updates a second, in seconds.
+    FastP50,
+    /// The same.
+    FastP90,
+    /// The same.
+    FastP99,
     /// Latencies at 1,000 updates a second, in seconds.
     LatencyP50,
     /// The same.
@@ -47,10 +59,16 @@ pub enum Metric {
     Sustained,
     /// Resident bytes after all those updates.
     AfterUpdates,
-    /// The most resident bytes while everything is listed again.
+    /// The most resident bytes while everything is listed again and nothing has changed, and for some seconds after that.
     RelistPeak,
-    /// Resident bytes some seconds after that.
+    /// Resident bytes then.
     RelistSettled,
+    /// As `RelistPeak` where a tenth of the pods has changed meanwhile.
+    RelistChangedPeak,
+    /// Resident bytes some seconds after that.
+    RelistChangedSettled,
+    /// Threads of the process.
+    Threads,
     /// The longest that an update waited while the plugin was replaced, in seconds.
     ReloadWait,
     /// Resident bytes that idle plugins added, all together.
@@ -61,18 +79,46 @@ pub enum Metric {
     IdleLeft,
 }
 
+/// What a run is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// Pods of one informer, and their handlers.
+    #[default]
+    Pods,
+    /// A plugin that is replaced while updates come.
+    Reload,
+    /// Plugins in Rust that have nothing to do; so many as the run has handlers.
+    IdleRust,
+    /// The same, written by hand in WebAssembly text.
+    IdleText,
+    /// The same in C.
+    IdleC,
+    /// Informers of many resources; so many as the run has handlers, each with so many objects as it has pods.
+    Resources,
+}
+
 /// One contender's numbers of one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Who.
     pub contender: Contender,
+    /// What of it.
+    #[serde(default)]
+    pub subject: Subject,
     /// How many pods there were.
     pub pods: u32,
     /// How many handlers followed them.
     pub handlers: u32,
     /// The numbers that were taken.
     pub metrics: BTreeMap<Metric, f64>,
+    /// Of a reload: the longest latency of each [`SERIES_UPDATES`] updates, in seconds, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<f64>,
 }
+
+/// Updates that one number of a series stands for.
+pub const SERIES_UPDATES: usize = 25;
 
 impl Run {
     /// The share of the processors' time that the machine's host took meanwhile.
@@ -86,6 +132,9 @@ impl Run {
 pub struct Results {
     /// In the order in which they were made.
     pub runs: Vec<Run>,
+    /// What a reader has to know of how they were made, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 impl Results {
@@ -99,12 +148,45 @@ impl Results {
         handlers: u32,
         metric: Metric,
     ) -> Option<f64> {
-        let same =
-            |run: &&Run| (run.contender, run.pods, run.handlers) == (contender, pods, handlers);
-        let runs = self.runs.iter().filter(same).filter(|run| run.metrics.contains_key(&metric));
-        let least = runs.clone().map(Run::stolen).min_by(f64::total_cmp)?;
-        let calm = runs.filter(|run| run.stolen() <= least.max(STOLEN_MAX));
-        median(calm.filter_map(|run| run.metrics.get(&metric).copied()).collect())
+        let same = is_of(contender, pods, handlers);
+        median(self.undisturbed(same, metric).map(|(_, value)| value).collect())
+    }
+
+    /// The same of the host's run of a subject that has one size.
+    pub fn median_of(&self, subject: Subject, metric: Metric) -> Option<f64> {
+        let values = self.undisturbed(move |run| run.subject == subject, metric);
+        median(values.map(|(_, value)| value).collect())
+    }
+
+    /// The same where the subject has several sizes.
+    pub fn median_sized(
+        &self,
+        subject: Subject,
+        (handlers, pods): (u32, u32),
+        metric: Metric,
+    ) -> Option<f64> {
+        let wanted = (subject, handlers, pods);
+        let same = move |run: &Run| (run.subject, run.handlers, run.pods) == wanted;
+        median(self.undisturbed(same, metric).map(|(_, value)| value).collect())
+    }
+
+    /// The run of a subject in which a number was highest, with that number.
+    pub fn highest(&self, subject: Subject, metric: Metric) -> Option<(&Run, f64)> {
+        let runs = self.undisturbed(move |run| run.subject == subject, metric);
+        runs.max_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    /// Runs and their numbers, without those that were disturbed where there is a better one.
+    fn undisturbed(
+        &self,
+        is_wanted: impl Fn(&Run) -> bool,
+        metric: Metric,
+    ) -> impl Iterator<Item = (&Run, f64)> {
+        let runs = self.runs.iter().filter(|run| is_wanted(run));
+        let runs: Vec<_> = runs.filter_map(|run| Some((run, *run.metrics.get(&metric)?))).collect();
+        let least = runs.iter().map(|(run, _)| run.stolen()).min_by(f64::total_cmp);
+        let most = least.unwrap_or_default().max(STOLEN_MAX);
+        runs.into_iter().filter(move |(run, _)| run.stolen() <= most)
     }
 
     /// What each pod adds to a number: the slope between a run with few pods and one with many.
@@ -120,25 +202,27 @@ impl Results {
         Some((at_many? - at_few?) / f64::from(pods))
     }
 
-    /// What idle plugins cost, where it was measured.
-    pub fn idle(&self) -> Option<Idle> {
-        self.runs.iter().find_map(|run| {
-            let of = |metric| run.metrics.get(&metric).copied();
-            Some(Idle {
-                plugins: run.handlers,
-                bytes: of(Metric::IdlePlugins)?,
-                code: of(Metric::IdleCode)?,
-                left: of(Metric::IdleLeft)?,
-            })
+    /// What idle plugins of a kind cost, where it was measured.
+    pub fn idle(&self, subject: Subject) -> Option<Idle> {
+        let plugins = self.runs.iter().find(|run| run.subject == subject)?.handlers;
+        let of = |metric| self.median_of(subject, metric);
+        Some(Idle {
+            plugins,
+            bytes: of(Metric::IdlePlugins)?,
+            code: of(Metric::IdleCode)?,
+            left: of(Metric::IdleLeft)?,
         })
     }
 
     /// How many runs there are of this kind.
     pub fn rounds(&self, contender: Contender, pods: u32, handlers: u32) -> usize {
-        let same =
-            |run: &&Run| (run.contender, run.pods, run.handlers) == (contender, pods, handlers);
-        self.runs.iter().filter(same).count()
+        self.runs.iter().filter(|run| is_of(contender, pods, handlers)(run)).count()
     }
+}
+
+fn is_of(contender: Contender, pods: u32, handlers: u32) -> impl Fn(&Run) -> bool {
+    let wanted = (contender, Subject::Pods, pods, handlers);
+    move |run| (run.contender, run.subject, run.pods, run.handlers) == wanted
 }
 
 /// Plugins with nothing to do.
@@ -176,13 +260,14 @@ mod tests {
 
     fn run(pods: u32, settled: f64) -> Run {
         let metrics = BTreeMap::from([(Metric::Settled, settled)]);
-        Run { contender: Contender::KubeRs, pods, handlers: 1, metrics }
+        let (contender, subject) = (Contender::KubeRs, Subject::Pods);
+        Run { contender, subject, pods, handlers: 1, metrics, series: Vec::new() }
     }
 
     #[test]
     fn slope_is_of_the_medians() {
         let runs = vec![run(100, 1e6), run(1_100, 9e6), run(1_100, 3e6), run(1_100, 2e6)];
-        let results = Results { runs };
+        let results = Results { runs, notes: Vec::new() };
         let slope = results.per_pod(Contender::KubeRs, 100, 1_100, Metric::Settled);
         assert_eq!(slope, Some(2_000.0));
         assert_eq!(results.per_pod(Contender::KubeRs, 100, 1_100, Metric::SyncCpu), None);
@@ -197,13 +282,36 @@ mod tests {
                 run.metrics.insert(Metric::Stolen, *stolen);
                 run
             });
-            let results = Results { runs: runs.collect() };
+            let results = Results { runs: runs.collect(), notes: Vec::new() };
             let median = results.median(Contender::KubeRs, 100, 1, Metric::Settled);
             assert_eq!(median, Some(expect), "{rounds:?}");
         };
         check(&[(0.0, 1.0), (0.02, 2.0), (0.01, 4.0)], 2.0);
         check(&[(0.0, 1.0), (0.3, 9.0), (0.01, 3.0)], 2.0);
         check(&[(0.4, 7.0), (0.3, 9.0), (0.03, 3.0)], 3.0);
+    }
+
+    #[test]
+    fn what_was_taken_of_another_subject_does_not_count() {
+        let of = |subject, bytes, stolen| {
+            let metrics =
+                [(Metric::Settled, bytes), (Metric::IdlePlugins, bytes), (Metric::Stolen, stolen)];
+            Run { subject, metrics: metrics.into(), ..run(100, bytes) }
+        };
+        let runs = vec![
+            of(Subject::Pods, 1.0, 0.0),
+            of(Subject::IdleRust, 8.0, 0.01),
+            of(Subject::IdleRust, 6.0, 0.0),
+            of(Subject::IdleRust, 99.0, 0.5),
+            of(Subject::IdleC, 3.0, 0.5),
+        ];
+        let results = Results { runs, notes: Vec::new() };
+        assert_eq!(results.median(Contender::KubeRs, 100, 1, Metric::Settled), Some(1.0));
+        assert_eq!(results.median_of(Subject::IdleRust, Metric::IdlePlugins), Some(7.0));
+        let highest = |subject| results.highest(subject, Metric::IdlePlugins);
+        assert_eq!(highest(Subject::IdleRust).map(|(_, value)| value), Some(8.0));
+        assert_eq!(highest(Subject::IdleC).map(|(_, value)| value), Some(3.0));
+        assert_eq!(highest(Subject::Reload), None);
     }
 
     #[test]

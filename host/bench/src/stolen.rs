@@ -33,7 +33,7 @@ impl ProcessorTime {
 
 /// How often it is looked whether the machine is left alone, and the share above which it is not.
 const LOOK: Duration = Duration::from_secs(3);
-const CALM_MAX: f64 = 0.01;
+pub(crate) const CALM_MAX: f64 = 0.01;
 
 /// Waits while the machine's host takes more than a hundredth of its processors' time, at most until `patience` ends.
 pub async fn await_calm(patience: Instant) -> anyhow::Result<()> {

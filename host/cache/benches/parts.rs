@@ -4,6 +4,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
+use informant_cache::bench_parts::Packer;
 use informant_cache::workqueue::{AddOptions, PolledWorkQueue, WorkQueueOptions};
 use informant_cache::{
     Change, GroupVersionResource, IndexFunc, InformerOptions, JsonPointer, LabelSelector, Object,
@@ -122,6 +123,71 @@ fn unpack(bencher: Bencher<'_, '_>) {
             cache.informer.indexer().get(&key).expect("it is there").at_rest()
         })
         .bench_local_refs(|object| object.json());
+}
+
+/// All Pods of one version, as their handlers are told of them.
+fn decoded(pods: &Pods, version: u64) -> Vec<Object> {
+    let one = |number| {
+        let json = pods.json(number, version);
+        Object::decode(json.as_bytes(), None).expect("it is a Pod")
+    };
+    (0..PODS).map(one).collect()
+}
+
+/// An object packed by itself, with a dictionary that was trained on its like.
+#[divan::bench]
+fn pack(bencher: Bencher<'_, '_>) {
+    let objects = decoded(&Pods::new(30), 1);
+    let packer = Packer::train(&objects).expect("a dictionary");
+    let mut objects = objects.iter().cycle();
+    bencher
+        .with_inputs(|| objects.next().expect("there are objects"))
+        .bench_local_values(|object| packer.pack(black_box(object)));
+}
+
+/// The text of such an object.
+#[divan::bench]
+fn unpack_alone(bencher: Bencher<'_, '_>) {
+    let objects = decoded(&Pods::new(30), 1);
+    let packer = Packer::train(&objects).expect("a dictionary");
+    let packed: Vec<Object> = objects.iter().map(|object| packer.pack(object)).collect();
+    let mut packed = packed.iter().cycle();
+    bencher
+        .with_inputs(|| packed.next().expect("there are objects"))
+        .bench_local_values(|object| black_box(object).json());
+}
+
+/// All objects in the order of a list, most of them as edits of a sibling.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn pack_siblings(bencher: Bencher<'_, '_>) {
+    let objects = decoded(&Pods::new(30), 1);
+    bencher
+        .counter(ItemsCount::new(PODS))
+        .with_inputs(|| Packer::train(&objects).expect("a dictionary"))
+        .bench_local_values(|mut packer| {
+            let packed = objects.iter().map(|object| packer.pack_among(object, None));
+            packed.collect::<Vec<Object>>()
+        });
+}
+
+/// The next version of each of those, as edits; the text of the version before is unpacked for it.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn pack_next_versions(bencher: Bencher<'_, '_>) {
+    let pods = Pods::new(30);
+    let (before, next) = (decoded(&pods, 1), decoded(&pods, 2));
+    bencher
+        .counter(ItemsCount::new(PODS))
+        .with_inputs(|| {
+            let mut packer = Packer::train(&before).expect("a dictionary");
+            let packed: Vec<Object> =
+                before.iter().map(|object| packer.pack_among(object, None)).collect();
+            (packer, packed)
+        })
+        .bench_local_values(|(mut packer, packed)| {
+            let pairs = next.iter().zip(&packed);
+            let packed = pairs.map(|(object, old)| packer.pack_among(object, Some(old)));
+            packed.collect::<Vec<Object>>()
+        });
 }
 
 #[divan::bench]

@@ -101,6 +101,8 @@
 //! it, and what is random follows from a seed. Nothing here needs the rest of Informant, and no WebAssembly.
 
 mod apiserver;
+#[doc(hidden)]
+pub mod bench_parts;
 mod cache_sync;
 mod delta_fifo;
 mod demand;

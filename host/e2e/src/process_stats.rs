@@ -1,4 +1,4 @@
-//! What the kernel says of a process: processor time and resident memory.
+//! What the kernel says of a process: processor time, resident memory and threads.
 
 use std::time::Duration;
 
@@ -29,6 +29,13 @@ pub fn resident(process: u32) -> anyhow::Result<u64> {
 /// The most that was resident since the process began, or since [`forget_peak`], in bytes.
 pub fn peak(process: u32) -> anyhow::Result<u64> {
     kilobytes(&read(process, "status")?, "VmHWM:")
+}
+
+/// How many threads it has.
+pub fn threads(process: u32) -> anyhow::Result<u64> {
+    let status = read(process, "status")?;
+    let number = status.lines().find_map(|line| line.strip_prefix("Threads:"));
+    Ok(number.with_context(|| format!("no Threads: in {status}"))?.trim().parse()?)
 }
 
 /// Lets [`peak`] count from now.
@@ -72,6 +79,7 @@ mod tests {
         let own = std::process::id();
         assert!(resident(own).expect("memory") > 0);
         assert!(peak(own).expect("a peak") > 0);
+        assert!(threads(own).expect("threads") > 0);
         cpu(own).expect("processor time");
     }
 }

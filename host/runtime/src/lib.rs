@@ -82,6 +82,8 @@ mod plugin_host;
 mod plugins;
 mod prepare;
 
+#[doc(hidden)]
+pub mod bench_parts;
 #[cfg(test)]
 mod fuzz;
 

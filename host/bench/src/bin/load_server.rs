@@ -28,13 +28,19 @@ struct Args {
     /// The program that turns pods in JSON into protobuf (`bench-client-go`); without it there is none.
     #[arg(long)]
     encoder: Option<PathBuf>,
+    /// Resources beside pods: `bench.dev/v1/r00` and so on.
+    #[arg(long, default_value_t = 0)]
+    resources: u32,
+    /// Objects of each of them; they look like pods.
+    #[arg(long, default_value_t = 0)]
+    objects: u32,
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let Args { api, control, pods, workloads, seed, encoder } = args;
-    let options = Options { api, control, pods, workloads, seed, encoder };
+    let Args { api, control, pods, workloads, seed, encoder, resources, objects } = args;
+    let options = Options { api, control, pods, workloads, seed, encoder, resources, objects };
     load_server::run(options, |api, control| {
         let _ = writeln!(std::io::stdout(), "READY {api} {control}");
     })

@@ -47,9 +47,23 @@ pub(crate) fn workload_of(pod: u32, templates: &[Template]) -> &Template {
     &templates[pod as usize % templates.len()]
 }
 
-/// The pods and who waits for their changes.
+/// What objects say that they are.
+pub(crate) struct Kind {
+    pub kind: String,
+    pub api_version: String,
+}
+
+impl Kind {
+    /// The first two members of an object.
+    pub fn head(&self) -> String {
+        format!(r#""kind":"{}","apiVersion":"{}","#, self.kind, self.api_version)
+    }
+}
+
+/// The pods, or objects of another resource that look like them, and who waits for their changes.
 pub(crate) struct Cluster {
-    pub templates: Templates,
+    pub kind: Kind,
+    pub templates: Arc<Templates>,
     state: Mutex<State>,
     /// Rises with every change of the state.
     changes: watch::Sender<u64>,
@@ -113,7 +127,7 @@ pub(crate) enum Next {
 
 impl Cluster {
     /// A cluster without pods.
-    pub fn new(templates: Templates) -> Arc<Self> {
+    pub fn new(kind: Kind, templates: Arc<Templates>) -> Arc<Self> {
         let state = State {
             pods: Vec::new(),
             order: Vec::new(),
@@ -125,7 +139,7 @@ impl Cluster {
             report: Report::default(),
         };
         let changes = watch::Sender::new(0);
-        Arc::new(Self { templates, state: Mutex::new(state), changes })
+        Arc::new(Self { kind, templates, state: Mutex::new(state), changes })
     }
 
     /// Sets the number of pods; watches end, and everybody lists again.

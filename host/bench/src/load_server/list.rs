@@ -5,7 +5,7 @@ use axum::response::Response;
 use informant_apimachinery::Status;
 use informant_apiserver::ListOptions;
 
-use crate::load_server::cluster::{Cluster, workload_of};
+use crate::load_server::cluster::{Cluster, Kind, workload_of};
 use crate::load_server::protobuf;
 use crate::load_server::server::{Encoding, body_response};
 
@@ -28,8 +28,9 @@ pub(crate) fn list(
     let body = match encoding {
         Encoding::Json => {
             let mut out = Vec::with_capacity(versions.len() * 8_192);
+            let Kind { kind, api_version } = &cluster.kind;
             let head = format!(
-                r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"{resource_version}","continue":"{next}"}},"items":["#
+                r#"{{"kind":"{kind}List","apiVersion":"{api_version}","metadata":{{"resourceVersion":"{resource_version}","continue":"{next}"}},"items":["#
             );
             out.extend_from_slice(head.as_bytes());
             for (place, version) in versions.iter().enumerate() {

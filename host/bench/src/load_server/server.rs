@@ -1,5 +1,6 @@
 //! The two ports: the Kubernetes API, and the commands.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,11 +22,14 @@ use informant_apiserver::{
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::load_server::cluster::{Cluster, Templates};
+use crate::load_server::cluster::{Cluster, Kind, Templates};
 use crate::load_server::list::list;
 use crate::load_server::template::Template;
 use crate::load_server::watch::{Start, watch};
 use crate::load_server::{control, protobuf, workload};
+
+/// Stamp of what is there from the begin: always 19 digits.
+const BEGIN: u64 = 1_000_000_000_000_000_000;
 
 /// How the server begins.
 pub struct Options {
@@ -41,6 +45,10 @@ pub struct Options {
     pub seed: u64,
     /// A program that turns pods in JSON into protobuf; without it there is none.
     pub encoder: Option<PathBuf>,
+    /// Resources beside pods, called as [`other_resource`](crate::load_server::other_resource) says.
+    pub resources: u32,
+    /// Objects of each of them; they look like pods.
+    pub objects: u32,
 }
 
 /// How objects are written.
@@ -71,13 +79,24 @@ pub async fn run(
     options: Options,
     ready: impl FnOnce(SocketAddr, SocketAddr),
 ) -> anyhow::Result<()> {
-    let templates = templates(&options)?;
-    let cluster = Cluster::new(templates);
-    cluster.reset(options.pods, 1_000_000_000_000_000_000)?;
+    let templates = Arc::new(templates(&options)?);
+    let kind = Kind { kind: "Pod".to_owned(), api_version: "v1".to_owned() };
+    let cluster = Cluster::new(kind, templates.clone());
+    cluster.reset(options.pods, BEGIN)?;
+    let mut resources = vec![(pods(), cluster.clone())];
+    for number in 0..options.resources {
+        let resource = other_resource(number);
+        let api_version = format!("{}/{}", resource.group, resource.version);
+        let cluster =
+            Cluster::new(Kind { kind: kind_of(&resource), api_version }, templates.clone());
+        cluster.reset(options.objects, BEGIN)?;
+        resources.push((resource, cluster));
+    }
     let api = TcpListener::bind(options.api).await.context("listen for the API")?;
     let commands = TcpListener::bind(options.control).await.context("listen for commands")?;
     ready(api.local_addr()?, commands.local_addr()?);
-    let shared = Arc::new(Server { cluster: cluster.clone(), documents: Documents::new() });
+    let documents = Documents::new(resources.iter().map(|(resource, _)| resource));
+    let shared = Arc::new(Server { resources: resources.into_iter().collect(), documents });
     let router = Router::new().fallback(serve).with_state(shared);
     // An event goes out when it happens, not when more have come together.
     let api = api.tap_io(|stream| {
@@ -116,28 +135,28 @@ fn key(pod: &str) -> anyhow::Result<String> {
 }
 
 struct Server {
-    cluster: Arc<Cluster>,
+    resources: HashMap<GroupVersionResource, Arc<Cluster>>,
     documents: Documents,
 }
 
 async fn serve(State(server): State<Arc<Server>>, request: Request) -> Response {
     let route = Route::parse(request.uri().path());
     let query = request.uri().query();
-    let answer = match &route {
-        Route::Resource(path) if path.gvr == pods() && path.name.is_none() => {
-            let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
-            serve_pods(&server.cluster, query, accept.unwrap_or_default())
-        }
-        route => {
-            let options = ServeOptions::default();
-            let headers = request.headers();
-            return apiserver::serve(&server.documents, route, query, headers, &options).await;
-        }
+    let known = match &route {
+        Route::Resource(path) if path.name.is_none() => server.resources.get(&path.gvr),
+        _ => None,
     };
+    let Some(cluster) = known else {
+        let options = ServeOptions::default();
+        let headers = request.headers();
+        return apiserver::serve(&server.documents, &route, query, headers, &options).await;
+    };
+    let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let answer = serve_objects(cluster, query, accept.unwrap_or_default());
     answer.unwrap_or_else(|status| status_response(&status))
 }
 
-fn serve_pods(
+fn serve_objects(
     cluster: &Arc<Cluster>,
     query: Option<&str>,
     accept: &str,
@@ -165,6 +184,19 @@ fn pods() -> GroupVersionResource {
     GroupVersionResource::new("", "v1", "pods")
 }
 
+/// The group of all resources beside pods. The names are short: descriptors hold many of them.
+const OTHER_GROUP: &str = "bench.dev";
+
+/// The resource beside pods that has this number.
+pub fn other_resource(number: u32) -> GroupVersionResource {
+    GroupVersionResource::new(OTHER_GROUP, "v1", format!("r{number:02}"))
+}
+
+/// `R07`
+fn kind_of(resource: &GroupVersionResource) -> String {
+    resource.resource.to_uppercase()
+}
+
 /// A successful answer.
 pub(crate) fn body_response(media_type: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
@@ -176,22 +208,27 @@ pub(crate) fn body_response(media_type: &'static str, body: Body) -> Response {
 struct Documents(Arc<Catalogue>);
 
 impl Documents {
-    fn new() -> Self {
-        let pods = ResourceInfo {
-            gvr: pods(),
-            kind: "Pod".to_owned(),
-            singular: "pod".to_owned(),
-            list_kind: "PodList".to_owned(),
-            short_names: vec!["po".to_owned()],
-            categories: vec!["all".to_owned()],
-            namespaced: true,
-            custom: false,
-            verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
-            subresources: Vec::new(),
-            selectable_fields: Vec::new(),
-            printer_columns: serde_json::Value::Null,
-        };
-        Self(Arc::new(Catalogue::new([Arc::new(pods)])))
+    fn new<'a>(resources: impl Iterator<Item = &'a GroupVersionResource>) -> Self {
+        Self(Arc::new(Catalogue::new(resources.map(|resource| Arc::new(info(resource))))))
+    }
+}
+
+fn info(resource: &GroupVersionResource) -> ResourceInfo {
+    let is_pods = *resource == pods();
+    let kind = if is_pods { "Pod".to_owned() } else { kind_of(resource) };
+    ResourceInfo {
+        gvr: resource.clone(),
+        singular: kind.to_lowercase(),
+        list_kind: format!("{kind}List"),
+        short_names: if is_pods { vec!["po".to_owned()] } else { Vec::new() },
+        categories: if is_pods { vec!["all".to_owned()] } else { Vec::new() },
+        kind,
+        namespaced: true,
+        custom: !is_pods,
+        verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
+        subresources: Vec::new(),
+        selectable_fields: Vec::new(),
+        printer_columns: serde_json::Value::Null,
     }
 }
 

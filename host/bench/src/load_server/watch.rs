@@ -37,7 +37,8 @@ pub(crate) fn watch(cluster: Arc<Cluster>, start: &Start, encoding: Encoding) ->
     };
     cluster.count(|report| report.watches += 1);
     let initial = matches!(start, Start::Initial).then(|| initial.into_iter());
-    let feed = Feed { cluster, changes, initial, sent, age, encoding, ended: false };
+    let head = cluster.kind.head();
+    let feed = Feed { cluster, head, changes, initial, sent, age, encoding, ended: false };
     let body = stream::unfold(feed, async |mut feed| {
         let bytes = feed.next().await?;
         Some((Ok::<_, std::convert::Infallible>(Bytes::from(bytes)), feed))
@@ -47,6 +48,8 @@ pub(crate) fn watch(cluster: Arc<Cluster>, start: &Start, encoding: Encoding) ->
 
 struct Feed {
     cluster: Arc<Cluster>,
+    /// What each object begins with.
+    head: String,
     changes: Receiver<u64>,
     /// What is left of the initial state; none once its end was told.
     initial: Option<std::vec::IntoIter<Version>>,
@@ -106,7 +109,8 @@ impl Feed {
                     let template = workload_of(version.pod, &self.cluster.templates.json);
                     out.extend_from_slice(b"{\"type\":\"");
                     out.extend_from_slice(change.as_bytes());
-                    out.extend_from_slice(br#"","object":{"kind":"Pod","apiVersion":"v1","#);
+                    out.extend_from_slice(b"\",\"object\":{");
+                    out.extend_from_slice(self.head.as_bytes());
                     template.render(version, &mut out);
                     out.extend_from_slice(b"}\n");
                 }
@@ -129,8 +133,9 @@ impl Feed {
             true => r#","annotations":{"k8s.io/initial-events-end":"true"}"#,
             false => "",
         };
+        let head = &self.head;
         format!(
-            r#"{{"type":"BOOKMARK","object":{{"kind":"Pod","apiVersion":"v1","metadata":{{"resourceVersion":"{version}","creationTimestamp":null{annotations}}},"spec":{{"containers":null}},"status":{{}}}}}}"#
+            r#"{{"type":"BOOKMARK","object":{{{head}"metadata":{{"resourceVersion":"{version}","creationTimestamp":null{annotations}}},"spec":{{"containers":null}},"status":{{}}}}}}"#
         )
         .into_bytes()
         .into_iter()

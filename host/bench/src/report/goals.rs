@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::contender::Contender;
 use crate::report::tables::shown;
-use crate::results::{Metric, Results};
+use crate::results::{Metric, Results, Subject};
 
 /// What a ratio is wanted to be.
 #[derive(Clone, Copy)]
@@ -48,11 +48,11 @@ const OTHERS: &[Contender] = &[
 ];
 
 /// A table of what is wanted, what is, and whether that is it.
-pub(crate) fn table(results: &Results, few: u32, pods: u32) -> String {
+pub(crate) fn table(results: &Results, few: u32, pods: u32, most: u32) -> String {
     let mut text = String::from(
         "| | Informant | compared with | ratio | wanted | |\n| --- | ---: | ---: | ---: | ---: | --- |\n",
     );
-    for Goal { what, of, show, wanted } in goals(results, few, pods) {
+    for Goal { what, of, show, wanted } in goals(results, few, pods, most) {
         let Some((own, other)) = of.filter(|(_, other)| *other > 0.0) else {
             let _ = writeln!(text, "| {what} | – | – | – | {} | not measured |", wanted.shown());
             continue;
@@ -65,10 +65,10 @@ pub(crate) fn table(results: &Results, few: u32, pods: u32) -> String {
     text
 }
 
-fn goals(results: &Results, few: u32, pods: u32) -> Vec<Goal> {
+fn goals(results: &Results, few: u32, pods: u32, most: u32) -> Vec<Goal> {
     let mut goals = memory(results, few, pods);
     goals.extend(speed(results, few, pods));
-    goals.extend(peaks(results, pods));
+    goals.extend(peaks(results, pods, most));
     goals.extend(idle(results));
     goals
 }
@@ -127,18 +127,31 @@ fn speed(results: &Results, few: u32, pods: u32) -> Vec<Goal> {
     ]
 }
 
-/// The host beside itself.
-fn peaks(results: &Results, pods: u32) -> Vec<Goal> {
-    let own = |metric| results.median(Contender::Informant, pods, 1, metric);
-    let goal = |what, peak, rest| {
+/// The host beside itself: what was highest beside what settled after the first list, at the size of the tables and at the largest one.
+fn peaks(results: &Results, pods: u32, most: u32) -> Vec<Goal> {
+    let goal = |what, pods, peak| {
+        let own = |metric| results.median(Contender::Informant, pods, 1, metric);
         let show = |bytes: f64| shown(Metric::Settled, bytes);
-        Goal { what, of: own(peak).zip(own(rest)), show, wanted: Wanted::AtMost(1.2) }
+        let of = own(peak).zip(own(Metric::Settled));
+        Goal { what, of, show, wanted: Wanted::AtMost(1.2) }
     };
-    vec![
-        goal("first list, peak over settled", Metric::SyncPeak, Metric::Settled),
-        goal("relist, peak over settled", Metric::RelistPeak, Metric::RelistSettled),
-        goal("memory after all updates, over settled", Metric::AfterUpdates, Metric::Settled),
-    ]
+    let mut goals = vec![
+        goal("first list, peak over settled", pods, Metric::SyncPeak),
+        goal("relist, nothing changed, peak over settled", pods, Metric::RelistPeak),
+        goal("relist, a tenth changed, peak over settled", pods, Metric::RelistChangedPeak),
+        goal("memory after all updates, over settled", pods, Metric::AfterUpdates),
+    ];
+    if most > pods {
+        goals.extend([
+            goal("first list at the largest size, peak over settled", most, Metric::SyncPeak),
+            goal(
+                "relist there, a tenth changed, peak over settled",
+                most,
+                Metric::RelistChangedPeak,
+            ),
+        ]);
+    }
+    goals
 }
 
 /// What idle plugins may add for each of them, beyond their code: 10 MiB for a hundred.
@@ -146,11 +159,12 @@ const IDLE_BYTES_MAX: f64 = (10 << 20) as f64 / 100.0;
 
 /// The host beside what is wanted of it.
 fn idle(results: &Results) -> Vec<Goal> {
-    let beyond = results.idle().map(|idle| {
+    let idle = results.idle(Subject::IdleRust);
+    let beyond = idle.map(|idle| {
         let most = IDLE_BYTES_MAX * f64::from(idle.plugins);
         (idle.bytes - idle.code, most)
     });
-    let left = results.idle().map(|idle| (idle.left.max(0.0), idle.bytes));
+    let left = idle.map(|idle| (idle.left.max(0.0), idle.bytes));
     let show = |bytes: f64| shown(Metric::IdlePlugins, bytes);
     vec![
         Goal {
@@ -178,11 +192,12 @@ mod tests {
     fn check(own: f64, others: &[f64], row: Option<&str>) {
         let run = |contender, value| {
             let metrics = BTreeMap::from([(Metric::Sustained, value)]);
-            Run { contender, pods: 9, handlers: 1, metrics }
+            let subject = Subject::Pods;
+            Run { contender, subject, pods: 9, handlers: 1, metrics, series: Vec::new() }
         };
         let others = OTHERS.iter().zip(others).map(|(contender, value)| run(*contender, *value));
         let runs = others.chain([run(Contender::Informant, own)]).collect();
-        let table = table(&Results { runs }, 1, 9);
+        let table = table(&Results { runs, notes: Vec::new() }, 1, 9, 9);
         let found = table.lines().find(|line| line.contains("sustained"));
         assert_eq!(found, row, "{table}");
     }

@@ -85,24 +85,53 @@ pub(crate) fn lines(path: &Path, axes: &Axes<'_>, lines: &[Line]) -> anyhow::Res
     root.present().map_err(failed)
 }
 
+/// One horizontal bar.
+pub(crate) struct Bar {
+    pub label: String,
+    pub colour: RGBAColor,
+    pub value: f64,
+}
+
+impl Bar {
+    /// A contender's, in its colour; paler where it is not the first of several.
+    pub fn of(contender: Contender, what: &str, place: usize, value: f64) -> Self {
+        let strength = 1.0 / (1.0 + place as f64 * 0.7);
+        let label = match what {
+            "" => contender.title().to_owned(),
+            what => format!("{}, {what}", contender.title()),
+        };
+        Self { label, colour: colour(contender).mix(strength), value }
+    }
+
+    /// The host's own.
+    pub fn own(label: &str, place: usize, value: f64) -> Self {
+        let bar = Self::of(Contender::Informant, "", place, value);
+        Self { label: label.to_owned(), ..bar }
+    }
+}
+
+/// Pixels of a letter of a label, about.
+const LETTER: f64 = 7.2;
+
 /// Writes horizontal bars with their values beside them.
 pub(crate) fn bars(
     path: &Path,
     title: &str,
-    values: &[(Contender, f64)],
+    values: &[Bar],
     shown: fn(f64) -> String,
 ) -> anyhow::Result<()> {
-    let Some(most) = values.iter().map(|(_, value)| *value).max_by(f64::total_cmp) else {
+    let Some(most) = values.iter().map(|bar| bar.value).max_by(f64::total_cmp) else {
         return Ok(());
     };
     let height = 64 + 34 * values.len() as u32;
+    let longest = values.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
     let root = SVGBackend::new(path, (SIZE.0, height)).into_drawing_area();
     root.fill(&WHITE).map_err(failed)?;
     let rows = 0.0..values.len() as f64;
     let mut chart = ChartBuilder::on(&root)
         .caption(title, (FONT, 18))
         .margin(10)
-        .margin_left(160)
+        .margin_left((longest as f64 * LETTER) as u32 + 24)
         .margin_right(90)
         .build_cartesian_2d(0.0..most.max(f64::MIN_POSITIVE), rows)
         .map_err(failed)?;
@@ -110,27 +139,63 @@ pub(crate) fn bars(
     let place = |row: usize, value: f64| {
         chart.backend_coord(&(value, values.len() as f64 - 0.5 - row as f64))
     };
-    for (row, (contender, value)) in values.iter().enumerate() {
-        let (right, middle) = place(row, *value);
+    for (row, bar) in values.iter().enumerate() {
+        let (right, middle) = place(row, bar.value.max(0.0));
         let (left, _) = place(row, 0.0);
         let style = (FONT, 14).into_font().color(&BLACK);
         let name = style.pos(text_position(plotters::style::text_anchor::HPos::Right));
         let value_style = style.pos(text_position(plotters::style::text_anchor::HPos::Left));
-        root.draw_text(contender.title(), &name, (left - 8, middle)).map_err(failed)?;
-        root.draw_text(&shown(*value), &value_style, (right + 6, middle)).map_err(failed)?;
+        root.draw_text(&bar.label, &name, (left - 8, middle)).map_err(failed)?;
+        root.draw_text(&shown(bar.value), &value_style, (right + 6, middle)).map_err(failed)?;
     }
     root.present().map_err(failed)
 }
 
-fn rectangles(
-    values: &[(Contender, f64)],
-) -> impl Iterator<Item = Rectangle<(f64, f64)>> + use<'_> {
+fn rectangles(values: &[Bar]) -> impl Iterator<Item = Rectangle<(f64, f64)>> + use<'_> {
     let rows = values.len() as f64;
-    values.iter().enumerate().map(move |(row, (contender, value))| {
+    values.iter().enumerate().map(move |(row, bar)| {
         let middle = rows - 0.5 - row as f64;
-        let corners = [(0.0, middle - 0.36), (*value, middle + 0.36)];
-        Rectangle::new(corners, colour(*contender).filled())
+        let corners = [(0.0, middle - 0.36), (bar.value.max(0.0), middle + 0.36)];
+        Rectangle::new(corners, bar.colour.filled())
     })
+}
+
+/// Writes how long the slowest waited, over the seconds of a run.
+pub(crate) fn gap(
+    path: &Path,
+    title: &str,
+    points: &[(f64, f64)],
+    shown: fn(f64) -> String,
+) -> anyhow::Result<()> {
+    let (times, waits): (Vec<f64>, Vec<f64>) =
+        points.iter().copied().filter(|(_, wait)| *wait > 0.0).unzip();
+    let (Some(last), Some(waits)) = (times.iter().copied().reduce(f64::max), span(&waits)) else {
+        return Ok(());
+    };
+    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    root.fill(&WHITE).map_err(failed)?;
+    let mut chart = ChartBuilder::on(&root)
+        .caption(title, (FONT, 18))
+        .margin(12)
+        .x_label_area_size(44)
+        .y_label_area_size(78)
+        .build_cartesian_2d(0.0..last, waits.log_scale())
+        .map_err(failed)?;
+    chart
+        .configure_mesh()
+        .x_desc("seconds")
+        .y_desc("longest latency")
+        .label_style((FONT, 13))
+        .light_line_style(WHITE)
+        .bold_line_style(BLACK.mix(0.12))
+        .x_label_formatter(&|seconds| format!("{seconds:.1}"))
+        .y_label_formatter(&|wait| shown(*wait))
+        .draw()
+        .map_err(failed)?;
+    let style = colour(Contender::Informant).stroke_width(2);
+    let points = points.iter().copied().filter(|(_, wait)| *wait > 0.0);
+    chart.draw_series(LineSeries::new(points, style)).map_err(failed)?;
+    root.present().map_err(failed)
 }
 
 fn text_position(
@@ -174,6 +239,28 @@ mod tests {
         check(100.0, "100");
         check(1_000.0, "1,000");
         check(1_234_567.0, "1,234,567");
+    }
+
+    #[test]
+    fn bars_and_gaps_say_what_they_show() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let read = |name: &str| {
+            std::fs::read_to_string(directory.path().join(name)).expect("it was written")
+        };
+        let shown = |value: f64| format!("{value} MiB");
+        let bars = [
+            Bar::of(Contender::KubeRs, "first list", 0, 4.5),
+            // What is left of something may be less than nothing.
+            Bar::own("in C", 1, -0.5),
+        ];
+        super::bars(&directory.path().join("bars.svg"), "Peaks", &bars, shown).expect("bars");
+        let text = read("bars.svg");
+        for word in ["Peaks", "kube-rs, first list", "in C", "4.5 MiB", "-0.5 MiB"] {
+            assert!(text.contains(word), "{word} in {text}");
+        }
+        let points = [(0.5, 1e-4), (1.0, 2e-3), (1.5, 0.0)];
+        gap(&directory.path().join("gap.svg"), "Reload", &points, shown).expect("a gap");
+        assert!(read("gap.svg").contains("Reload"));
     }
 
     #[test]
