@@ -30,6 +30,7 @@ help:
 	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"
 	@echo "make fuzz         all decoders of bytes from outside, each for SECONDS=10"
 	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
+	@echo "make sdk          the SDKs for Go, JavaScript and Python, their templates and what a host makes of them"
 	@echo "make lint         formatting, clippy, the library's docs, dependency policy"
 
 include plugins/plugins.mk
@@ -37,6 +38,7 @@ include host/e2e/e2e.mk
 include host/simulation/simulation.mk
 include host/fuzz/fuzz.mk
 include host/bench/bench.mk
+include plugin-sdk/sdk.mk
 
 # Says what is missing, and the line that brings it, before anything is compiled.
 prerequisites:

@@ -1,6 +1,7 @@
 //! The actor of one plugin: the only one that calls its guest. Takes the next event, calls, settles.
 
 mod call;
+mod endings;
 mod failures;
 mod firing;
 mod keys;
@@ -16,7 +17,6 @@ use crate::breaker::Outcome;
 use crate::call_error::CallError;
 use crate::configuration::PluginSettings;
 use crate::counters::{Counters, add_one};
-use crate::dead_letters::DeadLetter;
 use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
 use crate::event::{Event, SubscriptionId};
@@ -32,7 +32,6 @@ use crate::plugin_name::PluginName;
 use crate::plugin_state::{StateCall, StateChanges};
 use crate::powers::Powers;
 use crate::prepare::LoadError;
-use crate::queue::{Queued, Settled};
 use crate::reads::Reads;
 use crate::reevaluation::{Reevaluation, Wish};
 use crate::schedule::ScheduleSpec;
@@ -66,8 +65,8 @@ pub(crate) struct Version {
     pub(crate) template: Template,
     pub(crate) reads: Arc<Reads>,
     pub(crate) settings: Arc<PluginSettings>,
-    /// Which of the version's subscriptions an event's id is.
-    pub(crate) subscriptions: HashMap<SubscriptionId, Subscription>,
+    /// Which of the version's subscriptions an event's id is. Boxed, because a map has room for three at once and most plugins have one.
+    pub(crate) subscriptions: HashMap<SubscriptionId, Box<Subscription>>,
     /// When it is called by the clock.
     pub(crate) schedules: Vec<ScheduleSpec>,
 }
@@ -151,7 +150,7 @@ enum Wake {
 }
 
 impl Actor {
-    /// Runs until it is told to stop.
+    /// Runs until it is told to stop. What is rare is boxed: an actor is as large as the largest of what it may be about.
     pub(crate) async fn run(mut self) {
         loop {
             let wake = tokio::select! {
@@ -162,7 +161,7 @@ impl Actor {
             };
             match wake {
                 Wake::Command(Some(Command::Swap(version, reply))) => {
-                    let result = self.swap(version).await;
+                    let result = Box::pin(self.swap(version)).await;
                     // Whoever asked may be gone at shutdown; the swap stands all the same.
                     let _ = reply.send(result);
                 }
@@ -173,9 +172,9 @@ impl Actor {
                     }
                     done(Ok(()));
                 }
-                Wake::Command(Some(Command::Stop) | None) => return self.stop().await,
-                Wake::Restart => self.restart().await,
-                Wake::Retire => self.retire().await,
+                Wake::Command(Some(Command::Stop) | None) => return Box::pin(self.stop()).await,
+                Wake::Restart => Box::pin(self.restart()).await,
+                Wake::Retire => Box::pin(self.retire()).await,
                 Wake::Event => self.deliver_some().await,
             }
         }
@@ -387,21 +386,5 @@ impl Actor {
             warn!(plugin = name.as_str(), "{dropped} log lines were over the limit and dropped");
         }
         owes
-    }
-
-    /// The event was queued for a subscription that this version has not. The letters that were sent as it lie as before.
-    fn drop_event(&self, mut queued: Queued, now: Instant) {
-        add_one(&self.status.counters.dropped);
-        let letters = std::mem::take(&mut queued.event.letters);
-        let is_lost = |letter: &DeadLetter| letters.contains(&letter.id);
-        self.status.dead_letters.lock().take_back(is_lost);
-        self.finish(&queued, StateChanges::new(), now);
-    }
-
-    /// The event does not come again. What its call wrote is kept together with its end.
-    fn finish(&self, queued: &Queued, state: StateChanges, now: Instant) {
-        self.status.archive.finished(&queued.event, state);
-        self.status.told(&queued.event.letters);
-        self.status.queue.settle(Settled::Finished, now);
     }
 }

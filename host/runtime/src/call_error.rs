@@ -51,7 +51,7 @@ pub enum CallError {
         place: String,
     },
     /// The guest asked for more memory than it may have, and its instance is lost.
-    #[error("more than {} MiB of memory were asked for{place}", limit >> 20)]
+    #[error("more than {} MiB of memory were asked for{place} (limits.memory)", limit >> 20)]
     MemoryExceeded {
         /// What it might have, in bytes.
         limit: usize,
@@ -59,7 +59,7 @@ pub enum CallError {
         place: String,
     },
     /// The guest asked for larger tables than it may have, and its instance is lost.
-    #[error("tables of more than {limit} elements were asked for{place}")]
+    #[error("tables of more than {limit} elements were asked for{place} (limits.tableElements)")]
     TablesExceeded {
         /// How many elements all tables might have together.
         limit: usize,

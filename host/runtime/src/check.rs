@@ -9,6 +9,7 @@ use crate::descriptor::Descriptor;
 use crate::directory::{FileKind, read_file};
 use crate::engine::Engine;
 use crate::guest_threads::GuestThreads;
+use crate::host_functions::HostFunctions;
 use crate::leading::Leading;
 use crate::limits::Limits;
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
@@ -18,6 +19,7 @@ use crate::powers::Powers;
 use crate::prepare::{Code, LastCompiled, LoadError, Order, Preparer, Sidecar};
 use crate::restriction::Successor;
 use crate::service_account::ServiceAccount;
+use crate::wasi::WasiImports;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub struct PluginReport {
     pub bytes: usize,
     /// Interfaces that it needs, `log` of the contract's package.
     pub imports: Vec<String>,
+    /// What it needs of WASI.
+    pub wasi: WasiImports,
     /// Interfaces that it has.
     pub exports: Vec<String>,
     /// What it asks for.
@@ -90,10 +94,17 @@ impl PluginChecker {
     ) -> Result<Self, StartError> {
         let threads = Arc::new(GuestThreads::start(1)?);
         let (engine, compiler) = (Engine::new()?, Compiler::new(compiler)?);
-        let (configurations, leading) = (Arc::new(configurations), Leading::default());
-        let powers = Powers::none();
-        let preparer = Preparer { engine, threads, powers, configurations, compiler, leading };
-        Ok(Self { preparer })
+        Ok(Self {
+            preparer: Preparer {
+                functions: HostFunctions::new(&engine)?,
+                engine,
+                threads,
+                powers: Powers::none(),
+                configurations: Arc::new(configurations),
+                compiler,
+                leading: Leading::default(),
+            },
+        })
     }
 
     /// Looks at a file, with what stands in `NAME.yaml` beside it. Reads and checks on this thread.
@@ -123,6 +134,7 @@ impl PluginChecker {
             limits: prepared.settings.limits.clone(),
             service_account: prepared.settings.service_account.clone(),
             imports: checked.imports,
+            wasi: checked.wasi,
             exports: checked.exports,
             name,
             sha256,

@@ -17,13 +17,14 @@ pub use program::compile_standard_input;
 
 use crate::contract::CheckedComponent;
 use crate::engine::Engine;
+use crate::load_steps::LoadSteps;
 use cache::{CodeCache, CodeKey};
 use code::CompiledCode;
 use counts::Counts;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 use tracing::warn;
 use wasmtime::component::Component;
 
@@ -71,6 +72,7 @@ struct Shared {
     /// The lock is who may compile: two at once would need twice the memory.
     turn: Mutex<()>,
     cache: Option<CodeCache>,
+    steps: LoadSteps,
     counts: Counts,
 }
 
@@ -78,9 +80,19 @@ impl Compiler {
     /// Opens the cache.
     pub(crate) fn new(options: CompilerOptions) -> Result<Self, CodeCacheError> {
         let cache = options.cache.map(CodeCache::open).transpose()?;
-        let counts = Counts::default();
-        let shared = Shared { program: options.program, turn: Mutex::new(()), cache, counts };
+        let shared = Shared {
+            program: options.program,
+            turn: Mutex::new(()),
+            cache,
+            steps: LoadSteps::default(),
+            counts: Counts::default(),
+        };
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Those that loads take between waiting and compiling.
+    pub(crate) fn steps(&self) -> &LoadSteps {
+        &self.shared.steps
     }
 
     /// What was compiled so far.
@@ -100,7 +112,11 @@ impl Compiler {
         engine: &Engine,
         component: CheckedComponent,
     ) -> Result<Component, CompileError> {
-        let (kept, key) = self.look_up(engine, &component).await?;
+        let looked_up = match self.shared.cache {
+            Some(_) => self.look_up(engine, component).await?,
+            None => LookedUp { component, key: None, kept: None },
+        };
+        let LookedUp { component, key, kept } = looked_up;
         if let Some(kept) = kept {
             self.shared.counts.cached();
             return Ok(kept);
@@ -117,19 +133,19 @@ impl Compiler {
     async fn look_up(
         &self,
         engine: &Engine,
-        component: &CheckedComponent,
-    ) -> Result<(Option<Component>, Option<CodeKey>), CompileError> {
-        if self.shared.cache.is_none() {
-            return Ok((None, None));
-        }
-        let key = CodeKey::new(engine, &component.bytes);
-        let (shared, engine, wanted) = (self.shared.clone(), engine.clone(), key.clone());
-        let find = move || {
-            let cache = shared.cache.as_ref()?;
-            let component = cache.find(&wanted)?.component(&engine);
-            component.inspect_err(|error| warn!("compiled code is not used: {error}")).ok()
+        component: CheckedComponent,
+    ) -> Result<LookedUp, CompileError> {
+        let (shared, engine) = (self.shared.clone(), engine.clone());
+        let look = move || {
+            let key = CodeKey::new(&engine, &component.bytes);
+            let found = shared.cache.as_ref().and_then(|cache| cache.find(&key));
+            let kept = found.and_then(|code| {
+                let kept = code.component(&engine);
+                kept.inspect_err(|error| warn!("compiled code is not used: {error}")).ok()
+            });
+            LookedUp { component, key: Some(key), kept }
         };
-        Ok((aside(find).await?, Some(key)))
+        self.step(look).await
     }
 
     async fn compile_anew(
@@ -142,18 +158,35 @@ impl Compiler {
             Some(program) => program.compile(component.bytes).await?,
             None => {
                 let engine = engine.clone();
-                aside(move || compile_here(&engine, &component.bytes)).await??
+                let compiled = spawn_blocking(move || compile_here(&engine, &component.bytes));
+                compiled.await.map_err(host)??
             }
         };
         let (shared, engine) = (self.shared.clone(), engine.clone());
-        aside(move || {
+        let keep = move || {
             if let (Some(cache), Some(key)) = (&shared.cache, key) {
                 cache.keep(&key, &code);
             }
             code.component(&engine)
-        })
-        .await?
+        };
+        self.step(keep).await?
     }
+
+    /// Off the async threads.
+    async fn step<T: Send + 'static>(
+        &self,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CompileError> {
+        self.shared.steps.run(step).await.map_err(host)
+    }
+}
+
+/// What there is of a component before anything is compiled.
+struct LookedUp {
+    component: CheckedComponent,
+    /// None without a cache.
+    key: Option<CodeKey>,
+    kept: Option<Component>,
 }
 
 fn compile_here(engine: &Engine, component: &[u8]) -> Result<CompiledCode, CompileError> {
@@ -161,9 +194,7 @@ fn compile_here(engine: &Engine, component: &[u8]) -> Result<CompiledCode, Compi
     code.map(CompiledCode::trusted).map_err(|error| CompileError::Refused(format!("{error:#}")))
 }
 
-/// Off the async threads.
-async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, CompileError> {
-    spawn_blocking(work).await.map_err(|error| CompileError::Host(error.to_string()))
+/// A part of the work panicked, or the runtime ends.
+fn host(error: JoinError) -> CompileError {
+    CompileError::Host(error.to_string())
 }

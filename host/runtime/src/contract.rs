@@ -3,17 +3,23 @@
 //!
 //! Three rungs are accepted: a component; a core module with a `component-type` section (what
 //! wit-bindgen leaves for `wasm32-unknown-unknown`); a bare core module that exports the contract's names.
+//! A module that imports the first WASI (Go's and C's do) gets an adapter to the second.
 
+use crate::wasi::{self, WasiImports};
 use std::collections::BTreeSet;
+use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
 use wasmparser::{Parser, Payload};
 use wit_component::ComponentEncoder;
-use wit_parser::{Resolve, WorldId};
+use wit_parser::{Resolve, WorldId, WorldItem};
 
 /// The package and version that this host speaks.
 pub const CONTRACT_VERSION: &str = "0.1.0";
 
 const CONTRACT: &str = include_str!("../../../plugin-sdk/wit/plugin.wit");
 const PACKAGE: &str = "informant:plugin/";
+const WASI: &str = "wasi:";
+/// What core modules call the first WASI.
+const FIRST_WASI: &str = "wasi_snapshot_preview1";
 
 /// Interfaces of the contract that this host links.
 const IMPORTS_OFFERED: [&str; 10] = [
@@ -97,6 +103,8 @@ pub struct CheckedComponent {
     pub bytes: Vec<u8>,
     /// Interfaces of the contract that it needs, `log`.
     pub imports: Vec<String>,
+    /// What it needs of WASI.
+    pub wasi: WasiImports,
     /// Interfaces that it has, those of others in full.
     pub exports: Vec<String>,
 }
@@ -112,7 +120,7 @@ pub fn check(file: &[u8]) -> Result<CheckedComponent, ContractError> {
             let interfaces = exports.iter().filter_map(|name| name.split_once('#')).map(|(i, _)| i);
             let interfaces: BTreeSet<&str> = interfaces.collect();
             check_exports(interfaces.iter().copied())?;
-            let (resolve, world) = world_for(interfaces.iter().copied())?;
+            let (resolve, world) = world_for(Resolve::default(), interfaces.iter().copied(), &[])?;
             let mut module = file.to_vec();
             let encoding = wit_component::StringEncoding::UTF8;
             wit_component::embed_component_metadata(&mut module, &resolve, world, encoding)
@@ -179,22 +187,32 @@ fn looks_like(file: &[u8]) -> &'static str {
 }
 
 fn encode(module: &[u8]) -> Result<Vec<u8>, ContractError> {
-    let encoder = ComponentEncoder::default().module(module).map_err(mismatch)?;
+    let mut encoder = ComponentEncoder::default().module(module).map_err(mismatch)?;
+    if imports_first_wasi(module) {
+        let adapter = WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
+        encoder = encoder.adapter(FIRST_WASI, adapter).map_err(mismatch)?;
+    }
     encoder.validate(true).encode().map_err(mismatch)
+}
+
+/// Whether the module is to be told of the system in the words of the first WASI. It is known to be well formed so far.
+fn imports_first_wasi(module: &[u8]) -> bool {
+    Parser::new(0).parse_all(module).any(|payload| match payload {
+        Ok(Payload::ImportSection(section)) => section
+            .into_imports()
+            .any(|import| import.is_ok_and(|import| import.module == FIRST_WASI)),
+        _ => false,
+    })
 }
 
 /// The error's whole chain on one line.
 fn mismatch(error: impl std::fmt::Display) -> ContractError {
     let text = format!("{error:#}");
-    if text.contains("wasi_snapshot_preview1") {
-        let import = "wasi_snapshot_preview1".to_owned();
-        return ContractError::UnknownImport { import, hint: WASI_HINT };
-    }
     ContractError::Mismatch(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 const WASI_HINT: &str =
-    " and no WASI yet: build the plugin for wasm32-unknown-unknown or freestanding";
+    ", and of WASI 0.2 cli, clocks, filesystem, io, random and sockets, most of it empty";
 
 fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
     let decoded = wit_component::decode(&bytes)
@@ -209,15 +227,31 @@ fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
     let name = |key: &wit_parser::WorldKey| found.name_world_key(key);
     let exports: Vec<String> = found_world.exports.keys().map(name).collect();
     check_exports(exports.iter().map(String::as_str))?;
-    let imports: Vec<String> = found_world.imports.keys().map(name).collect();
-    imports.iter().try_for_each(|import| check_import(import))?;
-    let (resolve, world) = world_for(exports.iter().map(String::as_str))?;
+    for (key, item) in &found_world.imports {
+        check_import(&found, &name(key), item)?;
+    }
+    let imports = found_world.imports.keys().map(name);
+    let (interfaces, imports) = imports.partition(|import| import.starts_with(WASI));
+    let wasi = WasiImports { interfaces };
+    let (resolve, world) =
+        world_for(without_ours(found), exports.iter().map(String::as_str), &wasi.interfaces)?;
     wit_component::targets(&resolve, world, &bytes).map_err(mismatch)?;
     let short = |names: Vec<String>| {
         let short = |name: String| ours(&name).map_or(name.clone(), |(short, _)| short.to_owned());
         names.into_iter().map(short).filter(|name| name != TYPES).collect()
     };
-    Ok(CheckedComponent { bytes, imports: short(imports), exports: short(exports) })
+    Ok(CheckedComponent { bytes, imports: short(imports), wasi, exports: short(exports) })
+}
+
+/// What a component was found to be made of, with the contract's package out of the way of the contract itself.
+fn without_ours(mut found: Resolve) -> Resolve {
+    let is_ours =
+        |name: &wit_parser::PackageName| format!("{}:{}/", name.namespace, name.name) == PACKAGE;
+    found.package_names.retain(|name, _| !is_ours(name));
+    for (_, package) in found.packages.iter_mut().filter(|(_, package)| is_ours(&package.name)) {
+        package.name.namespace = "found".to_owned();
+    }
+    found
 }
 
 /// `informant:plugin/handler@0.1.0` as `("handler", "0.1.0")`; none if it is not of our package.
@@ -251,10 +285,20 @@ fn check_version(version: &str) -> Result<(), ContractError> {
     Err(ContractError::OtherVersion { found: format!("informant:plugin@{version}") })
 }
 
-fn check_import(import: &str) -> Result<(), ContractError> {
+fn check_import(found: &Resolve, import: &str, item: &WorldItem) -> Result<(), ContractError> {
+    if import.starts_with(WASI) {
+        let functions = match item {
+            WorldItem::Interface { id, .. } => Some(&found.interfaces[*id].functions),
+            _ => None,
+        };
+        let functions = functions.into_iter().flat_map(|functions| functions.keys());
+        return match wasi::refusal(import, functions.map(String::as_str)) {
+            None => Ok(()),
+            Some(import) => Err(ContractError::UnknownImport { import, hint: WASI_HINT }),
+        };
+    }
     let Some((interface, version)) = ours(import) else {
-        let hint = if import.starts_with("wasi:") { WASI_HINT } else { "" };
-        return Err(ContractError::UnknownImport { import: import.to_owned(), hint });
+        return Err(ContractError::UnknownImport { import: import.to_owned(), hint: "" });
     };
     check_version(version)?;
     if IMPORTS_OFFERED.contains(&interface) {
@@ -264,9 +308,12 @@ fn check_import(import: &str) -> Result<(), ContractError> {
 }
 
 /// A world with everything a plugin may import and just the exports that were found, so that the check
-/// of types names the one thing that is wrong.
+/// of types names the one thing that is wrong. What is imported of WASI is taken as it was found in `resolve`: its names were checked, and its
+/// types are when it is linked.
 fn world_for<'a>(
+    mut resolve: Resolve,
     exports: impl Iterator<Item = &'a str>,
+    wasi: &[String],
 ) -> Result<(Resolve, WorldId), ContractError> {
     let mut text = format!(
         "package informant:found;\nworld found {{\n  include {PACKAGE}imports@{CONTRACT_VERSION};\n"
@@ -277,8 +324,10 @@ fn world_for<'a>(
             text.push_str(&format!("  export {PACKAGE}{interface}@{CONTRACT_VERSION};\n"));
         }
     }
+    for interface in wasi {
+        text.push_str(&format!("  import {interface};\n"));
+    }
     text.push('}');
-    let mut resolve = Resolve::default();
     resolve.push_str("plugin.wit", CONTRACT).map_err(mismatch)?;
     let package = resolve.push_str("found.wit", &text).map_err(mismatch)?;
     let world = resolve.select_world(&[package], Some("found")).map_err(mismatch)?;
@@ -341,15 +390,42 @@ mod tests {
 
     #[test]
     fn imports_that_nobody_offers_are_named() {
-        let wasi = r#"(component (import "wasi:cli/environment@0.2.6" (instance))
-            (instance $i) (export "informant:plugin/lifecycle@0.1.0" (instance $i))
-            (export "informant:plugin/handler@0.1.0" (instance $i)))"#;
-        check_error(
-            &module(wasi),
-            "imports wasi:cli/environment@0.2.6, which this host does not offer",
-        );
-        let unknown = "informant:plugin/telepathy@0.1.0";
-        let telepathy = wasi.replace("wasi:cli/environment@0.2.6", unknown);
-        check_error(&module(&telepathy), &format!("imports {unknown}, which this host does not"));
+        let file = |import: &str, functions: &str| {
+            let text = format!(
+                r#"(component (import "{import}" (instance {functions}))
+                (instance $i) (export "informant:plugin/lifecycle@0.1.0" (instance $i))
+                (export "informant:plugin/handler@0.1.0" (instance $i)))"#
+            );
+            module(&text)
+        };
+        for unknown in [
+            "informant:plugin/telepathy@0.1.0",
+            "wasi:http/outgoing-handler@0.2.6",
+            "wasi:cli/environment@0.3.0",
+            "wasi:keyvalue/store@0.2.0",
+        ] {
+            let expect = format!("imports {unknown}, which this host does not offer");
+            check_error(&file(unknown, ""), &expect);
+        }
+        let unknown = r#"(export "leave" (func))"#;
+        let expect = "imports wasi:cli/exit@0.2.6#leave, which this host does not offer; it";
+        check_error(&file("wasi:cli/exit@0.2.6", unknown), expect);
+        // What is offered is no reason to refuse it.
+        check_error(&file("wasi:cli/environment@0.2.6", ""), "does not keep the contract");
+    }
+
+    /// A module for the first WASI becomes a component that imports what the adapter needs for that.
+    #[test]
+    fn a_module_for_the_first_wasi_gets_an_adapter() {
+        let import = r#"(module (import "wasi_snapshot_preview1" "random_get"
+            (func (param i32 i32) (result i32))) (import"#;
+        let text = include_str!("../../../plugins/hello-wat/hello-wat.wat");
+        let checked = check(&module(&text.replacen("(module\n  (import", import, 1)));
+        let checked = checked.expect("it is a plugin");
+        assert_eq!(checked.imports, ["log"]);
+        let interfaces = checked.wasi.interfaces;
+        assert!(interfaces.iter().any(|name| name.starts_with("wasi:random/random@0.2.")));
+        let unknown = text.replacen("(module\n  (import", &import.replace("random_get", "f"), 1);
+        check_error(&module(&unknown), "does not keep the contract");
     }
 }

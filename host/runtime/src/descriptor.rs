@@ -215,7 +215,11 @@ fn each<T>(
     parse: fn(Value, &str) -> Result<T, DescriptorError>,
 ) -> Result<Vec<T>, DescriptorError> {
     let numbered = values.into_iter().enumerate();
-    numbered.map(|(index, value)| parse(value, &format!("{at}[{index}]"))).collect()
+    let parsed = numbered.map(|(index, value)| parse(value, &format!("{at}[{index}]")));
+    let mut parsed = parsed.collect::<Result<Vec<T>, _>>()?;
+    // It stands where its JSON stood, which takes several times the room, and is kept for as long as the plugin.
+    parsed.shrink_to_fit();
+    Ok(parsed)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::plugin_name::PluginName;
 use crate::plugin_state::{StateCall, StateChanges};
 use crate::powers::PluginPowers;
 use crate::reads::Reads;
+use crate::wasi::Wasi;
 use informant_cache::Object;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub(crate) struct GuestState {
     pub(crate) powers: Option<PluginPowers>,
     /// Why a key was not added that the call in progress wanted to add.
     pub(crate) key_refused: Option<CallError>,
+    /// What it has of WASI; nothing as long as it asks for nothing.
+    pub(crate) wasi: Option<Box<Wasi>>,
     /// Time that calls of host functions took since somebody looked.
     pub(crate) host_calls: Duration,
     limits: Limits,
@@ -130,6 +133,7 @@ impl GuestState {
             leading: Leading::default(),
             powers: None,
             key_refused: None,
+            wasi: None,
             host_calls: Duration::ZERO,
             limits: limits.clone(),
         }

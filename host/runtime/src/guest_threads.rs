@@ -217,7 +217,7 @@ mod tests {
                 tokio::task::yield_now().await;
                 seen.push(here());
             }
-            actor_pace.call(now + Duration::from_secs(1));
+            actor_pace.call(now + Duration::from_secs(3));
             // What wakes it where it was wakes it where it is.
             let mut waited = false;
             poll_fn(|context| {

@@ -2,7 +2,7 @@
 
 mod event_data;
 pub(crate) mod fields;
-pub(crate) mod host_call;
+mod host_call;
 mod host_info;
 mod http;
 mod indexer;
@@ -12,11 +12,55 @@ mod metrics;
 mod state;
 mod workqueue;
 
-use host_call::HostCall;
+use host_call::{HostCall, Measured};
 pub(crate) use indexer::SELECTOR_BYTES_MAX;
 pub(crate) use log::MESSAGE_BYTES_MAX;
 
-use crate::bindings::informant::plugin::types;
+use crate::bindings::informant::plugin as imports;
+use crate::engine::{Engine, EngineError};
 use crate::guest_state::GuestState;
+use crate::wasi::{self, WasiImports};
+use std::sync::Arc;
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
-impl types::Host for GuestState {}
+/// All of them as components import them: made once, so that a plugin costs no functions of its own. Clones share them.
+#[derive(Clone)]
+pub(crate) struct HostFunctions(Arc<Linker<GuestState>>);
+
+impl HostFunctions {
+    /// For components of this engine.
+    pub(crate) fn new(engine: &Engine) -> Result<Self, EngineError> {
+        let mut linker = Linker::new(engine.wasmtime());
+        link(&mut linker).map_err(|error| EngineError::new(&error))?;
+        Ok(Self(Arc::new(linker)))
+    }
+
+    /// Gives a component those that it imports, and what it imports of WASI, which is its own. Fails if it imports anything else.
+    pub(crate) fn link(
+        &self,
+        component: &Component,
+    ) -> wasmtime::Result<(InstancePre<GuestState>, WasiImports)> {
+        if !wasi::is_imported(component) {
+            return Ok((self.0.instantiate_pre(component)?, WasiImports::default()));
+        }
+        let mut linker = Linker::clone(&self.0);
+        let imports = wasi::link(&mut linker, component)?;
+        Ok((linker.instantiate_pre(component)?, imports))
+    }
+}
+
+fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    imports::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::log::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::indexer::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::event_data::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::host_info::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::state::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::metrics::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::workqueue::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    // Waiting is no work of the host's.
+    imports::kube::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::http::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+}
+
+impl imports::types::Host for GuestState {}

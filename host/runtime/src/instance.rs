@@ -10,18 +10,23 @@ use crate::call_error::{CallError, Retry};
 use crate::compiler::CompileError;
 use crate::engine::Engine;
 use crate::guest_state::{Exceeded, GuestState, Phase};
-use crate::host_functions::host_call::{self, Measured};
+use crate::host_functions::HostFunctions;
 use crate::limits::Limits;
+use crate::wasi::WasiImports;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+use wasmtime::component::{Component, InstancePre};
 use wasmtime::{Store, Trap, UpdateDeadline, WasmBacktrace};
+
+/// Handles of resources that an instance may have at once, of the host's and of its own. Each takes the host some bytes.
+pub(crate) const HANDLES_MAX: usize = 10_000;
 
 /// A compiled plugin from which instances are made in microseconds.
 #[derive(Clone)]
 pub(crate) struct Template {
     pre: InstancePre<GuestState>,
     exported: Exported,
+    wasi: Arc<WasiImports>,
 }
 
 /// Which of the exports are there by which a plugin hears of its work.
@@ -34,22 +39,28 @@ pub(crate) struct Exported {
 
 impl Template {
     /// Links a compiled component with the host's functions.
-    pub(crate) fn new(engine: &Engine, compiled: &Component) -> Result<Self, CompileError> {
+    pub(crate) fn new(
+        functions: &HostFunctions,
+        compiled: &Component,
+    ) -> Result<Self, CompileError> {
         let failed = |error: wasmtime::Error| CompileError::Refused(format!("{error:#}"));
-        let mut linker = Linker::<GuestState>::new(engine.wasmtime());
-        link(&mut linker).map_err(failed)?;
-        let pre = linker.instantiate_pre(compiled).map_err(failed)?;
+        let (pre, wasi) = functions.link(compiled).map_err(failed)?;
         let exported = Exported {
             handler: handler::GuestIndices::new(&pre).is_ok(),
             reconciler: reconciler::GuestIndices::new(&pre).is_ok(),
             timer: timer::GuestIndices::new(&pre).is_ok(),
         };
-        Ok(Self { pre, exported })
+        Ok(Self { pre, exported, wasi: Arc::new(wasi) })
     }
 
     /// What the plugin can be called with.
     pub(crate) fn exported(&self) -> Exported {
         self.exported
+    }
+
+    /// What the plugin imports of WASI.
+    pub(crate) fn wasi(&self) -> &Arc<WasiImports> {
+        &self.wasi
     }
 
     /// Makes an instance around `state`.
@@ -69,7 +80,9 @@ impl Template {
             Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
         });
         store.set_hostcall_fuel(limits.hostcall_bytes_max);
+        store.set_max_component_handles(HANDLES_MAX);
         arm(&mut store, Instant::now(), limits.start_deadline);
+        store.data().clock.may_wait(limits.start_deadline);
         let made = self.pre.instantiate_async(&mut store).await;
         let made = made.and_then(|instance| {
             let pre = &self.pre;
@@ -91,23 +104,12 @@ impl Template {
         });
         match made {
             Ok(exports) => Ok(Instance { store, exports, limits }),
-            Err(error) => Err(call_error(&error, &store, limits.start_deadline)),
+            Err(error) => {
+                store.data_mut().end_output();
+                Err(call_error(&error, &store, limits.start_deadline))
+            }
         }
     }
-}
-
-fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    imports::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::log::add_to_linker::<_, Measured>(linker, host_call::begin)?;
-    imports::indexer::add_to_linker::<_, Measured>(linker, host_call::begin)?;
-    imports::event_data::add_to_linker::<_, Measured>(linker, host_call::begin)?;
-    imports::host_info::add_to_linker::<_, Measured>(linker, host_call::begin)?;
-    imports::state::add_to_linker::<_, Measured>(linker, host_call::begin)?;
-    imports::metrics::add_to_linker::<_, Measured>(linker, host_call::begin)?;
-    imports::workqueue::add_to_linker::<_, Measured>(linker, host_call::begin)?;
-    // Waiting is no work of the host's.
-    imports::kube::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::http::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
 }
 
 /// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.
@@ -143,6 +145,7 @@ impl Instance {
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
         self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline);
         self.store.data().clock.arm_until(Instant::now(), self.limits.stop_deadline);
+        self.store.data().clock.may_wait(self.limits.stop_deadline);
         let result = self.exports.lifecycle.call_stop(&mut self.store).await;
         self.end(result, self.limits.stop_deadline)
     }
@@ -241,15 +244,15 @@ impl Instance {
     }
 
     fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
-        let may_wait = phase.is_work();
+        // Where nobody outside may be asked it may still sleep, within its time.
+        let may_wait = if phase.is_work() { self.limits.wait_time } else { deadline };
         self.store.data_mut().phase = phase;
         arm(&mut self.store, now, deadline);
-        if may_wait {
-            self.store.data().clock.may_wait(self.limits.wait_time);
-        }
+        self.store.data().clock.may_wait(may_wait);
     }
 
     fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
+        self.store.data_mut().end_output();
         let result = result.map_err(|error| call_error(&error, &self.store, deadline));
         self.store.data_mut().phase = Phase::Idle;
         result

@@ -40,6 +40,7 @@ mod service_account;
 mod shares;
 mod turns;
 mod view;
+mod wasi;
 mod write;
 mod write_turns;
 
@@ -76,6 +77,7 @@ mod status;
 
 mod check;
 mod directory;
+mod load_steps;
 mod loads;
 mod plugin;
 mod plugin_host;
@@ -120,3 +122,4 @@ pub use plugins::Plugins;
 pub use prepare::LoadError;
 pub use service_account::ServiceAccount;
 pub use status::{PluginStatus, ReplaySnapshot};
+pub use wasi::WasiImports;

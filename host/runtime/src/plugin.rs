@@ -72,7 +72,8 @@ pub(crate) struct Plugin {
     memory: Memory,
     actor: Option<ActorHandle>,
     pace: Pace,
-    subscriptions: BTreeMap<String, Active>,
+    /// Boxed, because a map has room for eleven at once and most plugins have one.
+    subscriptions: BTreeMap<String, Box<Active>>,
     /// Those that may not be told of anything now.
     withheld: BTreeMap<String, Withheld>,
     /// What the version in charge may read.
@@ -306,7 +307,10 @@ impl Plugin {
             let begun = Begun { id: *id, asked_by, begun_by: load };
             let active = match known {
                 Some(active) if active.goes_on_with(spec, restored) => active,
-                known => self.begin(begun, spec, known, told, informers),
+                known => {
+                    let known = known.map(|known| *known);
+                    Box::new(self.begin(begun, spec, known, told, informers))
+                }
             };
             self.subscriptions.insert(spec.name.clone(), active);
         }
@@ -317,7 +321,8 @@ impl Plugin {
 
     fn show_replays(&self, descriptor: &Descriptor) {
         let active = descriptor.subscriptions.iter().filter_map(|spec| {
-            let Active { id, spec, handler, informer, .. } = self.subscriptions.get(&spec.name)?;
+            let active = self.subscriptions.get(&spec.name)?;
+            let Active { id, spec, handler, informer, .. } = &**active;
             let (progress, indexer) = (handler.progress(), informer.informer().indexer());
             Some(Replaying { id: *id, subscription: spec.name.clone(), progress, indexer })
         });

@@ -19,6 +19,7 @@ use crate::directory::{Change, Decision, Directories, PluginFile};
 use crate::engine::Engine;
 use crate::event_recorder::{self, EventRecorder, EventTask};
 use crate::guest_threads::GuestThreads;
+use crate::host_functions::HostFunctions;
 use crate::http_turns::HttpTurns;
 use crate::json_pointer_index::SharedIndexes;
 use crate::leading::Leading;
@@ -56,7 +57,8 @@ pub struct PluginHost {
     preparer: Preparer,
     indexes: SharedIndexes,
     metric_names: MetricNames,
-    plugins: BTreeMap<PluginName, Plugin>,
+    /// Boxed, because a map keeps room for twice as many as it has.
+    plugins: BTreeMap<PluginName, Box<Plugin>>,
     loads: Loads,
     loads_begun: u64,
     leading: Leading,
@@ -91,6 +93,7 @@ impl PluginHost {
         Ok(Self {
             directories: Directories::new(options.directories),
             preparer: Preparer {
+                functions: HostFunctions::new(&engine)?,
                 engine,
                 threads,
                 powers,
@@ -151,7 +154,7 @@ impl PluginHost {
     /// All plugins at once, each with its own deadline.
     async fn stop(mut self) {
         self.loads.shutdown().await;
-        let stops = self.plugins.into_values().map(Plugin::stop);
+        let stops = self.plugins.into_values().map(|plugin| plugin.stop());
         futures::future::join_all(stops).await;
         if let Some(state) = self.state {
             state.stop().await;
@@ -181,7 +184,7 @@ impl PluginHost {
 
     fn found(&mut self, name: PluginName, file: PluginFile) {
         let plugin = self.plugins.entry(name.clone()).or_insert_with(|| {
-            let plugin = Plugin::new(&name, &self.metric_names);
+            let plugin = Box::new(Plugin::new(&name, &self.metric_names));
             self.view.insert(name.clone(), plugin.status.clone());
             plugin
         });
@@ -237,7 +240,8 @@ impl PluginHost {
     fn prepare(&mut self, load: Load, code: Code) {
         let sidecar = self.sidecars.get(&load.name).cloned();
         let (name, sha256) = (load.name.clone(), load.sha256.clone());
-        let successor = self.plugins.get(&name).map(Plugin::successor).unwrap_or_default();
+        let successor =
+            self.plugins.get(&name).map(|plugin| plugin.successor()).unwrap_or_default();
         let order = Order { name, sha256, code, sidecar, successor };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {

@@ -9,6 +9,7 @@ use crate::directory::Content;
 use crate::engine::Engine;
 use crate::guest_state::GuestState;
 use crate::guest_threads::GuestThreads;
+use crate::host_functions::HostFunctions;
 use crate::instance::Template;
 use crate::leading::Leading;
 use crate::log_budget::LogBudget;
@@ -97,6 +98,7 @@ pub enum LoadError {
 #[derive(Clone)]
 pub(crate) struct Preparer {
     pub(crate) engine: Engine,
+    pub(crate) functions: HostFunctions,
     pub(crate) threads: Arc<GuestThreads>,
     pub(crate) powers: Powers,
     pub(crate) configurations: Arc<Configurations>,
@@ -123,7 +125,7 @@ impl Preparer {
         let Order { name, sha256, code, sidecar, successor } = order;
         let (configurations, of) = (self.configurations.clone(), name.clone());
         // A megabyte of YAML takes its time.
-        let settings = tokio::task::spawn_blocking(move || settings(&configurations, &of, sidecar));
+        let settings = self.compiler.steps().run(move || settings(&configurations, &of, sidecar));
         let settings = settings.await.map_err(|error| LoadError::Host(error.to_string()))??;
         let settings = Arc::new(settings);
         successor.is_to_have(name.as_str(), &settings);
@@ -164,11 +166,11 @@ impl Preparer {
 
     async fn compile(&self, content: Content) -> Result<Template, LoadError> {
         let turn = self.compiler.turn().await;
-        // Off the async threads; the file's bytes are gone before compiling begins.
-        let checked = tokio::task::spawn_blocking(move || check(&content)).await;
+        // The file's bytes are gone before compiling begins.
+        let checked = self.compiler.steps().run(move || check(&content)).await;
         let component = checked.map_err(|error| LoadError::Host(error.to_string()))??;
         let compiled = self.compiler.compile(&turn, &self.engine, component).await?;
-        Ok(Template::new(&self.engine, &compiled)?)
+        Ok(Template::new(&self.functions, &compiled)?)
     }
 }
 

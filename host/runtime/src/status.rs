@@ -19,6 +19,7 @@ use crate::plugin_state::PluginState;
 use crate::restriction::Restriction;
 use crate::subscription::Progress;
 use crate::timers::{Now, Timers};
+use crate::wasi::WasiImports;
 pub(crate) use access::{AccessShown, Refused};
 use informant_cache::Indexer;
 use jiff::Timestamp;
@@ -86,6 +87,8 @@ pub struct ReplaySnapshot {
 pub(crate) struct RunningVersion {
     pub(crate) version: String,
     pub(crate) sha256: String,
+    /// What it imports of WASI.
+    pub(crate) wasi: Arc<WasiImports>,
     /// Name and resource of each subscription.
     pub(crate) subscriptions: Vec<(String, String)>,
     /// What it runs with.
@@ -326,6 +329,7 @@ impl PluginStatus {
             "configuration": running.map(|running| running.settings.to_json()),
             "restricted": self.restricted,
             "serviceAccount": self.access_json(),
+            "wasi": running.map(|running| running.wasi.to_json()),
             "state": self.state.name(),
             "reason": self.state.reason(),
             "since": self.since.to_string(),

@@ -5,6 +5,8 @@
 //! well on. The sin is chosen by the pod's name, which begins with the guest's own name (`trap`,
 //! `trap-7`), so one test can send good events before and after the bad one.
 
+pub mod system;
+
 use informant_plugin::prelude::*;
 
 /// A descriptor that asks for all pods.

@@ -38,16 +38,18 @@ const fn named(guest: &'static str, name: &'static str, end: End, told: &'static
 }
 
 /// All of them.
-pub const SINNERS: [Sinner; 38] = [
+pub const SINNERS: [Sinner; 40] = [
     one("absent-resource", End::Runs, "late.example.com/v1/widgets"),
     one("allocate", End::Tripped, "more than 64 MiB of memory were asked for"),
     one("asks-for-secrets", End::Refused, "asks to read v1/secrets, which is not granted"),
     one("asks-outside", End::Tripped, "is not granted; to grant it, "),
+    one("asks-system", End::Runs, "wasi:sockets/tcp-create-socket"),
     one("attacker", End::Runs, "\"restarts\":{}"),
     one("calls-for-ever", End::Tripped, "the deadline of 1000 ms was exceeded"),
     one("describe-garbage", End::Refused, "is not JSON"),
     one("describe-nonsense", End::Refused, "all the pods, please"),
     one("describe-unknown-key", End::Refused, "did you mean"),
+    one("exits", End::Tripped, "it called exit(1)"),
     one("fail", End::Tripped, "asked to fail by"),
     one("forges", End::Runs, "\"restarts\":{}"),
     one("grows-slowly", End::Runs, "\"memory\":"),

@@ -9,5 +9,6 @@ mod http;
 mod reads;
 mod requests;
 mod secrets;
+mod system;
 mod words;
 mod writes;

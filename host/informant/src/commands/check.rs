@@ -56,6 +56,7 @@ fn report_json(file: &str, report: &PluginReport) -> Value {
         "sha256": report.sha256,
         "exports": report.exports,
         "imports": report.imports,
+        "wasi": report.wasi.to_json(),
         "subscriptions": subscriptions(descriptor),
         "reads": reads(descriptor),
         "writes": descriptor.writes.iter().map(|it| it.shown()).collect::<Vec<_>>(),
@@ -116,7 +117,8 @@ fn text(file: &Value) -> String {
         return format!("{path}: not a plugin of this host: {error}");
     }
     let of = |key: &str| file[key].as_str().unwrap_or_default().to_owned();
-    let list = |key: &str| words(&file[key], |it| it.as_str().unwrap_or_default().to_owned());
+    let name = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+    let list = |key: &str| words(&file[key], name);
     let scoped = |it: &Value| {
         let resource = it["resource"].as_str().unwrap_or_default();
         // A subscription is called as its resource is, where nothing else is said.
@@ -138,6 +140,8 @@ fn text(file: &Value) -> String {
         ("sha256", of("sha256")),
         ("exports", list("exports")),
         ("imports", list("imports")),
+        ("wasi", words(&file["wasi"]["imports"], name)),
+        ("finds empty", words(&file["wasi"]["empty"], name)),
         ("subscriptions", words(&file["subscriptions"], scoped)),
         ("reads", words(&file["reads"], scoped)),
         ("writes", list("writes")),
@@ -175,6 +179,7 @@ mod tests {
         let file = json!({
             "file": "p/a.wasm", "name": "a", "version": "1", "contract": "c", "bytes": 7, "sha256": "ff",
             "exports": ["lifecycle", "handler"], "imports": [],
+            "wasi": { "imports": ["wasi:cli/environment@0.2.6", "wasi:cli/exit@0.2.6"], "empty": ["environment"] },
             "subscriptions": [{ "name": "pods", "resource": "v1/pods", "namespaces": ["x", "y"] }],
             "reads": [{ "resource": "v1/nodes", "namespaces": [] }],
             "writes": ["patch v1/pods"], "http": ["GET https://a.org"], "grant": ["reads: []", "writes: []", "http: []"],
@@ -189,6 +194,8 @@ mod tests {
               size           7 bytes
               sha256         ff
               exports        lifecycle, handler
+              wasi           wasi:cli/environment@0.2.6, wasi:cli/exit@0.2.6
+              finds empty    environment
               subscriptions  pods: v1/pods in x, y
               reads          v1/nodes
               writes         patch v1/pods

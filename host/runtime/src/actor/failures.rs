@@ -198,6 +198,6 @@ impl Actor {
 
     fn subscription(&self, queued: &Queued) -> Option<&Subscription> {
         let Running::Alive { version, .. } = &self.running else { return None };
-        version.subscriptions.get(&queued.event.subscription)
+        version.subscriptions.get(&queued.event.subscription).map(Box::as_ref)
     }
 }

@@ -38,18 +38,25 @@ impl Host for HostCall<'_> {
         message: String,
         fields: Vec<(String, String)>,
     ) -> wasmtime::Result<()> {
-        if !is_enabled(level) {
-            return Ok(());
-        }
-        let (message, fields) = (one_line(&message, MESSAGE_BYTES_MAX), joined(&fields));
-        if self.log_budget.take(message.len() + fields.len(), Instant::now()) {
-            self.write(level, &message, &fields);
+        if is_enabled(level) {
+            self.tell(level, &message, &joined(&fields));
         }
         Ok(())
     }
 }
 
 impl GuestState {
+    /// One line of the plugin's, as far as it may have more. Its fields are as they go out.
+    pub(crate) fn tell(&self, level: Level, message: &str, fields: &str) {
+        if !is_enabled(level) {
+            return;
+        }
+        let message = one_line(message, MESSAGE_BYTES_MAX);
+        if self.log_budget.take(message.len() + fields.len(), Instant::now()) {
+            self.write(level, &message, fields);
+        }
+    }
+
     /// Says in the plugin's log where in its code a call ended, a line for each frame. They are the guest's own words in a sense:
     /// it chose its functions' names and when to end, so they count as its lines.
     pub(crate) fn tell_end(&self, error: &CallError, backtrace: &Backtrace) {

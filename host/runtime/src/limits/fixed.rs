@@ -8,6 +8,7 @@ use crate::descriptor::{
 };
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
 use crate::host_functions::{MESSAGE_BYTES_MAX, SELECTOR_BYTES_MAX, fields};
+use crate::instance::HANDLES_MAX;
 use crate::json_pointer_index::VALUES_MAX;
 use crate::key_queue::KEY_BYTES_MAX;
 use crate::outbound::{
@@ -15,6 +16,7 @@ use crate::outbound::{
 };
 use crate::shares::AT_ONCE_OF_ONE;
 use crate::turns::AT_ONCE;
+use crate::wasi::{POLLABLES_MAX, RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
 use crate::write::WRITE_BYTES_MAX;
 
 /// A limit that is what it is.
@@ -45,6 +47,7 @@ const fn fixed(
 }
 
 const UP: &str = "informant_plugin_up";
+const RESTARTS: &str = "informant_plugin_restarts_total";
 const HTTP: &str = "informant_plugin_http_requests_total";
 
 /// All of them.
@@ -195,6 +198,34 @@ pub const FIXED: &[FixedLimit] = &[
         "`indexer` answers with an error; in `event-data` the instance ends",
         "informant_plugin_restarts_total",
         "pointers_are_bounded",
+    ),
+    fixed(
+        "handles",
+        (Unit::Count, HANDLES_MAX as u64),
+        "the instance ends (cause `trap`)",
+        RESTARTS,
+        "handles_of_resources_are_bounded",
+    ),
+    fixed(
+        "wasiPollables",
+        (Unit::Count, POLLABLES_MAX as u64),
+        "the instance ends (cause `trap`)",
+        RESTARTS,
+        "moments_to_wait_for_are_bounded",
+    ),
+    fixed(
+        "wasiWriteBytes",
+        (Unit::Bytes, OUTPUT_BYTES_MAX),
+        "the instance ends (cause `trap`)",
+        RESTARTS,
+        "bytes_written_at_once_are_bounded",
+    ),
+    fixed(
+        "wasiRandomBytes",
+        (Unit::Bytes, RANDOM_BYTES_MAX),
+        "the instance ends (cause `trap`)",
+        RESTARTS,
+        "random_bytes_at_once_are_bounded",
     ),
     fixed(
         "selectorBytes",

@@ -36,9 +36,9 @@ impl Plugin {
     }
 
     /// Tells nothing more of a subscription, which may have been told of something until now.
-    pub(super) fn withhold(&mut self, mut withheld: Withheld, active: Option<Active>) {
+    pub(super) fn withhold(&mut self, mut withheld: Withheld, active: Option<Box<Active>>) {
         self.status.queue.withhold(withheld.id);
-        if let Some(Active { registration, informer, .. }) = active {
+        if let Some(Active { registration, informer, .. }) = active.map(|active| *active) {
             // First nothing more is told: what comes from here on is not remembered as told.
             drop(registration);
             let all = LabelSelector::default();
@@ -70,7 +70,7 @@ impl Plugin {
                     // Any load will do that says of itself when its objects are through.
                     let begun = Begun { id, asked_by, begun_by: asked_by };
                     let active = self.begin(begun, spec, None, told, informers);
-                    self.subscriptions.insert(spec.name.clone(), active);
+                    self.subscriptions.insert(spec.name.clone(), Box::new(active));
                 }
                 // An actor may have seen that it was refused for a moment.
                 (false, None) => {

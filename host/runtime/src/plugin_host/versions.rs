@@ -15,7 +15,7 @@ pub(super) fn subscriptions(
     ids: &[SubscriptionId],
     asked_by: &[u64],
     granted: &Granted,
-) -> HashMap<SubscriptionId, Subscription> {
+) -> HashMap<SubscriptionId, Box<Subscription>> {
     let numbered = descriptor.subscriptions.iter().zip(ids).zip(asked_by).enumerate();
     numbered
         .map(|(index, ((spec, id), asked_by))| {
@@ -24,7 +24,8 @@ pub(super) fn subscriptions(
             let (asked_by, spec) = (*asked_by, spec.clone());
             let permissions = granted.subscriptions.get(index as usize).cloned();
             let permissions = permissions.unwrap_or_default();
-            (*id, Subscription { index, asked_by, resource, permissions, wish, spec })
+            let subscription = Subscription { index, asked_by, resource, permissions, wish, spec };
+            (*id, Box::new(subscription))
         })
         .collect()
 }
@@ -35,6 +36,7 @@ pub(super) fn running(prepared: &Prepared, sha256: &str) -> RunningVersion {
         version: prepared.descriptor.version.clone(),
         settings: prepared.settings.clone(),
         sha256: sha256.to_owned(),
+        wasi: prepared.template.wasi().clone(),
         subscriptions: subscriptions
             .map(|spec| (spec.name.clone(), spec.resource.to_string()))
             .collect(),

@@ -337,7 +337,52 @@ fn wrong_world_hurts_nobody() {
 #[test]
 fn unknown_import_hurts_nobody() {
     check_hurts_nobody("unknown-import", |plugin| {
-        is_stopped(plugin, &["imports wasi:cli/environment@0.2.6, which this host does not offer"])
+        is_stopped(
+            plugin,
+            &["imports wasi:http/outgoing-handler@0.2.6, which this host does not offer"],
+        )
+    });
+}
+
+#[test]
+fn exits_hurts_nobody() {
+    check_hurts_nobody("exits", |plugin| told_of(plugin, &["trap: it called exit(1), as os.Exit"]));
+}
+
+#[test]
+fn exits_in_describe_or_start_hurts_nobody() {
+    check_loads_hurt_nobody(
+        "exits",
+        &[
+            ("exits-in-describe", &["describe failed", "it called exit(1)"]),
+            ("exits-in-start", &["start failed", "it called exit(1)"]),
+        ],
+    );
+}
+
+#[test]
+fn exits_in_snapshot_hurts_nobody() {
+    check_reload_hurts_nobody("exits", "exits-in-snapshot", &["snapshot failed", "exit(1)"]);
+}
+
+#[test]
+fn exits_in_restore_hurts_nobody() {
+    check_reload_hurts_nobody("exits", "exits-in-restore", &["restore failed", "exit(1)"]);
+}
+
+#[test]
+fn exits_in_stop_hurts_nobody() {
+    check_reload_hurts_nobody("exits", "exits-in-stop", &["stop of the old version", "exit(1)"]);
+}
+
+#[test]
+fn asks_system_hurts_nobody() {
+    // What it finds, and what else it tries: `attacks/system.rs`.
+    check_hurts_nobody("asks-system", |plugin| {
+        let empty = plugin["wasi"]["empty"].as_array().cloned().unwrap_or_default();
+        plugin["counters"]["ok"].as_u64() >= Some(2)
+            && !is_hurt(plugin)
+            && ["files", "network"].iter().all(|one| empty.contains(&(*one).into()))
     });
 }
 

@@ -1,0 +1,189 @@
+//! Plugins in other languages, as `make sdk-go`, `sdk-js` and `sdk-python` build them: each SDK's template, and beside it a plugin that fails in every
+//! way that its language has.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::bench::labelled_pod;
+use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, drop_file, host_fact};
+use informant_e2e::host::{Host, Line};
+use informant_e2e::{paths, skip};
+
+/// The make target that runs a fact names its language, and then the plugin has to be there.
+const LANGUAGE_VARIABLE: &str = "INFORMANT_SDK";
+
+/// A fact about the plugins of a language, with `fails` running as that and the template as `hello`; skipped loudly where they are not built.
+fn sdk_fact(language: &str, fact: impl AsyncFnOnce(HostBench<'_>, Host)) {
+    let built = |name: &str| -> PathBuf {
+        paths::target_directory().join("sdk").join(format!("{name}-{language}.wasm"))
+    };
+    let (hello, fails) = (built("hello"), built("fails"));
+    if !hello.exists() || !fails.exists() {
+        let is_asked_for = std::env::var(LANGUAGE_VARIABLE).is_ok_and(|named| named == language);
+        assert!(!is_asked_for, "make sdk-{language} has built neither or not both plugins");
+        return skip::say(&format!("its plugins are not built; `make sdk-{language}` builds them"));
+    }
+    host_fact(async |bench| {
+        let greeting = "config: {greeting: good morning}";
+        let text = format!("{CONFIGURATION_HEAD}PluginConfiguration\n{greeting}\n");
+        std::fs::write(bench.plugins.join("hello.yaml"), text).expect("a file");
+        let runs = |plugin: &Value| plugin["state"] == "running";
+        drop_file(&hello, &bench.plugins.join("hello.wasm"));
+        let host = bench.start(&[]).await;
+        host.await_plugin("hello", "it to run", runs).await.unwrap();
+        // One after the other: what is large takes its time to compile.
+        drop_file(&fails, &bench.plugins.join("fails.wasm"));
+        host.await_plugin("fails", "it to run", runs).await.unwrap();
+        fact(bench, host).await;
+    });
+}
+
+/// Creates a pod that asks for something.
+async fn create(bench: &HostBench<'_>, name: &str, does: &str) {
+    let mut pod = labelled_pod(name, &[("app", "sdk")]);
+    pod["metadata"]["annotations"] = json!({ "does": does });
+    bench.api.create(&bench.pods(), &pod).await.expect(201);
+}
+
+/// Waits for a line of a plugin's that has all of these words, and shows it.
+async fn says(host: &Host, plugin: &str, words: &[&str]) -> String {
+    let has = |line: &Line| {
+        line.field("plugin") == Some(plugin) && words.iter().all(|word| line.text.contains(word))
+    };
+    let what = format!("{plugin} to say {words:?}");
+    host.await_line(&what, LINES_DEADLINE, has).await.unwrap().text
+}
+
+fn last_error(plugin: &Value) -> &str {
+    plugin["lastError"]["message"].as_str().unwrap_or_default()
+}
+
+/// What is the same in every language.
+async fn check(bench: &HostBench<'_>, host: &mut Host, panic: &str) {
+    create(bench, "web", "").await;
+    let pod = format!("pod={}/web", bench.namespace);
+    says(host, "hello", &["good morning", "change=added", &pod]).await;
+    says(host, "fails", &["well", &pod]).await;
+
+    create(bench, "failing", "fail").await;
+    let is_dead = |plugin: &Value| {
+        plugin["deadLetters"] == 1 && last_error(plugin) == "the plugin answered: asked to fail"
+    };
+    host.await_plugin("fails", "a dead letter", is_dead).await.unwrap();
+    create(bench, "panicking", "panic").await;
+    let failed = |plugin: &Value| last_error(plugin).contains(panic);
+    host.await_plugin("fails", "an event that failed", failed).await.unwrap();
+    create(bench, "after", "").await;
+    says(host, "fails", &["well", "/after"]).await;
+    let plugin = host.plugin("fails").unwrap();
+    assert_eq!(plugin["counters"]["restarts"], json!({}), "the instance goes on: {plugin}");
+
+    create(bench, "looking", "look").await;
+    says(host, "fails", &["looked", "environment=0"]).await;
+    let empty = host.plugin("fails").unwrap()["wasi"]["empty"].clone();
+    assert!(empty.as_array().is_some_and(|empty| empty.contains(&"files".into())), "{empty}");
+    host.check_running().unwrap();
+}
+
+/// The host has the series that the plugin counts in.
+fn counts(host: &Host, language: &str) {
+    let metrics = host.get("/metrics").unwrap().body;
+    let mut series = metrics.lines().filter(|line| line.starts_with("sdk_total{"));
+    let language = format!("language=\"{language}\"");
+    assert!(series.any(|line| line.contains(&language) && line.contains("} 1")), "{metrics}");
+}
+
+/// What plugins in languages with exceptions do alike.
+async fn check_exceptions(bench: &HostBench<'_>, host: &mut Host, language: &str, panic: &str) {
+    says(host, "fails", &["synced", "subscription=0"]).await;
+    says(host, "fails", &["fired", "schedule=soon"]).await;
+    check(bench, host, panic).await;
+    says(host, "fails", &[panic, "stack="]).await;
+    create(bench, "using", "use").await;
+    let used = says(host, "fails", &["used", "using"]).await.to_lowercase();
+    for word in [
+        "none=true",
+        "found=true",
+        "value=2",
+        "keys=1",
+        "pods=true",
+        "synced=true",
+        "leader=true",
+        "plugin=fails",
+        "old=true",
+    ] {
+        assert!(used.contains(word), "{word} is not in {used}");
+    }
+    for word in ["refused", "denied", "closed"] {
+        assert!(!used.contains(&format!("{word}=none")), "{used}");
+    }
+    says(host, "fails", &["reconciled", "attempt=1", "waiting=0"]).await;
+    counts(host, language);
+}
+
+#[test]
+fn js() {
+    sdk_fact("js", async |bench, mut host| {
+        check_exceptions(&bench, &mut host, "js", "asked to panic by panicking").await;
+        says(&host, "fails", &["looked", "clock=true", "random=true"]).await;
+    });
+}
+
+#[test]
+fn python() {
+    sdk_fact("python", async |bench, mut host| {
+        let panic = "ValueError: asked to panic by panicking";
+        check_exceptions(&bench, &mut host, "python", panic).await;
+        let looked = says(&host, "fails", &["looked", "file=False", "slept=True"]).await;
+        assert!(looked.contains("environment=0"), "{looked}");
+        says(&host, "fails", &["printed True", "stream=stdout"]).await;
+
+        create(&bench, "exiting", "exit").await;
+        let failed = |plugin: &Value| last_error(plugin).contains("SystemExit: 3");
+        host.await_plugin("fails", "an event that failed", failed).await.unwrap();
+        let plugin = host.plugin("fails").unwrap();
+        assert_eq!(plugin["counters"]["restarts"], json!({}), "the instance goes on: {plugin}");
+    });
+}
+
+#[test]
+fn go() {
+    sdk_fact("go", async |bench, mut host| {
+        says(&host, "fails", &["synced", "subscription=0"]).await;
+        says(&host, "fails", &["fired", "schedule=soon", "ago=true"]).await;
+        check(&bench, &mut host, "panic: asked to panic by panicking").await;
+        says(&host, "fails", &["looked", "slept=true", "file=open /etc/passwd"]).await;
+
+        create(&bench, "using", "use").await;
+        let used = says(&host, "fails", &["used", "name=using"]).await;
+        for word in [
+            "ok=true",
+            "none=true",
+            "found=true",
+            "swapped=true",
+            "value=2",
+            "keys=1",
+            "pods=true",
+            "synced=true",
+            "leader=true",
+            "plugin=fails",
+            "old=true",
+            "refused=true",
+            "denied=true",
+            "closed=true",
+        ] {
+            assert!(used.contains(word), "{word} is not in {used}");
+        }
+        says(&host, "fails", &["reconciled", "attempt=1", "waiting=0"]).await;
+        counts(&host, "go");
+
+        create(&bench, "exiting", "exit").await;
+        says(&host, "fails", &["that was all", "stream=stdout"]).await;
+        // The first WASI has codes, the second only knows success and failure.
+        says(&host, "fails", &["handle ended its instance", "it called exit(1)"]).await;
+        let runs = |plugin: &Value| plugin["state"] == "running";
+        host.await_plugin("hello", "it to go on", runs).await.unwrap();
+        host.check_running().unwrap();
+    });
+}

@@ -1,0 +1,151 @@
+//! `wasi:io/poll`: sleep. What is waited for is a moment, or ready by itself. The plugin's thread does other things meanwhile, and a call waits no longer
+//! in all than it may.
+
+use super::{Guest, Place, ended};
+use crate::call_clock::CallClock;
+use std::time::{Duration, Instant};
+use wasmtime::component::Resource;
+
+/// Moments that an instance may have to wait for. Runtimes have one for each sleep under way, and wait for all with one call.
+pub(crate) const POLLABLES_MAX: usize = 1_000;
+
+/// One thing to wait for, in a guest's hands.
+pub(super) struct Pollable;
+
+/// The number of what is ready by itself, as a standard stream is; it is everybody's and takes no room.
+pub(super) const READY: u32 = 0;
+
+/// The moments that a guest has in its hands, by their numbers less one.
+#[derive(Debug, Default)]
+pub(super) struct Pollables {
+    moments: Vec<Option<Instant>>,
+    free: Vec<u32>,
+}
+
+impl Pollables {
+    pub(super) fn add(&mut self, moment: Instant) -> wasmtime::Result<u32> {
+        if let Some(number) = self.free.pop() {
+            self.moments[number as usize - 1] = Some(moment);
+            return Ok(number);
+        }
+        if self.moments.len() >= POLLABLES_MAX {
+            return Err(ended(&format!(
+                "it has {POLLABLES_MAX} moments to wait for, and wants one more; it is to drop those that it has waited for"
+            )));
+        }
+        self.moments.push(Some(moment));
+        Ok(self.moments.len() as u32)
+    }
+
+    pub(super) fn remove(&mut self, number: u32) {
+        let index = (number as usize).wrapping_sub(1);
+        if self.moments.get_mut(index).is_some_and(|moment| moment.take().is_some()) {
+            self.free.push(number);
+        }
+    }
+
+    /// None of what is ready by itself.
+    fn moment(&self, number: u32) -> Option<Instant> {
+        *self.moments.get((number as usize).wrapping_sub(1))?
+    }
+}
+
+/// What a host function answers that waits.
+type Waiting<'a, T> = Box<dyn Future<Output = wasmtime::Result<T>> + Send + 'a>;
+
+pub(super) fn link(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
+    match function {
+        "poll" => place.func_wrap_async(function, poll)?,
+        "[method]pollable.block" => place.func_wrap_async(function, block)?,
+        "[method]pollable.ready" => place.func_wrap(
+            function,
+            |mut store: Guest<'_>, (pollable,): (Resource<Pollable>,)| {
+                let moment = store.data_mut().wasi().pollables.moment(pollable.rep());
+                Ok((!ready(&[moment], Instant::now()).is_empty(),))
+            },
+        )?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn poll(
+    mut store: Guest<'_>,
+    (pollables,): (Vec<Resource<Pollable>>,),
+) -> Waiting<'_, (Vec<u32>,)> {
+    Box::new(async move {
+        if pollables.is_empty() || pollables.len() > POLLABLES_MAX {
+            let found = pollables.len();
+            return Err(ended(&format!(
+                "it waits for {found} things with one call, not for 1 to {POLLABLES_MAX}"
+            )));
+        }
+        let own = &store.data_mut().wasi().pollables;
+        let moments: Vec<_> = pollables.iter().map(|one| own.moment(one.rep())).collect();
+        Ok((wait(store.data().clock.clone(), &moments).await?,))
+    })
+}
+
+fn block(mut store: Guest<'_>, (pollable,): (Resource<Pollable>,)) -> Waiting<'_, ()> {
+    Box::new(async move {
+        let moment = store.data_mut().wasi().pollables.moment(pollable.rep());
+        wait(store.data().clock.clone(), &[moment]).await.map(|_| ())
+    })
+}
+
+/// Waits until at least one is ready, and answers which are.
+async fn wait(clock: CallClock, moments: &[Option<Instant>]) -> wasmtime::Result<Vec<u32>> {
+    loop {
+        let now = Instant::now();
+        let ready = ready(moments, now);
+        let Some(first) = moments.iter().flatten().min().filter(|_| ready.is_empty()) else {
+            return Ok(ready);
+        };
+        sleep(&clock, first.saturating_duration_since(now)).await?;
+    }
+}
+
+async fn sleep(clock: &CallClock, time: Duration) -> wasmtime::Result<()> {
+    let slept = clock.wait(tokio::time::sleep(time)).await;
+    slept.ok_or_else(|| {
+        ended(
+            "it slept for longer than a call may wait (limits.waitTime; in start, stop and their like the time of the call itself)",
+        )
+    })
+}
+
+/// Which of them are, by their places.
+fn ready(moments: &[Option<Instant>], now: Instant) -> Vec<u32> {
+    let is_ready = |moment: &Option<Instant>| moment.is_none_or(|moment| moment <= now);
+    let ready = moments.iter().enumerate().filter(|(_, moment)| is_ready(moment));
+    ready.map(|(place, _)| place as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_to_wait_for_are_bounded() {
+        let (mut pollables, now) = (Pollables::default(), Instant::now());
+        for number in 1..=POLLABLES_MAX as u32 {
+            assert_eq!(pollables.add(now).expect("there is room"), number);
+        }
+        let error = pollables.add(now).expect_err("there is none").to_string();
+        assert!(error.contains("it has 1000 moments to wait for"), "{error}");
+        pollables.remove(7);
+        pollables.remove(7);
+        pollables.remove(READY);
+        pollables.remove(u32::MAX);
+        assert_eq!(pollables.add(now).expect("there is room again"), 7);
+        assert!(pollables.add(now).is_err(), "for one");
+    }
+
+    #[test]
+    fn what_has_come_is_ready_and_so_is_what_is_ready_by_itself() {
+        let now = Instant::now();
+        let later = now + Duration::from_nanos(1);
+        assert_eq!(ready(&[Some(later), Some(now), None], now), [1, 2]);
+        assert_eq!(ready(&[Some(later)], now), [0; 0]);
+    }
+}

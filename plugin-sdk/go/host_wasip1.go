@@ -1,0 +1,39 @@
+package informant
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/informant-dev/informant/plugin-sdk/go/internal/abi"
+)
+
+//go:wasmimport informant:plugin/log@0.1.0 enabled
+func wasmEnabled(level uint32) uint32
+
+//go:wasmimport informant:plugin/log@0.1.0 log
+func wasmLog(level uint32, message string, fields unsafe.Pointer, count uint32)
+
+//go:wasmimport informant:plugin/host-info@0.1.0 plugin-name
+func wasmPluginName(answer unsafe.Pointer)
+
+//go:wasmimport informant:plugin/host-info@0.1.0 is-leader
+func wasmIsLeader() uint32
+
+func enabled(level uint32) bool { return wasmEnabled(level) != 0 }
+
+func write(level uint32, message string, fields [][2]string) {
+	at, count := abi.List(abi.PairsOf(fields))
+	wasmLog(level, message, at, count)
+	runtime.KeepAlive(fields)
+}
+
+// Name is the plugin's, which is that of its file.
+func Name() string {
+	mark := abi.Mark()
+	defer abi.Release(mark)
+	wasmPluginName(abi.Area())
+	return abi.Answer().Text(0)
+}
+
+// IsLeader says whether this host is the one that acts.
+func IsLeader() bool { return wasmIsLeader() != 0 }

@@ -1,0 +1,203 @@
+package informant_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	informant "github.com/informant-dev/informant/plugin-sdk/go"
+	"github.com/informant-dev/informant/plugin-sdk/go/eventdata"
+	"github.com/informant-dev/informant/plugin-sdk/go/fetch"
+	"github.com/informant-dev/informant/plugin-sdk/go/indexer"
+	"github.com/informant-dev/informant/plugin-sdk/go/informanttest"
+	"github.com/informant-dev/informant/plugin-sdk/go/kube"
+	"github.com/informant-dev/informant/plugin-sdk/go/metrics"
+	"github.com/informant-dev/informant/plugin-sdk/go/state"
+	"github.com/informant-dev/informant/plugin-sdk/go/workqueue"
+)
+
+// does is a plugin that does this with every event, and on every key.
+type does func(*informant.Event) error
+
+func (does) Describe(informant.Config) (*informant.Descriptor, error) {
+	return &informant.Descriptor{
+		Version:       "1",
+		Subscriptions: []informant.Subscription{{Resource: "v1/pods", WithOld: true}},
+		Indexes:       []informant.Index{{Resource: "v1/pods", Name: "app", Pointer: "/metadata/labels/app"}},
+	}, nil
+}
+func (does) Start(informant.Config) error          { return nil }
+func (d does) Handle(event *informant.Event) error { return d(event) }
+
+func pod(name, app string) string {
+	return fmt.Sprintf(`{"metadata": {"namespace": "shop", "name": %q, "labels": {"app": %q}}}`, name, app)
+}
+
+func equal(t *testing.T, found, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(found, want) {
+		t.Fatalf("%#v is not %#v", found, want)
+	}
+}
+
+func TestAConfigurationIsStrictAndOptional(t *testing.T) {
+	options := struct{ Greeting string }{"hello"}
+	equal(t, informant.Config(nil).Decode(&options), error(nil))
+	equal(t, informant.Config(" {}").Decode(&options), error(nil))
+	equal(t, options.Greeting, "hello")
+	err := informant.Config(`{"greting": "x"}`).Decode(&options)
+	never, _ := informant.Retry(err)
+	if err == nil || !never {
+		t.Fatal(err)
+	}
+}
+
+func TestRetriesAreFoundThroughOtherErrors(t *testing.T) {
+	wrapped := fmt.Errorf("while writing: %w", informant.After(errors.New("busy"), time.Second))
+	never, after := informant.Retry(wrapped)
+	equal(t, []any{never, after}, []any{false, time.Second})
+	equal(t, wrapped.Error(), "while writing: busy")
+	equal(t, informant.Never(nil), error(nil))
+	never, after = informant.Retry(errors.New("plain"))
+	equal(t, []any{never, after}, []any{false, time.Duration(0)})
+}
+
+func TestADescriptorLeavesOutWhatIsNotSaid(t *testing.T) {
+	descriptor, _ := does(nil).Describe(nil)
+	text, _ := json.Marshal(descriptor)
+	equal(t, string(text), `{"version":"1","subscriptions":[{"resource":"v1/pods","withOld":true}],`+
+		`"indexes":[{"resource":"v1/pods","name":"app","pointer":"/metadata/labels/app"}]}`)
+}
+
+func TestLogsHaveTheirLevelsFieldsAndGroups(t *testing.T) {
+	host := informanttest.Start(t, does(func(*informant.Event) error {
+		slog.With("a", 1).WithGroup("g").Warn("careful", "b", true, slog.Group("h", "c", "d"))
+		slog.Debug("detail")
+		log.Print("old ways")
+		return nil
+	}), nil)
+	equal(t, host.Add("v1/pods", pod("web", "x")), error(nil))
+	equal(t, host.Lines(), []string{"warn careful a=1 g.b=true g.h.c=d", "debug detail", "info old ways"})
+}
+
+func TestAPanicIsAFailureWithItsPlace(t *testing.T) {
+	host := informanttest.Start(t, does(func(event *informant.Event) error { panic(event.Change) }), nil)
+	equal(t, host.Add("v1/pods", pod("web", "x")).Error(), "panic: added")
+	equal(t, len(host.Lines()), 1)
+}
+
+func TestTheCacheIsReadByKeyLabelsAndIndex(t *testing.T) {
+	var seen []string
+	host := informanttest.Start(t, does(func(event *informant.Event) error {
+		note := func(key informant.Key) bool { seen = append(seen, key.Name); return len(seen) < 3 }
+		if err := indexer.IndexKeys("v1/pods", "app", "shop", note); err != nil {
+			return err
+		}
+		values, err := indexer.Fields("v1/pods", event.Key, "/metadata/name", "/spec")
+		if err != nil || *values[0] != `"web"` || values[1] != nil {
+			return fmt.Errorf("%v %v", values, err)
+		}
+		return indexer.List("v1/pods", indexer.Namespace("shop"), "app=other", func(object json.RawMessage) bool {
+			seen = append(seen, "listed")
+			return true
+		})
+	}), nil)
+	host.Put("v1/pods", pod("db", "shop"))
+	host.Put("v1/pods", pod("cache", "other"))
+	equal(t, host.Add("v1/pods", pod("web", "shop")), error(nil))
+	equal(t, seen, []string{"db", "web", "listed"})
+	err := indexer.IndexValues("v1/pods", "none", nil)
+	var refused *indexer.Error
+	if !errors.As(err, &refused) || refused.Kind != indexer.UnknownIndex {
+		t.Fatal(err)
+	}
+}
+
+func TestAnEventBringsItsObjects(t *testing.T) {
+	host := informanttest.Start(t, does(func(event *informant.Event) error {
+		var was struct {
+			Metadata struct{ Labels map[string]string }
+		}
+		if found, err := event.DecodeOld(&was); !found || err != nil {
+			return fmt.Errorf("no old object: %v", err)
+		}
+		app, ok := eventdata.Text(eventdata.New, "/metadata/labels/app")
+		slog.Info("was", "before", was.Metadata.Labels["app"], "now", app, "ok", ok,
+			"app", eventdata.Changed("/metadata/labels/app"), "name", eventdata.Changed("/metadata/name"))
+		return nil
+	}), nil)
+	equal(t, host.Update("v1/pods", pod("web", "a"), pod("web", "b")), error(nil))
+	equal(t, host.Lines(), []string{"info was before=a now=b ok=true app=true name=false"})
+}
+
+func TestStateAndMetricsAreKept(t *testing.T) {
+	host := informanttest.Start(t, does(func(*informant.Event) error {
+		swapped, err := state.CompareAndSet("seen", nil, []byte("1"))
+		if err != nil || !swapped {
+			return fmt.Errorf("not set: %v", err)
+		}
+		return metrics.CounterAdd("seen_total", metrics.Labels{"app": "x"}, 2)
+	}), nil)
+	equal(t, host.Add("v1/pods", pod("web", "x")), error(nil))
+	if host.Add("v1/pods", pod("web", "x")) == nil {
+		t.Fatal("it was set before")
+	}
+	keys, _ := state.Keys("se")
+	equal(t, keys, []string{"seen"})
+	equal(t, host.Series(), map[string]float64{"seen_total map[app:x]": 2})
+}
+
+func TestWritesAndRequestsAreAnswered(t *testing.T) {
+	host := informanttest.Start(t, does(func(event *informant.Event) error {
+		pods := kube.Object{Resource: "v1/pods", Key: event.Key}
+		if _, err := kube.Patch(pods, kube.Merge, map[string]any{"a": 1}); !kube.IsReason(err, "Conflict") {
+			return fmt.Errorf("not a conflict: %v", err)
+		}
+		answer, err := fetch.Do(fetch.Request{URL: "https://example.com"})
+		if err == nil && answer.Headers["a"] != "1, 2" {
+			err = fmt.Errorf("%v", answer.Headers)
+		}
+		return err
+	}), nil)
+	if err := host.Add("v1/pods", pod("web", "x")); err == nil {
+		t.Fatal("nothing is granted")
+	}
+	host.AnswerWrites(func(informanttest.Write) (json.RawMessage, error) {
+		return nil, &kube.Error{Kind: kube.Status, Code: 409, Reason: "Conflict", Message: "somebody else"}
+	})
+	host.AnswerRequests(func(informanttest.Request) (informanttest.Response, error) {
+		return informanttest.Response{Status: 200, Headers: [][2]string{{"a", "1"}, {"a", "2"}}}, nil
+	})
+	equal(t, host.Add("v1/pods", pod("web", "x")), error(nil))
+	equal(t, string(host.Writes()[0].Body), `{"a":1}`)
+	equal(t, host.Requests()[0].Method, "GET")
+}
+
+type worker struct{ worked []string }
+
+func (w *worker) Reconcile(key string, _ uint32) (time.Duration, error) {
+	w.worked = append(w.worked, key)
+	return 0, nil
+}
+
+func TestKeysAreWorkedOn(t *testing.T) {
+	w := &worker{}
+	workqueue.Register(w)
+	host := informanttest.Start(t, does(func(event *informant.Event) error {
+		workqueue.Add(event.Key.String())
+		workqueue.Add(event.Key.String())
+		return nil
+	}), nil)
+	equal(t, host.Add("v1/pods", pod("web", "x")), error(nil))
+	equal(t, host.Keys(), []string{"shop/web"})
+	equal(t, host.Reconcile(), error(nil))
+	if !slices.Equal(w.worked, []string{"shop/web"}) {
+		t.Fatal(w.worked)
+	}
+}

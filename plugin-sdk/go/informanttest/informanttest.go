@@ -1,0 +1,191 @@
+//go:build !wasip1
+
+// Package informanttest runs a plugin in an ordinary test, without WebAssembly and without a host.
+package informanttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	informant "github.com/informant-dev/informant/plugin-sdk/go"
+	"github.com/informant-dev/informant/plugin-sdk/go/internal/native"
+	"github.com/informant-dev/informant/plugin-sdk/go/workqueue"
+)
+
+// What a plugin does outside, as a test sees it.
+type (
+	// Write is one to the cluster.
+	Write = native.Write
+	// Request is one over HTTP.
+	Request = native.Request
+	// Response is what is answered to that.
+	Response = native.Response
+)
+
+// Host is a host with one plugin.
+type Host struct {
+	t          testing.TB
+	plugin     informant.Plugin
+	host       *native.Host
+	descriptor *informant.Descriptor
+	lines      []string
+	writes     []Write
+	requests   []Request
+	seq        uint64
+}
+
+// Start describes and starts a plugin, with this as its configuration; nil for none.
+func Start(t testing.TB, plugin informant.Plugin, config any) *Host {
+	t.Helper()
+	h := &Host{t: t, plugin: plugin, host: native.NewHost()}
+	h.host.Log = func(level uint32, message string, fields [][2]string) {
+		words := [...]string{"trace", "debug", "info", "warn", "error"}
+		line := []string{words[min(level, 4)], message}
+		for _, field := range fields {
+			line = append(line, field[0]+"="+field[1])
+		}
+		h.lines = append(h.lines, strings.Join(line, " "))
+		t.Log(strings.Join(line, " "))
+	}
+	native.Use(h.host)
+	t.Cleanup(func() { native.Use(native.NewHost()) })
+	var text informant.Config
+	if config != nil {
+		text = informant.Config(h.json(config))
+	}
+	descriptor, err := plugin.Describe(text)
+	if err != nil {
+		t.Fatalf("describe: %v", err)
+	}
+	h.descriptor = descriptor
+	for _, index := range descriptor.Indexes {
+		h.host.Index(index.Resource, index.Name, index.Pointer)
+	}
+	if err := plugin.Start(text); err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	return h
+}
+
+// Descriptor is what the plugin asks for.
+func (h *Host) Descriptor() *informant.Descriptor { return h.descriptor }
+
+// Put has an object in the cache without telling the plugin.
+func (h *Host) Put(resource string, object any) json.RawMessage {
+	h.t.Helper()
+	text := h.json(object)
+	namespace, name := native.KeyOf(text)
+	h.host.Put(resource, informant.Key{Namespace: namespace, Name: name}.String(), text)
+	return text
+}
+
+// Add tells the plugin of an object that came.
+func (h *Host) Add(resource string, object any) error {
+	h.t.Helper()
+	return h.tell(resource, informant.Added, h.Put(resource, object), nil)
+}
+
+// Update tells the plugin of an object that changed.
+func (h *Host) Update(resource string, before, after any) error {
+	h.t.Helper()
+	return h.tell(resource, informant.Updated, h.Put(resource, after), h.json(before))
+}
+
+// Delete tells the plugin of an object that went.
+func (h *Host) Delete(resource string, object any) error {
+	h.t.Helper()
+	text := h.json(object)
+	namespace, name := native.KeyOf(text)
+	h.host.Put(resource, informant.Key{Namespace: namespace, Name: name}.String(), nil)
+	return h.tell(resource, informant.Deleted, nil, text)
+}
+
+func (h *Host) tell(resource string, change informant.Change, object, old json.RawMessage) error {
+	h.t.Helper()
+	place := slices.IndexFunc(h.descriptor.Subscriptions, func(one informant.Subscription) bool {
+		return one.Resource == resource
+	})
+	if place < 0 {
+		h.t.Fatalf("the plugin does not subscribe to %s", resource)
+	}
+	subscription := h.descriptor.Subscriptions[place]
+	h.host.New, h.host.Old = object, old
+	defer func() { h.host.New, h.host.Old = nil, nil }()
+	h.seq++
+	event := &informant.Event{
+		Seq: h.seq, Subscription: uint32(place), Change: change, Reason: informant.Watch, Attempt: 1,
+		ResourceVersion: fmt.Sprint(h.seq), Object: object, Old: old,
+	}
+	of := object
+	if change == informant.Deleted {
+		of, event.Gone = old, informant.GoneDeleted
+	} else if !subscription.WithOld {
+		event.Old = nil
+	}
+	event.Key.Namespace, event.Key.Name = native.KeyOf(of)
+	if subscription.Delivery == "lazy" {
+		event.Object, event.Old = nil, nil
+	}
+	return informant.Guard(func() error { return h.plugin.Handle(event) })
+}
+
+// Reconcile has the registered reconciler work on every key that waits, in turn.
+func (h *Host) Reconcile() error {
+	for len(h.host.Keys) > 0 {
+		key := h.host.Keys[0]
+		h.host.Keys = h.host.Keys[1:]
+		if _, err := workqueue.Registered().Reconcile(key, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Keys are those that wait.
+func (h *Host) Keys() []string { return slices.Clone(h.host.Keys) }
+
+// Lines are what the plugin logged: the level, the message, the fields.
+func (h *Host) Lines() []string { return slices.Clone(h.lines) }
+
+// Series are the plugin's metrics, by their names a space and what fmt.Sprint makes of their labels.
+func (h *Host) Series() map[string]float64 { return h.host.Series }
+
+// AnswerWrites says what is answered to writes; Writes has them.
+func (h *Host) AnswerWrites(answer func(Write) (json.RawMessage, error)) {
+	h.host.Write = func(write Write) (json.RawMessage, error) {
+		h.writes = append(h.writes, write)
+		return answer(write)
+	}
+}
+
+// Writes are those that the plugin made.
+func (h *Host) Writes() []Write { return slices.Clone(h.writes) }
+
+// AnswerRequests says what is answered to requests; Requests has them.
+func (h *Host) AnswerRequests(answer func(Request) (Response, error)) {
+	h.host.Ask = func(request Request) (Response, error) {
+		h.requests = append(h.requests, request)
+		return answer(request)
+	}
+}
+
+// Requests are those that the plugin made.
+func (h *Host) Requests() []Request { return slices.Clone(h.requests) }
+
+func (h *Host) json(value any) json.RawMessage {
+	h.t.Helper()
+	switch text := value.(type) {
+	case string:
+		return json.RawMessage(text)
+	case json.RawMessage:
+		return text
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		h.t.Fatalf("an object that is no JSON: %v", err)
+	}
+	return text
+}

@@ -1,0 +1,236 @@
+// Package native is what plugins find in an ordinary test, where there is no host: package informanttest fills it and looks at it.
+package native
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Host stands for one, for one test.
+type Host struct {
+	Name string
+	// Log is handed every line.
+	Log     func(level uint32, message string, fields [][2]string)
+	objects map[string]map[string]json.RawMessage
+	indexes map[string]string
+	State   map[string][]byte
+	Keys    []string
+	// Series are those of the plugin's metrics: what was set or observed last, what was counted in all.
+	Series map[string]float64
+	// Writes are tried in vain, until a test says what is answered.
+	Write func(Write) (json.RawMessage, error)
+	Ask   func(Request) (Response, error)
+	// New and Old are the objects of the event in the plugin's hands.
+	New, Old json.RawMessage
+}
+
+// Write is one that a plugin makes.
+type Write struct {
+	Verb, Resource, Namespace, Name, Subresource, PatchType string
+	Body                                                    json.RawMessage
+}
+
+// Request is one over HTTP.
+type Request struct {
+	Method, URL string
+	Headers     [][2]string
+	Body        []byte
+}
+
+// Response is what comes of it.
+type Response struct {
+	Status  int
+	Headers [][2]string
+	Body    []byte
+}
+
+var host = NewHost()
+
+// NewHost has nothing.
+func NewHost() *Host {
+	return &Host{
+		Name:    "test",
+		objects: map[string]map[string]json.RawMessage{},
+		indexes: map[string]string{},
+		State:   map[string][]byte{},
+		Series:  map[string]float64{},
+	}
+}
+
+// Use has plugins find this one.
+func Use(h *Host) { host = h }
+
+// Get is the host that plugins find.
+func Get() *Host { return host }
+
+// Log hands on a line.
+func Log(level uint32, message string, fields [][2]string) {
+	if host.Log != nil {
+		host.Log(level, message, fields)
+		return
+	}
+	fmt.Fprintln(os.Stderr, message, fields)
+}
+
+// Index declares an index.
+func (h *Host) Index(resource, name, pointer string) { h.indexes[resource+" "+name] = pointer }
+
+// Put has an object in the cache; a nil one takes it out.
+func (h *Host) Put(resource, key string, object json.RawMessage) {
+	of := h.objects[resource]
+	if of == nil {
+		of = map[string]json.RawMessage{}
+		h.objects[resource] = of
+	}
+	if object == nil {
+		delete(of, key)
+		return
+	}
+	of[key] = object
+}
+
+// Object is one of the cache.
+func (h *Host) Object(resource, key string) json.RawMessage { return h.objects[resource][key] }
+
+// List is sorted by keys. Selectors are of the form a=b,c=d here.
+func (h *Host) List(resource string, namespace *string, selector string) ([]json.RawMessage, error) {
+	wanted := map[string]string{}
+	for _, part := range strings.FieldsFunc(selector, func(r rune) bool { return r == ',' }) {
+		key, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return nil, fmt.Errorf("tests know selectors of the form a=b,c=d, not %q", selector)
+		}
+		wanted[strings.TrimSpace(key)] = strings.TrimSpace(strings.TrimPrefix(value, "="))
+	}
+	return h.where(resource, func(object json.RawMessage) bool {
+		var of struct {
+			Metadata struct {
+				Namespace string
+				Labels    map[string]string
+			}
+		}
+		_ = json.Unmarshal(object, &of) // what cannot be read has no labels
+		for key, value := range wanted {
+			if found, ok := of.Metadata.Labels[key]; !ok || found != value {
+				return false
+			}
+		}
+		return namespace == nil || *namespace == of.Metadata.Namespace
+	}), nil
+}
+
+func (h *Host) where(resource string, is func(json.RawMessage) bool) []json.RawMessage {
+	var keys []string
+	for key := range h.objects[resource] {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	var found []json.RawMessage
+	for _, key := range keys {
+		if object := h.objects[resource][key]; is(object) {
+			found = append(found, object)
+		}
+	}
+	return found
+}
+
+// ByIndex is the objects that an index has under value.
+func (h *Host) ByIndex(resource, index, value string) ([]json.RawMessage, bool) {
+	pointer, ok := h.indexes[resource+" "+index]
+	return h.where(resource, func(object json.RawMessage) bool {
+		return slices.Contains(valuesAt(object, pointer), value)
+	}), ok
+}
+
+// Values are those of an index.
+func (h *Host) Values(resource, index string) ([]string, bool) {
+	pointer, ok := h.indexes[resource+" "+index]
+	var values []string
+	for _, object := range h.where(resource, func(json.RawMessage) bool { return true }) {
+		values = append(values, valuesAt(object, pointer)...)
+	}
+	slices.Sort(values)
+	return slices.Compact(values), ok
+}
+
+// KeyOf is an object's own.
+func KeyOf(object json.RawMessage) (namespace, name string) {
+	var of struct {
+		Metadata struct{ Namespace, Name string }
+	}
+	_ = json.Unmarshal(object, &of) // what cannot be read has no name
+	return of.Metadata.Namespace, of.Metadata.Name
+}
+
+// At is the JSON value at a pointer; nil where nothing is.
+func At(object json.RawMessage, pointer string) *string {
+	for _, value := range walk(object, pointer) {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil
+		}
+		found := string(text)
+		return &found
+	}
+	return nil
+}
+
+func valuesAt(object json.RawMessage, pointer string) []string {
+	var values []string
+	for _, value := range walk(object, pointer) {
+		if text, ok := value.(string); ok {
+			values = append(values, text)
+		} else if text, err := json.Marshal(value); err == nil {
+			values = append(values, string(text))
+		}
+	}
+	return values
+}
+
+// walk finds what a pointer leads to; * steps into every member.
+func walk(object json.RawMessage, pointer string) []any {
+	var tree any
+	if json.Unmarshal(object, &tree) != nil {
+		return nil
+	}
+	found := []any{tree}
+	if pointer == "" {
+		return found
+	}
+	for _, step := range strings.Split(pointer, "/")[1:] {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		var next []any
+		for _, value := range found {
+			next = append(next, into(value, step)...)
+		}
+		found = next
+	}
+	return found
+}
+
+func into(value any, step string) []any {
+	var found []any
+	switch of := value.(type) {
+	case map[string]any:
+		if one, ok := of[step]; ok {
+			return []any{one}
+		}
+		if step == "*" {
+			for _, one := range of {
+				found = append(found, one)
+			}
+		}
+	case []any:
+		if step == "*" {
+			return of
+		}
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(of) {
+			return []any{of[i]}
+		}
+	}
+	return found
+}

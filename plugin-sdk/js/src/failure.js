@@ -1,0 +1,36 @@
+// What is thrown, and what becomes of it.
+
+/** The error with a wish for when its event comes again. */
+function asking(reason, retry) {
+  const error = reason instanceof Error ? reason : new Error(String(reason));
+  error.retry = retry;
+  return error;
+}
+
+/** Sends the event to the dead letters at once: trying again would not help. */
+export const never = (reason) => asking(reason, { tag: "never" });
+
+/** Has the event come again after so many milliseconds, and not as the rate limiter says. */
+export const after = (reason, ms) => asking(reason, { tag: "after-ms", val: Math.max(0, Math.ceil(ms)) });
+
+/** What a host function refused: `kind` is a word of the contract, `not-granted`, and `detail` what came with it. */
+export class HostError extends Error {
+  constructor(what, refused) {
+    const kind = refused?.tag ?? "refused";
+    const detail = refused?.val ?? (typeof refused === "string" ? refused : null);
+    const words = detail?.message ?? detail;
+    super(words == null ? `${what}: ${kind}` : `${what}: ${kind}: ${words}`);
+    this.name = "HostError";
+    this.kind = kind;
+    this.detail = detail;
+  }
+}
+
+/** Something thrown, in words. */
+export function text(reason) {
+  if (reason instanceof Error) return reason.name === "Error" ? reason.message : `${reason.name}: ${reason.message}`;
+  return typeof reason === "string" ? reason : (JSON.stringify(reason) ?? String(reason));
+}
+
+/** The contract's failure. */
+export const failure = (reason) => ({ message: text(reason), retry: reason?.retry ?? { tag: "backoff" } });

@@ -1,0 +1,117 @@
+// Informant plugins in JavaScript: what a plugin says of itself, and how the host hears of it. What the host promises is written in the contract,
+// plugin-sdk/wit.
+
+import { failure, text } from "./failure.js";
+import { log } from "./log.js";
+import { decode, encode } from "./utf8.js";
+
+export { after, HostError, never } from "./failure.js";
+export { eventData, http, hostInfo, indexer, kube, metrics, state, workqueue } from "./host.js";
+export { log } from "./log.js";
+
+/** Calls f, and throws in the host's words what it throws, so that the instance goes on. */
+function guarded(words, f) {
+  return (...values) => {
+    try {
+      const answer = f(...values);
+      if (typeof answer?.then === "function") {
+        throw new TypeError("plugins are called synchronously: it returned a promise, and nobody waits for it");
+      }
+      return answer;
+    } catch (reason) {
+      if (reason instanceof Error && reason.stack) log.error(text(reason), { stack: reason.stack });
+      throw words(reason);
+    }
+  };
+}
+
+/** The same of what answers nothing. */
+function told(words, f) {
+  const call = guarded(words, f);
+  return (...values) => void call(...values);
+}
+
+/** What the host hands over as configuration; nothing at all is an empty object. */
+function configuration(bytes) {
+  const json = decode(bytes).trim();
+  return json === "" ? {} : JSON.parse(json);
+}
+
+/** An event, with its objects as they are asked for. */
+class Event {
+  #object;
+  #old;
+
+  constructor(told) {
+    this.seq = Number(told.seq);
+    this.subscription = told.subscription;
+    /** added, updated or deleted */
+    this.change = told.change;
+    /** initial, watch, relist, resync, reload or redrive */
+    this.reason = told.reason;
+    /** namespace/name, or the name alone */
+    this.key = told.key.namespace === "" ? told.key.name : `${told.key.namespace}/${told.key.name}`;
+    this.namespace = told.key.namespace;
+    this.name = told.key.name;
+    this.uid = told.uid;
+    this.resourceVersion = told.resourceVersion;
+    /** deleted, left-view or unknown; null while it is there */
+    this.gone = told.gone ?? null;
+    this.coalesced = told.coalesced;
+    this.attempt = told.attempt;
+    this.#object = told.object ?? null;
+    this.#old = told.old ?? null;
+  }
+
+  /** The new state, or the last one of an object that is gone; null with lazy delivery. Read when it is asked for, and once. */
+  get object() {
+    const bytes = this.#object ?? (this.change === "deleted" ? this.#old : null);
+    return this.#read("object", bytes);
+  }
+
+  /** The state before: of a deletion always, else where the subscription says withOld. */
+  get old() {
+    return this.#read("old", this.#old);
+  }
+
+  #read(name, bytes) {
+    const value = bytes === null ? null : JSON.parse(decode(bytes));
+    Object.defineProperty(this, name, { value });
+    return value;
+  }
+}
+
+/**
+ * What a plugin file exports. `describe` is the descriptor, or what makes one of the configuration; its keys are those of
+ * plugin-sdk/descriptor.schema.json. `start`, `handle`, `stop`, `reconcile`, `fire`, `synced`, `snapshot` and `restore` are there as needed.
+ */
+export function plugin(is) {
+  const descriptor = (config) => (typeof is.describe === "function" ? is.describe(config) : is.describe);
+  const milliseconds = (wait) => (wait == null ? null : Math.max(0, Math.ceil(wait)));
+  return {
+    lifecycle: {
+      describe: guarded(text, (config) => encode(JSON.stringify(descriptor(configuration(config))))),
+      start: told(text, (config) => is.start?.(configuration(config))),
+      stop: () => {
+        try {
+          is.stop?.();
+        } catch (reason) {
+          log.error(`stop: ${text(reason)}`);
+        }
+      },
+    },
+    handler: { handle: told(failure, (event) => is.handle(new Event(event))) },
+    reconciler: {
+      reconcile: guarded(failure, (key, attempt) => milliseconds(is.reconcile(key, attempt))),
+    },
+    timer: { fire: told(failure, (schedule, at) => is.fire(schedule, new Date(Number(at)))) },
+    syncAware: { synced: told(failure, (subscription) => is.synced?.(subscription)) },
+    stateful: {
+      snapshot: guarded(text, () => {
+        const known = is.snapshot?.();
+        return known == null ? null : encode(JSON.stringify(known));
+      }),
+      restore: told(text, (from, known) => is.restore(from, JSON.parse(decode(known)))),
+    },
+  };
+}

@@ -1,0 +1,64 @@
+// Bytes and text. The runtime may have no TextDecoder and no TextEncoder.
+
+/** As a text, what is no UTF-8 as U+FFFD. */
+export function decode(bytes) {
+  if (typeof TextDecoder === "function") return new TextDecoder().decode(Uint8Array.from(bytes));
+  return read(bytes);
+}
+
+/** The same without the runtime's help. */
+export function read(bytes) {
+  const parts = [];
+  let units = [];
+  for (let at = 0; at < bytes.length; ) {
+    const [point, length] = character(bytes, at);
+    at += length;
+    if (point > 0xffff) units.push(0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff));
+    else units.push(point);
+    if (units.length > 4096) {
+      parts.push(String.fromCharCode.apply(null, units));
+      units = [];
+    }
+  }
+  parts.push(String.fromCharCode.apply(null, units));
+  return parts.join("");
+}
+
+/** The character at this place, and how many bytes it has. */
+function character(bytes, at) {
+  const first = bytes[at];
+  if (first < 0x80) return [first, 1];
+  const length = first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (length === 0 || first >= 0xf5) return [0xfffd, 1];
+  let point = first & (0xff >> (length + 1));
+  for (let next = 1; next < length; next++) {
+    const byte = bytes[at + next];
+    if (byte === undefined || (byte & 0xc0) !== 0x80) return [0xfffd, next];
+    point = (point << 6) | (byte & 0x3f);
+  }
+  const least = [0, 0, 0x80, 0x800, 0x10000][length];
+  const isNone = point < least || point > 0x10ffff || (point >= 0xd800 && point < 0xe000);
+  return isNone ? [0xfffd, length] : [point, length];
+}
+
+/** As UTF-8, a lone half of a character as U+FFFD. */
+export function encode(text) {
+  if (typeof TextEncoder === "function") return new TextEncoder().encode(text);
+  return write(text);
+}
+
+/** The same without the runtime's help. */
+export function write(text) {
+  const bytes = [];
+  for (const one of text) {
+    let point = one.codePointAt(0);
+    if (point >= 0xd800 && point < 0xe000) point = 0xfffd;
+    if (point < 0x80) bytes.push(point);
+    else if (point < 0x800) bytes.push(0xc0 | (point >> 6), 0x80 | (point & 0x3f));
+    else if (point < 0x10000) bytes.push(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 0x3f), 0x80 | (point & 0x3f));
+    else {
+      bytes.push(0xf0 | (point >> 18), 0x80 | ((point >> 12) & 0x3f), 0x80 | ((point >> 6) & 0x3f), 0x80 | (point & 0x3f));
+    }
+  }
+  return new Uint8Array(bytes);
+}

@@ -1,0 +1,60 @@
+// What the SDK does with a plugin that does everything.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import * as fails from "./fails/plugin.js";
+import { read, write } from "./src/utf8.js";
+import { Host } from "./testing/index.js";
+
+const pod = (name, does, app = "sdk") => ({ metadata: { namespace: "shop", name, labels: { app }, annotations: { does } } });
+
+test("what is thrown is a failure, with its wish for a retry", () => {
+  const host = new Host(fails);
+  assert.deepEqual(host.add("v1/pods", pod("a", "fail")), { message: "asked to fail", retry: { tag: "never" } });
+  assert.deepEqual(host.add("v1/pods", pod("a", "panic")), { message: "asked to panic by a", retry: { tag: "backoff" } });
+  assert.equal(host.lines.filter((line) => line.startsWith("error asked to")).length, 2);
+});
+
+test("the host's functions are there", () => {
+  const host = new Host(fails);
+  host.put("v1/pods", pod("db", ""));
+  assert.equal(host.add("v1/pods", pod("web", "use")), null);
+  const used = "info used name=web none=true app=sdk+ found=true value=2 keys=1 pods=true synced=true leader=true plugin=test";
+  assert.equal(host.lines.at(-1), `${used} old=true refused=none denied=not-granted closed=not-granted`);
+  assert.equal(host.series.get("sdk_total{language=js}"), 1);
+  assert.equal(host.writes[0].type.tag, "merge");
+  host.reconcile();
+  assert.equal(host.lines.at(-1), "info reconciled attempt=1 waiting=0");
+});
+
+test("an event says what was before", () => {
+  const host = new Host({
+    ...fails,
+    handler: { handle: (event) => assert.notEqual(event.old, null) },
+  });
+  assert.equal(host.update("v1/pods", pod("a", "", "x"), pod("a", "", "y")), null);
+});
+
+test("a promise is a failure", async () => {
+  const { plugin } = await import("./src/index.js");
+  const later = plugin({ describe: { version: "1", subscriptions: [{ resource: "v1/pods" }] }, async handle() {} });
+  assert.equal(new Host(later).add("v1/pods", pod("a", ""))?.message.includes("returned a promise"), true);
+});
+
+test("a snapshot is restored", () => {
+  new Host(fails);
+  const known = fails.stateful.snapshot();
+  fails.stateful.restore("0.1.0", known);
+  assert.deepEqual(JSON.parse(new TextDecoder().decode(known)), { fired: false });
+});
+
+test("text is read and written as others do it", () => {
+  for (const text of ["", "plain", "söhne", "€", "𝒳y", "a\u0000b", "x".repeat(10_000)]) {
+    assert.deepEqual([...write(text)], [...new TextEncoder().encode(text)], text);
+    assert.equal(read(new TextEncoder().encode(text)), text);
+  }
+  for (const bytes of [[0xff], [0xc3], [0xe2, 0x82], [0xed, 0xa0, 0x80, 65], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x80, 65]]) {
+    assert.match(read(Uint8Array.from(bytes)), /\ufffd/, `${bytes}`);
+  }
+  assert.deepEqual([...write("\ud800")], [0xef, 0xbf, 0xbd]);
+});

@@ -1,0 +1,89 @@
+// Runs a plugin in an ordinary test of Node.js, without WebAssembly and without a host:
+//   node --import informant-plugin/testing/register --test
+
+import { encode, keyOf, use, World } from "./world.js";
+
+/** A host with one plugin: what its file exports. */
+export class Host {
+  #plugin;
+  #world = new World();
+  #seq = 0;
+
+  constructor(plugin, config = {}) {
+    this.#plugin = plugin;
+    use(this.#world);
+    this.descriptor = JSON.parse(new TextDecoder().decode(plugin.lifecycle.describe(encode(config))));
+    for (const { resource, name, pointer } of this.descriptor.indexes ?? []) {
+      this.#world.indexes.set(`${resource} ${name}`, pointer);
+    }
+    plugin.lifecycle.start(encode(config));
+  }
+
+  /** What was logged: the level, the message, the fields. */
+  get lines() {
+    return this.#world.lines;
+  }
+  get writes() {
+    return this.#world.writes;
+  }
+  get requests() {
+    return this.#world.requests;
+  }
+  get keys() {
+    return this.#world.keys;
+  }
+  get series() {
+    return this.#world.series;
+  }
+  set answerWrite(answer) {
+    this.#world.answerWrite = answer;
+  }
+  set answerRequest(answer) {
+    this.#world.answerRequest = answer;
+  }
+
+  /** Has an object in the cache without telling the plugin. */
+  put(resource, object) {
+    this.#world.of(resource).set(keyOf(object.metadata), object);
+  }
+
+  /** Tells the plugin of an object that came, changed or went. Answers the failure, or null. */
+  add(resource, object) {
+    this.put(resource, object);
+    return this.#tell(resource, "added", object, null);
+  }
+  update(resource, before, after) {
+    this.put(resource, after);
+    return this.#tell(resource, "updated", after, before);
+  }
+  delete(resource, object) {
+    this.#world.of(resource).delete(keyOf(object.metadata));
+    return this.#tell(resource, "deleted", null, object);
+  }
+
+  #tell(resource, change, object, old) {
+    const subscription = this.descriptor.subscriptions.findIndex((one) => one.resource === resource);
+    if (subscription < 0) throw new Error(`the plugin does not subscribe to ${resource}`);
+    const { withOld = false, delivery = "full" } = this.descriptor.subscriptions[subscription];
+    const { namespace = "", name, uid = "" } = (object ?? old).metadata;
+    const shown = (of, is) => (of !== null && is && delivery !== "lazy" ? encode(of) : null);
+    this.#world.event = { new: object, old };
+    try {
+      this.#plugin.handler.handle({
+        seq: ++this.#seq, subscription, change, reason: "watch", key: { namespace, name }, uid, resourceVersion: `${this.#seq}`,
+        gone: change === "deleted" ? "deleted" : null, coalesced: 0, attempt: 1,
+        object: shown(object, true), old: shown(old, withOld || change === "deleted"),
+      });
+      return null;
+    } catch (failure) {
+      return failure;
+    } finally {
+      this.#world.event = { new: null, old: null };
+    }
+  }
+
+  /** Has the plugin work on every key that waits, in turn. */
+  reconcile() {
+    while (this.keys.length > 0) this.#plugin.reconciler.reconcile(this.keys.shift(), 1);
+  }
+}

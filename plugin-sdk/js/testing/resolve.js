@@ -1,0 +1,7 @@
+// `informant:plugin/log@0.1.0` is a file in a test.
+
+export function resolve(specifier, context, next) {
+  const found = specifier.match(/^informant:plugin\/([a-z-]+)@/);
+  if (found === null) return next(specifier, context);
+  return { url: new URL(`./host/${found[1]}.js`, import.meta.url).href, shortCircuit: true };
+}

@@ -1,0 +1,64 @@
+// What stands for the host in a test: one at a time.
+
+export const encode = (value) => new TextEncoder().encode(JSON.stringify(value));
+
+export const keyOf = ({ namespace, name }) => (namespace ? `${namespace}/${name}` : name);
+
+/** The value at a JSON pointer; `*` steps into every member. All that it leads to. */
+export function at(object, pointer) {
+  let found = [object];
+  for (const step of pointer.split("/").slice(1)) {
+    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    found = found.flatMap((value) => {
+      if (value === null || typeof value !== "object") return [];
+      if (name === "*" && !Object.hasOwn(value, "*")) return Object.values(value);
+      return Object.hasOwn(value, name) ? [value[name]] : [];
+    });
+  }
+  return found;
+}
+
+/** The JSON of it; null where nothing is. */
+export const field = (object, pointer) => {
+  const [value] = object == null ? [] : at(object, pointer);
+  return value === undefined ? null : JSON.stringify(value);
+};
+
+export class World {
+  objects = new Map();
+  indexes = new Map();
+  values = new Map();
+  series = new Map();
+  keys = [];
+  lines = [];
+  writes = [];
+  requests = [];
+  event = { new: null, old: null };
+  answerWrite = () => {
+    throw { tag: "not-granted", val: "the test answers no writes" };
+  };
+  answerRequest = () => {
+    throw { tag: "not-granted", val: "the test answers no requests" };
+  };
+
+  of(resource) {
+    if (!this.objects.has(resource)) this.objects.set(resource, new Map());
+    return this.objects.get(resource);
+  }
+
+  /** In the order of their keys. */
+  sorted(resource) {
+    return [...this.of(resource)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  }
+
+  indexed(resource, index) {
+    const pointer = this.indexes.get(`${resource} ${index}`);
+    if (pointer === undefined) throw { tag: "unknown-index", val: index };
+    const texts = (object) => at(object, pointer).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+    return this.sorted(resource).map((object) => [texts(object), object]);
+  }
+}
+
+let now = new World();
+export const use = (world) => void (now = world);
+export const world = () => now;

@@ -1,0 +1,31 @@
+"""What is raised, and what becomes of it."""
+
+
+class Never(Exception):
+    """Sends the event to the dead letters at once: trying again would not help."""
+
+
+class After(Exception):
+    """Has the event come again after so many seconds, and not as the rate limiter says."""
+
+    def __init__(self, message, seconds):
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class HostError(Exception):
+    """What a host function refused. `kind` is a word of the contract, `NotGranted`, and `detail` what came with it."""
+
+    def __init__(self, what, refused):
+        if isinstance(refused, str):
+            self.kind, self.detail = "Refused", refused
+        else:
+            self.kind, self.detail = type(refused).__name__.rpartition("_")[2], getattr(refused, "value", None)
+        words = getattr(self.detail, "message", self.detail)
+        super().__init__(f"{what}: {self.kind}" if words is None else f"{what}: {self.kind}: {words}")
+
+
+def text(error):
+    """Something raised, in words."""
+    plain = type(error) in (Exception, Never, After)
+    return str(error) if plain else f"{type(error).__name__}: {error}"

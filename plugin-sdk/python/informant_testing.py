@@ -1,0 +1,332 @@
+"""Runs a plugin in an ordinary test, without WebAssembly and without a host. To be imported before the plugin:
+
+    from informant_testing import Host
+    import app
+
+    def test_every_pod_is_greeted():
+        host = Host(app, {"greeting": "good morning"})
+        host.add("v1/pods", {"metadata": {"namespace": "default", "name": "web"}})
+        assert host.lines == ["INFO good morning change=added pod=default/web"]
+"""
+
+import enum
+import json
+import sys
+from dataclasses import dataclass, field
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+
+class Err(Exception):
+    """As the real one: what a function of the contract refuses."""
+
+    def __init__(self, value):
+        super().__init__(value)
+        self.value = value
+
+
+def _case(name):
+    return type(name, (), {"__init__": lambda self, value=None: setattr(self, "value", value)})
+
+
+def _cases(module, variant, names):
+    for name in names.split():
+        setattr(module, f"{variant}_{name}", _case(f"{variant}_{name}"))
+
+
+@dataclass(frozen=True)
+class ObjectKey:
+    namespace: str
+    name: str
+
+
+@dataclass
+class Failure:
+    message: str
+    retry: Any
+
+
+@dataclass
+class World:
+    """What stands for the host: one at a time."""
+
+    objects: dict = field(default_factory=dict)
+    indexes: dict = field(default_factory=dict)
+    values: dict = field(default_factory=dict)
+    series: dict = field(default_factory=dict)
+    keys: list = field(default_factory=list)
+    lines: list = field(default_factory=list)
+    writes: list = field(default_factory=list)
+    requests: list = field(default_factory=list)
+    new: Any = None
+    old: Any = None
+    answer_write: Any = None
+    answer_request: Any = None
+
+    def sorted(self, resource):
+        return [found for _, found in sorted(self.objects.get(resource, {}).items())]
+
+
+_now = World()
+
+
+def _at(value, pointer):
+    """All that a JSON pointer leads to; `*` steps into every member."""
+    found = [value]
+    for step in pointer.split("/")[1:]:
+        step, inside = step.replace("~1", "/").replace("~0", "~"), []
+        for one in found:
+            if isinstance(one, dict):
+                inside += [one[step]] if step in one else list(one.values()) if step == "*" else []
+            elif isinstance(one, list):
+                inside += one if step == "*" else [one[int(step)]] if step.isdigit() and int(step) < len(one) else []
+        found = inside
+    return found
+
+
+def _field(value, pointer):
+    found = _at(value, pointer) if value is not None else []
+    return json.dumps(found[0]) if found else None
+
+
+def _text(value):
+    return json.dumps(value).encode()
+
+
+def _key_of(key):
+    return f"{key.namespace}/{key.name}" if key.namespace else key.name
+
+
+def _module(name, **members):
+    module = ModuleType(f"wit_world.imports.{name}")
+    vars(module).update(members)
+    sys.modules[module.__name__] = module
+    return module
+
+
+def _page(items=(), keys=(), values=()):
+    return SimpleNamespace(items=list(items), keys=list(keys), values=list(values), next=None)
+
+
+def _log():
+    level = enum.Enum("Level", "TRACE DEBUG INFO WARN ERROR")
+
+    def log(at, message, fields):
+        _now.lines.append(" ".join([at.name, message, *(f"{name}={value}" for name, value in fields)]))
+
+    _module("log", Level=level, log=log, enabled=lambda at: True)
+
+
+def _types():
+    types = _module("types", ObjectKey=ObjectKey, Failure=Failure)
+    types.Change = enum.Enum("Change", "ADDED UPDATED DELETED")
+    types.Reason = enum.Enum("Reason", "INITIAL WATCH RELIST RESYNC RELOAD REDRIVE")
+    _cases(types, "Retry", "Backoff AfterMs Never")
+    return types
+
+
+def _event_data():
+    side = enum.Enum("Side", "NEW OLD")
+
+    def of(which):
+        return _now.new if which is side.NEW else _now.old
+
+    _module(
+        "event_data",
+        Side=side,
+        json=lambda which: None if of(which) is None else _text(of(which)),
+        fields=lambda which, pointers: [_field(of(which), pointer) for pointer in pointers],
+        changed=lambda pointer: _field(_now.new, pointer) != _field(_now.old, pointer),
+    )
+
+
+def _indexer():
+    module = _module("indexer")
+    _cases(module, "Error", "NotGranted UnknownResource UnknownIndex NotSynced Expired Invalid")
+
+    def get(resource, key):
+        found = _now.objects.get(resource, {}).get(_key_of(key))
+        return None if found is None else _text(found)
+
+    def fields(resource, key, pointers):
+        found = _now.objects.get(resource, {}).get(_key_of(key))
+        return None if found is None else [_field(found, pointer) for pointer in pointers]
+
+    def listed(resource, namespace, labels, _limit=0, _cursor=None):
+        wanted = [part.split("=", 1) for part in labels.split(",") if part]
+        if any(len(part) != 2 for part in wanted):
+            raise Err(module.Error_Invalid(f"tests know selectors of the form a=b,c=d, not {labels}"))
+
+        def fits(found):
+            metadata = found["metadata"]
+            has = all(metadata.get("labels", {}).get(name) == value.lstrip("=") for name, value in wanted)
+            return has and namespace in (None, metadata.get("namespace", ""))
+
+        return _page(items=[_text(found) for found in _now.sorted(resource) if fits(found)])
+
+    def indexed(resource, index):
+        if (resource, index) not in _now.indexes:
+            raise Err(module.Error_UnknownIndex(index))
+        pointer = _now.indexes[resource, index]
+        for found in _now.sorted(resource):
+            yield [one if isinstance(one, str) else json.dumps(one) for one in _at(found, pointer)], found
+
+    def under(resource, index, value):
+        return [found for values, found in indexed(resource, index) if value in values]
+
+    def key(found):
+        return ObjectKey(found["metadata"].get("namespace", ""), found["metadata"]["name"])
+
+    module.get, module.fields, module.list = get, fields, listed
+    module.by_index = lambda resource, index, value, _limit, _at: _page(items=map(_text, under(resource, index, value)))
+    module.index_keys = lambda resource, index, value, _limit, _at: _page(keys=map(key, under(resource, index, value)))
+    module.index_values = lambda resource, index, _limit, _at: _page(
+        values=sorted({value for values, _ in indexed(resource, index) for value in values})
+    )
+    module.count = lambda resource, namespace: len(listed(resource, namespace, "").items)
+    module.has_synced = lambda resource: True
+
+
+def _kube():
+    module = _module("kube")
+    _cases(module, "Error", "NotGranted NotLeader Invalid Status Transport")
+    _cases(module, "PatchType", "JsonPatch Merge Strategic Apply")
+
+    def write(verb, resource, key, *more):
+        _now.writes.append((verb, resource, _key_of(key), *more))
+        if _now.answer_write is None:
+            raise Err(module.Error_NotGranted("the test answers no writes"))
+        return _text(_now.answer_write(*_now.writes[-1]))
+
+    module.create = lambda resource, key, sub, body: write("create", resource, key, json.loads(body))
+    module.update = lambda resource, key, sub, body: write("update", resource, key, json.loads(body))
+    module.patch = lambda resource, key, sub, kind, body: write("patch", resource, key, json.loads(body))
+    module.delete = lambda resource, key, uid: write("delete", resource, key, uid)
+    module.record_event = lambda resource, key, warning, reason, message: write("event", resource, key, reason, message)
+
+
+def _http():
+    module = _module("http", Request=lambda *parts: SimpleNamespace(**dict(zip(("method", "url", "headers", "body", "timeout_ms"), parts))))
+    _cases(module, "Error", "NotGranted NotLeader Invalid TimedOut TooLarge Transport")
+
+    def send(request):
+        _now.requests.append(request)
+        if _now.answer_request is None:
+            raise Err(module.Error_NotGranted("the test answers no requests"))
+        return _now.answer_request(request)
+
+    module.send = send
+
+
+def _smaller():
+    def put(key, value):
+        _now.values.pop(key, None) if value is None else _now.values.update({key: value})
+
+    _module(
+        "state",
+        get=lambda key: _now.values.get(key),
+        set=put,
+        keys=lambda prefix: sorted(key for key in _now.values if key.startswith(prefix)),
+    )
+
+    def add(key, _ms=0):
+        if key not in _now.keys:
+            _now.keys.append(key)
+
+    _module(
+        "workqueue", add=add, add_after=add, add_rate_limited=add, forget=lambda key: None,
+        num_requeues=lambda key: 0, len=lambda: len(_now.keys),
+    )
+
+    def count(name, labels, value):
+        _now.series[name, *labels] = _now.series.get((name, *labels), 0) + value
+
+    def gauge(name, labels, value):
+        _now.series[name, *labels] = value
+
+    _module("metrics", counter_add=count, gauge_set=gauge, histogram_observe=count)
+    _module("host_info", is_leader=lambda: True, plugin_name=lambda: "test", host_version=lambda: "0.1.0")
+
+
+def _install():
+    types = ModuleType("componentize_py_types")
+    types.Err = Err
+    world, imports = ModuleType("wit_world"), ModuleType("wit_world.imports")
+    world.imports = imports
+    sys.modules.update({"componentize_py_types": types, "wit_world": world, "wit_world.imports": imports})
+    for make in (_log, _types, _event_data, _indexer, _kube, _http, _smaller):
+        make()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("wit_world.imports."):
+            setattr(imports, name.rpartition(".")[2], module)
+
+
+if "wit_world" not in sys.modules:
+    _install()
+
+
+class Host:
+    """A host with one plugin: the module that is its file."""
+
+    def __init__(self, plugin, config=None):
+        global _now
+        _now = self.world = World()
+        self._plugin, self._seq = plugin, 0
+        lifecycle, text = plugin.Lifecycle(), _text(config or {})
+        self.descriptor = json.loads(lifecycle.describe(text))
+        for index in self.descriptor.get("indexes", []):
+            _now.indexes[index["resource"], index["name"]] = index["pointer"]
+        lifecycle.start(text)
+
+    def __getattr__(self, name):
+        return getattr(self.world, name)
+
+    def put(self, resource, found):
+        """Has an object in the cache without telling the plugin."""
+        self.world.objects.setdefault(resource, {})[self._key(found)] = found
+
+    def add(self, resource, found):
+        """Tells the plugin of an object that came. Answers the failure, or None."""
+        self.put(resource, found)
+        return self._tell(resource, "ADDED", found, None)
+
+    def update(self, resource, before, after):
+        self.put(resource, after)
+        return self._tell(resource, "UPDATED", after, before)
+
+    def delete(self, resource, found):
+        self.world.objects.get(resource, {}).pop(self._key(found), None)
+        return self._tell(resource, "DELETED", None, found)
+
+    def reconcile(self):
+        """Has the plugin work on every key that waits, in turn."""
+        while self.world.keys:
+            self._plugin.Reconciler().reconcile(self.world.keys.pop(0), 1)
+
+    @staticmethod
+    def _key(found):
+        metadata = found["metadata"]
+        return _key_of(ObjectKey(metadata.get("namespace", ""), metadata["name"]))
+
+    def _tell(self, resource, change, new, old):
+        types = sys.modules["wit_world.imports.types"]
+        place = [one["resource"] for one in self.descriptor["subscriptions"]].index(resource)
+        subscription = self.descriptor["subscriptions"][place]
+        shown = subscription.get("delivery", "full") != "lazy"
+        metadata = (new or old)["metadata"]
+        self._seq += 1
+        self.world.new, self.world.old = new, old
+        event = SimpleNamespace(
+            seq=self._seq, subscription=place, change=types.Change[change], reason=types.Reason.WATCH,
+            key=ObjectKey(metadata.get("namespace", ""), metadata["name"]), uid=metadata.get("uid", ""),
+            resource_version=str(self._seq), gone=types.Change.DELETED if change == "DELETED" else None, coalesced=0, attempt=1,
+            object=_text(new) if new and shown else None,
+            old=_text(old) if old and shown and (subscription.get("withOld") or change == "DELETED") else None,
+        )
+        try:
+            self._plugin.Handler().handle(event)
+            return None
+        except Err as failed:
+            return failed.value
+        finally:
+            self.world.new = self.world.old = None

@@ -1,0 +1,71 @@
+"""What the SDK does with a plugin that does everything."""
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+from informant_testing import Err, Host
+
+sys.path.insert(0, str(Path(__file__).parent / "fails"))
+import app  # noqa: E402
+
+
+def pod(name, does="", app="sdk"):
+    return {"metadata": {"namespace": "shop", "name": name, "labels": {"app": app}, "annotations": {"does": does}}}
+
+
+class Sdk(unittest.TestCase):
+    def test_what_is_raised_is_a_failure_with_its_wish_for_a_retry(self):
+        host = Host(app)
+        for does, message, retry in [
+            ("fail", "asked to fail", "Retry_Never"),
+            ("panic", "ValueError: asked to panic by web", "Retry_Backoff"),
+            ("exit", "SystemExit: 3", "Retry_Backoff"),
+        ]:
+            failure = host.add("v1/pods", pod("web", does))
+            self.assertEqual((failure.message, type(failure.retry).__name__), (message, retry))
+        stacks = [line for line in host.lines if "stack=Traceback" in line]
+        self.assertEqual(len(stacks), 2, host.lines)
+
+    def test_the_hosts_functions_are_there(self):
+        host = Host(app)
+        host.put("v1/pods", pod("db"))
+        self.assertIsNone(host.add("v1/pods", pod("web", "use")))
+        used = host.lines[-1]
+        for word in "pod=web none=True found=True value=2 keys=1 pods=True synced=True old=True refused=none denied=NotGranted closed=NotGranted".split():
+            self.assertIn(word, used)
+        self.assertEqual(host.series["sdk_total", ("language", "python")], 1)
+        self.assertEqual(host.writes, [("patch", "v1/pods", "shop/web", {})])
+        host.reconcile()
+        self.assertEqual(host.lines[-1], "INFO reconciled attempt=1 waiting=0")
+
+    def test_an_index_that_is_not_there_is_named(self):
+        from informant import HostError
+        from informant.host import indexer
+
+        Host(app)
+        with self.assertRaisesRegex(HostError, "indexer: UnknownIndex: none"):
+            list(indexer.index_values("v1/pods", "none"))
+
+    def test_a_snapshot_is_restored(self):
+        Host(app)
+        known = app.Stateful().snapshot()
+        app.Stateful().restore("0.1.0", known)
+        self.assertEqual(json.loads(known), {"fired": False})
+
+    def test_a_plugin_that_does_not_start_says_why(self):
+        from informant import Plugin, exports
+
+        class Bad(Plugin):
+            def start(self, config):
+                raise Exception(f"no {config['a']}")
+
+        lifecycle, *_ = exports(Bad)
+        with self.assertRaises(Err) as raised:
+            lifecycle().start(b'{"a": "b"}')
+        self.assertEqual(raised.exception.value, "no b")
+
+
+if __name__ == "__main__":
+    unittest.main()
