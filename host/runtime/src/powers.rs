@@ -7,7 +7,7 @@ use crate::event_recorder::EventRecorder;
 use crate::http_client::NoHttp;
 use crate::http_turns::HttpTurns;
 use crate::leading::Leading;
-use crate::restriction::Restriction;
+use crate::restriction::{Restriction, check_name};
 use crate::status::StatusCell;
 use crate::write::Write;
 use crate::write_turns::WriteTurns;
@@ -55,7 +55,10 @@ impl PluginPowers {
     pub(crate) fn check_write(&self, plugin: &str, write: &Write) -> Result<(), String> {
         self.settings.writes.check_write(plugin, write)?;
         match self.restriction.settings() {
-            Some(later) => later.writes.check_write(plugin, write),
+            Some(later) => {
+                check_name(&self.settings, &later)?;
+                later.writes.check_write(plugin, write)
+            }
             None => Ok(()),
         }
     }

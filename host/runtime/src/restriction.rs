@@ -33,10 +33,28 @@ impl Successor {
         if settings.grants_the_same_as(running) {
             return self.restriction.lift();
         }
-        let reads = settings.grants.lacking(plugin, descriptor);
+        let mut reads = settings.grants.lacking(plugin, descriptor);
+        if let Err(why) = check_name(running, settings) {
+            let all = descriptor.resources().into_iter();
+            reads.extend(all.map(|resource| (resource.to_string(), why.clone())));
+        }
         let restricted = Restricted { settings: settings.clone(), reads };
         *self.restriction.0.write() = Some(Arc::new(restricted));
     }
+}
+
+/// Whoever is to act in another name has nothing that both grant: nobody has looked at what the one may of what the other does.
+pub(crate) fn check_name(running: &PluginSettings, later: &PluginSettings) -> Result<(), String> {
+    if running.service_account == later.service_account {
+        return Ok(());
+    }
+    let named = |settings: &PluginSettings| {
+        settings.service_account.as_ref().map_or("the host".to_owned(), ToString::to_string)
+    };
+    let (before, now) = (named(running), named(later));
+    Err(format!(
+        "it is to act as {now} and no more as {before}, and no version has taken over with that: lastLoad in /plugins says why"
+    ))
 }
 
 impl Restriction {
@@ -113,6 +131,11 @@ mod tests {
         check("{}", "reads: []", &[], true);
         check("http: [{origins: [a.org], methods: [GET]}]", "{}", &all, true);
         check("{}", "dryRun: true", &all, true);
+        let (one, other) = ("serviceAccount: shop/one", "serviceAccount: shop/other");
+        check(one, one, &all, false);
+        check(one, other, &[], true);
+        check("{}", one, &[], true);
+        check(one, "{}", &[], true);
     }
 
     #[test]

@@ -322,6 +322,7 @@ impl PluginSettings {
             && (&writes.rules, &writes.ceiling) == (&other.writes.rules, &other.writes.ceiling)
             && (&http.rules, &http.ceiling) == (&other.http.rules, &other.http.ceiling)
             && self.dry_run == other.dry_run
+            && self.service_account == other.service_account
     }
 
     /// What `/plugins` shows: each setting that is not as it is by itself, and where that is said. Of `config` only the keys.
