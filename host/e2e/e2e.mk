@@ -4,7 +4,8 @@
 #   make e2e-tools   builds kube-apiserver and etcd into target/e2e (several minutes the first time)
 #   make e2e         builds them and runs the suite against them
 #   make behaviour   runs the same suite against the embedded cluster
-#   make storm       replaces a plugin's file 200 times under 2,000 changes a second and looks for what was lost (SEED=n)
+#   make storm       replaces a plugin's file 200 times under 2,000 changes a second and looks for what was lost (SEED=n);
+#                    SHARDS=n for a plugin in several instances, KILLS=n for hosts that are killed meanwhile
 #   make election    lets the leader of two hosts fail 50 times under load and looks for writes out of turn (SEED=n)
 #   make soak-plugins  lets 50 good plugins live beside every test guest for SOAK_MINUTES=10 and measures them
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
@@ -56,7 +57,8 @@ e2e-run: e2e-host
 
 # The host by itself, as people get it: together they would be built with each other's features.
 storm: build test-guests
-	cargo run --release -p informant-e2e --bin storm -- $(if $(SEED),--seed $(SEED))
+	cargo run --release -p informant-e2e --bin storm -- $(if $(SEED),--seed $(SEED)) \
+		$(if $(SHARDS),--shards $(SHARDS)) $(if $(KILLS),--kills $(KILLS))
 
 # With INFORMANT_E2E=real, after make e2e-tools, beside a real API server.
 election: build test-guests

@@ -10,6 +10,8 @@ type Descriptor struct {
 	Writes        []Write        `json:"writes,omitempty"`
 	HTTP          []HTTP         `json:"http,omitempty"`
 	Schedules     []Schedule     `json:"schedules,omitempty"`
+	// Shards is in how many instances the plugin asks to run; one where it is 0.
+	Shards int `json:"shards,omitempty"`
 }
 
 // Subscription asks to be told of the objects of a resource.

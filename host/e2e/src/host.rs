@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -28,6 +29,8 @@ const LINES_MAX: usize = 500_000;
 pub struct Host {
     child: Child,
     lines: Arc<Mutex<Vec<Line>>>,
+    /// The threads that read its lines.
+    readers: Vec<JoinHandle<()>>,
     address: SocketAddr,
     /// Where its admin socket is: not where the developer's own host has it.
     directory: tempfile::TempDir,
@@ -150,10 +153,12 @@ impl Host {
         let mut child = Child::spawn("informant", &mut command)?;
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (stdout, stderr) = child.take_output();
-        collect_lines(stdout.context("no stdout")?, lines.clone());
-        collect_lines(stderr.context("no stderr")?, lines.clone());
+        let readers = vec![
+            collect_lines(stdout.context("no stdout")?, lines.clone()),
+            collect_lines(stderr.context("no stderr")?, lines.clone()),
+        ];
         let address = await_address(&mut child, &lines, announced).await?;
-        Ok(Self { child, lines, address, directory })
+        Ok(Self { child, lines, readers, address, directory })
     }
 
     /// The process id.
@@ -247,6 +252,15 @@ impl Host {
         })
     }
 
+    /// SIGKILL, and everything that it wrote before and that nobody has taken.
+    pub fn kill(mut self) -> Vec<Line> {
+        self.child.kill();
+        for reader in self.readers.drain(..) {
+            reader.join().expect("a thread that reads lines ends with them");
+        }
+        self.take_lines()
+    }
+
     /// SIGTERM, and no more.
     pub fn ask_to_stop(&mut self) -> anyhow::Result<()> {
         self.child.signal("TERM")
@@ -315,7 +329,7 @@ fn locked(lines: &Mutex<Vec<Line>>) -> MutexGuard<'_, Vec<Line>> {
 }
 
 /// The thread ends with the pipe, which ends with the child.
-fn collect_lines(pipe: impl Read + Send + 'static, lines: Arc<Mutex<Vec<Line>>>) {
+fn collect_lines(pipe: impl Read + Send + 'static, lines: Arc<Mutex<Vec<Line>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         for text in BufReader::new(pipe).lines().map_while(Result::ok) {
             let line = Line::new(text);
@@ -324,7 +338,7 @@ fn collect_lines(pipe: impl Read + Send + 'static, lines: Arc<Mutex<Vec<Line>>>)
                 lines.push(line);
             }
         }
-    });
+    })
 }
 
 async fn await_address(

@@ -28,7 +28,7 @@ use traffic::{Traffic, Written};
 const WITNESS: &str = "witness";
 
 /// Guests that are no sinners.
-const GOOD_GUESTS: [&str; 3] = [WITNESS, "storm", "answers"];
+const GOOD_GUESTS: [&str; 4] = [WITNESS, "storm", "storm-in-shards", "answers"];
 
 /// How often lines are read and memory is looked at.
 const LOOK: Duration = Duration::from_millis(250);

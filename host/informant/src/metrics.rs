@@ -262,7 +262,7 @@ impl Snapshot {
         gauges(
             encoder,
             "informant_plugin_memory_bytes",
-            "Linear memory of the instance",
+            "Linear memory of the plugin's instances",
             self.plugin_gauge(|plugin| plugin.counters.memory_bytes.load(Relaxed) as f64),
         )
     }

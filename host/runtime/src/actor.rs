@@ -1,22 +1,24 @@
-//! The actor of one plugin: the only one that calls its guest. Takes the next event, calls, settles.
+//! The actor of one shard of a plugin: the only one that calls its guest. Takes the next event, calls, settles. A plugin has one shard, unless it
+//! is to have several: their actors have the queue's lines each to itself, and beside that what is in `together.rs`.
 
 mod call;
 mod endings;
 mod failures;
 mod firing;
+mod holding;
 mod keys;
 mod losses;
 mod permitted;
 mod swap;
 mod sync;
+mod together;
 mod until;
 
 use crate::access::Permissions;
 use crate::admin::AdminError;
-use crate::breaker::Outcome;
 use crate::call_error::CallError;
 use crate::configuration::PluginSettings;
-use crate::counters::{Counters, add_one};
+use crate::counters::Counters;
 use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
 use crate::event::{Event, SubscriptionId};
@@ -24,28 +26,28 @@ use crate::guest_state::GuestState;
 use crate::guest_threads::give_turn;
 use crate::instance::{Instance, Template};
 use crate::leading::Leading;
-use crate::lifecycle::Input;
 use crate::limits::Limits;
-use crate::log_budget::LogBudget;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
-use crate::plugin_state::{StateCall, StateChanges};
+use crate::plugin_state::StateCall;
 use crate::powers::Powers;
-use crate::prepare::LoadError;
 use crate::reads::Reads;
-use crate::reevaluation::{Reevaluation, Wish};
+use crate::reevaluation::Wish;
 use crate::schedule::ScheduleSpec;
+use crate::shard::Shard;
 use crate::status::StatusCell;
 use crate::sync_calls::SyncCalls;
 use call::{call, to_tell};
-pub(crate) use failures::{Failures, RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
+pub(crate) use failures::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use hashbrown::HashMap;
-use jiff::Timestamp;
+pub(crate) use holding::Hold;
 use keys::{EVENTS_BETWEEN_KEYS, Turn, becomes_keys};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, oneshot};
+pub(crate) use swap::Swap;
+pub(crate) use together::Together;
+use tokio::sync::mpsc;
 use tracing::warn;
 use until::{until, until_or_now};
 
@@ -69,6 +71,15 @@ pub(crate) struct Version {
     pub(crate) subscriptions: HashMap<SubscriptionId, Box<Subscription>>,
     /// When it is called by the clock.
     pub(crate) schedules: Vec<ScheduleSpec>,
+    /// In how many instances it runs.
+    pub(crate) shards: usize,
+}
+
+impl Version {
+    /// One of its shards.
+    fn shard(&self, number: usize) -> Shard {
+        Shard { number, count: self.shards }
+    }
 }
 
 /// How events of one subscription are handed over.
@@ -85,11 +96,11 @@ pub(crate) struct Subscription {
 
 /// What others may ask of an actor.
 pub(crate) enum Command {
-    /// Take over with this version; on an error the old one goes on. Answered with whether the new one listened to the old one's snapshot.
-    Swap(Box<Version>, oneshot::Sender<Result<bool, LoadError>>),
-    /// Take no events until further notice: the one in the guest's hands has ended. Or, with false, take events again, also those that
-    /// the breaker holds back.
-    Hold(bool, Done),
+    /// Take over with this version once all shards are ready for it; on an error of any the old one goes on.
+    Swap(Swap),
+    /// Take no events until further notice: the one in the guest's hands has ended. Or take events again, also those that the breaker holds
+    /// back.
+    Hold(Arc<Hold>),
     /// Stop the guest and end.
     Stop,
 }
@@ -102,19 +113,22 @@ pub(crate) const COMMANDS_MAX: usize = 4;
 
 pub(crate) struct Actor {
     pub(crate) name: PluginName,
+    /// Which of the plugin's shards is its own. It may have more than there are now.
+    pub(crate) shard: usize,
+    /// What it shares with the others.
+    pub(crate) together: Arc<Together>,
     pub(crate) engine: Engine,
     /// Those of the version in charge.
     pub(crate) limits: Limits,
     /// The guest is called only while this host leads; but for being told to stop.
     pub(crate) leading: Leading,
-    pub(crate) log_budget: LogBudget,
     pub(crate) pace: Pace,
     pub(crate) powers: Powers,
     pub(crate) status: Arc<StatusCell>,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) running: Running,
-    pub(crate) failures: Failures,
-    pub(crate) reevaluation: Reevaluation,
+    /// The version in charge has other shards.
+    pub(crate) has_siblings: bool,
     pub(crate) syncs: SyncCalls,
     /// Events that were taken since a key was, as far as that matters to whose turn it is.
     pub(crate) events_since_key: u32,
@@ -130,16 +144,46 @@ pub(crate) enum Running {
     /// Nothing was started yet.
     Nothing,
     Alive {
-        version: Box<Version>,
+        version: Arc<Version>,
         instance: Box<Instance>,
         losses: u32,
     },
     /// The instance ended; the next one may be made at `at`.
     Lost {
-        version: Box<Version>,
+        version: Arc<Version>,
         losses: u32,
         at: Instant,
     },
+}
+
+impl Running {
+    /// Waits for something to do. It only waits, so that a command can interrupt it.
+    async fn work(
+        &mut self,
+        shard: usize,
+        syncs: &SyncCalls,
+        (leading, not_before): (&Leading, Option<Instant>),
+        status: &StatusCell,
+    ) -> Wake {
+        leading.acquired().await;
+        until_or_now(not_before).await;
+        let syncs = not_before.is_none().then_some(syncs);
+        match self {
+            Self::Nothing => std::future::pending().await,
+            Self::Lost { at, .. } => {
+                tokio::time::sleep_until((*at).into()).await;
+                Wake::Restart
+            }
+            Self::Alive { instance, .. } => {
+                let debt = instance.state().log_budget.debt(Instant::now());
+                if !debt.is_zero() {
+                    tokio::time::sleep(debt).await;
+                }
+                keys::wait(status, shard, instance.works_on_keys(), syncs).await;
+                Wake::Event
+            }
+        }
+    }
 }
 
 enum Wake {
@@ -147,6 +191,8 @@ enum Wake {
     Restart,
     Retire,
     Event,
+    /// The breaker has closed.
+    Turned,
 }
 
 impl Actor {
@@ -157,58 +203,23 @@ impl Actor {
                 biased;
                 command = self.commands.recv() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
-                wake = Self::work(&mut self.running, &self.syncs, (&self.leading, self.failures.open_until()), &self.status), if !self.paused => wake,
+                () = self.together.turned(), if self.has_siblings => Wake::Turned,
+                wake = self.running.work(self.shard, &self.syncs, (&self.leading, self.together.open_until()), &self.status), if !self.paused => wake,
             };
             match wake {
-                Wake::Command(Some(Command::Swap(version, reply))) => {
-                    let result = Box::pin(self.swap(version)).await;
-                    // Whoever asked may be gone at shutdown; the swap stands all the same.
-                    let _ = reply.send(result);
-                }
-                Wake::Command(Some(Command::Hold(paused, done))) => {
-                    match paused {
-                        true => self.pause(),
-                        false => self.resume(),
-                    }
-                    done(Ok(()));
-                }
+                Wake::Command(Some(Command::Swap(swap))) => Box::pin(self.swap(swap)).await,
+                Wake::Command(Some(Command::Hold(hold))) => self.hold(&hold),
                 Wake::Command(Some(Command::Stop) | None) => return Box::pin(self.stop()).await,
                 Wake::Restart => Box::pin(self.restart()).await,
                 Wake::Retire => Box::pin(self.retire()).await,
                 Wake::Event => self.deliver_some().await,
-            }
-        }
-    }
-
-    /// Waits for something to do. It only waits, so that a command can interrupt it.
-    async fn work(
-        running: &mut Running,
-        syncs: &SyncCalls,
-        (leading, not_before): (&Leading, Option<Instant>),
-        status: &StatusCell,
-    ) -> Wake {
-        leading.acquired().await;
-        until_or_now(not_before).await;
-        let syncs = not_before.is_none().then_some(syncs);
-        match running {
-            Running::Nothing => std::future::pending().await,
-            Running::Lost { at, .. } => {
-                tokio::time::sleep_until((*at).into()).await;
-                Wake::Restart
-            }
-            Running::Alive { instance, .. } => {
-                let debt = instance.state().log_budget.debt(Instant::now());
-                if !debt.is_zero() {
-                    tokio::time::sleep(debt).await;
-                }
-                keys::wait(status, instance.works_on_keys(), syncs).await;
-                Wake::Event
+                Wake::Turned => {}
             }
         }
     }
 
     fn state(&self, version: &Version) -> GuestState {
-        let (log_budget, reads) = (self.log_budget.clone(), version.reads.clone());
+        let (log_budget, reads) = (self.together.log_budget.clone(), version.reads.clone());
         let state = StateCall::new(self.status.state.clone());
         let limits = &version.settings.limits;
         let keys = version.template.exported().reconciler.then(|| self.status.keys.clone());
@@ -216,6 +227,7 @@ impl Actor {
         let guest = guest.with_state(state).with_pace(self.pace.clone()).with_keys(keys);
         let guest = guest.with_metrics(self.status.metrics.clone());
         let powers = self.powers.of(&version.settings, &self.status);
+        let guest = guest.of_shard(version.shard(self.shard), &self.status.counters);
         guest.with_leading(self.leading.clone()).with_powers(powers)
     }
 
@@ -224,6 +236,7 @@ impl Actor {
         let state = self.state(version);
         let mut instance = version.template.instantiate(&self.engine, state).await?;
         instance.start(&version.settings.config).await?;
+        instance.state().show_memory();
         Ok(instance)
     }
 
@@ -239,24 +252,6 @@ impl Actor {
         {
             warn!(plugin = self.name.as_str(), "stop failed: {error}");
         }
-    }
-
-    fn pause(&mut self) {
-        self.paused = true;
-        self.status.apply([Input::Paused], Timestamp::now());
-    }
-
-    fn resume(&mut self) {
-        self.paused = false;
-        self.failures.reset();
-        let mut crashed = None;
-        if let Running::Lost { at, losses, .. } = &mut self.running {
-            (*at, *losses) = (Instant::now(), 0);
-            let reason = "its instance ended and the next one starts".to_owned();
-            crashed = Some(Input::Crashed { reason });
-        }
-        let inputs = [Input::Resumed].into_iter().chain(crashed);
-        self.status.apply(inputs, Timestamp::now());
     }
 
     /// Takes events to the guest, until there is something else to do or to wait for.
@@ -278,7 +273,7 @@ impl Actor {
 
     /// Takes the next event to the guest and settles it; answers when, if the one after it may follow at once.
     async fn deliver(&mut self, now: Instant) -> Option<Instant> {
-        if !self.leading.is_leader() {
+        if !self.leading.is_leader() || self.together.holds_back(now) {
             return None;
         }
         if let Some(subscription) = self.next_sync(now) {
@@ -292,7 +287,7 @@ impl Actor {
             Turn::Key(work) => return self.reconcile(&work).await,
             Turn::Nothing => return None,
         }
-        if self.reevaluation.is_look_due() {
+        if self.together.is_look_due() {
             self.forget_reevaluated();
         }
         self.deliver_event(now).await
@@ -301,16 +296,17 @@ impl Actor {
     async fn deliver_event(&mut self, now: Instant) -> Option<Instant> {
         let began = now;
         let Running::Alive { version, instance, losses } = &mut self.running else { return None };
-        let queued = self.status.queue.pop(now)?;
+        let queued = self.status.queue.pop(self.shard, now)?;
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
             self.drop_event(queued, now);
             return Some(now);
         };
         let id = queued.event.subscription;
-        if permitted::is_put_by(&self.status.queue, id, &subscription.permissions) {
+        let permissions = &subscription.permissions;
+        if permitted::is_put_by(&self.status.queue, self.shard, id, permissions) {
             return Some(now);
         }
-        let seen = self.reevaluation.see(&queued, subscription.asked_by, &subscription.wish);
+        let seen = self.together.see(&queued, subscription.asked_by, &subscription.wish);
         let event = to_tell(subscription, &queued, seen.as_ref(), &self.status.counters);
         let withheld = self.status.restriction.check_read(&subscription.resource).err();
         let is_told = |event: &&Event| {
@@ -320,17 +316,21 @@ impl Actor {
         let Some(event) = told else {
             let now = Instant::now();
             self.pace.passed_over(now - began);
-            self.reevaluation.settle(&queued.event, subscription.asked_by, seen.as_ref());
-            self.finish(&queued, StateChanges::new(), now);
+            self.together.settle(&queued.event, subscription.asked_by, seen.as_ref());
+            self.pass_over(&queued, now);
             return Some(now);
         };
         self.events_since_key = EVENTS_BETWEEN_KEYS;
         let called = Instant::now();
-        self.status.queue.calls(called);
+        self.status.queue.calls(self.shard, called);
         let result = match withheld {
             Some(reason) => Err(CallError::Withheld { reason }),
             None => call(instance, subscription, &queued, event, called).await,
         };
+        let archive = &self.status.archive;
+        let result = result.and_then(|()| {
+            instance.state().commit_state(|changes| archive.finished(&queued.event, changes))
+        });
         let now = Instant::now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
@@ -339,16 +339,8 @@ impl Actor {
         match result {
             Ok(()) => {
                 *losses = 0;
-                add_one(&counters.ok);
-                // A retry's wait is not the host's latency.
-                if queued.attempt == 1 {
-                    counters.event_latency_seconds.observe(now - queued.event.received);
-                }
-                self.reevaluation.settle(&queued.event, subscription.asked_by, seen.as_ref());
-                let state = instance.state().commit_state();
-                self.finish(&queued, state, now);
-                self.note(Outcome::Succeeded, queued.attempt == 1, now);
-                self.retire().await;
+                let asked_by = subscription.asked_by;
+                self.succeeded(&queued, (asked_by, seen.as_ref()), now).await;
                 (!owes).then_some(now)
             }
             Err(error) => {
@@ -367,7 +359,7 @@ impl Actor {
             let asked_by = version.subscriptions.get(&id).map(|subscription| subscription.asked_by);
             asked_by.is_none_or(|asked_by| queue.is_past_others(id, asked_by))
         };
-        self.reevaluation.retain(|id| !is_over(id));
+        self.together.retain(|id| !is_over(id));
     }
 
     /// What a call has left behind. Answers whether the guest has to wait for having logged too much.
@@ -377,7 +369,7 @@ impl Actor {
         instance: &mut Instance,
         now: Instant,
     ) -> bool {
-        counters.memory_bytes.store(instance.state().limiter.memory_bytes() as u64, Relaxed);
+        instance.state().show_memory();
         let host_calls = std::mem::take(&mut instance.state().host_calls).as_nanos() as u64;
         counters.host_call_nanoseconds.fetch_add(host_calls, Relaxed);
         let (dropped, owes) = instance.state().log_budget.look(now);

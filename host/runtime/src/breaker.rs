@@ -56,7 +56,11 @@ impl Breaker {
     }
 
     /// Notes how the call of an event ended. Only first attempts count towards the share that fails: an event that is tried ten times is one event.
+    /// What was under way in other shards when it opened says nothing any more.
     pub(crate) fn note(&mut self, outcome: Outcome, first: bool, now: Instant) -> Option<Turn> {
+        if self.open_until.is_some_and(|until| now < until) {
+            return None;
+        }
         let failed = outcome != Outcome::Succeeded;
         match outcome {
             Outcome::Succeeded => self.losses = 0,
@@ -113,7 +117,7 @@ mod tests {
     /// What a row of outcomes leads to: `s`ucceeded, `f`ailed, `l`ost, `r`etry that failed; each may be followed by how often.
     #[track_caller]
     fn check(outcomes: &str, expect: &[&str]) {
-        let (mut breaker, now) = (Breaker::default(), Instant::now());
+        let (mut breaker, mut now) = (Breaker::default(), Instant::now());
         let mut turns = Vec::new();
         for word in outcomes.split_whitespace() {
             let (kind, times) = word.split_at(1);
@@ -125,7 +129,8 @@ mod tests {
                 };
                 match breaker.note(outcome, kind != "r", now) {
                     Some(Turn::Opened { reason, wait }) => {
-                        assert_eq!(breaker.open_until(), Some(now + wait));
+                        now += wait;
+                        assert_eq!(breaker.open_until(), Some(now));
                         turns.push(format!("{reason}, {} s", wait.as_secs()));
                     }
                     Some(Turn::Closed) => {
@@ -137,6 +142,19 @@ mod tests {
             }
         }
         assert_eq!(turns, expect, "{outcomes}");
+    }
+
+    #[test]
+    fn what_was_under_way_when_it_opened_says_nothing() {
+        let (mut breaker, now) = (Breaker::default(), Instant::now());
+        let opened = (0..20).find_map(|_| breaker.note(Outcome::Failed, true, now));
+        let Some(Turn::Opened { wait, .. }) = opened else { panic!("it has opened: {opened:?}") };
+        let tried = now + wait;
+        for outcome in [Outcome::Succeeded, Outcome::Failed, Outcome::Lost] {
+            assert_eq!(breaker.note(outcome, true, tried - Duration::from_nanos(1)), None);
+        }
+        assert_eq!(breaker.open_until(), Some(tried));
+        assert_eq!(breaker.note(Outcome::Succeeded, true, tried), Some(Turn::Closed));
     }
 
     #[test]

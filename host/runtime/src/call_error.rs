@@ -39,6 +39,9 @@ pub enum CallError {
         /// What is not granted, and what would grant it.
         reason: String,
     },
+    /// What the call relied on in the plugin's `state` was changed by another of its instances meanwhile, so it has not succeeded. Its instance is well.
+    #[error("{0}; the call comes again")]
+    StateConflict(String),
     /// The guest trapped, and its instance is lost.
     #[error("trap: {0}")]
     Trap(String),
@@ -99,6 +102,7 @@ impl CallError {
                 | Self::EventTooLarge { .. }
                 | Self::KeyRefused { .. }
                 | Self::Withheld { .. }
+                | Self::StateConflict(_)
         )
     }
 
@@ -118,13 +122,19 @@ impl CallError {
         matches!(self, Self::KeyRefused { later: true, .. } | Self::Withheld { .. })
     }
 
+    /// Whether nothing is wrong but that others were faster: it is tried again however often that happens, for each time somebody has succeeded.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::StateConflict(_))
+    }
+
     /// The label of `informant_plugin_restarts_total`.
     pub fn cause(&self) -> &'static str {
         match self {
             Self::Guest { .. }
             | Self::EventTooLarge { .. }
             | Self::KeyRefused { .. }
-            | Self::Withheld { .. } => "failure",
+            | Self::Withheld { .. }
+            | Self::StateConflict(_) => "failure",
             Self::Trap(_) => "trap",
             Self::DeadlineExceeded { .. } => "deadline",
             Self::MemoryExceeded { .. } => "memory",

@@ -50,6 +50,8 @@ pub struct PluginReport {
     pub limits: Limits,
     /// Who it would be to the cluster; none: the host's own user.
     pub service_account: Option<ServiceAccount>,
+    /// In how many instances.
+    pub shards: usize,
     /// The lines of a configuration that grant what it asks for.
     pub grant: Vec<String>,
     /// Why a host would have it wait, and what to write where; none if it would run.
@@ -133,6 +135,7 @@ impl PluginChecker {
             .collect(),
             limits: prepared.settings.limits.clone(),
             service_account: prepared.settings.service_account.clone(),
+            shards: prepared.shards,
             imports: checked.imports,
             wasi: checked.wasi,
             exports: checked.exports,

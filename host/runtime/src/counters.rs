@@ -56,7 +56,7 @@ pub struct Counters {
     pub cluster_write_seconds: Histogram,
     /// Time that the plugin waited for answers to its requests over HTTP, their redirects and turns included.
     pub http_request_seconds: Histogram,
-    /// Linear memory of the instance after its last call, in bytes.
+    /// Linear memory of all instances that there are, each after its last call, in bytes.
     pub memory_bytes: AtomicU64,
     /// Time in `handle`.
     pub handle_seconds: Histogram,

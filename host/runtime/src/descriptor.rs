@@ -1,14 +1,15 @@
 //! What a plugin asks for: the JSON that its `describe` answers with, checked key by key.
 
 mod enqueue;
+mod exports;
 mod http;
 mod keys;
 mod reads;
 mod schedules;
+mod shards;
 mod subscriptions;
 mod writes;
 
-use crate::instance::Exported;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::schedule::ScheduleSpec;
 pub(crate) use enqueue::ENQUEUE_RULES_MAX;
@@ -61,6 +62,8 @@ pub struct Descriptor {
     pub http: Vec<HttpSpec>,
     /// When the plugin is called by the clock.
     pub schedules: Vec<ScheduleSpec>,
+    /// In how many instances the plugin asks to run.
+    pub shards: usize,
 }
 
 /// The descriptor cannot be used; the text says where and why.
@@ -81,7 +84,16 @@ impl Descriptor {
     pub fn parse(json: &[u8]) -> Result<Self, DescriptorError> {
         let value: Value = serde_json::from_slice(json)
             .map_err(|e| error("as a whole", format!("is not JSON: {e}")))?;
-        let known = ["version", "subscriptions", "indexes", "reads", "writes", "http", "schedules"];
+        let known = [
+            "version",
+            "subscriptions",
+            "indexes",
+            "reads",
+            "writes",
+            "http",
+            "schedules",
+            "shards",
+        ];
         let raw: RawDescriptor = checked(value, "as a whole", &known)?;
         let descriptor = Self {
             version: raw.version,
@@ -91,6 +103,7 @@ impl Descriptor {
             writes: each(raw.writes, "writes", write)?,
             http: each(raw.http, "http", http::http)?,
             schedules: each(raw.schedules, "schedules", schedule)?,
+            shards: shards::shards(raw.shards)?,
         };
         descriptor.check()?;
         Ok(descriptor)
@@ -116,27 +129,6 @@ impl Descriptor {
         self.check_indexes()
     }
 
-    /// Whether the plugin can be called as it asks to be.
-    pub(crate) fn check_exports(&self, exported: Exported) -> Result<(), DescriptorError> {
-        for subscription in &self.subscriptions {
-            let problem = match subscription.enqueue.is_empty() {
-                true if !exported.handler => {
-                    "no `enqueue` rules, and the plugin exports no handler"
-                }
-                false if !exported.reconciler => {
-                    "`enqueue` rules, and the plugin exports no reconciler"
-                }
-                _ => continue,
-            };
-            let name = &subscription.name;
-            return Err(error("subscriptions", format!("{name:?} has {problem}")));
-        }
-        match self.schedules.is_empty() || exported.timer {
-            true => Ok(()),
-            false => Err(error("schedules", "there are some, and the plugin exports no timer")),
-        }
-    }
-
     /// Every resource the plugin wants to see, each once.
     pub fn resources(&self) -> BTreeSet<&GroupVersionResource> {
         let subscribed = self.subscriptions.iter().map(|subscription| &subscription.resource);
@@ -159,6 +151,7 @@ struct RawDescriptor {
     http: Vec<Value>,
     #[serde(default)]
     schedules: Vec<Value>,
+    shards: Option<u64>,
 }
 
 fn resource(text: &str, at: &str) -> Result<GroupVersionResource, DescriptorError> {

@@ -2,6 +2,7 @@
 
 use crate::call_clock::CallClock;
 use crate::call_error::CallError;
+use crate::counters::Counters;
 use crate::event::Event;
 use crate::key_queue::KeyQueue;
 use crate::leading::Leading;
@@ -13,16 +14,22 @@ use crate::plugin_name::PluginName;
 use crate::plugin_state::{StateCall, StateChanges};
 use crate::powers::PluginPowers;
 use crate::reads::Reads;
+use crate::shard::Shard;
 use crate::wasi::Wasi;
 use informant_cache::Object;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use wasmtime::ResourceLimiter;
 
 /// The data of a store; host functions are methods on it.
 pub(crate) struct GuestState {
     pub(crate) plugin: PluginName,
+    /// Which of the plugin's instances it is.
+    pub(crate) shard: Shard,
+    /// What the plugin's counters say of its memory; they say nothing of an instance that only describes itself.
+    memory: Option<ShownMemory>,
     pub(crate) limiter: Limiter,
     /// When the call in progress must be over.
     pub(crate) clock: CallClock,
@@ -122,6 +129,8 @@ impl GuestState {
     ) -> Self {
         Self {
             plugin,
+            shard: Shard::ONLY,
+            memory: None,
             limiter: Limiter::new(limits),
             clock: CallClock::new(Instant::now(), Pace::default()),
             phase: Phase::Idle,
@@ -149,6 +158,12 @@ impl GuestState {
         Self { leading, ..self }
     }
 
+    /// The same, of this shard, whose memory is counted there.
+    pub(crate) fn of_shard(self, shard: Shard, counters: &Arc<Counters>) -> Self {
+        let memory = Some(ShownMemory { counters: counters.clone(), bytes: 0 });
+        Self { shard, memory, ..self }
+    }
+
     /// The same, with the plugin's values.
     pub(crate) fn with_state(self, state: StateCall) -> Self {
         Self { state: Some(state), ..self }
@@ -169,9 +184,26 @@ impl GuestState {
         Self { powers: Some(powers), ..self }
     }
 
-    /// The call succeeded: what it wrote is the plugin's from here on.
-    pub(crate) fn commit_state(&mut self) -> StateChanges {
-        self.state.as_mut().map(StateCall::commit).unwrap_or_default()
+    /// The call succeeded: what it wrote is the plugin's from here on, and `keep` is told of it, in the order of all calls. Or it has not succeeded
+    /// after all, because of what other shards wrote meanwhile.
+    pub(crate) fn commit_state(
+        &mut self,
+        keep: impl FnOnce(StateChanges),
+    ) -> Result<(), CallError> {
+        match &mut self.state {
+            Some(state) => state.commit(keep),
+            None => {
+                keep(StateChanges::new());
+                Ok(())
+            }
+        }
+    }
+
+    /// Has the plugin's counters say how much memory it has now.
+    pub(crate) fn show_memory(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.show(self.limiter.memory_bytes() as u64);
+        }
     }
 
     /// The call failed: what it wrote was never there.
@@ -188,6 +220,28 @@ impl GuestState {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+}
+
+/// The part of one instance in what the plugin's counters say of memory, for as long as there is the instance.
+struct ShownMemory {
+    counters: Arc<Counters>,
+    bytes: u64,
+}
+
+impl ShownMemory {
+    fn show(&mut self, bytes: u64) {
+        if bytes != self.bytes {
+            let more = bytes.wrapping_sub(self.bytes);
+            self.counters.memory_bytes.fetch_add(more, Relaxed);
+            self.bytes = bytes;
+        }
+    }
+}
+
+impl Drop for ShownMemory {
+    fn drop(&mut self) {
+        self.show(0);
     }
 }
 
@@ -269,6 +323,21 @@ impl ResourceLimiter for Limiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_memory_of_all_instances_that_there_are_is_shown() {
+        let counters = Arc::new(Counters::default());
+        let shown = || ShownMemory { counters: counters.clone(), bytes: 0 };
+        let [mut one, mut other] = [shown(), shown()];
+        one.show(100);
+        other.show(50);
+        one.show(70);
+        assert_eq!(counters.memory_bytes.load(Relaxed), 120);
+        drop(one);
+        assert_eq!(counters.memory_bytes.load(Relaxed), 50);
+        drop(other);
+        assert_eq!(counters.memory_bytes.load(Relaxed), 0);
+    }
 
     #[test]
     fn memories_are_summed() {

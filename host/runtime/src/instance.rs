@@ -29,12 +29,13 @@ pub(crate) struct Template {
     wasi: Arc<WasiImports>,
 }
 
-/// Which of the exports are there by which a plugin hears of its work.
+/// Which of the exports are there by which a plugin hears of its work, and whether it hands over what it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exported {
     pub(crate) handler: bool,
     pub(crate) reconciler: bool,
     pub(crate) timer: bool,
+    pub(crate) stateful: bool,
 }
 
 impl Template {
@@ -49,6 +50,7 @@ impl Template {
             handler: handler::GuestIndices::new(&pre).is_ok(),
             reconciler: reconciler::GuestIndices::new(&pre).is_ok(),
             timer: timer::GuestIndices::new(&pre).is_ok(),
+            stateful: stateful::GuestIndices::new(&pre).is_ok(),
         };
         Ok(Self { pre, exported, wasi: Arc::new(wasi) })
     }

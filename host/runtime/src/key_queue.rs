@@ -3,7 +3,10 @@
 //! Answers to client-go's `TypedRateLimitingInterface`, which [`PolledWorkQueue`] is: what is added while it waits comes once, what is added
 //! while it is worked on comes again afterwards, of several times the earliest counts. What is here beside that are the bounds, and how often a
 //! key failed. A key stands for a place to look at, not for a change: one that is given up comes again once somebody adds it.
+//!
+//! A plugin that runs in shards has a line for each (`key_queue/line.rs`), in which a key has its place by its hash; bounds and waits are those of all.
 
+mod line;
 mod snapshot;
 
 pub use snapshot::KeysSnapshot;
@@ -11,15 +14,14 @@ pub use snapshot::KeysSnapshot;
 use crate::limits::Limits;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use hashbrown::{HashMap, HashSet};
-use informant_cache::workqueue::{
-    AddOptions, BucketRateLimiter, ItemExponentialFailureRateLimiter, Lane, LaneRule,
-    MaxOfRateLimiter, PolledWorkQueue, WorkQueueOptions,
-};
+use informant_cache::workqueue::{AddOptions, Lane, RateLimiter};
 use jiff::Timestamp;
+use line::{InFlight, Line, SharedLimiter};
 use snapshot::GivenUp;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
 /// Bytes of a key: a prefix, a namespace and a name.
 pub(crate) const KEY_BYTES_MAX: usize = 512;
@@ -89,13 +91,6 @@ pub(crate) enum AddError {
     Full { keys: usize, bytes: usize },
 }
 
-#[derive(Debug)]
-struct InFlight {
-    work: Work,
-    /// Somebody added it meanwhile with a wait of the rate limiter's, which success does not forget then.
-    rate_limited: bool,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Failed {
     attempts: u32,
@@ -104,12 +99,15 @@ struct Failed {
 
 #[derive(Debug)]
 pub(crate) struct KeyQueue {
-    queue: PolledWorkQueue<Arc<str>>,
+    /// One for each shard, at least one.
+    lines: Vec<Line>,
+    limiter: SharedLimiter,
+    /// What tells the actor of each shard, where there are several, that others have changed what it waits for.
+    news: Vec<Arc<Notify>>,
     bounds: Bounds,
     waits: Waits,
     /// Those that failed since the guest was done with them last.
     failed: HashMap<Arc<str>, Failed>,
-    in_flight: Option<InFlight>,
     given_up: VecDeque<GivenUp>,
     /// The text of each key of which anything is kept, and what they take together.
     texts: HashSet<Arc<str>>,
@@ -118,12 +116,14 @@ pub(crate) struct KeyQueue {
 
 impl KeyQueue {
     pub(crate) fn new(bounds: Bounds, waits: Waits) -> Self {
+        let limiter = SharedLimiter::new(waits);
         Self {
-            queue: queue(waits),
+            lines: vec![Line::new(&limiter)],
+            limiter,
+            news: Vec::new(),
             bounds,
             waits,
             failed: HashMap::new(),
-            in_flight: None,
             given_up: VecDeque::new(),
             texts: HashSet::new(),
             bytes: 0,
@@ -171,15 +171,17 @@ impl KeyQueue {
                 text
             }
         };
-        if let Some(in_flight) = self.in_flight.as_mut().filter(|it| it.work.key == text) {
+        let in_flight = self.line(&text).in_flight.as_mut();
+        if let Some(in_flight) = in_flight.filter(|it| it.work.key == text) {
             in_flight.rate_limited |= options.rate_limited;
         }
+        self.tell(self.shard_of(&text));
         self.put(text, options, now);
     }
 
     fn put(&mut self, key: Arc<str>, options: AddOptions, now: Instant) {
         let after = options.after.min(DELAY_MAX);
-        self.queue.add_with(key, AddOptions { after, ..options }, now);
+        self.line(&key).queue.add_with(key, AddOptions { after, ..options }, now);
     }
 
     /// Whether one more key of the largest size might not fit.
@@ -197,7 +199,7 @@ impl KeyQueue {
     /// now, find room beside them, until there are twice as many as there may be.
     pub(crate) fn holds_events(&self, now: Instant) -> bool {
         let soon = now + self.waits.max;
-        let next = self.queue.due(now);
+        let next = self.lines.iter().filter_map(|line| line.due(now)).min();
         self.is_full() && next.is_some_and(|next| next <= soon || self.has_reached(2))
     }
 
@@ -206,32 +208,35 @@ impl KeyQueue {
         self.bounds = bounds;
     }
 
-    /// When something can be taken: now if it is past, none if nothing waits.
-    pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
-        self.queue.due(now)
+    /// When a shard can take something: now if it is past, none if nothing waits.
+    pub(crate) fn next_due(&self, shard: usize, now: Instant) -> Option<Instant> {
+        self.lines.get(shard)?.queue.due(now)
     }
 
-    /// The next key to work on at `now`. It is in flight until [`settle`](Self::settle).
-    pub(crate) fn take(&mut self, now: Instant) -> Option<Work> {
-        assert!(self.in_flight.is_none(), "one key is worked on at a time");
-        let (key, _) = self.queue.take(now)?;
+    /// The next key for a shard to work on at `now`. It is in flight until [`settle`](Self::settle).
+    pub(crate) fn take(&mut self, shard: usize, now: Instant) -> Option<Work> {
+        let line = self.lines.get_mut(shard)?;
+        assert!(line.in_flight.is_none(), "a shard works on one key at a time");
+        let (key, _) = line.queue.take(now)?;
         let failed = self.failed.get(&key).copied();
         let Failed { attempts, crashes } = failed.unwrap_or(Failed { attempts: 0, crashes: 0 });
         let work = Work { key, attempt: attempts + 1, crashes };
         let in_flight = InFlight { work: work.clone(), rate_limited: false };
-        self.in_flight = Some(in_flight);
+        line.in_flight = Some(in_flight);
         Some(work)
     }
 
-    /// Says what became of the key in flight.
-    pub(crate) fn settle(&mut self, worked: Worked, now: Instant) {
-        let Some(InFlight { work, rate_limited }) = self.in_flight.take() else { return };
+    /// Says what became of a shard's key in flight.
+    pub(crate) fn settle(&mut self, shard: usize, worked: Worked, now: Instant) {
+        let in_flight = self.lines.get_mut(shard).and_then(|line| line.in_flight.take());
+        let Some(InFlight { work, rate_limited }) = in_flight else { return };
+        let was_full = self.is_full();
         let key = work.key;
         self.failed.remove(&key);
         match worked {
             Worked::Done { again } => {
                 if !rate_limited {
-                    self.queue.forget(&key);
+                    self.limiter.forget(&key);
                 }
                 if let Some(after) = again {
                     let options = AddOptions { after, ..AddOptions::default() };
@@ -253,15 +258,18 @@ impl KeyQueue {
                 let (after, lane) = (self.waits.max, Lane::Background);
                 self.put(key.clone(), AddOptions { after, lane, rate_limited: false }, now);
             }
-            Worked::GivenUp => self.queue.forget(&key),
+            Worked::GivenUp => self.limiter.forget(&key),
         }
-        self.queue.done(&key, now);
+        self.line(&key).queue.done(&key, now);
         self.release(&key);
+        if was_full {
+            self.tell_all();
+        }
     }
 
-    /// Puts back what was in flight when whoever had it went without a word: as if it had ended the instance.
-    pub(crate) fn recover(&mut self, now: Instant) {
-        self.settle(Worked::Failed { after: Some(Duration::ZERO), crashed: true }, now);
+    /// Puts back what a shard had in flight when whoever had it went without a word: as if it had ended the instance.
+    pub(crate) fn recover(&mut self, shard: usize, now: Instant) {
+        self.settle(shard, Worked::Failed { after: Some(Duration::ZERO), crashed: true }, now);
     }
 
     /// Notes why a key was given up on, for whoever looks.
@@ -277,32 +285,46 @@ impl KeyQueue {
     /// The failures of the key count no more towards its waits.
     pub(crate) fn forget(&mut self, key: &str) {
         let Some(key) = self.texts.get(key).cloned() else { return };
-        self.queue.forget(&key);
+        self.limiter.forget(&key);
+        let was_full = self.is_full();
         self.release(&key);
+        if was_full {
+            self.tell_all();
+        }
     }
 
     /// Another version takes over: what failed with the one before it is not held against it.
     pub(crate) fn forgive(&mut self) {
         for (key, _) in std::mem::take(&mut self.failed) {
-            self.queue.forget(&key);
+            self.limiter.forget(&key);
             self.release(&key);
         }
     }
 
     /// How often the key was added rate limited or failed, since that was last forgotten.
     pub(crate) fn num_requeues(&self, key: &str) -> u32 {
-        self.texts.get(key).map_or(0, |key| self.queue.num_requeues(key))
+        self.texts.get(key).map_or(0, |key| self.limiter.num_requeues(key))
     }
 
     /// Forgets everything, and says how many keys that were.
     pub(crate) fn clear(&mut self) -> usize {
+        let shards = self.lines.len();
         let before = std::mem::replace(self, Self::new(self.bounds, self.waits));
+        self.news = before.news;
+        self.lines.resize_with(shards, || Line::new(&self.limiter));
         before.texts.len()
+    }
+
+    /// Whether every key is done that is not for later: none waits, none is being worked on, and none that failed is to come again.
+    pub(crate) fn is_drained(&mut self, now: Instant) -> bool {
+        self.failed.is_empty()
+            && self.lines.iter().all(|line| line.in_flight.is_none())
+            && self.len(now) == 0
     }
 
     /// How many keys could be worked on now.
     pub(crate) fn len(&mut self, now: Instant) -> usize {
-        self.queue.len(now)
+        self.lines.iter_mut().map(|line| line.queue.len(now)).sum()
     }
 
     pub(crate) fn snapshot(&mut self, now: Instant) -> KeysSnapshot {
@@ -310,15 +332,16 @@ impl KeyQueue {
             keys: self.texts.len(),
             bytes: self.bytes,
             holds_events: self.holds_events(now),
-            depth: self.queue.len(now),
-            delayed: self.queue.delayed(),
-            oldest: self.queue.oldest(),
+            depth: self.len(now),
+            delayed: self.lines.iter().map(|line| line.queue.delayed()).sum(),
+            oldest: self.lines.iter().filter_map(|line| line.queue.oldest()).min(),
             given_up: self.given_up.iter().cloned().collect(),
         }
     }
 
     fn is_kept(&self, key: &Arc<str>) -> bool {
-        self.queue.contains(key) || self.failed.contains_key(key)
+        let line = &self.lines[self.shard_of(key)];
+        line.queue.contains(key) || self.failed.contains_key(key)
     }
 
     /// Forgets the text of a key of which nothing is kept any more.
@@ -328,20 +351,11 @@ impl KeyQueue {
         }
         self.bytes -= cost(key);
         if self.texts.is_empty() && self.texts.capacity() >= EMPTIED_MIN {
-            (self.queue, self.failed) = (queue(self.waits), HashMap::new());
+            (self.limiter, self.failed) = (SharedLimiter::new(self.waits), HashMap::new());
+            self.lines.iter_mut().for_each(|line| *line = Line::new(&self.limiter));
             self.texts = HashSet::new();
         }
     }
-}
-
-fn queue(waits: Waits) -> PolledWorkQueue<Arc<str>> {
-    let per_key = ItemExponentialFailureRateLimiter::new(waits.base, waits.max);
-    let overall = BucketRateLimiter::new(waits.interval, waits.burst).with_max_wait(waits.max);
-    let limiter = MaxOfRateLimiter::new(vec![Box::new(per_key), Box::new(overall)]);
-    PolledWorkQueue::new(WorkQueueOptions {
-        rate_limiter: Box::new(limiter),
-        lanes: LaneRule::default(),
-    })
 }
 
 fn cost(key: &str) -> usize {

@@ -201,6 +201,18 @@ impl State {
         }
     }
 
+    /// Whether it failed too often, whatever happens to it beside that.
+    pub fn is_tripped(&self) -> bool {
+        match self {
+            Self::Tripped { .. } => true,
+            Self::Reloading { before: inner }
+            | Self::Subscribing { then: inner }
+            | Self::Paused { then: inner }
+            | Self::Draining { then: inner } => inner.is_tripped(),
+            _ => false,
+        }
+    }
+
     /// Whether its first version is still on its way.
     pub fn is_first_load(&self) -> bool {
         match self {

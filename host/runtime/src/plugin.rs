@@ -1,35 +1,30 @@
-//! One plugin's name and everything that belongs to it: its actor, its subscriptions, its queue.
+//! One plugin's name and everything that belongs to it: its shards' actors, its subscriptions, its queue.
 
+mod actors;
 mod asked;
 mod redrive;
 mod remembered;
 mod removal;
 mod standby;
+mod takeover;
 mod withheld;
 
 use crate::access::Granted;
-use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Failures, Running};
-use crate::admin::AdminError;
+use crate::actor::Together;
 use crate::counters::Counters;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
 use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
-use crate::guest_threads::Task;
-use crate::leading::Leading;
-use crate::lifecycle::Input;
 use crate::limits::Limits;
-use crate::log_budget::LogBudget;
-use crate::pace::Pace;
 use crate::plugin_metrics::{MetricNames, PluginMetrics};
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::PluginQueue;
-use crate::prepare::{LastCompiled, Prepared, Preparer};
+use crate::prepare::{LastCompiled, Prepared};
 use crate::queue::Marks;
-use crate::reevaluation::Reevaluation;
 use crate::restriction::Successor;
 use crate::status::{Replaying, StatusCell};
 use crate::subscription::SubscriptionHandler;
-use crate::sync_calls::SyncCalls;
+use actors::ActorHandle;
 use asked::Asked;
 use hashbrown::HashSet;
 use informant_cache::{HandlerOptions, InformerLease, Object, Registration, SharedInformerFactory};
@@ -38,9 +33,7 @@ use remembered::Memory;
 pub(crate) use standby::{Standby, Warm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
-use tokio::sync::mpsc;
-use tracing::error;
+pub(crate) use takeover::Takeover;
 use withheld::Withheld;
 
 /// One plugin's name and everything that belongs to it.
@@ -68,10 +61,14 @@ pub(crate) struct Plugin {
     file: Option<String>,
     /// Who waits for a load.
     pub(crate) asked: Asked,
+    /// In how many instances the version runs that is about to take over.
+    pub(crate) shards_ahead: usize,
     paused: bool,
     memory: Memory,
-    actor: Option<ActorHandle>,
-    pace: Pace,
+    /// What its shards have together, once there is one.
+    together: Option<Arc<Together>>,
+    /// By shard; there may be more than the version in charge has, which do nothing.
+    actors: Vec<ActorHandle>,
     /// Boxed, because a map has room for eleven at once and most plugins have one.
     subscriptions: BTreeMap<String, Box<Active>>,
     /// Those that may not be told of anything now.
@@ -86,11 +83,6 @@ pub(crate) struct Plugin {
 pub(crate) struct Loaded {
     pub(crate) sha256: String,
     pub(crate) prepared: Prepared,
-}
-
-struct ActorHandle {
-    commands: mpsc::Sender<Command>,
-    task: Task,
 }
 
 /// A subscription that is being told of changes.
@@ -134,10 +126,11 @@ impl Plugin {
             standby: None,
             warm: None,
             draining: None,
+            shards_ahead: 0,
             paused: false,
             memory: Memory::default(),
-            actor: None,
-            pace: Pace::default(),
+            together: None,
+            actors: Vec::new(),
             subscriptions: BTreeMap::new(),
             withheld: BTreeMap::new(),
             granted: Granted::default(),
@@ -172,55 +165,6 @@ impl Plugin {
             .collect()
     }
 
-    /// The way to the plugin's actor, which is started if there is none, or if a defect of ours ended it.
-    pub(crate) fn actor(
-        &mut self,
-        name: &PluginName,
-        preparer: &Preparer,
-        (limits, leading): (&Limits, &Leading),
-    ) -> mpsc::Sender<Command> {
-        if let Some(actor) = self.actor.as_ref().filter(|actor| !actor.commands.is_closed()) {
-            return actor.commands.clone();
-        }
-        self.status.queue.recover(Instant::now());
-        self.status.keys.lock().recover(Instant::now());
-        let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
-        let actor = Actor {
-            name: name.clone(),
-            engine: preparer.engine.clone(),
-            limits: limits.clone(),
-            leading: leading.clone(),
-            log_budget: LogBudget::new(limits, Instant::now()),
-            pace: self.pace.clone(),
-            powers: preparer.powers.clone(),
-            status: self.status.clone(),
-            commands: receiver,
-            running: Running::Nothing,
-            failures: Failures::default(),
-            reevaluation: Reevaluation::default(),
-            syncs: SyncCalls::default(),
-            events_since_key: 0,
-            fired_last: false,
-            paused: self.paused,
-            retired: None,
-        };
-        let task = preparer.threads.spawn(actor.run(), self.pace.clone());
-        self.status.queue.is_worked_by(task.turn());
-        self.actor = Some(ActorHandle { commands: commands.clone(), task });
-        commands
-    }
-
-    /// Ends the subscriptions, stops the guest and waits until the actor has ended.
-    pub(crate) async fn stop(mut self) {
-        self.subscriptions.clear();
-        let Some(actor) = self.actor.take() else { return };
-        // It cannot be told if it ended already.
-        let _ = actor.commands.send(Command::Stop).await;
-        if let Err(error) = actor.task.ended().await {
-            error!("a plugin's actor ended early: {error}");
-        }
-    }
-
     /// The file has this content. What is in charge in its place, if it is what was rolled back from.
     pub(crate) fn in_place_of(&mut self, sha256: &str) -> Option<Loaded> {
         self.file = Some(sha256.to_owned());
@@ -253,26 +197,6 @@ impl Plugin {
         if let Some(before) = before.filter(|before| !same(before)) {
             self.previous = Some(before);
         }
-    }
-
-    /// Holds the plugin's events back, or lets them go. The actor shows it, in the order of what happens to it.
-    pub(crate) fn pause(&mut self, paused: bool, done: Done) {
-        use mpsc::error::TrySendError;
-        let reserved = self.actor.as_ref().map(|actor| actor.commands.try_reserve());
-        if let Some(Err(TrySendError::Full(()))) = reserved {
-            let text = "it is still busy with what it was asked before; try again in a second";
-            return done(Err(AdminError::Refused(text.to_owned())));
-        }
-        self.paused = paused;
-        self.memory.pause_is_said = true;
-        self.status.archive.paused(paused);
-        if let Some(Ok(permit)) = reserved {
-            return permit.send(Command::Hold(paused, done));
-        }
-        // An actor that has ended is started anew with the next version, and knows it then.
-        let input = if paused { Input::Paused } else { Input::Resumed };
-        self.status.apply([input], Timestamp::now());
-        done(Ok(()));
     }
 
     /// Makes the running subscriptions those of the descriptor. One that did not change goes on without

@@ -49,9 +49,11 @@ struct Inner {
 /// How much of one plugin is kept now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeptSnapshot {
-    /// Retries that outlive the host.
+    /// Retries that are on the disk: they outlive a host that is killed now.
     pub retries: usize,
-    /// Their bytes.
+    /// Dead letters that are, with those that were sent again and not told yet.
+    pub dead_letters: usize,
+    /// Bytes of all retries that are on the disk or on their way to it.
     pub retries_bytes: usize,
     /// Attempts that failed and whose retry is not kept: there were too many, or they were of Secrets.
     pub unkept: u64,
@@ -59,7 +61,12 @@ pub struct KeptSnapshot {
 
 impl KeptSnapshot {
     pub(crate) fn to_json(self) -> Value {
-        json!({ "retries": self.retries, "bytes": self.retries_bytes, "notKept": self.unkept })
+        json!({
+            "retries": self.retries,
+            "deadLetters": self.dead_letters,
+            "bytes": self.retries_bytes,
+            "notKept": self.unkept,
+        })
     }
 }
 
@@ -89,9 +96,13 @@ impl PluginArchive {
     /// None while nothing is kept.
     pub(crate) fn snapshot(&self) -> Option<KeptSnapshot> {
         let inner = self.inner.lock();
-        inner.archive.as_ref()?;
-        let (retries, retries_bytes) = (inner.retries.len(), inner.retries_bytes);
-        Some(KeptSnapshot { retries, retries_bytes, unkept: inner.unkept })
+        let on_disk = inner.archive.as_ref()?.on_disk(&self.name);
+        Some(KeptSnapshot {
+            retries: on_disk.retries,
+            dead_letters: on_disk.letters,
+            retries_bytes: inner.retries_bytes,
+            unkept: inner.unkept,
+        })
     }
 
     /// A retry that came from the file waits in the queue.

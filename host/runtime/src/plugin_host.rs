@@ -2,6 +2,7 @@
 
 mod access;
 mod configure;
+mod instances;
 mod options;
 mod removal;
 mod requests;
@@ -43,7 +44,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 pub use options::{PluginHostOptions, StartError};
-use versions::{running, subscriptions, swap};
+use versions::{running, subscriptions};
 
 /// Runs plugins until it is told to stop.
 pub struct PluginHost {
@@ -301,7 +302,7 @@ impl PluginHost {
             Outcome::Stopped(_) | Outcome::Drained(..) | Outcome::Absent(_) => return,
         };
         if let Some(plugin) = self.plugins.get_mut(&load.name) {
-            plugin.load = None;
+            (plugin.load, plugin.shards_ahead) = (None, 0);
             plugin.asked.loaded(&answer);
         }
         self.load_next(&load.name);
@@ -309,8 +310,11 @@ impl PluginHost {
         self.show_standby(&load.name);
     }
 
-    /// Asks the plugin's actor to go on with the new version.
+    /// Asks the plugin's actors to go on with the new version.
     fn take_over(&mut self, load: Load, prepared: Prepared) {
+        if let Err(error) = self.check_instances(&load.name, prepared.shards) {
+            return self.settle(Outcome::Refused(load, error));
+        }
         let (descriptor, account) = (&prepared.descriptor, &prepared.settings.service_account);
         let granted = self.access.of(account.as_ref(), descriptor);
         let lease = |gvr: &_| self.informers.lease(gvr);
@@ -318,7 +322,7 @@ impl PluginHost {
         self.informers.start();
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ids = plugin.ids(&prepared.descriptor);
-        let version = Box::new(Version {
+        let version = Arc::new(Version {
             load: load.number,
             number: prepared.descriptor.version.clone(),
             template: prepared.template.clone(),
@@ -331,12 +335,15 @@ impl PluginHost {
                 &granted,
             ),
             schedules: prepared.descriptor.schedules.clone(),
+            shards: prepared.shards,
         });
         let limits = &prepared.settings.limits;
-        let commands = plugin.actor(&load.name, &self.preparer, (limits, &self.leading));
+        plugin.shards_ahead = prepared.shards;
+        let with = (limits, &self.leading);
+        let takeover = plugin.takeover(&load.name, &self.preparer, with, prepared.shards);
         let begun = load.clone();
         self.loads.spawn(load, async move {
-            match swap(&commands, version).await {
+            match takeover.carry_out(version).await {
                 Ok(restored) => {
                     let took_over = TookOver { prepared, ids, restored, granted };
                     Outcome::Swapped(begun, Box::new(took_over))

@@ -1,12 +1,13 @@
-//! The event queue as its two sides share it: informers push, the plugin's actor pops.
+//! The event queue as its two sides share it: informers push, the actors of the plugin's shards pop.
 
 mod drain;
+mod worker;
 
 use crate::configuration::RateLimit;
 use crate::counters::{Counters, add_one};
 use crate::event::{Event, SubscriptionId};
 use crate::guest_threads::Turn;
-use crate::queue::{EventQueue, Marks, Queued, Settled};
+use crate::queue::{Initials, Marks, Queued, Settled, ShardedQueue};
 use crate::sync_calls::SyncCalls;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::RoomSignal;
@@ -14,15 +15,13 @@ use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::{Sleep, sleep_until};
-
-/// Of a long batch the actor hears before its end, so that it works beside the informer.
-const UNANNOUNCED_MAX: usize = 16;
+use worker::Worker;
 
 /// The queue of one plugin's name. It belongs to the name, not to an instance: reloads and crashes leave
 /// it alone.
@@ -30,21 +29,33 @@ pub(crate) struct PluginQueue {
     shared: Mutex<Shared>,
     /// Events that nobody was woken for.
     unannounced: AtomicUsize,
-    /// The actor waits for something to do. Whoever polls the actor says so.
-    is_waiting: AtomicBool,
     /// What lets a subscription's replay go on when there is room again; one for each of the running version.
     rooms: Mutex<HashMap<SubscriptionId, RoomSignal>>,
-    /// A queue that is to end has nothing to tell any more.
-    drained: Notify,
+    /// The plugin is to end: somebody waits for everything to be told.
+    is_closing: AtomicBool,
+    progress: Notify,
     counters: Arc<Counters>,
 }
 
 struct Shared {
-    queue: EventQueue,
-    /// Wakes the actor while it waits for something to do.
-    waiting: Option<Waker>,
-    /// The actor's, for an informer's thread that has little to tell.
-    turn: Option<Turn>,
+    queue: ShardedQueue,
+    /// The actors of the shards, by number; there may be some of shards that are no more.
+    workers: Vec<Worker>,
+}
+
+impl Shared {
+    /// A shard's actor, once there is one.
+    fn worker(&mut self, shard: usize) -> &mut Worker {
+        if self.workers.len() <= shard {
+            self.workers.resize_with(shard + 1, Worker::default);
+        }
+        &mut self.workers[shard]
+    }
+
+    /// What wakes the actors that wait.
+    fn take_waiting(&mut self) -> Vec<Waker> {
+        self.workers.iter_mut().filter_map(|worker| worker.waiting.take()).collect()
+    }
 }
 
 /// What the queue holds at one moment.
@@ -64,19 +75,34 @@ pub struct QueueSnapshot {
 
 impl PluginQueue {
     pub(crate) fn new(marks: Marks, counters: Arc<Counters>) -> Self {
+        let shared = Shared { queue: ShardedQueue::new(marks), workers: Vec::new() };
         Self {
-            shared: Mutex::new(Shared { queue: EventQueue::new(marks), waiting: None, turn: None }),
+            shared: Mutex::new(shared),
             unannounced: AtomicUsize::new(0),
-            is_waiting: AtomicBool::new(false),
             rooms: Mutex::default(),
-            drained: Notify::new(),
+            is_closing: AtomicBool::new(false),
+            progress: Notify::new(),
             counters,
         }
     }
 
-    /// From here on this is the actor's turn.
-    pub(crate) fn is_worked_by(&self, turn: Turn) {
-        self.shared.lock().turn = Some(turn);
+    /// From here on this is the turn of a shard's actor.
+    pub(crate) fn is_worked_by(&self, shard: usize, turn: Turn) {
+        self.shared.lock().worker(shard).turn = Some(turn);
+    }
+
+    /// The plugin runs in so many shards from here on. No shard is at work.
+    pub(crate) fn reshard(&self, shards: usize, now: Instant) {
+        self.change_all(|queue| queue.reshard(shards, now));
+        // There may be room where there was none.
+        for room in self.rooms.lock().values() {
+            room.send();
+        }
+    }
+
+    /// Events that wait in each shard.
+    pub(crate) fn depths(&self) -> Vec<usize> {
+        self.shared.lock().queue.depths()
     }
 
     /// Merging begins elsewhere for what comes from here on.
@@ -86,12 +112,12 @@ impl PluginQueue {
 
     /// How long events wait for others of their object from here on, and how often they come out.
     pub(crate) fn set_pauses(&self, debounce: Duration, rate: Option<RateLimit>) {
-        self.change(|queue| queue.set_pauses(debounce, rate, Instant::now()));
+        self.change_all(|queue| queue.set_pauses(debounce, rate, Instant::now()));
     }
 
-    /// The event in flight is handed to the plugin.
-    pub(crate) fn calls(&self, now: Instant) {
-        self.shared.lock().queue.calls(now);
+    /// A shard's event in flight is handed to the plugin.
+    pub(crate) fn calls(&self, shard: usize, now: Instant) {
+        self.shared.lock().queue.calls(shard, now);
     }
 
     /// Never waits.
@@ -99,27 +125,43 @@ impl PluginQueue {
         self.change(|queue| queue.push(event));
     }
 
-    /// Changes something that the actor may be waiting for.
-    fn change(&self, change: impl FnOnce(&mut EventQueue)) {
+    /// Changes something that the actor of one shard, which this answers with, may be waiting for.
+    fn change(&self, change: impl FnOnce(&mut ShardedQueue) -> usize) {
         let waiting = {
             let mut shared = self.shared.lock();
-            change(&mut shared.queue);
-            shared.waiting.take()
+            let shard = change(&mut shared.queue);
+            shared.worker(shard).waiting.take()
         };
         if let Some(waker) = waiting {
             waker.wake();
         }
     }
 
+    /// Changes something that all of them may be waiting for.
+    fn change_all(&self, change: impl FnOnce(&mut ShardedQueue)) {
+        let waiting = {
+            let mut shared = self.shared.lock();
+            change(&mut shared.queue);
+            shared.take_waiting()
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
     /// The same for one of several events, after which there is [`Self::announce`]: waking a thread is a system call.
     pub(crate) fn push_unannounced(&self, event: Event) {
-        self.shared.lock().queue.push(event);
+        let mut shared = self.shared.lock();
+        let shard = shared.queue.push(event);
+        shared.worker(shard).has_unannounced = true;
+        drop(shared);
         self.count_unannounced();
     }
 
     /// The same for an event that a replay has come to.
     pub(crate) fn push_replayed_unannounced(&self, event: Event) {
-        self.shared.lock().queue.push_replayed(event);
+        let mut shared = self.shared.lock();
+        let shard = shared.queue.push_replayed(event);
+        shared.worker(shard).has_unannounced = true;
+        drop(shared);
         self.count_unannounced();
     }
 
@@ -138,31 +180,6 @@ impl PluginQueue {
         self.shared.lock().queue.is_past_others(id, asked_by)
     }
 
-    fn count_unannounced(&self) {
-        // Whoever sees the count has to see the event: another informer's announcement may count for it.
-        if self.unannounced.fetch_add(1, AcqRel) + 1 == UNANNOUNCED_MAX {
-            self.unannounced.store(0, Relaxed);
-            self.change(|_| {});
-        }
-    }
-
-    /// Lets the actor know if events were pushed since the last time: by waking it or, where there are few, by taking its turn.
-    pub(crate) fn announce(&self) {
-        if self.unannounced.swap(0, AcqRel) == 0 {
-            return;
-        }
-        let (waiting, turn) = {
-            let mut shared = self.shared.lock();
-            (shared.waiting.take(), shared.turn.clone())
-        };
-        // One that does not wait looks at the queue before it does.
-        let Some(waker) = waiting else { return };
-        let waits = || self.is_waiting.load(Relaxed);
-        if !turn.is_some_and(|turn| turn.take(Instant::now(), waits)) {
-            waker.wake();
-        }
-    }
-
     /// Puts in what a host before this one has attempted.
     pub(crate) fn restore(&self, queued: Queued, due: Instant) {
         self.change(|queue| queue.restore(queued, due));
@@ -171,25 +188,35 @@ impl PluginQueue {
     /// A load is about to have a subscription's objects told. `room` lets that go on when it had to wait.
     pub(crate) fn begin_initial(&self, id: SubscriptionId, load: u64, room: RoomSignal) {
         self.rooms.lock().insert(id, room);
-        self.shared.lock().queue.initials.begin(id, load);
+        self.shared.lock().queue.change_initials(|initials| initials.begin(id, load));
     }
 
     /// All objects were queued that were there when the load had the subscription begin.
     pub(crate) fn initial_queued(&self, id: SubscriptionId, load: u64) {
-        self.change(|queue| queue.initials.queued(id, load));
+        self.change_initials(|initials| initials.queued(id, load));
+        self.tell_progress();
     }
 
     /// All subscriptions of a load are in place.
     pub(crate) fn put_in_place(&self, load: u64) {
-        self.change(|queue| queue.initials.put_in_place(load));
+        self.change_initials(|initials| initials.put_in_place(load));
     }
 
-    /// The subscription of which the guest is to be told now that its initial objects are through.
-    pub(crate) fn next_sync(&self, calls: &SyncCalls, now: Instant) -> Option<SubscriptionId> {
+    fn change_initials(&self, change: impl Fn(&mut Initials)) {
+        self.change_all(|queue| queue.change_initials(change));
+    }
+
+    /// The subscription of which a shard's guest is to be told now that its initial objects are through.
+    pub(crate) fn next_sync(
+        &self,
+        shard: usize,
+        calls: &SyncCalls,
+        now: Instant,
+    ) -> Option<SubscriptionId> {
         if calls.are_made() {
             return None;
         }
-        let (due, id) = calls.next(&self.shared.lock().queue.initials, now)?;
+        let (due, id) = calls.next(self.shared.lock().queue.initials(shard)?, now)?;
         (due <= now).then_some(id)
     }
 
@@ -197,10 +224,10 @@ impl PluginQueue {
         add_one(&self.counters.filtered);
     }
 
-    pub(crate) fn pop(&self, now: Instant) -> Option<Queued> {
+    pub(crate) fn pop(&self, shard: usize, now: Instant) -> Option<Queued> {
         let (queued, roomy) = {
             let queue = &mut self.shared.lock().queue;
-            (queue.pop(now), queue.take_roomy())
+            (queue.pop(shard, now), queue.take_roomy())
         };
         for id in roomy {
             if let Some(room) = self.rooms.lock().get(&id) {
@@ -210,42 +237,43 @@ impl PluginQueue {
         queued
     }
 
-    /// Whether something may be popped now.
-    pub(crate) fn has_due(&self, now: Instant) -> bool {
-        self.shared.lock().queue.next_due(now).is_some_and(|due| due <= now)
+    /// Whether something may be popped for a shard now.
+    pub(crate) fn has_due(&self, shard: usize, now: Instant) -> bool {
+        self.shared.lock().queue.next_due(shard, now).is_some_and(|due| due <= now)
     }
 
-    pub(crate) fn settle(&self, settled: Settled, now: Instant) {
-        let mut shared = self.shared.lock();
-        shared.queue.settle(settled, now);
-        if shared.queue.is_closed() && shared.queue.is_drained() {
-            self.drained.notify_waiters();
-        }
+    pub(crate) fn settle(&self, shard: usize, settled: Settled, now: Instant) {
+        let waiting = {
+            let mut shared = self.shared.lock();
+            let frees_a_call = shared.queue.settle(shard, settled, now);
+            if frees_a_call { shared.take_waiting() } else { Vec::new() }
+        };
+        waiting.into_iter().for_each(Waker::wake);
+        self.tell_progress();
     }
 
     /// An actor that ended early may have left an event in flight: the next one gets it again.
-    pub(crate) fn recover(&self, now: Instant) {
-        self.shared.lock().queue.recover(now);
+    pub(crate) fn recover(&self, shard: usize, now: Instant) {
+        self.shared.lock().queue.recover(shard, now);
     }
 
-    /// Waits until something can be popped, or one of these calls is to be made. Cancelling it loses nothing.
-    pub(crate) async fn wait(&self, calls: Option<&SyncCalls>) {
-        self.wait_for(true, calls).await;
+    /// Waits until something can be popped for a shard, or one of these calls is to be made. Cancelling it loses nothing.
+    pub(crate) async fn wait(&self, shard: usize, calls: Option<&SyncCalls>) {
+        self.wait_for(shard, true, calls).await;
     }
 
     /// The same where no event may be popped: waits until one of these calls is to be made.
-    pub(crate) async fn wait_for_calls(&self, calls: Option<&SyncCalls>) {
-        self.wait_for(false, calls).await;
+    pub(crate) async fn wait_for_calls(&self, shard: usize, calls: Option<&SyncCalls>) {
+        self.wait_for(shard, false, calls).await;
     }
 
-    async fn wait_for(&self, events: bool, calls: Option<&SyncCalls>) {
-        self.is_waiting.store(events, Relaxed);
-        let _waiting = Waiting(self);
+    async fn wait_for(&self, shard: usize, events: bool, calls: Option<&SyncCalls>) {
+        let _waiting = Waiting(self, shard);
         let mut timer: Option<Pin<Box<Sleep>>> = None;
         poll_fn(|context| {
             loop {
                 let now = Instant::now();
-                let due = match self.due(events, calls, now, context) {
+                let due = match self.due(shard, (events, calls), now, context) {
                     None => return Poll::Pending,
                     Some(due) if due <= now => return Poll::Ready(()),
                     Some(due) => due.into(),
@@ -263,37 +291,47 @@ impl PluginQueue {
     /// When there is something to do. Unless it is now, whoever asks is woken when that changes.
     fn due(
         &self,
-        events: bool,
-        calls: Option<&SyncCalls>,
+        shard: usize,
+        (events, calls): (bool, Option<&SyncCalls>),
         now: Instant,
         context: &Context<'_>,
     ) -> Option<Instant> {
         let mut shared = self.shared.lock();
-        let Shared { queue, waiting, .. } = &mut *shared;
-        let call = calls.and_then(|calls| calls.next(&queue.initials, now));
-        let event = events.then(|| queue.next_due(now)).flatten();
+        let queue = &mut shared.queue;
+        let call = calls.and_then(|calls| calls.next(queue.initials(shard)?, now));
+        let event = events.then(|| queue.next_due(shard, now)).flatten();
         let due = event.into_iter().chain(call.map(|(due, _)| due)).min();
+        let worker = shared.worker(shard);
+        worker.is_waiting = events;
         let waker = context.waker();
-        let is_known = waiting.as_ref().is_some_and(|known| known.will_wake(waker));
+        let is_known = worker.waiting.as_ref().is_some_and(|known| known.will_wake(waker));
         if due.is_none_or(|due| due > now) && !is_known {
-            *waiting = Some(waker.clone());
+            worker.waiting = Some(waker.clone());
         }
         due
     }
 
-    /// Nothing of this subscription is told from here on.
+    /// Nothing of this subscription is told in any shard from here on.
     pub(crate) fn withhold(&self, id: SubscriptionId) {
         self.shared.lock().queue.withhold(id);
+        // There may be less to tell.
+        self.tell_progress();
     }
 
-    /// The event that came out last is one of this subscription and may not be told now, nor what follows of it.
-    pub(crate) fn put_by(&self, id: SubscriptionId) {
-        self.shared.lock().queue.put_by(id);
+    /// The event that came out last of a shard's line is one of this subscription and may not be told now, nor what follows of it in any shard.
+    pub(crate) fn put_by(&self, shard: usize, id: SubscriptionId) {
+        let waiting = {
+            let mut shared = self.shared.lock();
+            let frees_a_call = shared.queue.put_by(shard, id);
+            if frees_a_call { shared.take_waiting() } else { Vec::new() }
+        };
+        waiting.into_iter().for_each(Waker::wake);
+        self.tell_progress();
     }
 
-    /// It goes on, with what was put by.
+    /// It goes on in all of them, with what was put by.
     pub(crate) fn release_withheld(&self, id: SubscriptionId) {
-        self.change(|queue| queue.release_withheld(id, Instant::now()));
+        self.change_all(|queue| queue.release_withheld(id, Instant::now()));
     }
 
     pub(crate) fn retain(&self, keep: &HashSet<SubscriptionId>) {
@@ -314,13 +352,14 @@ impl PluginQueue {
     }
 }
 
-/// The actor waits for the queue; who stops waiting is not woken for it, and nobody takes its turn while it does something else.
-struct Waiting<'a>(&'a PluginQueue);
+/// The actor of a shard waits for the queue; who stops waiting is not woken for it, and nobody takes its turn while it does something else.
+struct Waiting<'a>(&'a PluginQueue, usize);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.is_waiting.store(false, Relaxed);
-        self.0.shared.lock().waiting = None;
+        let mut shared = self.0.shared.lock();
+        let worker = shared.worker(self.1);
+        (worker.is_waiting, worker.waiting) = (false, None);
     }
 }
 
@@ -366,24 +405,24 @@ mod tests {
         let (events, told) = (queue.clone(), pace.clone());
         let actor = async move {
             loop {
-                events.wait(None).await;
+                events.wait(0, None).await;
                 let now = Instant::now();
-                while events.pop(now).is_some() {
-                    events.settle(Settled::Finished, now);
+                while events.pop(0, now).is_some() {
+                    events.settle(0, Settled::Finished, now);
                     told.took(Duration::ZERO);
                     sender.send(here()).expect("the test listens");
                 }
             }
         };
         let task = threads.spawn(actor, pace);
-        queue.is_worked_by(task.turn());
+        queue.is_worked_by(0, task.turn());
         Fixture { _threads: threads, _task: task, queue, told_on }
     }
 
     impl Fixture {
         /// Brings a batch to an actor that waits, and answers with the threads on which it was told.
         fn told_on(&self, events: usize) -> BTreeSet<String> {
-            while self.queue.shared.lock().waiting.is_none() {
+            while self.queue.shared.lock().worker(0).waiting.is_none() {
                 std::thread::yield_now();
             }
             for number in 0..events {

@@ -1,8 +1,10 @@
 //! A plugin's own small store: a synchronous cupboard of the plugin's name, and what one call makes of it.
 //!
 //! A call sees what it wrote; others see it once the call has succeeded. What a call that failed wrote was never there, so that the
-//! event's next attempt begins where this one did.
+//! event's next attempt begins where this one did. Calls of several shards overlap: one that has compared and set what another has changed
+//! meanwhile has not succeeded.
 
+use crate::call_error::CallError;
 use crate::limits::Limits;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -58,6 +60,25 @@ impl PluginState {
         (self.values.len(), self.bytes)
     }
 
+    /// What is in the way of a call's changes, if another one came first.
+    fn conflict(&self, relied_on: &StateChanges, changes: &StateChanges) -> Option<String> {
+        let is_other =
+            |(key, value): &(&Arc<str>, &Option<Bytes>)| self.values.get(*key) != value.as_ref();
+        if let Some((key, _)) = relied_on.iter().find(is_other) {
+            return Some(format!("another shard has changed {key:?} in `state` meanwhile"));
+        }
+        let (mut keys, mut bytes) = self.size();
+        for (key, value) in changes {
+            let size = |value: Option<&Bytes>| value.map_or(0, |value| key.len() + value.len());
+            let before = self.values.get(key);
+            keys = keys + usize::from(value.is_some()) - usize::from(before.is_some());
+            bytes = bytes + size(value.as_ref()) - size(before);
+        }
+        let grows = (keys > self.bounds.keys && keys > self.values.len())
+            || (bytes > self.bounds.bytes && bytes > self.bytes);
+        grows.then(|| "other shards have filled `state` meanwhile".to_owned())
+    }
+
     fn apply(&mut self, changes: &StateChanges) {
         for (key, value) in changes {
             let before = match value {
@@ -77,11 +98,13 @@ impl PluginState {
 pub(crate) struct StateCall {
     shared: Arc<Mutex<PluginState>>,
     changes: StateChanges,
+    /// What everybody's values were that it has compared with what it expected, and found to be so.
+    relied_on: StateChanges,
 }
 
 impl StateCall {
     pub(crate) fn new(shared: Arc<Mutex<PluginState>>) -> Self {
-        Self { shared, changes: StateChanges::new() }
+        Self { shared, changes: StateChanges::new(), relied_on: StateChanges::new() }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Bytes> {
@@ -99,8 +122,10 @@ impl StateCall {
         }
         match &value {
             Some(value) => self.check(key, value)?,
-            // What nobody has needs no removing: a call's changes are no more than the keys there may be.
-            None if !self.shared.lock().values.contains_key(key) => {
+            // What nobody has needs no removing: a call's changes are no more than the keys there may be. What was compared may come back until the call ends.
+            None if !self.relied_on.contains_key(key)
+                && !self.shared.lock().values.contains_key(key) =>
+            {
                 self.changes.remove(key);
                 return Ok(());
             }
@@ -117,9 +142,21 @@ impl StateCall {
         expected: Option<&[u8]>,
         value: Option<Vec<u8>>,
     ) -> Result<bool, String> {
-        let is_expected = self.get(key).as_deref() == expected;
+        let found = self.get(key);
+        let is_expected = found.as_deref() == expected;
         if is_expected {
+            let is_everybodys =
+                !self.changes.contains_key(key) && !self.relied_on.contains_key(key);
+            let compared_max = self.shared.lock().bounds.keys;
+            if is_everybodys && self.relied_on.len() >= compared_max {
+                return Err(format!(
+                    "at most {compared_max} keys are compared and set in one call"
+                ));
+            }
             self.set(key, value)?;
+            if is_everybodys && self.changes.contains_key(key) {
+                self.relied_on.insert(key.into(), found);
+            }
         }
         Ok(is_expected)
     }
@@ -166,20 +203,31 @@ impl StateCall {
     /// The call failed, or another one begins: what it wrote was never there.
     pub(crate) fn forget(&mut self) {
         self.changes.clear();
+        self.relied_on.clear();
     }
 
-    /// The call succeeded: what it wrote is there for everybody, and is to be kept.
-    pub(crate) fn commit(&mut self) -> StateChanges {
-        if !self.changes.is_empty() {
-            self.shared.lock().apply(&self.changes);
+    /// The call succeeded: what it wrote is there for everybody, and `keep` hears of it before any other call's changes are. Unless others were faster.
+    pub(crate) fn commit(&mut self, keep: impl FnOnce(StateChanges)) -> Result<(), CallError> {
+        let relied_on = std::mem::take(&mut self.relied_on);
+        let changes = std::mem::take(&mut self.changes);
+        if changes.is_empty() && relied_on.is_empty() {
+            keep(changes);
+            return Ok(());
         }
-        std::mem::take(&mut self.changes)
+        let mut shared = self.shared.lock();
+        if let Some(conflict) = shared.conflict(&relied_on, &changes) {
+            return Err(CallError::StateConflict(conflict));
+        }
+        shared.apply(&changes);
+        keep(changes);
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// What steps answer, and what is there for everybody at the end. `a=x` sets, `a-` removes, `a?` gets, `a:x=y` compares and sets,
     /// `a*` lists keys, `commit` and `forget` end the call.
@@ -193,7 +241,11 @@ mod tests {
         let mut answers = Vec::new();
         for step in steps.split(' ') {
             let answer = match step.split_once(['=', '-', '?', ':', '*']) {
-                None if step == "commit" => format!("{}", call.commit().len()),
+                None if step == "commit" => {
+                    let mut kept = 0;
+                    call.commit(|changes| kept = changes.len()).expect("nobody else is there");
+                    kept.to_string()
+                }
                 None => {
                     call.forget();
                     String::new()
@@ -231,6 +283,161 @@ mod tests {
     fn a_value_is_set_if_it_is_as_expected() {
         check("a:=1 a:=2 a:1=3 commit", "Ok(true) Ok(false) Ok(true) 1 | a=3");
         check("a=1 commit a:1= a* commit", "Ok(()) 1 Ok(true)  1 | ");
+        let bound = "Err(\"at most 3 keys are compared and set in one call\")";
+        let set = "a:=1 a- b:=1 b- c:=1 c- d:=1 commit";
+        check(set, &format!("Ok(true) Ok(()) Ok(true) Ok(()) Ok(true) Ok(()) {bound} 3 | "));
+    }
+
+    /// What becomes of two calls that overlap: the steps of both, and then the first and the second succeed.
+    #[track_caller]
+    fn check_overlap(first: &[&str], second: &[&str], expect: Result<(), &str>, there: &str) {
+        let shared = Arc::new(Mutex::new(PluginState::new(Bounds { keys: 2, bytes: 100 })));
+        let begin = StateChanges::from([("a".into(), Some(Bytes::from("0")))]);
+        shared.lock().apply(&begin);
+        let [mut one, mut other] = [first, second].map(|steps| {
+            let mut call = StateCall::new(shared.clone());
+            for step in steps {
+                let (key, value) = step.split_once('=').expect("a step");
+                let value = (!value.is_empty()).then(|| value.as_bytes().to_vec());
+                match key.split_once(':') {
+                    Some((key, from)) => {
+                        let from = (!from.is_empty()).then_some(from.as_bytes());
+                        assert_eq!(call.compare_and_set(key, from, value), Ok(true));
+                    }
+                    None => assert_eq!(call.set(key, value), Ok(())),
+                }
+            }
+            call
+        });
+        let mut kept = Vec::new();
+        one.commit(|changes| kept.extend(changes.into_keys())).expect("it is the first");
+        let committed = other.commit(|changes| kept.extend(changes.into_keys()));
+        let committed = committed.map_err(|error| error.to_string());
+        assert_eq!(committed.as_ref().map(|_| ()).map_err(|error| error.as_str()), expect);
+        let shared = shared.lock();
+        let values = shared
+            .values
+            .iter()
+            .map(|(key, value)| format!("{key}={}", String::from_utf8_lossy(value)));
+        assert_eq!(values.collect::<Vec<_>>().join(" "), there);
+        assert_eq!(kept.split_off(first.len()).is_empty(), expect.is_err(), "what is kept");
+    }
+
+    #[test]
+    fn of_two_calls_that_compare_and_set_the_same_one_comes_again() {
+        let again =
+            Err("another shard has changed \"a\" in `state` meanwhile; the call comes again");
+        check_overlap(&["a:0=1"], &["a:0=2"], again, "a=1");
+        check_overlap(&["a=1"], &["a:0=2"], again, "a=1");
+        check_overlap(&["a="], &["a:0=2"], again, "");
+        let again =
+            Err("another shard has changed \"b\" in `state` meanwhile; the call comes again");
+        check_overlap(&["b:=1"], &["b:=2"], again, "a=0 b=1");
+        check_overlap(&["a:0=1"], &["a=2"], Ok(()), "a=2");
+        check_overlap(&["a:0=1"], &["b:=2"], Ok(()), "a=1 b=2");
+        check_overlap(&["a=1"], &["b=5", "b:5=6"], Ok(()), "a=1 b=6");
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Set(u8, Option<u8>),
+        /// From what the call sees to this.
+        CompareAndSet(u8, Option<u8>),
+        Commit,
+        Forget,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let value = || proptest::option::weighted(0.7, 0..9u8);
+        prop_oneof![
+            4 => (0..4u8, value()).prop_map(|(key, value)| Step::Set(key, value)),
+            6 => (0..4u8, value()).prop_map(|(key, value)| Step::CompareAndSet(key, value)),
+            3 => Just(Step::Commit),
+            1 => Just(Step::Forget),
+        ]
+    }
+
+    /// A call, and what it has done as it was told: key, what it relied on if it compared, and the new value.
+    struct Overlapping {
+        call: StateCall,
+        done: Vec<(String, Option<Option<Bytes>>, Option<Bytes>)>,
+    }
+
+    impl Overlapping {
+        fn carry_out(&mut self, key: u8, value: Option<u8>, compares: bool) {
+            let (key, value) = (key.to_string(), value.map(|value| vec![value; value.into()]));
+            let is_there = self.call.shared.lock().values.contains_key(&*key);
+            if value.is_none() && !is_there && !self.call.relied_on.contains_key(&*key) {
+                // A removal of what is not there is none.
+                return;
+            }
+            let seen = compares.then(|| self.call.get(&key));
+            let written = match &seen {
+                Some(seen) => self.call.compare_and_set(&key, seen.as_deref(), value.clone()),
+                None => self.call.set(&key, value.clone()).map(|()| true),
+            };
+            match written {
+                Ok(is_as_seen) => {
+                    assert!(is_as_seen, "nobody came between");
+                    self.done.push((key, seen, value.map(Bytes::from)));
+                }
+                Err(text) => {
+                    let bounds = ["remove some", "compared and set in one call"];
+                    assert!(bounds.iter().any(|bound| text.ends_with(bound)), "{text}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Of calls that overlap those that succeed are as if they had been made one after another, in the order in which they succeeded.
+        #[test]
+        fn calls_that_succeed_are_as_if_made_one_after_another(
+            steps in proptest::collection::vec((0..3usize, step()), 1..60),
+        ) {
+            let bounds = Bounds { keys: 3, bytes: 20 };
+            let shared = Arc::new(Mutex::new(PluginState::new(bounds)));
+            let begin = || Overlapping { call: StateCall::new(shared.clone()), done: Vec::new() };
+            let mut calls = [begin(), begin(), begin()];
+            let mut model: BTreeMap<String, Bytes> = BTreeMap::new();
+            for (number, step) in steps {
+                let one = &mut calls[number];
+                match step {
+                    Step::Set(key, value) => one.carry_out(key, value, false),
+                    Step::CompareAndSet(key, value) => one.carry_out(key, value, true),
+                    Step::Forget => {
+                        one.call.forget();
+                        one.done.clear();
+                    }
+                    Step::Commit => {
+                        let committed = one.call.commit(|_| {}).is_ok();
+                        for (key, seen, value) in std::mem::take(&mut one.done) {
+                            if !committed {
+                                continue;
+                            }
+                            if let Some(seen) = seen {
+                                prop_assert_eq!(model.get(&key), seen.as_ref(), "{}", key);
+                            }
+                            match value {
+                                Some(value) => _ = model.insert(key, value),
+                                None => _ = model.remove(&key),
+                            }
+                        }
+                    }
+                }
+                let there = shared.lock();
+                let found = there.values.iter().map(|(key, value)| (key.to_string(), value.clone()));
+                prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), model.clone());
+                prop_assert!(there.values.len() <= bounds.keys && there.bytes <= bounds.bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn two_calls_together_keep_to_the_bounds() {
+        let full = Err("other shards have filled `state` meanwhile; the call comes again");
+        check_overlap(&["b=1"], &["c=2"], full, "a=0 b=1");
+        check_overlap(&["b=1"], &["b=2"], Ok(()), "a=0 b=2");
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(crate) struct Prepared {
     pub(crate) descriptor: Descriptor,
     /// What it runs with.
     pub(crate) settings: Arc<PluginSettings>,
+    /// In how many instances.
+    pub(crate) shards: usize,
 }
 
 /// What is to be prepared.
@@ -86,6 +88,9 @@ pub enum LoadError {
     /// It asks for more than it may have.
     #[error("{0}")]
     NotGranted(String),
+    /// It cannot run in so many instances.
+    #[error("{0}")]
+    Shards(String),
     /// Its configuration cannot be used.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
@@ -161,7 +166,9 @@ impl Preparer {
         let ended = |_| LoadError::Host("describe was cut off".to_owned());
         let descriptor = answer.await.map_err(ended)??;
         descriptor.check_exports(template.exported())?;
-        Ok(Prepared { template, descriptor, settings })
+        let shards = settings.shards(descriptor.shards);
+        check_shards(shards, template.exported().stateful, &settings)?;
+        Ok(Prepared { template, descriptor, settings, shards })
     }
 
     async fn compile(&self, content: Content) -> Result<Template, LoadError> {
@@ -201,6 +208,21 @@ fn settings(
         }
     };
     configurations.of(name, sidecar.as_ref())
+}
+
+/// What one instance hands to its successor is not the memory of several.
+fn check_shards(
+    shards: usize,
+    is_stateful: bool,
+    settings: &PluginSettings,
+) -> Result<(), LoadError> {
+    if shards == 1 || !is_stateful {
+        return Ok(());
+    }
+    let place = settings.shards_place();
+    Err(LoadError::Shards(format!(
+        "shards is {shards} ({place}) and it exports `stateful`, whose snapshot is the memory of one instance: set shards to 1, or load a version that exports no `stateful`"
+    )))
 }
 
 /// Asks a version what it wants, in an instance that has nothing and is dropped afterwards.

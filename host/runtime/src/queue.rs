@@ -1,4 +1,5 @@
-//! The queue of one plugin's events: a synchronous cupboard between the informers and the plugin's actor.
+//! The queue of one plugin's events: a synchronous cupboard between the informers and the plugin's actor. Of a plugin that runs in shards this is one
+//! shard's line, and `queue/shards.rs` the whole.
 //!
 //! Events come out in the order they went in. Up to the mark every one is kept; above it a newer event is
 //! merged into the last waiting one of the same object and subscription, so memory is bounded by the
@@ -12,18 +13,20 @@ mod lane;
 mod merging;
 mod pauses;
 mod replays;
+mod resharding;
 mod restored;
 mod retain;
+mod shards;
 mod withheld;
 
 use crate::event::{Event, SubscriptionId};
 use crate::limits::Limits;
-use call_rate::CallRate;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::Object;
 pub(crate) use initials::Initials;
 use lane::Lane;
 use replays::Replays;
+pub(crate) use shards::ShardedQueue;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 use withheld::Withheld;
@@ -71,15 +74,30 @@ pub(crate) enum Settled {
     CrashedRetryAt(Instant),
 }
 
+/// What waits in other lines of the same plugin and counts with what waits here.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Beside {
+    events: usize,
+    bytes: usize,
+}
+
+impl Beside {
+    fn of<'a>(lines: impl Iterator<Item = &'a EventQueue>) -> Self {
+        lines.fold(Self::default(), |sum, line| Self {
+            events: sum.events + line.depth,
+            bytes: sum.bytes + line.bytes,
+        })
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     marks: Marks,
+    beside: Beside,
     /// An event waits so long for others of its object, which are merged into it.
     debounce: Duration,
     /// What came since nothing new is taken in; none while everything is.
     aside: Option<Box<EventQueue>>,
-    /// How often events may come out; none: as often as they are taken.
-    rate: Option<CallRate>,
     /// In order of arrival; a hole where an event was merged away.
     waiting: VecDeque<Option<Event>>,
     /// Number of the first entry of `waiting`: entries keep their number while others leave.
@@ -112,9 +130,9 @@ impl EventQueue {
     pub(crate) fn new(marks: Marks) -> Self {
         Self {
             marks,
+            beside: Beside::default(),
             debounce: Duration::ZERO,
             aside: None,
-            rate: None,
             waiting: VecDeque::new(),
             first: 0,
             last: None,
@@ -161,7 +179,7 @@ impl EventQueue {
             return aside.push(event);
         }
         let Some(mut event) = self.unless_withheld(event) else { return };
-        if self.bytes >= TEXT_BYTES_MAX {
+        if self.bytes + self.beside.bytes >= TEXT_BYTES_MAX {
             event.object = event.object.at_rest();
             event.old = event.old.map(|old| old.at_rest());
         }
@@ -238,13 +256,11 @@ impl EventQueue {
     /// The next event to deliver at `now`. It is in flight until [`settle`](Self::settle).
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
         assert!(self.in_flight.is_none(), "one event is delivered at a time");
-        if self.rate.as_mut().is_some_and(|rate| !rate.wait(now).is_zero()) {
-            return None;
-        }
         let queued = self.pop_due(now).or_else(|| self.pop_by_turns(now))?;
         self.depth -= 1;
         self.bytes -= size(&queued.event);
-        let is_low = self.depth < self.marks.events / 2 && self.bytes < self.marks.bytes / 2;
+        let (events, bytes) = self.counted();
+        let is_low = events < self.marks.events / 2 && bytes < self.marks.bytes / 2;
         // A debounce asks for it as well.
         if is_low && self.debounce.is_zero() {
             self.last = None;
@@ -306,7 +322,13 @@ impl EventQueue {
     }
 
     fn over_mark(&self) -> bool {
-        self.depth >= self.marks.events || self.bytes >= self.marks.bytes
+        let (events, bytes) = self.counted();
+        events >= self.marks.events || bytes >= self.marks.bytes
+    }
+
+    /// What counts towards the marks.
+    fn counted(&self) -> (usize, usize) {
+        (self.depth + self.beside.events, self.bytes + self.beside.bytes)
     }
 
     fn number(&mut self, queued: &mut Queued) {

@@ -82,6 +82,11 @@ impl Reevaluation {
         Some(seen)
     }
 
+    /// Whether nothing is remembered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// Whether it is time to look what can be forgotten: now and then, as long as anything is remembered.
     pub(crate) fn is_look_due(&mut self) -> bool {
         if self.known.is_empty() {

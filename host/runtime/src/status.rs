@@ -1,6 +1,7 @@
 //! What `/plugins` and the metrics show of a plugin's name.
 
 mod access;
+mod json;
 mod settings;
 
 use crate::actor::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
@@ -8,7 +9,7 @@ use crate::configuration::PluginSettings;
 use crate::counters::Counters;
 use crate::dead_letters::{Bounds, DeadLetters};
 use crate::event::SubscriptionId;
-use crate::key_queue::{KeyQueue, KeysSnapshot, Waits};
+use crate::key_queue::{KeyQueue, KeysSnapshot, Waits, Worked};
 use crate::lifecycle::{Input, State};
 use crate::limits::Limits;
 use crate::plugin_archive::{KeptSnapshot, PluginArchive};
@@ -24,9 +25,9 @@ pub(crate) use access::{AccessShown, Refused};
 use informant_cache::Indexer;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 /// The shared, current status of one plugin's name.
@@ -55,6 +56,9 @@ pub(crate) struct StatusCell {
 
 struct Facts {
     state: State,
+    /// In how many shards its version runs, and which of them lack their instance.
+    shards: usize,
+    lost: BTreeSet<usize>,
     since: Timestamp,
     running: Option<RunningVersion>,
     last_load: Option<LastLoad>,
@@ -80,6 +84,15 @@ pub struct ReplaySnapshot {
     pub told: usize,
     /// The others. Objects that come or go among those that it is done with make this wrong by as many.
     pub left: usize,
+}
+
+/// One of the shards that a plugin runs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardStatus {
+    /// Its instance ended, and the next one is due.
+    pub is_lost: bool,
+    /// Events that wait for it.
+    pub depth: usize,
 }
 
 /// The version that takes events.
@@ -110,6 +123,8 @@ pub struct PluginStatus {
     pub name: PluginName,
     /// What it is doing.
     pub state: State,
+    /// The shards that it runs in, by number; none before a version runs.
+    pub shards: Vec<ShardStatus>,
     /// Its queue.
     pub queue: QueueSnapshot,
     /// Its workqueue.
@@ -146,6 +161,15 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// The shards with what waits for each. Others may be looking while their number changes.
+    fn shards(&self, depths: &[usize]) -> Vec<ShardStatus> {
+        let depth = |shard: usize| depths.get(shard).copied().unwrap_or_default();
+        let one = |shard| ShardStatus { is_lost: self.lost.contains(&shard), depth: depth(shard) };
+        (0..self.shards).map(one).collect()
+    }
+}
+
 impl LastLoad {
     fn new(result: &'static str, reason: Option<&str>, sha256: &str, at: Timestamp) -> Self {
         Self { result, reason: reason.map(str::to_owned), sha256: sha256.to_owned(), at }
@@ -163,6 +187,8 @@ impl StatusCell {
     ) -> Self {
         let facts = Facts {
             state: State::Loading,
+            shards: 0,
+            lost: BTreeSet::new(),
             since: now,
             running: None,
             last_load: None,
@@ -194,12 +220,49 @@ impl StatusCell {
         }
     }
 
-    /// A version has the queue; what went wrong before is not its own.
-    pub(crate) fn swapped(&self, now: Timestamp) {
+    /// A version has the queue, in so many shards; what went wrong before is not its own.
+    pub(crate) fn swapped(&self, shards: usize, now: Timestamp) {
         let mut facts = self.facts.lock();
         facts.step(Input::Loaded, now);
         facts.last_error = None;
         facts.misses_keys = false;
+        facts.shards = shards;
+        facts.lost.clear();
+    }
+
+    /// A shard's instance has ended.
+    pub(crate) fn crashed(&self, shard: usize, reason: String, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.lost.insert(shard);
+        facts.step(Input::Crashed { reason }, now);
+    }
+
+    /// A shard has an instance again. The plugin backs off for as long as one of them lacks its own.
+    pub(crate) fn restarted(&self, shard: usize, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.lost.remove(&shard);
+        if facts.lost.is_empty() {
+            facts.step(Input::Restarted, now);
+        }
+    }
+
+    /// Whoever held the plugin lets it go on, and instances that are missing start at once.
+    pub(crate) fn resumed(&self, now: Timestamp) {
+        self.goes_on(Input::Resumed, "its instance ended and the next one starts", now);
+    }
+
+    /// An event that was tried succeeded, in one shard: another may lack its instance.
+    pub(crate) fn recovered(&self, now: Timestamp) {
+        self.goes_on(Input::Recovered, "an instance ended and the next one is due", now);
+    }
+
+    /// The plugin runs, unless an instance is missing, which is said so.
+    fn goes_on(&self, input: Input, missing: &str, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.step(input, now);
+        if !facts.lost.is_empty() {
+            facts.step(Input::Crashed { reason: missing.to_owned() }, now);
+        }
     }
 
     /// A version took over, and its subscriptions are in place. The state, the version and the result of its load change together, so
@@ -230,6 +293,12 @@ impl StatusCell {
         }
     }
 
+    /// Says what became of a shard's key in flight.
+    pub(crate) fn settle_key(&self, shard: usize, worked: Worked, now: Instant) {
+        self.keys.lock().settle(shard, worked, now);
+        self.queue.tell_progress();
+    }
+
     /// The subscriptions of the version in charge are in place.
     pub(crate) fn replays(&self, replays: Vec<Replaying>) {
         *self.replays.lock() = replays;
@@ -254,6 +323,7 @@ impl StatusCell {
         PluginStatus {
             name: self.name.clone(),
             state: facts.state.clone(),
+            shards: facts.shards(&self.queue.depths()),
             queue: self.queue.snapshot(),
             schedules: self.timers.lock().to_json(Now::read()),
             metric_series: self.metrics.lock().len(),
@@ -290,108 +360,58 @@ impl Replaying {
     }
 }
 
-impl ReplaySnapshot {
-    fn to_json(&self) -> Value {
-        json!({ "subscription": self.subscription, "told": self.told, "left": self.left })
-    }
-}
-
-impl PluginStatus {
-    /// What the version that takes events may use; none before there is one.
-    pub fn limits(&self) -> Option<&Limits> {
-        self.running.as_ref().map(|running| &running.settings.limits)
-    }
-
-    /// Origins and paths that its rules for requests over HTTP name; none before there is a version.
-    pub fn http_rules(&self) -> Option<usize> {
-        self.running.as_ref().map(|running| running.settings.http.entries())
-    }
-
-    fn queue_json(&self) -> Value {
-        let age = self.queue.oldest.map(|oldest| oldest.elapsed().as_secs_f64());
-        json!({
-            "depth": self.queue.depth,
-            "bytes": self.queue.bytes,
-            "ageSeconds": age,
-            "isRateLimited": self.queue.is_rate_limited,
-        })
-    }
-
-    /// The entry in `GET /plugins`.
-    pub fn to_json(&self) -> Value {
-        let running = self.running.as_ref();
-        let subscriptions = running.iter().flat_map(|running| &running.subscriptions);
-        let counters = &self.counters;
-        json!({
-            "name": self.name.as_str(),
-            "version": running.map(|running| &running.version),
-            "sha256": running.map(|running| &running.sha256),
-            "configuration": running.map(|running| running.settings.to_json()),
-            "restricted": self.restricted,
-            "serviceAccount": self.access_json(),
-            "wasi": running.map(|running| running.wasi.to_json()),
-            "state": self.state.name(),
-            "reason": self.state.reason(),
-            "since": self.since.to_string(),
-            "lastLoad": self.last_load.as_ref().map(|load| json!({
-                "result": load.result,
-                "reason": load.reason,
-                "sha256": load.sha256,
-                "at": load.at.to_string(),
-            })),
-            "lastError": self.last_error.as_ref().map(|(message, at)| json!({
-                "message": message,
-                "at": at.to_string(),
-            })),
-            "lastFilterError": counters.last_filter_error(),
-            "subscriptions": subscriptions
-                .map(|(name, resource)| json!({ "name": name, "resource": resource }))
-                .collect::<Vec<_>>(),
-            "queue": self.queue_json(),
-            "workqueue": self.keys.to_json(),
-            "replays": self.replays.iter().map(ReplaySnapshot::to_json).collect::<Vec<_>>(),
-            "schedules": self.schedules,
-            "metricSeries": self.metric_series,
-            "deadLetters": self.dead_letters,
-            "store": { "keys": self.state_size.0, "bytes": self.state_size.1 },
-            "kept": self.kept.map(KeptSnapshot::to_json),
-            "counters": self.counters_json(),
-        })
-    }
-
-    /// What it has counted.
-    fn counters_json(&self) -> Value {
-        let counters = &self.counters;
-        json!({
-            "ok": counters.ok.load(Relaxed),
-            "retry": counters.retry.load(Relaxed),
-            "dead": counters.dead.load(Relaxed),
-            "filtered": counters.filtered.load(Relaxed),
-            "filterErrors": counters.filter_errors.load(Relaxed),
-            "coalesced": self.queue.coalesced,
-            "firings": counters.firings_ok.load(Relaxed),
-            "firingsRetry": counters.firings_retry.load(Relaxed),
-            "firingsDead": counters.firings_dead.load(Relaxed),
-            "enqueued": counters.enqueued.load(Relaxed),
-            "keysOk": counters.keys_ok.load(Relaxed),
-            "keysRetry": counters.keys_retry.load(Relaxed),
-            "keysDead": counters.keys_dead.load(Relaxed),
-            "keysDropped": counters.keys_dropped.load(Relaxed),
-            "dropped": counters.dropped.load(Relaxed),
-            "logLinesDropped": counters.log_lines_dropped.load(Relaxed),
-            "reloads": counters.reloads_ok.load(Relaxed),
-            "failedReloads": counters.reloads_failed.load(Relaxed),
-            "restarts": counters.restarts(),
-            "trips": counters.trips.load(Relaxed),
-            "deadLettersDropped": counters.dead_letters_dropped.load(Relaxed),
-            "memoryBytes": counters.memory_bytes.load(Relaxed),
-        })
-    }
-}
-
 /// Keys that failed wait as events do.
 fn workqueue(limits: &Limits) -> KeyQueue {
     let (base, max) = (RETRY_BASE, RETRY_MAX);
     let (interval, burst) = (RETRY_INTERVAL, RETRY_BURST);
     KeyQueue::new(limits.into(), Waits { base, max, interval, burst })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin_metrics::MetricNames;
+    use crate::queue::Marks;
+
+    fn status() -> StatusCell {
+        let (counters, limits) = (Arc::<Counters>::default(), Limits::default());
+        let queue = Arc::new(PluginQueue::new(Marks::from(&limits), counters.clone()));
+        let metrics = PluginMetrics::new(limits.metric_series_max, MetricNames::default());
+        let name = "p".parse().expect("a name");
+        StatusCell::new(name, counters, queue, metrics, &limits, Timestamp::UNIX_EPOCH)
+    }
+
+    /// What is shown of a plugin in two shards after each step: `0` and `1` lose their instance, `+0` and `+1` have one again, `t` trips, `c` closes the
+    /// breaker, `p` pauses and `r` resumes.
+    #[track_caller]
+    fn check(steps: &str, expect: &str) {
+        let (status, now) = (status(), Timestamp::UNIX_EPOCH);
+        status.swapped(2, now);
+        status.apply([Input::Subscribed], now);
+        let mut shown = Vec::new();
+        for step in steps.split(' ') {
+            let shard = |text: &str| text.parse().expect("a shard's number");
+            match step {
+                "t" => status.apply([Input::Tripped { reason: String::new() }], now),
+                "c" => status.recovered(now),
+                "p" => status.apply([Input::Paused], now),
+                "r" => status.resumed(now),
+                _ => match step.strip_prefix('+') {
+                    Some(text) => status.restarted(shard(text), now),
+                    None => status.crashed(shard(step), String::new(), now),
+                },
+            }
+            shown.push(status.state().name());
+        }
+        assert_eq!(shown.join(" "), expect, "{steps}");
+    }
+
+    #[test]
+    fn a_plugin_backs_off_for_as_long_as_a_shard_lacks_its_instance() {
+        check("0 1 +0 +1", "backing-off backing-off backing-off running");
+        check("0 t c +0", "backing-off tripped backing-off running");
+        check("t 0 1 +0 c +1", "tripped tripped tripped tripped backing-off running");
+        check("0 p +0 r", "backing-off paused paused running");
+        check("p 0 r +0", "paused paused backing-off running");
+    }
 }

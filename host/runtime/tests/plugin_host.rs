@@ -18,6 +18,8 @@ mod limits;
 mod metrics;
 #[path = "plugin_host/replay.rs"]
 mod replay;
+#[path = "plugin_host/shards.rs"]
+mod shards;
 #[path = "plugin_host/standby.rs"]
 mod standby;
 #[path = "plugin_host/state.rs"]

@@ -24,6 +24,8 @@ pub struct Descriptor {
     http: Vec<Http>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) schedules: Vec<Schedule>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<u32>,
 }
 
 impl Descriptor {
@@ -38,6 +40,7 @@ impl Descriptor {
             writes: Vec::new(),
             http: Vec::new(),
             schedules: Vec::new(),
+            shards: None,
         }
     }
 
@@ -81,6 +84,15 @@ impl Descriptor {
     #[must_use]
     pub fn schedule(mut self, schedule: Schedule) -> Self {
         self.schedules.push(schedule);
+        self
+    }
+
+    /// Asks to run in this many instances, 1 to 64, whose calls overlap. Each is told of the objects whose names hash to its
+    /// [number](crate::host_info::shard) and knows nothing of the others. Whoever runs the host may say another number, and grants up to 8
+    /// where nothing is said. Not together with [`Stateful`](crate::Stateful).
+    #[must_use]
+    pub fn shards(mut self, shards: u32) -> Self {
+        self.shards = Some(shards);
         self
     }
 
@@ -338,6 +350,7 @@ mod tests {
             )
             .schedule(Schedule::new("tidy", Every::Cron("0 3 * * *".to_owned())))
             .schedule(Schedule::new("beat", Every::Period(Duration::from_millis(1500))))
+            .shards(4)
     }
 
     #[test]
@@ -384,6 +397,7 @@ mod tests {
                     {"name": "tidy", "cron": "0 3 * * *"},
                     {"name": "beat", "every": "1500ms"},
                 ],
+                "shards": 4,
             }),
         );
     }

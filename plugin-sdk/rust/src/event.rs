@@ -58,7 +58,7 @@ impl Event {
         self.inner.subscription
     }
 
-    /// Rises by one with every event of this plugin; a retry keeps its number.
+    /// Rises by one with every event of this plugin, or of this shard of it; a retry keeps its number.
     #[must_use]
     pub fn seq(&self) -> u64 {
         self.inner.seq

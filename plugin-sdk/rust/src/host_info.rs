@@ -14,7 +14,7 @@ pub fn plugin_name() -> String {
     host::plugin_name()
 }
 
-/// This instance's number and how many there are.
+/// This instance's number, from 0, and how many there are: [`Descriptor::shards`](crate::Descriptor::shards).
 #[must_use]
 pub fn shard() -> (u32, u32) {
     host::shard()

@@ -5,6 +5,7 @@
 //! well on. The sin is chosen by the pod's name, which begins with the guest's own name (`trap`,
 //! `trap-7`), so one test can send good events before and after the bad one.
 
+pub mod storm;
 pub mod system;
 
 use informant_plugin::prelude::*;

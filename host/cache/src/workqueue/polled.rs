@@ -3,7 +3,7 @@
 use super::AddOptions;
 use super::WorkQueueOptions;
 use super::lanes::Lane;
-use super::state::{Look, State};
+use super::state::{Leftover, Look, Phase, State};
 use std::hash::Hash;
 use std::time::Instant;
 
@@ -73,6 +73,12 @@ impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
         self.state.delayed()
     }
 
+    /// Ends the queue and takes what it did not hand out, for whoever goes on with it elsewhere.
+    pub fn into_leftovers(mut self, now: Instant) -> Vec<Leftover<K>> {
+        self.state.phase = Phase::ShutDown;
+        self.state.take_leftovers(now)
+    }
+
     /// Since when the first key of the lanes waits; none where none could be handed out.
     pub fn oldest(&self) -> Option<Instant> {
         self.state.queue.oldest()
@@ -132,6 +138,20 @@ mod tests {
         check("?", "0/0@None");
         check("a+7 ? 6 ? * 1 ? *", "0/1@Some(7) 0/1@Some(7) - 1/0@Some(7) a");
         check("a! a! ? 5 ? *", "0/1@Some(5) 1/0@Some(5) a");
+    }
+
+    #[test]
+    fn what_was_not_handed_out_is_left_over_with_its_time() {
+        let mut queue = PolledWorkQueue::new(WorkQueueOptions::default());
+        let now = Instant::now();
+        let after = Duration::from_millis(7);
+        queue.add_with('a', AddOptions { after, ..AddOptions::default() }, now);
+        for key in ['b', 'c'] {
+            queue.add_with(key, AddOptions::default(), now);
+        }
+        assert_eq!(queue.take(now), Some(('b', Lane::Live)));
+        let left = queue.into_leftovers(now).into_iter().map(|left| (left.key, left.ready_at));
+        assert_eq!(left.collect::<Vec<_>>(), [('c', None), ('a', Some(now + after))]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::storm::told::{Change, Entry, Event, Reason, What};
 use crate::storm::version::{Version, Wanted};
 
 /// More than these say nothing that the first do not.
-const COMPLAINTS_MAX: usize = 20;
+pub(super) const COMPLAINTS_MAX: usize = 20;
 
 /// What came of it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Oracle<'_> {
         } else {
             next(known, event, states, (&tenure.wanted, has_changed))
         };
-        known.owed = event.traps.then(|| event.clone());
+        known.owed = event.end.is_owed().then(|| event.clone());
         if let Err(why) = result {
             let text = format!("{why}: {event:?}; {}", shown(&before, states, event.version));
             self.complain(text);
@@ -170,7 +170,7 @@ fn repeat(known: &mut Known, event: &Event, has_changed: bool) -> Result<(), &'s
     let Some(owed) = &known.owed else { return Err("it came again without need") };
     if has_changed && owed.change != event.change && owed.attempt + 1 == event.attempt {
         // It is something else for the new view.
-        known.is_told = !matches!(event.change, Change::Left | Change::Deleted);
+        known.is_told = !matches!(event.change, Change::Left | Change::Deleted | Change::Lost);
         return Ok(());
     }
     let same = |one: &Event| (one.uid, one.version, one.change, one.reason);
@@ -224,7 +224,10 @@ fn next(
             // It may have left the view before, and be told again as part of this one: the end shows if it is not.
             (knew && has_changed, at, false)
         }
-        (_, Reason::Initial | Reason::Reload) => (false, at, false),
+        // Nobody was away.
+        (_, Reason::Initial | Reason::Reload | Reason::Relist) | (Change::Lost, _) => {
+            (false, at, false)
+        }
     };
     (known.last, known.is_told) = (Some(last), is_told);
     if right { Ok(()) } else { Err("it does not follow on what was told") }
@@ -258,7 +261,10 @@ mod tests {
         let version = |number| {
             let red = if number == 2 { "crimson" } else { "red" };
             let wanted = vec![one("all", u8::MAX), one(red, 1 << 6)];
-            (number, Version { number, fails: Fails::Never, hands_on: false, wanted })
+            (
+                number,
+                Version { number, fails: Fails::Never, failures: None, hands_on: false, wanted },
+            )
         };
         (1..=3).map(version).collect()
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::storm::told::{Entry, What};
+use crate::storm::told::{End, Entry, What};
 
 /// One time for each version that took over and was called.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,16 +34,16 @@ pub fn times(told: &[Entry], complete: &BTreeMap<u32, Timestamp>) -> Times {
     let (began, mut waited) = (at, None);
     for (next_at, next) in events {
         let gap = between(at, next_at);
-        if gap >= SILENCE_MIN && !event.traps {
+        if gap >= SILENCE_MIN && event.end != End::Traps {
             times.silences.push((between(began, at), gap));
         }
         if let Some(first) = waited.take() {
             // A first event that ends the instance says nothing about the swap either.
-            times.gaps.extend((!event.traps).then_some(gap.max(first)));
+            times.gaps.extend((event.end != End::Traps).then_some(gap.max(first)));
         }
         if next.by != event.by {
             times.serving.extend(complete.get(&next.by).map(|&whole| between(whole, next_at)));
-            waited = (!event.traps).then_some(gap);
+            waited = (event.end != End::Traps).then_some(gap);
         }
         (at, event) = (next_at, next);
     }

@@ -17,6 +17,8 @@ pub enum Change {
     Deleted,
     /// `deleted` because it left the view.
     Left,
+    /// `deleted`, and nobody saw how: a host was not there when it happened.
+    Lost,
 }
 
 /// Why it is told.
@@ -28,6 +30,28 @@ pub enum Reason {
     Watch,
     /// A new version asked for its objects again.
     Reload,
+    /// A list has shown it: a host was not there when it happened.
+    Relist,
+}
+
+/// What becomes of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The guest takes the event.
+    Takes,
+    /// It traps over it.
+    Traps,
+    /// It fails, and the event comes again.
+    Fails,
+    /// It wants it no more.
+    GivesUp,
+}
+
+impl End {
+    /// Whether the event comes again.
+    pub fn is_owed(self) -> bool {
+        matches!(self, Self::Traps | Self::Fails)
+    }
 }
 
 /// An event as the guest was handed it.
@@ -49,8 +73,8 @@ pub struct Event {
     pub attempt: u32,
     /// Older events that it stands for.
     pub coalesced: u32,
-    /// Whether the guest trapped over it.
-    pub traps: bool,
+    /// What becomes of it.
+    pub end: End,
 }
 
 /// One line that matters.
@@ -105,15 +129,23 @@ pub(super) fn event_of(text: &str) -> Option<Event> {
         ("updated", "-") => Change::Updated,
         ("deleted", "deleted") => Change::Deleted,
         ("deleted", "left-view") => Change::Left,
+        ("deleted", "unknown") => Change::Lost,
         _ => return None,
     };
     let reason = match reason {
         "initial" => Reason::Initial,
         "watch" => Reason::Watch,
         "reload" => Reason::Reload,
+        "relist" => Reason::Relist,
         _ => return None,
     };
     let (attempt, coalesced) = (word()?.parse().ok()?, word()?.parse().ok()?);
-    let traps = word()? == "traps";
-    Some(Event { by, subscription, uid, version, change, reason, attempt, coalesced, traps })
+    let end = match word()? {
+        "-" => End::Takes,
+        "traps" => End::Traps,
+        "fails" => End::Fails,
+        "gives-up" => End::GivesUp,
+        _ => return None,
+    };
+    Some(Event { by, subscription, uid, version, change, reason, attempt, coalesced, end })
 }

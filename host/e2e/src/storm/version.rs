@@ -6,12 +6,15 @@ use anyhow::Context;
 
 use crate::storm::history::COLOURS;
 
-/// How the plan in the built guest begins; see `plugins/test-guests/examples/storm.rs`.
+/// How the plan in the built guest begins; see `plugins/test-guests/src/storm.rs`.
 const MARK: &[u8] = b"storm-plan\n";
 const PLAN_BYTES: usize = 1024;
 
 /// An event in so many ends the instance, in a version that traps now and then.
 const TRAPS_EVERY: u64 = 701;
+
+/// An event in so many fails where failures are wanted.
+const FAILS_EVERY: u64 = 61;
 
 /// What the plugin is told of under one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +49,23 @@ pub enum Fails {
     NowAndThen,
 }
 
+/// Events whose resourceVersion one of these divides fail for some seconds, or are given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failures {
+    /// They come again twice.
+    pub fails_every: u64,
+    /// They become dead letters.
+    pub gives_up_every: u64,
+}
+
+impl Failures {
+    /// What fails holds its object up for seconds, so it is few. Of what is told of everything one event a second is given up: a long storm has fewer
+    /// dead letters than are kept.
+    pub fn at(changes_per_second: u32) -> Self {
+        Self { fails_every: FAILS_EVERY, gives_up_every: u64::from(changes_per_second).max(20) }
+    }
+}
+
 /// One version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
@@ -53,6 +73,8 @@ pub struct Version {
     pub number: u32,
     /// Where it fails.
     pub fails: Fails,
+    /// Which of its events fail, if any do.
+    pub failures: Option<Failures>,
     /// Whether it hands something to its successor.
     pub hands_on: bool,
     /// Its subscriptions in their order.
@@ -61,13 +83,14 @@ pub struct Version {
 
 impl Version {
     /// The first one: it wants everything and does not fail.
-    pub fn first() -> Self {
+    pub fn first(failures: Option<Failures>) -> Self {
         let mut random = fastrand::Rng::with_seed(0);
-        Self { number: 1, fails: Fails::Never, hands_on: false, wanted: wanted(&mut random) }
+        let wanted = wanted(&mut random);
+        Self { number: 1, fails: Fails::Never, failures, hands_on: false, wanted }
     }
 
     /// Any other.
-    pub fn draw(number: u32, random: &mut fastrand::Rng) -> Self {
+    pub fn draw(number: u32, failures: Option<Failures>, random: &mut fastrand::Rng) -> Self {
         let fails = match random.u8(..10) {
             0 => Fails::AsFile,
             1 => Fails::AtStart,
@@ -75,7 +98,8 @@ impl Version {
             4 | 5 => Fails::NowAndThen,
             _ => Fails::Never,
         };
-        Self { number, fails, hands_on: random.bool(), wanted: wanted(random) }
+        let hands_on = random.bool();
+        Self { number, fails, failures, hands_on, wanted: wanted(random) }
     }
 
     /// What it wants under this name.
@@ -109,6 +133,9 @@ impl Version {
             Fails::NowAndThen => {
                 let _ = writeln!(plan, "traps-every {TRAPS_EVERY}");
             }
+        }
+        if let Some(Failures { fails_every, gives_up_every }) = self.failures {
+            let _ = writeln!(plan, "fails-every {fails_every}\ngives-up-every {gives_up_every}");
         }
         if self.hands_on {
             plan.push_str("hands on\n");

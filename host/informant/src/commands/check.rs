@@ -63,6 +63,7 @@ fn report_json(file: &str, report: &PluginReport) -> Value {
         "http": descriptor.http.iter().map(|it| it.shown()).collect::<Vec<_>>(),
         "schedules": schedules,
         "serviceAccount": report.service_account.as_ref().map(ToString::to_string),
+        "shards": report.shards,
         "grant": report.grant,
         "notGranted": report.not_granted,
         "rbac": needs.of_host(),
@@ -130,6 +131,8 @@ fn text(file: &Value) -> String {
     };
     let limits = file["limits"].as_object().into_iter().flatten();
     let limits = limits.map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or("")));
+    // One is what everybody has.
+    let shards = file["shards"].as_u64().filter(|shards| *shards > 1);
     let waits =
         file["notGranted"].as_str().map_or(String::new(), |why| format!("it would wait: {why}"));
     let rows = [
@@ -147,6 +150,7 @@ fn text(file: &Value) -> String {
         ("writes", list("writes")),
         ("http", list("http")),
         ("schedules", list("schedules")),
+        ("shards", shards.map_or(String::new(), |shards| shards.to_string())),
         ("limits", limits.collect::<Vec<_>>().join(", ")),
         ("grant", file["grant"][0].as_str().unwrap_or_default().to_owned()),
         ("", file["grant"][1].as_str().unwrap_or_default().to_owned()),
@@ -183,7 +187,7 @@ mod tests {
             "subscriptions": [{ "name": "pods", "resource": "v1/pods", "namespaces": ["x", "y"] }],
             "reads": [{ "resource": "v1/nodes", "namespaces": [] }],
             "writes": ["patch v1/pods"], "http": ["GET https://a.org"], "grant": ["reads: []", "writes: []", "http: []"],
-            "notGranted": null, "limits": { "memory": "32Mi" },
+            "notGranted": null, "limits": { "memory": "32Mi" }, "shards": 4,
             "rbac": [{ "apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "watch"] }],
         });
         expect![[r#"
@@ -200,6 +204,7 @@ mod tests {
               reads          v1/nodes
               writes         patch v1/pods
               http           GET https://a.org
+              shards         4
               limits         memory 32Mi
               grant          reads: []
                              writes: []

@@ -29,8 +29,14 @@ impl Snapshot {
         gauges(
             encoder,
             "informant_plugin_kept_retries",
-            "Waiting retries that outlive the host",
+            "Waiting retries on the disk, which outlive a host that is killed",
             kept().map(|(plugin, kept)| (vec![name(plugin)], kept.retries as f64)),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_kept_dead_letters",
+            "Dead letters on the disk, which outlive a host that is killed",
+            kept().map(|(plugin, kept)| (vec![name(plugin)], kept.dead_letters as f64)),
         )?;
         gauges(
             encoder,

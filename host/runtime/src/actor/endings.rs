@@ -1,26 +1,52 @@
 //! How an event leaves the actor for good.
 
 use super::Actor;
+use crate::breaker::Outcome;
 use crate::counters::add_one;
 use crate::dead_letters::DeadLetter;
 use crate::plugin_state::StateChanges;
 use crate::queue::{Queued, Settled};
+use crate::reevaluation::Seen;
 use std::time::Instant;
 
 impl Actor {
+    /// The guest took the event, as it was seen again if it was.
+    pub(super) async fn succeeded(
+        &mut self,
+        queued: &Queued,
+        (asked_by, seen): (u64, Option<&Seen>),
+        now: Instant,
+    ) {
+        let counters = &self.status.counters;
+        add_one(&counters.ok);
+        // A retry's wait is not the host's latency.
+        if queued.attempt == 1 {
+            counters.event_latency_seconds.observe(now - queued.event.received);
+        }
+        self.together.settle(&queued.event, asked_by, seen);
+        self.finish(queued, now);
+        self.note(Outcome::Succeeded, queued.attempt == 1, now);
+        self.retire().await;
+    }
+
     /// The event was queued for a subscription that this version has not. The letters that were sent as it lie as before.
     pub(super) fn drop_event(&self, mut queued: Queued, now: Instant) {
         add_one(&self.status.counters.dropped);
         let letters = std::mem::take(&mut queued.event.letters);
         let is_lost = |letter: &DeadLetter| letters.contains(&letter.id);
         self.status.dead_letters.lock().take_back(is_lost);
-        self.finish(&queued, StateChanges::new(), now);
+        self.pass_over(&queued, now);
     }
 
-    /// The event does not come again. What its call wrote is kept together with its end.
-    pub(super) fn finish(&self, queued: &Queued, state: StateChanges, now: Instant) {
-        self.status.archive.finished(&queued.event, state);
+    /// The event does not come again, and the guest was not told of it.
+    pub(super) fn pass_over(&self, queued: &Queued, now: Instant) {
+        self.status.archive.finished(&queued.event, StateChanges::new());
+        self.finish(queued, now);
+    }
+
+    /// The event does not come again: its end is kept, together with what its call wrote.
+    fn finish(&self, queued: &Queued, now: Instant) {
         self.status.told(&queued.event.letters);
-        self.status.queue.settle(Settled::Finished, now);
+        self.status.queue.settle(self.shard, Settled::Finished, now);
     }
 }

@@ -21,9 +21,9 @@ pub(crate) const RETRY_MAX: Duration = Duration::from_secs(30);
 pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) const RETRY_BURST: u32 = 1_000;
 
-/// What an actor remembers of failures.
-pub(crate) struct Failures {
-    breaker: Breaker,
+/// What is remembered of a plugin's failures.
+pub(super) struct Failures {
+    pub(super) breaker: Breaker,
     retries: BucketRateLimiter,
 }
 
@@ -35,14 +35,9 @@ impl Default for Failures {
 }
 
 impl Failures {
-    /// When the next event may be tried, if the breaker is open.
-    pub(super) fn open_until(&self) -> Option<Instant> {
-        self.breaker.open_until()
-    }
-
-    /// Forgets what failed before: a new version is in charge, or somebody says that it should try again.
-    pub(super) fn reset(&mut self) {
-        *self = Self::default();
+    /// How long one more retry waits for those of all events together.
+    pub(super) fn retry_wait(&mut self, now: Instant) -> Duration {
+        RateLimiter::<()>::when(&mut self.retries, &(), now)
     }
 }
 
@@ -67,13 +62,14 @@ impl Actor {
             None => self.again(queued, error, now),
         };
         self.keep_retry(queued, settled);
-        self.status.queue.settle(settled, now);
+        self.status.queue.settle(self.shard, settled, now);
         self.call_failed(error, queued.attempt == 1, now);
     }
 
-    /// Replaces the instance if a failure ended it, and tells the breaker of it; a call that lacks nothing but room or a grant says nothing of the plugin.
+    /// Replaces the instance if a failure ended it, and tells the breaker of it; a call that lacks nothing but room or a grant, or that another one has
+    /// forestalled, says nothing of the plugin.
     pub(super) fn call_failed(&mut self, error: &CallError, first: bool, now: Instant) {
-        if error.waits_for_others() {
+        if error.waits_for_others() || error.is_conflict() {
             return;
         }
         let mut outcome = Outcome::Failed;
@@ -86,7 +82,7 @@ impl Actor {
 
     /// Tells the breaker how a call ended, and others what it makes of it.
     pub(super) fn note(&mut self, outcome: Outcome, first: bool, now: Instant) {
-        let Some(turn) = self.failures.breaker.note(outcome, first, now) else { return };
+        let Some(turn) = self.together.note(outcome, first, now) else { return };
         let plugin = self.name.as_str();
         match turn {
             Turn::Opened { reason, wait } => {
@@ -97,11 +93,11 @@ impl Actor {
                     "tripped: {reason}; its events wait, the next is tried in {seconds} s"
                 );
                 self.status.apply([Input::Tripped { reason }], Timestamp::now());
-                self.status.queue.give_up_draining();
+                self.status.queue.tell_progress();
             }
             Turn::Closed => {
                 info!(plugin, "recovered: the event that was tried succeeded");
-                self.status.apply([Input::Recovered], Timestamp::now());
+                self.status.recovered(Timestamp::now());
             }
         }
     }
@@ -115,7 +111,7 @@ impl Actor {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match error {
             _ if error.is_lasting() => Some(GivenUp::Failed),
-            _ if error.waits_for_others() => None,
+            _ if error.waits_for_others() || error.is_conflict() => None,
             _ if attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
             _ if error.ends_instance() && parked => Some(GivenUp::Parked),
             _ => None,
@@ -123,9 +119,9 @@ impl Actor {
     }
 
     /// When the event comes again.
-    fn again(&mut self, queued: &Queued, error: &CallError, now: Instant) -> Settled {
+    fn again(&self, queued: &Queued, error: &CallError, now: Instant) -> Settled {
         add_one(&self.status.counters.retry);
-        let overall = RateLimiter::<()>::when(&mut self.failures.retries, &(), now);
+        let overall = self.together.retry_wait(now);
         let wait = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
         // Once for each event: the attempts that follow fail alike, and are counted.
         if queued.attempt == 1 {

@@ -17,7 +17,8 @@ impl Actor {
     pub(super) fn next_firing(&mut self, now: Instant) -> Option<Firing> {
         let fired_last = std::mem::take(&mut self.fired_last);
         let Running::Alive { version, .. } = &self.running else { return None };
-        if version.schedules.is_empty() || fired_last {
+        // One shard's guest hears of them.
+        if version.schedules.is_empty() || fired_last || self.shard != 0 {
             return None;
         }
         let mut timers = self.status.timers.lock();
@@ -34,6 +35,8 @@ impl Actor {
         let unix_ms = u64::try_from(firing.due.as_millisecond()).unwrap_or_default();
         let called = Instant::now();
         let result = instance.fire(&firing.schedule, unix_ms, called).await;
+        let archive = &self.status.archive;
+        let result = result.and_then(|()| instance.state().commit_state(|it| archive.wrote(it)));
         let now = Instant::now();
         let counters = &self.status.counters;
         counters.fire_seconds.observe(now - called);
@@ -43,7 +46,6 @@ impl Actor {
             Ok(()) => {
                 *losses = 0;
                 add_one(&counters.firings_ok);
-                self.status.archive.wrote(instance.state().commit_state());
                 self.note(Outcome::Succeeded, firing.attempt == 1, now);
                 self.retire().await;
                 (!owes).then_some(now)

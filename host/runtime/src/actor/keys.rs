@@ -15,6 +15,7 @@ use informant_cache::workqueue::Lane;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 use tracing::{error, warn};
 
 /// While both wait, a key has its turn after each event that the guest was told of, and after so many that it was not: they cost it nothing,
@@ -67,29 +68,48 @@ fn key_missing(status: &StatusCell, event: &Event, dropped: u64, problem: &str) 
     }
 }
 
-/// Waits until there is an event, a key, a schedule's moment, or one of these calls is to be made.
-pub(super) async fn wait(status: &StatusCell, works_on_keys: bool, syncs: Option<&SyncCalls>) {
-    let firing = status.timers.lock().look_at();
+/// Waits until there is an event of a shard, a key, a schedule's moment, or one of these calls is to be made.
+pub(super) async fn wait(
+    status: &StatusCell,
+    shard: usize,
+    works_on_keys: bool,
+    syncs: Option<&SyncCalls>,
+) {
+    let firing = if shard == 0 { status.timers.lock().look_at() } else { None };
     if !works_on_keys && firing.is_none() {
-        return status.queue.wait(syncs).await;
+        return status.queue.wait(shard, syncs).await;
     }
     let now = Instant::now();
-    let (key, holds_events) = match works_on_keys {
+    let (key, holds_events, news) = match works_on_keys {
         true => {
-            let keys = status.keys.lock();
-            (keys.next_due(now), keys.holds_events(now))
+            let mut keys = status.keys.lock();
+            // Of several shards others add keys for this one, and make room.
+            let news = (keys.shards() > 1).then(|| keys.news(shard));
+            (keys.next_due(shard, now), keys.holds_events(now), news)
         }
-        false => (None, false),
+        false => (None, false, None),
     };
     let due = key.into_iter().chain(firing).min();
     match due {
         Some(due) if due <= now => {}
-        // Nobody else adds keys or takes them meanwhile.
         due if holds_events => tokio::select! {
             () = until(due) => {},
-            () = status.queue.wait_for_calls(syncs) => {}
+            () = heard(news.as_deref()) => {},
+            () = status.queue.wait_for_calls(shard, syncs) => {}
         },
-        due => tokio::select! { () = until(due) => {}, () = status.queue.wait(syncs) => {} },
+        due => tokio::select! {
+            () = until(due) => {},
+            () = heard(news.as_deref()) => {},
+            () = status.queue.wait(shard, syncs) => {}
+        },
+    }
+}
+
+/// Never where nobody tells anything.
+async fn heard(news: Option<&Notify>) {
+    match news {
+        Some(news) => news.notified().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -103,8 +123,8 @@ impl Actor {
         let mut keys = self.status.keys.lock();
         let holds_events = keys.holds_events(now);
         let is_events = self.events_since_key < EVENTS_BETWEEN_KEYS && !keys.is_full();
-        if !(is_events && self.status.queue.has_due(now))
-            && let Some(work) = keys.take(now)
+        if !(is_events && self.status.queue.has_due(self.shard, now))
+            && let Some(work) = keys.take(self.shard, now)
         {
             self.events_since_key = 0;
             return Turn::Key(work);
@@ -121,6 +141,10 @@ impl Actor {
         let Running::Alive { instance, losses, .. } = &mut self.running else { return None };
         let called = Instant::now();
         let result = instance.reconcile(&work.key, work.attempt, called).await;
+        let archive = &self.status.archive;
+        let result = result.and_then(|again| {
+            instance.state().commit_state(|changes| archive.wrote(changes)).map(|()| again)
+        });
         let now = Instant::now();
         let counters: &Counters = &self.status.counters;
         counters.reconcile_seconds.observe(now - called);
@@ -130,9 +154,8 @@ impl Actor {
             Ok(again) => {
                 *losses = 0;
                 add_one(&counters.keys_ok);
-                self.status.archive.wrote(instance.state().commit_state());
                 let again = again.map(Duration::from_millis);
-                self.status.keys.lock().settle(Worked::Done { again }, now);
+                self.status.settle_key(self.shard, Worked::Done { again }, now);
                 self.note(Outcome::Succeeded, work.attempt == 1, now);
                 self.retire().await;
                 (!owes).then_some(now)
@@ -183,7 +206,7 @@ impl Actor {
                 }
             }
         };
-        self.status.keys.lock().settle(worked, now);
+        self.status.settle_key(self.shard, worked, now);
         self.call_failed(error, attempt == 1, now);
     }
 
@@ -194,17 +217,6 @@ impl Actor {
             _ if error.is_lasting() => Some(GivenUp::Failed),
             _ if error.ends_instance() && parked => Some(GivenUp::Parked),
             _ => None,
-        }
-    }
-
-    /// Another version takes over. If it works on no keys, those that wait, which came of one before it, are dropped.
-    pub(super) fn follow_keys(&self, works_on_keys: bool) {
-        let mut keys = self.status.keys.lock();
-        keys.set_bounds((&self.limits).into());
-        keys.forgive();
-        if !works_on_keys {
-            let dropped = keys.clear();
-            self.status.counters.keys_dropped.fetch_add(dropped as u64, Relaxed);
         }
     }
 }

@@ -4,8 +4,8 @@ use super::{Actor, Running, Version};
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
 use crate::instance::Instance;
-use crate::lifecycle::Input;
 use jiff::Timestamp;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::info;
 
@@ -26,9 +26,10 @@ impl Actor {
         };
         match self.instance(&version).await {
             Ok(instance) => {
-                self.status.apply([Input::Restarted], Timestamp::now());
+                self.status.restarted(self.shard, Timestamp::now());
                 self.syncs.restart();
-                info!(plugin = self.name.as_str(), "restarted");
+                let shard = version.shard(self.shard).logged();
+                info!(plugin = self.name.as_str(), shard, "restarted");
                 let instance = Box::new(instance);
                 self.running = Running::Alive { version, instance, losses };
             }
@@ -40,12 +41,13 @@ impl Actor {
     }
 
     /// The instance is gone; the next one waits longer each time.
-    fn lose(&mut self, version: Box<Version>, losses: u32, error: &CallError) {
+    fn lose(&mut self, version: Arc<Version>, losses: u32, error: &CallError) {
         let wait = doubled(RESTART_BASE, losses, RESTART_MAX);
         let now = Timestamp::now();
         self.status.counters.restart(error.cause());
         self.status.failed(&error.to_string(), now);
-        self.status.apply([Input::Crashed { reason: error.to_string() }], now);
+        let reason = version.shard(self.shard).said_of(&error.to_string());
+        self.status.crashed(self.shard, reason, now);
         self.running = Running::Lost { version, losses: losses + 1, at: Instant::now() + wait };
     }
 

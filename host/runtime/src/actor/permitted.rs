@@ -4,17 +4,18 @@ use crate::access::Permissions;
 use crate::event::SubscriptionId;
 use crate::plugin_queue::PluginQueue;
 
-/// Whether the event that has just come out of the queue was put by: its subscription may not be told for now. Whoever follows what may be read lets the
-/// subscription go on, unless that has happened already.
+/// Whether the event that has just come out of a shard's line was put by: its subscription may not be told for now, and nothing of it comes out of any
+/// line. Whoever follows what may be read lets the subscription go on, unless that has happened already.
 pub(super) fn is_put_by(
     queue: &PluginQueue,
+    shard: usize,
     id: SubscriptionId,
     permissions: &Permissions,
 ) -> bool {
     if permissions.allow() {
         return false;
     }
-    queue.put_by(id);
+    queue.put_by(shard, id);
     // Since we looked it may have been allowed, and what was put by then been let go.
     if permissions.allow() {
         queue.release_withheld(id);
@@ -29,7 +30,7 @@ mod tests {
     use crate::queue::Marks;
     use crate::queue::tests::parse;
     use std::sync::Arc;
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn an_event_that_may_not_be_told_waits_as_if_nobody_had_taken_it() {
@@ -39,12 +40,37 @@ mod tests {
         let event = parse("+a1");
         let id = event.subscription;
         queue.push(event);
-        queue.pop(now).expect("it waits");
-        assert!(is_put_by(&queue, id, &Permissions::refused()));
-        assert!(queue.pop(now).is_none(), "it is put by");
+        queue.pop(0, now).expect("it waits");
+        assert!(is_put_by(&queue, 0, id, &Permissions::refused()));
+        assert!(queue.pop(0, now).is_none(), "it is put by");
         queue.release_withheld(id);
-        let again = queue.pop(now + std::time::Duration::from_secs(1)).expect("it comes again");
+        let later = now + Duration::from_secs(1);
+        let again = queue.pop(0, later).expect("it comes again");
         assert_eq!((again.attempt, again.crashes), (1, 0));
-        assert!(!is_put_by(&queue, id, &Permissions::default()));
+        assert!(!is_put_by(&queue, 0, id, &Permissions::default()));
+    }
+
+    #[test]
+    fn what_several_shards_have_taken_waits_and_comes_again_in_each() {
+        let marks = Marks { events: usize::MAX, bytes: usize::MAX };
+        let queue = PluginQueue::new(marks, Arc::<Counters>::default());
+        let now = Instant::now();
+        queue.reshard(2, now);
+        // Their names' hashes differ in the last bit.
+        let events = ["+a1", "+b1"].map(parse);
+        let id = events[0].subscription;
+        events.into_iter().for_each(|event| queue.push(event));
+        for shard in [0, 1] {
+            queue.pop(shard, now).expect("one waits for each");
+        }
+        for shard in [0, 1] {
+            assert!(is_put_by(&queue, shard, id, &Permissions::refused()));
+        }
+        assert!([0, 1].iter().all(|shard| queue.pop(*shard, now).is_none()));
+        queue.release_withheld(id);
+        for shard in [0, 1] {
+            let again = queue.pop(shard, now + Duration::from_secs(1)).expect("it comes again");
+            assert_eq!((again.attempt, again.crashes), (1, 0));
+        }
     }
 }

@@ -1,20 +1,53 @@
-//! How a version takes over from the one before it, within the plugin's actor.
+//! How a version takes over from the one before it, within the actor of one shard: the shard gets ready, and goes on with the new one once all shards are.
+//! What tells them so is `plugin/takeover.rs`.
 
 use super::{Actor, RETIREMENT_MAX, Running, Version};
+use crate::instance::Instance;
 use crate::prepare::LoadError;
 use crate::sync_calls::SyncCalls;
-use crate::timers::Now;
 use jiff::Timestamp;
+use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::oneshot;
 use tracing::warn;
 
+/// What a shard is asked to take over with.
+pub(crate) struct Swap {
+    pub(crate) version: Arc<Version>,
+    /// Told that the shard is ready, and whether the new version listened to the old one's snapshot. From then on nobody of the shard is called.
+    pub(crate) ready: oneshot::Sender<Result<bool, LoadError>>,
+    /// All shards are ready: what belongs to all of them is the new version's. It is dropped if one of them is not.
+    pub(crate) go: oneshot::Receiver<()>,
+}
+
 impl Actor {
-    /// The old version is kept until the new one has started and knows what that had to say; then the queue goes on with the new
-    /// one. Answers whether the new one listened to it.
-    pub(super) async fn swap(&mut self, version: Box<Version>) -> Result<bool, LoadError> {
+    /// The old version is kept until the new one has started and knows what that had to say; then the shard's events go on with the new one.
+    pub(super) async fn swap(&mut self, swap: Swap) {
+        let Swap { version, ready, go } = swap;
         self.pace.is_new();
+        let (instance, restored) = match self.prepare(&version).await {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                // Whoever asked may be gone at shutdown.
+                let _ = ready.send(Err(error));
+                return;
+            }
+        };
+        if ready.send(Ok(restored)).is_ok() && go.await.is_ok() {
+            self.take_over(version, instance).await;
+        }
+    }
+
+    /// Starts the shard's instance of the new version; none if that has fewer shards.
+    async fn prepare(
+        &mut self,
+        version: &Version,
+    ) -> Result<(Option<Box<Instance>>, bool), LoadError> {
+        if self.shard >= version.shards {
+            return Ok((None, false));
+        }
         self.check_leads()?;
-        let mut instance = Box::new(self.instance(&version).await.map_err(LoadError::Start)?);
+        let mut instance = Box::new(self.instance(version).await.map_err(LoadError::Start)?);
         self.check_leads()?;
         let restored = match self.snapshot().await {
             Some((from, data)) => {
@@ -22,26 +55,28 @@ impl Actor {
             }
             None => false,
         };
+        Ok((Some(instance), restored))
+    }
+
+    async fn take_over(&mut self, version: Arc<Version>, instance: Option<Box<Instance>>) {
         self.limits = version.settings.limits.clone();
-        self.log_budget.set_rates(&self.limits, Instant::now());
-        self.status.swapped(Timestamp::now());
-        self.reevaluation.retain(|id| version.subscriptions.contains_key(&id));
-        self.syncs = match instance.is_sync_aware() {
-            true => SyncCalls::new(version.load, version.subscriptions.keys().copied()),
-            false => SyncCalls::default(),
+        self.has_siblings = version.shards > 1;
+        self.syncs = match &instance {
+            Some(instance) if instance.is_sync_aware() => {
+                SyncCalls::new(version.load, version.subscriptions.keys().copied())
+            }
+            _ => SyncCalls::default(),
         };
-        self.status.timers.lock().follow(&version.schedules, Now::read());
-        self.follow_keys(instance.works_on_keys());
-        let running = Running::Alive { version, instance, losses: 0 };
+        let running = match instance {
+            Some(instance) => Running::Alive { version, instance, losses: 0 },
+            None => Running::Nothing,
+        };
         let old = std::mem::replace(&mut self.running, running);
-        // What its predecessor did is not held against it.
-        self.failures.reset();
         // At most one old instance waits for its end.
         self.retire().await;
         if let Running::Alive { instance, .. } = old {
             self.retired = Some((instance, Instant::now() + RETIREMENT_MAX));
         }
-        Ok(restored)
     }
 
     fn check_leads(&self) -> Result<(), LoadError> {

@@ -13,10 +13,10 @@ use tracing::{error, warn};
 impl Actor {
     /// The subscription of which the guest is to be told now. A plugin that is tripped is tried with an event.
     pub(super) fn next_sync(&self, now: Instant) -> Option<SubscriptionId> {
-        if self.failures.open_until().is_some() {
+        if self.together.open_until().is_some() {
             return None;
         }
-        self.status.queue.next_sync(&self.syncs, now)
+        self.status.queue.next_sync(self.shard, &self.syncs, now)
     }
 
     /// Answers when the call ended, if an event may follow at once.

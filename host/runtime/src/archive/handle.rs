@@ -1,6 +1,6 @@
 //! The handle with which everybody tells the thread that owns the file what changed. Nobody waits for the disk but who asks for that.
 
-use super::pending::Pending;
+use super::pending::{OnDisk, Pending};
 use super::{Changes, Kept};
 use crate::plugin_name::PluginName;
 use parking_lot::{Condvar, Mutex};
@@ -121,6 +121,11 @@ impl Archive {
         if is_first {
             self.shared.changed.notify_all();
         }
+    }
+
+    /// How much of a plugin is on the disk: what outlives a host that is killed now.
+    pub(crate) fn on_disk(&self, plugin: &PluginName) -> OnDisk {
+        self.shared.inbox.lock().pending.on_disk(plugin)
     }
 
     pub(crate) fn status(&self) -> StateDirectoryStatus {

@@ -6,7 +6,7 @@
 
 use super::{Changes, Content, Kept, Place};
 use crate::plugin_name::PluginName;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
@@ -16,8 +16,54 @@ pub(super) struct Pending {
     /// What is being written, or may have been: it is in the file as a whole or not at all.
     taken: Option<Arc<Changes>>,
     taken_bytes: usize,
-    /// Where the file has something of the plugins that were read.
-    in_file: BTreeSet<(PluginName, Place)>,
+    in_file: InFile,
+}
+
+/// Where the file has something of the plugins that were read.
+#[derive(Debug, Default)]
+struct InFile {
+    places: BTreeSet<(PluginName, Place)>,
+    /// How much that is of each; none of those of which it is nothing.
+    counts: BTreeMap<PluginName, OnDisk>,
+}
+
+/// How much of one plugin is on the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct OnDisk {
+    pub(crate) retries: usize,
+    pub(crate) letters: usize,
+}
+
+impl OnDisk {
+    /// What is filed there counts, or does no more.
+    fn count(&mut self, place: &Place, is_there: bool) {
+        let count = match place {
+            Place::Retry { .. } => &mut self.retries,
+            Place::Letter(_) => &mut self.letters,
+            Place::Head | Place::State(_) => return,
+        };
+        *count = if is_there { *count + 1 } else { *count - 1 };
+    }
+}
+
+impl InFile {
+    fn insert(&mut self, place: (PluginName, Place)) {
+        if !self.places.contains(&place) {
+            self.counts.entry(place.0.clone()).or_default().count(&place.1, true);
+            self.places.insert(place);
+        }
+    }
+
+    fn remove(&mut self, place: &(PluginName, Place)) {
+        if !self.places.remove(place) {
+            return;
+        }
+        let Some(count) = self.counts.get_mut(&place.0) else { return };
+        count.count(&place.1, false);
+        if *count == OnDisk::default() {
+            self.counts.remove(&place.0);
+        }
+    }
 }
 
 impl Pending {
@@ -39,7 +85,7 @@ impl Pending {
 
     fn may_be_in_file(&self, place: &(PluginName, Place)) -> bool {
         let is_taken = |taken: &Arc<Changes>| matches!(taken.get(place), Some(Some(_)));
-        self.in_file.contains(place) || self.taken.as_ref().is_some_and(is_taken)
+        self.in_file.places.contains(place) || self.taken.as_ref().is_some_and(is_taken)
     }
 
     /// What is to be written now, which is not forgotten before [`written`](Self::written) or [`put_back`](Self::put_back).
@@ -55,8 +101,8 @@ impl Pending {
         let Some(taken) = self.forget_taken() else { return };
         for (place, content) in taken.iter() {
             match content {
-                Some(_) => _ = self.in_file.insert(place.clone()),
-                None => _ = self.in_file.remove(place),
+                Some(_) => self.in_file.insert(place.clone()),
+                None => self.in_file.remove(place),
             }
         }
     }
@@ -88,12 +134,19 @@ impl Pending {
         let letters = kept.letters.iter().map(|letter| Place::Letter(letter.id));
         let state = kept.state.keys().cloned().map(Place::State);
         let places = retries.chain(letters).chain(state);
-        self.in_file.extend(places.map(|place| (plugin.clone(), place)));
+        places.for_each(|place| self.in_file.insert((plugin.clone(), place)));
     }
 
     /// The file has nothing of these plugins any more.
     pub(super) fn removed(&mut self, plugins: &[String]) {
-        self.in_file.retain(|(plugin, _)| plugins.iter().all(|removed| plugin.as_str() != removed));
+        let stays = |plugin: &PluginName| plugins.iter().all(|removed| plugin.as_str() != removed);
+        self.in_file.places.retain(|(plugin, _)| stays(plugin));
+        self.in_file.counts.retain(|plugin, _| stays(plugin));
+    }
+
+    /// How much of a plugin is on the disk, whatever is about to change there.
+    pub(super) fn on_disk(&self, plugin: &PluginName) -> OnDisk {
+        self.in_file.counts.get(plugin).copied().unwrap_or_default()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -194,6 +247,34 @@ mod tests {
             assert_eq!(show(&pending.changes), "a1 b1");
         }
         assert_eq!(pending.size().0, 2);
-        assert!(pending.in_file.is_empty());
+        assert!(pending.in_file.places.is_empty() && pending.in_file.counts.is_empty());
+    }
+
+    #[test]
+    fn what_is_on_the_disk_is_counted_once_it_is_there_and_until_it_is_not() {
+        let plugin: PluginName = "p".parse().expect("a name");
+        let letter = |id: u64, content: Option<Content>| -> Changes {
+            [((plugin.clone(), Place::Letter(id)), content)].into()
+        };
+        // What it is does not matter here.
+        let content = || Some(Content::State(Bytes::new()));
+        let mut pending = Pending::default();
+        let letters = |pending: &Pending| pending.on_disk(&plugin).letters;
+        pending.put(letter(1, content()));
+        pending.take();
+        assert_eq!(letters(&pending), 0, "it is being written");
+        pending.put_back();
+        pending.put(letter(2, content()));
+        pending.take();
+        pending.written();
+        assert_eq!(letters(&pending), 2);
+        pending.put(letter(1, None));
+        pending.put(letter(2, content()));
+        assert_eq!(letters(&pending), 2, "as long as it is there");
+        pending.take();
+        pending.written();
+        assert_eq!(letters(&pending), 1);
+        pending.removed(&["p".to_owned()]);
+        assert_eq!(pending.on_disk(&plugin), OnDisk::default());
     }
 }

@@ -7,13 +7,18 @@ use super::writes::WriteRule;
 use super::{API_VERSION, ConfigurationError, Document};
 use crate::limits::{Limit, TABLE, Unit};
 use crate::service_account::ServiceAccount;
+use crate::shard::{SHARDS_MAX, SHARDS_OF_FILES};
 use serde_json::Value;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Whoever waits longer than a minute for changes wants a timer.
 const DEBOUNCE_MILLIS_MAX: u64 = 60_000;
 /// More than a guest can be called.
 const CALLS_PER_SECOND_MAX: u64 = 1_000_000;
+
+/// What `shards` may be.
+const SHARDS: (Unit, RangeInclusive<u64>) = (Unit::Count, 1..=SHARDS_MAX as u64);
 
 /// Some limits and what they are set to.
 pub(crate) type LimitValues = Vec<(&'static Limit, u64)>;
@@ -23,6 +28,7 @@ pub(crate) type LimitValues = Vec<(&'static Limit, u64)>;
 pub struct Layer {
     pub(super) config: Option<Value>,
     pub(super) sha256: Option<String>,
+    pub(super) shards: Option<usize>,
     pub(super) limits: LimitValues,
     pub(super) reads: Option<Vec<Rule>>,
     pub(super) writes: Option<Vec<WriteRule>>,
@@ -69,6 +75,7 @@ pub struct Ceiling {
     /// Those that a file beside a plugin may name.
     pub(super) service_accounts: Vec<ServiceAccount>,
     pub(super) limits: LimitValues,
+    pub(super) shards: usize,
     pub(super) said: Said,
 }
 
@@ -98,8 +105,10 @@ impl Layer {
             "The hash of the plugin file. A file with another one is refused. Without it any file of the name is taken.",
             sha256,
         );
+        let doc = "In how many instances the plugin runs. Each has its share of the objects and keys, by the hash of their names, and `limits.memory` for itself. As many as the plugin asks for, else one, where it is not there; one that exports `stateful` has no more.";
+        let shards = keys.number("shards", SHARDS, None, doc).map(|shards| shards as usize);
         let shared = Self::of_all(keys);
-        Self { config, sha256, said: keys.said(), ..shared }
+        Self { config, sha256, shards, said: keys.said(), ..shared }
     }
 
     /// The settings that all plugins may have alike.
@@ -172,6 +181,7 @@ impl Default for Ceiling {
             http: Vec::new(),
             service_accounts: Vec::new(),
             limits: Vec::new(),
+            shards: SHARDS_OF_FILES,
             said: Said::new(),
         }
     }
@@ -192,9 +202,13 @@ impl Ceiling {
         let doc = "The service accounts that files beside plugins may name. `defaults` and `plugins` may name others.";
         let like = ("shop/labeller", "none", 0);
         let service_accounts = keys.text_list("serviceAccounts", like, doc, str::parse);
-        let (reads, service_accounts) =
-            (reads.unwrap_or(Self::default().reads), service_accounts.unwrap_or_default());
-        Self { limits, reads, writes, http, service_accounts, said: keys.said() }
+        let service_accounts = service_accounts.unwrap_or_default();
+        let doc = "The most that `shards` may be set to, and that a plugin gets of what it asks for itself. `plugins` may say more.";
+        let shards = keys.number("shards", SHARDS, Some(SHARDS_OF_FILES as u64), doc);
+        let default = Self::default();
+        let (reads, shards) =
+            (reads.unwrap_or(default.reads), shards.map_or(default.shards, |it| it as usize));
+        Self { limits, reads, writes, http, service_accounts, shards, said: keys.said() }
     }
 
     /// The most that a limit may be, if that is said.

@@ -32,6 +32,10 @@ pub(crate) struct PluginSettings {
     /// The hash that its file is to have, and where that is said.
     pub(crate) sha256: Option<(String, String)>,
     pub(crate) limits: Limits,
+    /// In how many instances it runs, whatever it asks for itself; none if that decides.
+    shards: Option<usize>,
+    /// The most that it may ask for.
+    shards_most: usize,
     pub(crate) grants: Grants,
     pub(crate) writes: WriteGrants,
     pub(crate) http: HttpGrants,
@@ -94,17 +98,9 @@ impl Configurations {
         }
         // The later counts.
         let layers = [Some(&self.defaults), sidecar, named];
-        let mut limits = Limits::default();
-        let (mut config, mut sha256, mut differs) = (b"{}".to_vec(), None, Said::new());
-        for limit in TABLE {
-            let most = self.ceiling.of(limit).unwrap_or(limit.maximum);
-            (limit.set)(&mut limits, limit.default.min(most));
-            if most < limit.default {
-                let path = limit.path();
-                differs.extend(self.ceiling.said.get(&path).map(|said| (path, said.clone())));
-            }
-        }
-        let (mut debounce, mut rate_limit) = (Duration::ZERO, None);
+        let (mut limits, mut differs) = self.limits_by_default();
+        let (mut config, mut sha256) = (b"{}".to_vec(), None);
+        let (mut shards, mut debounce, mut rate_limit) = (None, Duration::ZERO, None);
         let mut on_removal = OnRemoval::default();
         for layer in layers.into_iter().flatten() {
             for (limit, number) in &layer.limits {
@@ -117,6 +113,7 @@ impl Configurations {
                 let place = layer.said.get("sha256").map_or(String::new(), Setting::place);
                 sha256 = Some((hash.clone(), place));
             }
+            shards = layer.shards.or(shards);
             debounce = layer.debounce.unwrap_or(debounce);
             rate_limit = layer.rate_limit.or(rate_limit);
             on_removal = layer.on_removal.unwrap_or(on_removal);
@@ -133,6 +130,8 @@ impl Configurations {
             config,
             sha256,
             limits,
+            shards,
+            shards_most: self.ceiling.shards,
             grants: self.grants(named, sidecar),
             writes: self.writes(named, sidecar),
             service_account: self.service_account(named, sidecar),
@@ -144,6 +143,20 @@ impl Configurations {
         })
     }
 
+    /// What limits are where nobody says anything, and those that the ceiling makes less.
+    fn limits_by_default(&self) -> (Limits, Said) {
+        let (mut limits, mut differs) = (Limits::default(), Said::new());
+        for limit in TABLE {
+            let most = self.ceiling.of(limit).unwrap_or(limit.maximum);
+            (limit.set)(&mut limits, limit.default.min(most));
+            if most < limit.default {
+                let path = limit.path();
+                differs.extend(self.ceiling.said.get(&path).map(|said| (path, said.clone())));
+            }
+        }
+        (limits, differs)
+    }
+
     /// Whoever can drop a file stays below the ceiling.
     fn check_sidecar(
         &self,
@@ -152,8 +165,17 @@ impl Configurations {
         sidecar: &Layer,
     ) -> Result<(), ConfigurationError> {
         within(sidecar, "", |limit| self.most(limit))?;
+        self.check_shards(sidecar)?;
         self.check_service_account(sidecar)?;
         self.check_steering(name, named, sidecar)
+    }
+
+    fn check_shards(&self, sidecar: &Layer) -> Result<(), ConfigurationError> {
+        let most = self.ceiling.shards;
+        sidecar.shards.filter(|shards| *shards > most).map_or(Ok(()), |shards| {
+            let problem = format!("is {shards}, and the ceiling of this host is {most}");
+            Err(sidecar.error("shards", "", problem))
+        })
     }
 
     /// Whoever can drop a file does not say what a plugin is to do with more than files can grant.
@@ -303,6 +325,16 @@ impl Setting {
 }
 
 impl PluginSettings {
+    /// In how many instances a plugin runs that asks for so many itself.
+    pub(crate) fn shards(&self, asked: usize) -> usize {
+        self.shards.unwrap_or_else(|| asked.min(self.shards_most))
+    }
+
+    /// Where it is said in how many it runs.
+    pub(crate) fn shards_place(&self) -> String {
+        self.differs.get("shards").map_or("its descriptor".to_owned(), Setting::place)
+    }
+
     /// Whether a file with this hash may run.
     pub(crate) fn check_file(&self, file: &str, sha256: &str) -> Result<(), ConfigurationError> {
         match &self.sha256 {

@@ -143,6 +143,45 @@ fn a_sidecar_sets_limits_to_some_times_what_they_are_unless_the_host_says_more()
     check_bounded("", "limits: {memory: 1Gi}", "limits: {memory: 1Gi}", &of("1Gi"));
 }
 
+/// In how many shards a plugin runs that asks for so many, with these settings in the ceiling, the file beside it and the host's word on it.
+#[track_caller]
+fn check_shards(
+    asks: usize,
+    ceiling: &str,
+    sidecar: &str,
+    named: &str,
+    expect: Result<usize, &str>,
+) {
+    let host = format!("ceiling: {{{ceiling}}}");
+    let host = Document::read("host.yaml", host.as_bytes()).expect("it is YAML");
+    let ceiling = read(&host, |keys| keys.object("ceiling", "", Ceiling::declare));
+    let ceiling = ceiling.expect("it is well formed").unwrap_or_default();
+    let name: crate::plugin_name::PluginName = "a".parse().expect("a name");
+    let plugins = BTreeMap::from([(name.clone(), sidecar_of(named).expect("it is one"))]);
+    let all = Configurations::new(Layer::default(), plugins, ceiling).expect("it is well formed");
+    let settings = sidecar_of(sidecar).and_then(|sidecar| all.of(&name, Some(&sidecar)));
+    let found = settings.map(|settings| settings.shards(asks)).map_err(|error| error.to_string());
+    assert_eq!(found.as_ref().map(|shards| *shards).map_err(String::as_str), expect);
+}
+
+#[test]
+fn a_plugin_runs_in_as_many_shards_as_somebody_says_up_to_the_ceiling() {
+    check_shards(1, "", "", "", Ok(1));
+    check_shards(4, "", "", "", Ok(4));
+    check_shards(9, "", "", "", Ok(8));
+    check_shards(4, "shards: 2", "", "", Ok(2));
+    check_shards(4, "", "shards: 1", "", Ok(1));
+    check_shards(1, "", "shards: 8", "", Ok(8));
+    check_shards(1, "", "shards: 8", "shards: 64", Ok(64));
+    check_shards(64, "shards: 64", "", "", Ok(64));
+    let ceiling = "a.yaml line 3: shards is 9, and the ceiling of this host is 8";
+    check_shards(1, "", "shards: 9", "", Err(ceiling));
+    let most = "a.yaml line 3: shards is 65, and may be 1 to 64";
+    check_shards(1, "shards: 64", "shards: 65", "", Err(most));
+    let least = "a.yaml line 3: shards is 0, and may be 1 to 64";
+    check_shards(1, "", "shards: 0", "", Err(least));
+}
+
 #[test]
 fn what_the_host_says_and_a_sidecar_says_again_is_shown() {
     let ceiling = r#"{"limits.memory":{"from":"host.yaml line 2","value":"32Mi"}}"#;

@@ -13,7 +13,8 @@ impl Host for HostCall<'_> {
     }
 
     fn shard(&mut self) -> wasmtime::Result<(u32, u32)> {
-        Ok((0, 1))
+        let [number, count] = [self.shard.number, self.shard.count].map(u32::try_from);
+        Ok((number?, count?))
     }
 
     fn host_version(&mut self) -> wasmtime::Result<String> {

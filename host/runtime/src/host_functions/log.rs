@@ -73,7 +73,7 @@ impl GuestState {
     }
 
     fn write(&self, level: Level, message: &str, fields: &str) {
-        let plugin = self.plugin.as_str();
+        let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
         let fields = (!fields.is_empty()).then_some(fields);
         match &self.phase {
             Phase::Handle(current) => {
@@ -81,6 +81,7 @@ impl GuestState {
                 emit!(
                     level,
                     plugin,
+                    shard,
                     resource = &*current.resource,
                     namespace = key.namespace(),
                     name = key.name(),
@@ -90,13 +91,14 @@ impl GuestState {
                 );
             }
             Phase::Reconcile(key) => {
-                emit!(level, plugin, key = &*one_line(key, MESSAGE_BYTES_MAX), fields, "{message}");
+                let key = &*one_line(key, MESSAGE_BYTES_MAX);
+                emit!(level, plugin, shard, key, fields, "{message}");
             }
             Phase::Fire(schedule) => {
                 let schedule = &*one_line(schedule, MESSAGE_BYTES_MAX);
-                emit!(level, plugin, schedule, fields, "{message}");
+                emit!(level, plugin, shard, schedule, fields, "{message}");
             }
-            _ => emit!(level, plugin, fields, "{message}"),
+            _ => emit!(level, plugin, shard, fields, "{message}"),
         }
     }
 }

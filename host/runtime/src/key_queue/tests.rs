@@ -39,7 +39,7 @@ fn check(steps: &str, expect: &str) {
             _ => None,
         };
         if let Some(worked) = worked {
-            keys.settle(worked, now);
+            keys.settle(0, worked, now);
             continue;
         }
         match step.find(['+', '!', '~', '#']).map(|at| (&step[..at], &step[at..])) {
@@ -53,7 +53,7 @@ fn check(steps: &str, expect: &str) {
             Some((key, "~")) => keys.forget(key),
             Some((key, _)) => shown.push(keys.num_requeues(key).to_string()),
             None if step == "*" => {
-                let work = keys.take(now);
+                let work = keys.take(0, now);
                 shown.push(work.map_or("-".to_owned(), |work| {
                     let crashes = "c".repeat(work.crashes as usize);
                     format!("{}{}{crashes}", work.key, work.attempt)
@@ -114,8 +114,8 @@ fn check_held(delays: &[u64], expect: bool) {
     let now = Instant::now();
     for (number, seconds) in delays.iter().enumerate() {
         keys.add_of_event(&number.to_string(), Lane::Live, now).expect("it fits");
-        keys.take(now).expect("it waits");
-        keys.settle(Worked::Done { again: Some(Duration::from_secs(*seconds)) }, now);
+        keys.take(0, now).expect("it waits");
+        keys.settle(0, Worked::Done { again: Some(Duration::from_secs(*seconds)) }, now);
     }
     assert_eq!(keys.holds_events(now), expect, "{delays:?}");
 }
@@ -138,12 +138,12 @@ fn what_many_keys_stood_in_is_given_back() {
         keys.add(&number.to_string(), plain(), now).expect("there is room");
     }
     assert!(keys.texts.capacity() >= EMPTIED_MIN);
-    while keys.take(now).is_some() {
-        keys.settle(Worked::Done { again: None }, now);
+    while keys.take(0, now).is_some() {
+        keys.settle(0, Worked::Done { again: None }, now);
     }
     assert_eq!((keys.texts.capacity(), keys.bytes), (0, 0));
     keys.add("a", plain(), now).expect("there is room");
-    assert_eq!(keys.take(now).map(|work| work.attempt), Some(1));
+    assert_eq!(keys.take(0, now).map(|work| work.attempt), Some(1));
 }
 
 #[test]
@@ -152,15 +152,35 @@ fn another_version_begins_anew() {
     let now = Instant::now();
     keys.add("a", plain(), now).expect("there is room");
     for attempt in [1, 2, 1] {
-        let due = keys.next_due(now).expect("it comes again");
-        assert_eq!(keys.take(due.max(now)).map(|work| work.attempt), Some(attempt));
-        keys.settle(Worked::Failed { after: None, crashed: true }, now);
+        let due = keys.next_due(0, now).expect("it comes again");
+        assert_eq!(keys.take(0, due.max(now)).map(|work| work.attempt), Some(attempt));
+        keys.settle(0, Worked::Failed { after: None, crashed: true }, now);
         if attempt == 2 {
             keys.forgive();
         }
     }
     assert_eq!(keys.num_requeues("a"), 1);
     assert_eq!(keys.snapshot(now).keys, 1);
+}
+
+#[test]
+fn keys_are_through_once_none_waits_but_for_later() {
+    let mut keys = KeyQueue::new(Bounds { keys: 9, bytes: 1 << 20 }, WAITS);
+    let now = Instant::now();
+    let later = AddOptions { after: Duration::from_secs(3_600), ..plain() };
+    keys.add("later", later, now).expect("there is room");
+    assert!(keys.is_drained(now));
+    keys.add("a", plain(), now).expect("there is room");
+    assert!(!keys.is_drained(now), "it waits");
+    keys.take(0, now).expect("it waits");
+    assert!(!keys.is_drained(now), "it is being worked on");
+    let failed = Worked::Failed { after: Some(Duration::from_secs(60)), crashed: false };
+    keys.settle(0, failed, now);
+    assert!(!keys.is_drained(now), "it comes again");
+    let then = now + Duration::from_secs(60);
+    assert_eq!(keys.take(0, then).map(|work| work.attempt), Some(2));
+    keys.settle(0, Worked::Done { again: Some(Duration::from_secs(1)) }, then);
+    assert!(keys.is_drained(then), "it comes again later, and not because it failed");
 }
 
 #[test]
@@ -192,10 +212,10 @@ fn an_events_keys_go_in_whole_and_it_is_full_then() {
     }
     assert_eq!(keys.add("d", plain(), now), Err(AddError::Full { keys: 3, bytes: 771 }));
     assert_eq!(keys.add("c", plain(), now), Ok(()), "it is there already");
-    assert_eq!(keys.take(now).map(|work| work.key), Some("c".into()), "it is lifted");
-    keys.settle(Worked::Done { again: None }, now);
+    assert_eq!(keys.take(0, now).map(|work| work.key), Some("c".into()), "it is lifted");
+    keys.settle(0, Worked::Done { again: None }, now);
     assert_eq!((keys.clear(), keys.clear()), (2, 0));
-    assert_eq!(keys.next_due(now), None);
+    assert_eq!(keys.next_due(0, now), None);
 }
 
 #[test]
@@ -204,9 +224,9 @@ fn the_last_that_were_given_up_are_shown() {
     let now = Instant::now();
     for number in 0..GIVEN_UP_MAX + 2 {
         keys.add(&number.to_string(), plain(), now).expect("there is room");
-        let work = keys.take(now).expect("it waits");
+        let work = keys.take(0, now).expect("it waits");
         keys.note_given_up(&work, "no\nway", Timestamp::UNIX_EPOCH);
-        keys.settle(Worked::GivenUp, now);
+        keys.settle(0, Worked::GivenUp, now);
     }
     let shown = keys.snapshot(now).given_up;
     assert_eq!((shown.len(), &*shown[0].key, &*shown[0].error), (GIVEN_UP_MAX, "2", "no\\nway"));
@@ -317,7 +337,7 @@ proptest! {
                 Call::Forget(key) => keys.forget(&key.to_string()),
                 Call::Take if holding.is_none() => {
                     model.ripen(now);
-                    holding = keys.take(now);
+                    holding = keys.take(0, now);
                     prop_assert_eq!(holding.is_some(), !model.waiting.is_empty());
                     if let Some(work) = &holding {
                         prop_assert!(model.waiting.remove(&*work.key), "{} is not due", work.key);
@@ -329,13 +349,13 @@ proptest! {
                     if let Some(work) = holding.take() {
                         model.settle(&work, worked, backoff(&keys, &work.key), now);
                     }
-                    keys.settle(worked, now);
+                    keys.settle(0, worked, now);
                 }
                 Call::Recover => {
                     if let Some(work) = holding.take() {
                         model.settle(&work, recovered, Duration::ZERO, now);
                     }
-                    keys.recover(now);
+                    keys.recover(0, now);
                 }
                 Call::Pass(ms) => now += Duration::from_millis(ms.into()),
                 Call::Take => {}
@@ -344,12 +364,12 @@ proptest! {
             prop_assert_eq!(keys.texts.len(), kept);
             prop_assert!(kept <= 4);
         }
-        keys.settle(Worked::Done { again: None }, now);
+        keys.settle(0, Worked::Done { again: None }, now);
         now += Duration::from_secs(60);
         model.ripen(now);
-        while let Some(work) = keys.take(now) {
+        while let Some(work) = keys.take(0, now) {
             model.waiting.remove(&*work.key);
-            keys.settle(Worked::Done { again: None }, now);
+            keys.settle(0, Worked::Done { again: None }, now);
         }
         prop_assert!(model.waiting.is_empty(), "{:?} never came", model.waiting);
         for key in 0..6u8 {
@@ -357,4 +377,96 @@ proptest! {
         }
         prop_assert_eq!((keys.texts.len(), keys.bytes), (0, 0));
     }
+}
+
+/// Random keys of several shards whose number changes: each key comes in its shard when it is due, with what it failed, never twice at once, and none is lost.
+#[test]
+fn keys_of_several_shards_come_each_in_its_own() {
+    for seed in 0..200 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut keys = KeyQueue::new(Bounds { keys: 100, bytes: 1 << 20 }, WAITS);
+        let (mut now, mut model) = (Instant::now(), Model::default());
+        let mut at_work: BTreeMap<usize, Work> = BTreeMap::new();
+        for _ in 0..300 {
+            now += Duration::from_millis(random.u64(0..5));
+            let (key, wait) =
+                (random.u8(0..12).to_string(), Duration::from_millis(random.u64(0..20)));
+            let shard = random.usize(0..keys.shards());
+            // A line looks at its delays when somebody asks it for something, the model at all of them.
+            keys.len(now);
+            model.ripen(now);
+            match random.u8(0..100) {
+                0..35 => {
+                    let options = AddOptions { after: wait, ..plain() };
+                    keys.add(&key, options, now).expect("there is room");
+                    model.add(&key, wait, now);
+                }
+                35..65 if !at_work.contains_key(&shard) => {
+                    let taken = keys.take(shard, now);
+                    let is_its = |key: &String| crate::shard::of_key(key, keys.shards()) == shard;
+                    assert_eq!(taken.is_some(), model.waiting.iter().any(is_its));
+                    let Some(work) = taken else { continue };
+                    assert!(model.waiting.remove(&*work.key), "{} is not due", work.key);
+                    let failed = model.failed.get(&*work.key).copied().unwrap_or_default();
+                    assert_eq!((work.attempt, work.crashes), (failed.0 + 1, failed.1));
+                    assert!(!at_work.values().any(|other| other.key == work.key));
+                    at_work.insert(shard, work);
+                }
+                65..96 => {
+                    let Some(work) = at_work.remove(&shard) else { continue };
+                    let worked = match random.u8(0..4) {
+                        0 => Worked::Failed { after: None, crashed: random.bool() },
+                        1 => Worked::Done { again: Some(wait) },
+                        _ => Worked::Done { again: None },
+                    };
+                    model.settle(&work, worked, backoff(&keys, &work.key), now);
+                    keys.settle(shard, worked, now);
+                }
+                96..100 => {
+                    for (shard, work) in std::mem::take(&mut at_work) {
+                        let worked = Worked::Done { again: None };
+                        model.settle(&work, worked, Duration::ZERO, now);
+                        keys.settle(shard, worked, now);
+                    }
+                    keys.reshard(random.usize(1..6), now);
+                }
+                _ => {}
+            }
+        }
+        now += Duration::from_secs(60);
+        at_work.keys().for_each(|shard| keys.settle(*shard, Worked::Done { again: None }, now));
+        model.ripen(now);
+        for shard in 0..keys.shards() {
+            while let Some(work) = keys.take(shard, now) {
+                model.waiting.remove(&*work.key);
+                keys.settle(shard, Worked::Done { again: None }, now);
+            }
+        }
+        assert!(model.waiting.is_empty(), "seed {seed}: {:?} never came", model.waiting);
+        assert_eq!((keys.texts.len(), keys.bytes), (0, 0), "seed {seed}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_adds_a_key_of_another_shard_or_makes_room_tells_it() {
+    let bounds = Bounds { keys: 2, bytes: 1 << 20 };
+    let (mut keys, now) = (KeyQueue::new(bounds, WAITS), Instant::now());
+    keys.reshard(2, now);
+    let heard = [keys.news(0), keys.news(1)];
+    let told = |shard: usize| {
+        let news = heard[shard].clone();
+        async move { tokio::time::timeout(Duration::ZERO, news.notified()).await.is_ok() }
+    };
+    // The last bit of their only byte decides.
+    let (even, odd) = ("b", "a");
+    let of_even = crate::shard::of_key(even, 2);
+    assert_ne!(of_even, crate::shard::of_key(odd, 2));
+    keys.add(even, plain(), now).expect("there is room");
+    assert!(told(of_even).await && !told(1 - of_even).await);
+    keys.add(odd, plain(), now).expect("there is room");
+    assert!(told(1 - of_even).await && !told(of_even).await);
+    keys.take(of_even, now).expect("it waits");
+    assert!(keys.holds_events(now));
+    keys.settle(of_even, Worked::Done { again: None }, now);
+    assert!(told(1 - of_even).await && told(of_even).await, "there is room");
 }

@@ -14,6 +14,7 @@ use crate::key_queue::KEY_BYTES_MAX;
 use crate::outbound::{
     HEAD_BYTES_MAX, HEADER_BYTES_MAX, HEADERS_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
 };
+use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
 use crate::shares::AT_ONCE_OF_ONE;
 use crate::turns::AT_ONCE;
 use crate::wasi::{POLLABLES_MAX, RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
@@ -240,6 +241,20 @@ pub const FIXED: &[FixedLimit] = &[
         "no more files are loaded; the log says which",
         UP,
         "more_plugins_than_fit_are_left_alone",
+    ),
+    fixed(
+        "shards",
+        (Unit::Count, SHARDS_MAX as u64),
+        "the configuration or the descriptor is refused",
+        "informant_plugin_shards",
+        "a_plugin_asks_for_one_shard_or_up_to_the_bound",
+    ),
+    fixed(
+        "instancesBesideFirst",
+        (Unit::Count, MORE_INSTANCES_MAX as u64),
+        "a version with more is refused",
+        "informant_plugin_shards",
+        "instances_of_all_plugins_are_bounded_and_each_has_one",
     ),
     fixed(
         "fileBytes",

@@ -3,26 +3,73 @@
 use super::Plugin;
 use crate::configuration::OnRemoval;
 use crate::lifecycle::{Input, State};
-use crate::plugin_queue::PluginQueue;
+use crate::status::StatusCell;
+use crate::subscription::Progress;
 use jiff::Timestamp;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// What is to be told before a plugin ends: events, what replays that are under way have yet to come to, and keys that are not for later.
+pub(crate) struct Drain {
+    status: Arc<StatusCell>,
+    walks: Vec<Arc<Progress>>,
+    /// How long that may take.
+    pub(crate) limit: Duration,
+}
+
+impl Drain {
+    /// Tells what can be told in time.
+    pub(crate) async fn carry_out(self) {
+        let all_told = async {
+            loop {
+                // Whoever makes progress from here on is heard.
+                let progress = self.status.queue.progress();
+                if self.is_over() || self.status.state().is_tripped() {
+                    return;
+                }
+                progress.await;
+            }
+        };
+        let _: Result<(), _> = tokio::time::timeout(self.limit, all_told).await;
+    }
+
+    /// Whether nothing is left. Of a walk come events, and of events keys.
+    fn is_over(&self) -> bool {
+        self.walks.iter().all(|walk| walk.count().is_none())
+            && self.status.queue.is_drained()
+            && self.status.keys.lock().is_drained(Instant::now())
+    }
+}
 
 impl Plugin {
-    /// Takes nothing new in any more, and answers how long what waits may take to be told; none if it is not told at all: nothing
-    /// waits, or nothing would be told, or that is not wanted. In the middle of a load nobody knows to which version to tell it.
-    pub(crate) fn drain(&mut self, number: u64) -> Option<(Arc<PluginQueue>, Duration)> {
+    /// Takes nothing new in any more, and answers with what is to be told before it ends; none if nothing is: nothing waits, or nothing would be told, or
+    /// that is not wanted. In the middle of a load nobody knows to which version to tell it.
+    pub(crate) fn drain(&mut self, number: u64) -> Option<Drain> {
         let settings = &self.current.as_ref()?.prepared.settings;
         let limit = settings.limits.drain_time;
         let is_held = matches!(self.status.state(), State::Paused { .. } | State::Tripped { .. });
         let is_wanted = settings.on_removal == OnRemoval::Drain;
-        if !is_wanted || is_held || self.load.is_some() || self.status.queue.is_drained() {
+        let drain = Drain { status: self.status.clone(), walks: self.walks(), limit };
+        if !is_wanted || is_held || self.load.is_some() || drain.is_over() {
             return None;
         }
         (self.draining, self.next) = (Some(number), None);
         self.status.queue.close();
         self.status.apply([Input::FileGone], Timestamp::now());
-        Some((self.status.queue.clone(), limit))
+        Some(drain)
+    }
+
+    /// How many events wait, and how many keys there are.
+    pub(crate) fn waiting(&self) -> (usize, usize) {
+        let keys = self.status.keys.lock().snapshot(Instant::now()).keys;
+        (self.status.queue.snapshot().depth, keys)
+    }
+
+    /// Replays that are under way. One whose first list is still to come has nothing to tell, maybe for ever.
+    fn walks(&self) -> Vec<Arc<Progress>> {
+        let active = self.subscriptions.values();
+        let synced = active.filter(|active| active.informer.informer().has_synced());
+        synced.map(|active| active.handler.progress()).collect()
     }
 
     /// Its file is there again. Answers whether it was gone.

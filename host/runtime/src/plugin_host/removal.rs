@@ -13,16 +13,14 @@ impl PluginHost {
         plugin.asked.gone(&Err(AdminError::NoSuchPlugin(name.clone())));
         self.loads_begun += 1;
         let number = self.loads_begun;
-        let Some((queue, limit)) = plugin.drain(number) else { return self.end(name) };
-        let (waiting, time) = (queue.snapshot().depth, limit.as_secs_f64());
+        let Some(drain) = plugin.drain(number) else { return self.end(name) };
+        let (waiting, keys) = plugin.waiting();
+        let time = drain.limit.as_secs_f64();
         info!(
             plugin = name.as_str(),
-            waiting, "its file is gone; it is told what waits, for at most {time} s"
+            waiting, keys, "its file is gone; it is told what waits, for at most {time} s"
         );
-        self.loads.spawn_drain((name.clone(), number), async move {
-            // What cannot be told in time is not told.
-            let _: Result<(), _> = tokio::time::timeout(limit, queue.drained()).await;
-        });
+        self.loads.spawn_drain((name.clone(), number), drain.carry_out());
     }
 
     /// The plugin has been told what waited, unless its file came back meanwhile.
@@ -34,10 +32,10 @@ impl PluginHost {
 
     fn end(&mut self, name: &PluginName) {
         let Some(plugin) = self.plugins.remove(name) else { return };
-        let dropped = plugin.status.queue.snapshot().depth;
+        let (dropped, dropped_keys) = plugin.waiting();
         plugin.status.archive.gone(Timestamp::now());
         self.loads.spawn_stop(name.clone(), plugin.stop());
         self.view.remove(name);
-        info!(plugin = name.as_str(), dropped, "removed: its file is gone");
+        info!(plugin = name.as_str(), dropped, dropped_keys, "removed: its file is gone");
     }
 }

@@ -1,14 +1,13 @@
 //! A version as its actor is handed it, and as it is shown.
 
 use crate::access::Granted;
-use crate::actor::{Command, Subscription, Version};
+use crate::actor::Subscription;
 use crate::descriptor::Descriptor;
 use crate::event::SubscriptionId;
-use crate::prepare::{LoadError, Prepared};
+use crate::prepare::Prepared;
 use crate::reevaluation::Wish;
 use crate::status::RunningVersion;
 use hashbrown::HashMap;
-use tokio::sync::{mpsc, oneshot};
 
 pub(super) fn subscriptions(
     descriptor: &Descriptor,
@@ -41,15 +40,4 @@ pub(super) fn running(prepared: &Prepared, sha256: &str) -> RunningVersion {
             .map(|spec| (spec.name.clone(), spec.resource.to_string()))
             .collect(),
     }
-}
-
-/// Hands a version to an actor and waits until it has started, or has not.
-pub(super) async fn swap(
-    commands: &mpsc::Sender<Command>,
-    version: Box<Version>,
-) -> Result<bool, LoadError> {
-    let ended = || LoadError::Host("the plugin's actor ended".to_owned());
-    let (reply, answer) = oneshot::channel();
-    commands.send(Command::Swap(version, reply)).await.map_err(|_| ended())?;
-    answer.await.map_err(|_| ended())?
 }

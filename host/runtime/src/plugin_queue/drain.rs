@@ -1,17 +1,21 @@
 //! The queue of a plugin whose file is gone.
 
 use super::PluginQueue;
-use crate::queue::EventQueue;
+use crate::queue::ShardedQueue;
+use std::sync::atomic::Ordering::Relaxed;
+use tokio::sync::futures::Notified;
 
 impl PluginQueue {
-    /// From here on what comes is put aside.
+    /// From here on what happens is put aside.
     pub(crate) fn close(&self) {
-        self.change(EventQueue::close);
+        self.is_closing.store(true, Relaxed);
+        self.change_all(ShardedQueue::close);
     }
 
     /// Goes on with what was put aside.
     pub(crate) fn reopen(&self) {
-        self.change(EventQueue::reopen);
+        self.is_closing.store(false, Relaxed);
+        self.change_all(ShardedQueue::reopen);
         for room in self.rooms.lock().values() {
             room.send();
         }
@@ -22,17 +26,15 @@ impl PluginQueue {
         self.shared.lock().queue.is_drained()
     }
 
-    /// Waits until everything came out of a closed queue, or somebody gives up on that.
-    pub(crate) async fn drained(&self) {
-        // Whoever notifies from here on is heard.
-        let drained = self.drained.notified();
-        if !self.is_drained() {
-            drained.await;
-        }
+    /// Waits until there may be less to tell, from here on.
+    pub(crate) fn progress(&self) -> Notified<'_> {
+        self.progress.notified()
     }
 
-    /// What waits will not come out soon.
-    pub(crate) fn give_up_draining(&self) {
-        self.drained.notify_waiters();
+    /// There may be less to tell, or what waits will not be told soon.
+    pub(crate) fn tell_progress(&self) {
+        if self.is_closing.load(Relaxed) {
+            self.progress.notify_waiters();
+        }
     }
 }

@@ -9,25 +9,26 @@ use std::collections::BTreeMap;
 const NO_MARK: Marks = Marks { events: usize::MAX, bytes: usize::MAX };
 const DEBOUNCE: Duration = Duration::from_millis(500);
 
-fn queue(debounce: Duration, rate: Option<RateLimit>, now: Instant) -> EventQueue {
-    let mut queue = EventQueue::new(NO_MARK);
+fn queue(debounce: Duration, rate: Option<RateLimit>, now: Instant) -> ShardedQueue {
+    let mut queue = ShardedQueue::new(NO_MARK);
     queue.set_pauses(debounce, rate, now);
     queue
 }
 
 /// Takes everything out that is due by a time, when it is due, as the plugin's actor does.
 fn deliver(
-    queue: &mut EventQueue,
+    queue: &mut ShardedQueue,
     (start, mut now): (Instant, Instant),
     until: Instant,
     told: &mut Vec<(u64, Queued)>,
 ) {
-    while let Some(due) = queue.next_due(now).map(|due| due.max(now)).filter(|due| *due <= until) {
+    while let Some(due) = queue.next_due(0, now).map(|due| due.max(now)).filter(|due| *due <= until)
+    {
         now = due;
-        let queued = queue.pop(now).expect("it is due");
-        queue.calls(now);
+        let queued = queue.pop(0, now).expect("it is due");
+        queue.calls(0, now);
         told.push(((now - start).as_millis() as u64, queued));
-        queue.settle(Settled::Finished, now);
+        queue.settle(0, Settled::Finished, now);
     }
 }
 
@@ -87,18 +88,18 @@ fn a_retry_counts_for_the_rate() {
     let mut queue = queue(Duration::ZERO, Some(rate), start);
     queue.push(parse("+a1"));
     assert!(!queue.is_rate_limited(start));
-    queue.pop(start).expect("it is due");
-    queue.calls(start);
-    queue.settle(Settled::RetryAt(start + Duration::from_millis(10)), start);
-    let due = queue.next_due(start).expect("it waits");
+    queue.pop(0, start).expect("it is due");
+    queue.calls(0, start);
+    queue.settle(0, Settled::RetryAt(start + Duration::from_millis(10)), start);
+    let due = queue.next_due(0, start).expect("it waits");
     assert_eq!((due - start).as_millis(), 1_000);
     let later = start + Duration::from_millis(20);
-    assert!(queue.pop(later).is_none() && queue.is_rate_limited(later));
+    assert!(queue.pop(0, later).is_none() && queue.is_rate_limited(later));
     // What is not handed over costs nothing.
-    queue.pop(due).expect("it is due");
-    queue.settle(Settled::Finished, due);
+    queue.pop(0, due).expect("it is due");
+    queue.settle(0, Settled::Finished, due);
     queue.push(parse("+b1"));
-    assert!(queue.pop(due).is_some());
+    assert!(queue.pop(0, due).is_some());
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! A queue that is to end: what waits comes out, and what comes is put aside, for the case that it goes on after all.
+//! A queue that is to end: what waits comes out, with what replays have yet to come to, and what happens is put aside, for the case that it goes on after all.
 
 use super::EventQueue;
 use std::time::Duration;
@@ -17,9 +17,6 @@ impl EventQueue {
         self.coalesced += aside.coalesced;
         for event in aside.waiting.into_iter().flatten() {
             self.push(event);
-        }
-        for event in aside.replays.into_events() {
-            self.push_replayed(event);
         }
     }
 
@@ -45,15 +42,18 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    /// Pushes these, closes, pushes those, takes everything out, reopens and takes everything out again.
+    /// Pushes these, `(+a1)` as a replay, closes, pushes those, takes everything out, reopens and takes everything out again.
     #[track_caller]
     fn check(debounce: Duration, before: &str, after: &str, expect: &str) {
         let now = Instant::now();
         let mut queue = EventQueue::new(Marks { events: usize::MAX, bytes: usize::MAX });
-        queue.set_pauses(debounce, None, now);
+        queue.set_debounce(debounce);
         let push = |queue: &mut EventQueue, texts: &str| {
             for text in texts.split(' ') {
-                queue.push(super::super::Event { received: now, ..parse(text) });
+                match text.strip_prefix('(') {
+                    Some(text) => queue.push_replayed(parse(text.trim_end_matches(')'))),
+                    None => queue.push(super::super::Event { received: now, ..parse(text) }),
+                }
             }
         };
         push(&mut queue, before);
@@ -80,5 +80,12 @@ mod tests {
     fn what_comes_to_a_closed_queue_waits_until_it_is_open_again() {
         check(Duration::ZERO, "+a1 ~b2", "~a3 +c4", "+a1 ~b2 | ~a3 +c4");
         check(Duration::from_secs(60), "~a1 ~a2", "~a3 ~a4", "~a2*1 | ~a4*1");
+    }
+
+    #[test]
+    fn a_replay_goes_on_in_a_closed_queue_behind_what_was_put_aside() {
+        check(Duration::ZERO, "(+a1)", "(+b1) (+c1)", "+a1 +b1 +c1 |");
+        check(Duration::ZERO, "(+a1) ~x2", "~b2 (+b2) (+c1)", "+a1 ~x2 +c1 | ~b2 +b2");
+        check(Duration::ZERO, "(+a1)", "-a2 (+b1)", "+a1 +b1 | -a2");
     }
 }

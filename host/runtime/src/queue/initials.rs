@@ -68,6 +68,13 @@ impl Initials {
         }
     }
 
+    /// The same subscriptions, of which nothing is queued.
+    pub(super) fn emptied(&self) -> Self {
+        let empty = |initial: &Initial| Initial { left: 0, ..*initial };
+        let subscriptions = self.subscriptions.iter().map(|(id, it)| (*id, empty(it)));
+        Self { subscriptions: subscriptions.collect(), in_place: self.in_place }
+    }
+
     /// Forgets the subscriptions that a version lacks.
     pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) {
         self.subscriptions.retain(|id, _| keep.contains(id));

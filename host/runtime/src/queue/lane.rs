@@ -21,6 +21,10 @@ impl Lane {
         self.identity() == (event.subscription, event.object.key())
     }
 
+    pub(super) fn key(&self) -> &ObjectKey {
+        self.object.key()
+    }
+
     fn identity(&self) -> (SubscriptionId, &ObjectKey) {
         (self.subscription, self.object.key())
     }

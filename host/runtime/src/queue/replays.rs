@@ -24,8 +24,6 @@ pub(super) struct Replays {
     lanes: HashMap<Lane, usize>,
     /// How many of each subscription wait.
     counts: HashMap<SubscriptionId, usize>,
-    /// Subscriptions whose walk may go on since somebody asked last.
-    roomy: Vec<SubscriptionId>,
     /// The event that came out last was one of a replay.
     had_turn: bool,
 }
@@ -45,7 +43,7 @@ impl Replays {
         self.waiting.iter()
     }
 
-    fn push(&mut self, lane: Lane, event: Event) {
+    pub(super) fn push(&mut self, lane: Lane, event: Event) {
         *self.lanes.entry(lane).or_default() += 1;
         *self.counts.entry(event.subscription).or_default() += 1;
         self.waiting.push_back(event);
@@ -81,11 +79,7 @@ impl Replays {
 
     fn leave(&mut self, id: SubscriptionId, count: usize) {
         let Some(left) = self.counts.get_mut(&id) else { return };
-        let had_room = *left < ROOM;
         *left -= count;
-        if !had_room && *left < ROOM {
-            self.roomy.push(id);
-        }
         if *left == 0 {
             self.counts.remove(&id);
         }
@@ -119,24 +113,18 @@ impl Replays {
 }
 
 impl EventQueue {
-    /// Whether a subscription's walk may go on. If not, [`Self::take_roomy`] says when it may.
-    pub(crate) fn has_replay_room(&self, id: SubscriptionId) -> bool {
-        !self.is_closed() && self.replays_waiting(id) < ROOM
-    }
-
     /// Events of a subscription that wait in the line.
     pub(crate) fn replays_waiting(&self, id: SubscriptionId) -> usize {
         self.replays.counts.get(&id).copied().unwrap_or_default()
     }
 
-    /// Subscriptions that have room again since the last call.
-    pub(crate) fn take_roomy(&mut self) -> Vec<SubscriptionId> {
-        std::mem::take(&mut self.replays.roomy)
-    }
-
-    /// Appends an event that a walk has come to. It stands in a line of its own, unless there is something of its object that it follows.
+    /// Appends an event that a walk has come to. It stands in a line of its own, unless there is something of its object that it follows. A queue that is
+    /// to end goes on with its walks.
     pub(crate) fn push_replayed(&mut self, event: Event) {
-        if let Some(aside) = &mut self.aside {
+        let lane = Lane::of(&event);
+        if let Some(aside) = &mut self.aside
+            && aside.is_waiting(&lane)
+        {
             return aside.push_replayed(event);
         }
         let Some(mut event) = self.unless_withheld(event) else { return };
@@ -144,7 +132,6 @@ impl EventQueue {
             event.object = event.object.at_rest();
         }
         self.initials.came(&event);
-        let lane = Lane::of(&event);
         let Some(event) = self.unless_superseded(&lane, event) else { return };
         match self.is_waiting(&lane) {
             true => self.push_live(lane, event),
@@ -360,23 +347,5 @@ mod tests {
         queue.push_replayed(replayed("+b1"));
         assert_eq!(queue.retain(&HashSet::new()), 2, "and all that is dropped");
         assert_eq!(queue.next_due(now), None);
-    }
-
-    #[test]
-    fn a_walk_has_room_until_enough_waits_and_hears_when_it_has_again() {
-        let (mut queue, now) = (queue(), Instant::now());
-        queue.initials.begin(SUBSCRIPTION, 1);
-        for number in 0..ROOM {
-            assert!(queue.has_replay_room(SUBSCRIPTION));
-            queue.push_replayed(object(number));
-        }
-        assert!(!queue.has_replay_room(SUBSCRIPTION));
-        assert!(queue.has_replay_room(SubscriptionId(2)), "each has its own");
-        for roomy in [vec![SUBSCRIPTION], vec![]] {
-            queue.pop(now).expect("it waits");
-            queue.settle(Settled::Finished, now);
-            assert_eq!(queue.take_roomy(), roomy);
-        }
-        assert!(queue.has_replay_room(SUBSCRIPTION));
     }
 }

@@ -30,6 +30,18 @@ impl Withheld {
         dropped
     }
 
+    /// What was put by, by subscription.
+    pub(super) fn into_subscriptions(
+        self,
+    ) -> impl Iterator<Item = (SubscriptionId, VecDeque<Queued>)> {
+        self.0.into_iter()
+    }
+
+    /// Withholds a subscription of which nothing waits, unless it is withheld already.
+    pub(super) fn begin(&mut self, id: SubscriptionId) -> &mut VecDeque<Queued> {
+        self.0.entry(id).or_default()
+    }
+
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
         self.0.values().flatten().map(|queued| &queued.event)
     }
@@ -64,12 +76,17 @@ impl EventQueue {
         self.withheld.0.insert(id, events);
     }
 
-    /// The event in flight may not be told: nothing of its subscription comes out from here on, and it waits before the others of its object.
-    pub(crate) fn put_by(&mut self, id: SubscriptionId) {
+    /// The event in flight may not be told: nothing of its subscription comes out from here on, and it waits before the others of its object. Answers
+    /// whether there was one of it.
+    pub(crate) fn put_by(&mut self, id: SubscriptionId) -> bool {
         self.withhold(id);
         let in_flight = self.in_flight.take_if(|queued| queued.event.subscription == id);
-        if let (Some(queued), Some(events)) = (in_flight, self.withheld.get_mut(id)) {
-            events.push_front(queued);
+        match (in_flight, self.withheld.get_mut(id)) {
+            (Some(queued), Some(events)) => {
+                events.push_front(queued);
+                true
+            }
+            _ => false,
         }
     }
 

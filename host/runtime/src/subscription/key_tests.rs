@@ -21,10 +21,10 @@ fn check_told(mark: usize, told: impl FnOnce(&SubscriptionHandler), expect: &str
     let queue = Arc::new(PluginQueue::new(marks, Arc::default()));
     told(&SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone()));
     let (now, mut shown) = (Instant::now(), Vec::new());
-    while let Some(queued) = queue.pop(now) {
+    while let Some(queued) = queue.pop(0, now) {
         let keys = spec.enqueue.keys(&queued.event);
         shown.push(keys.iter().collect::<Vec<_>>().join("+"));
-        queue.settle(Settled::Finished, now);
+        queue.settle(0, Settled::Finished, now);
     }
     assert_eq!(shown.join(" "), expect);
 }
@@ -74,7 +74,7 @@ fn what_a_host_before_knew_of_an_object_is_looked_at_too() {
     let handler = SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone());
     let handler = handler.knowing(vec![of(1, "a")], Box::new(|_| None));
     tell(&handler, &listed, false);
-    let queued = queue.pop(Instant::now()).expect("it waits");
+    let queued = queue.pop(0, Instant::now()).expect("it waits");
     let keys = spec.enqueue.keys(&queued.event);
     assert_eq!(keys.iter().collect::<Vec<_>>(), ["a", "b"]);
 }

@@ -169,7 +169,7 @@ impl Bench {
         if self.reevaluation.is_look_due() && self.queue.is_past_others(ID, self.asked_by) {
             self.reevaluation.retain(|_| false);
         }
-        let Some(queued) = self.queue.pop(now) else { return false };
+        let Some(queued) = self.queue.pop(0, now) else { return false };
         let wish = Wish::from(&self.spec);
         let seen = self.reevaluation.see(&queued, self.asked_by, &wish);
         let event = match &seen {
@@ -193,7 +193,7 @@ impl Bench {
                 Settled::Finished
             }
         };
-        self.queue.settle(settled, now);
+        self.queue.settle(0, settled, now);
         true
     }
 

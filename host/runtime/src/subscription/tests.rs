@@ -137,12 +137,12 @@ pub(super) fn tell(handler: &SubscriptionHandler, told: &[Told], mut is_ahead: b
 fn check_queued(queue: &PluginQueue, counters: &Counters, expect: &str, keys: &str) {
     let now = Instant::now();
     let mut shown = Vec::new();
-    while let Some(queued) = queue.pop(now) {
+    while let Some(queued) = queue.pop(0, now) {
         let event = &queued.event;
         let gone = event.gone.map(|gone| format!(" {gone:?}")).unwrap_or_default();
         let version = event.object.resource_version();
         shown.push(format!("{:?}{gone} {version} {:?}", event.change, event.reason));
-        queue.settle(Settled::Finished, now);
+        queue.settle(0, Settled::Finished, now);
     }
     let filtered = counters.filtered.load(Relaxed);
     if filtered > 0 {

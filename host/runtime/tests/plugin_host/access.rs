@@ -155,6 +155,45 @@ async fn what_waits_when_the_account_may_read_no_more_waits_until_it_may_again()
 }
 
 #[tokio::test]
+async fn what_waits_for_the_account_waits_in_other_numbers_of_shards_too() {
+    let reviewer = Reviewer::new(Ok(AccessAnswer::Allowed));
+    let bench = reviewer.bench(acting());
+    bench.drop_in("hello.yaml", &yaml("shards: 2"));
+    bench.drop_in("hello.wasm", &hello());
+    let has_shards = |status: Option<&PluginStatus>, shards: usize| {
+        status.is_some_and(|status| status.shards.len() == shards)
+    };
+    let runs_in = |status: Option<&PluginStatus>, shards: usize| {
+        is(status, "running") && has_shards(status, shards)
+    };
+    bench.until("hello", |status| runs_in(status, 2) && may_read_all(status)).await;
+    let name: PluginName = "hello".parse().expect("a name");
+    bench.admin.pause(&name).await.expect("it is paused");
+    for name in ["a", "b", "c"] {
+        bench.source.add(&pod(name));
+    }
+    let waiting = |status: Option<&PluginStatus>| status.map_or(0, |status| status.queue.depth);
+    bench.until("hello", |status| waiting(status) == 3).await;
+    reviewer.denies();
+    bench.until("hello", |status| refused(status, "denied") && waiting(status) == 0).await;
+    bench.drop_in("hello.yaml", &yaml("shards: 3"));
+    let reloads = |status: &PluginStatus| status.counters.reloads_ok.load(Relaxed);
+    bench.until("hello", |status| status.is_some_and(|status| reloads(status) == 1)).await;
+    assert!(has_shards(bench.status("hello").as_ref(), 3));
+    bench.admin.resume(&name).await.expect("it is resumed");
+    bench.until("hello", |status| runs_in(status, 3)).await;
+    let status = bench.status("hello");
+    assert!(refused(status.as_ref(), "denied"));
+    assert_eq!((handled(status.as_ref()), waiting(status.as_ref())), (0, 0));
+    reviewer.allows();
+    // As they waited, and as they are there now.
+    bench.until("hello", |status| handled(status) == 6).await;
+    let dropped = bench.status("hello").expect("it runs").counters.dropped.load(Relaxed);
+    assert_eq!(dropped, 0);
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn a_plugin_that_acts_as_nobody_any_more_is_told_everything() {
     let reviewer = Reviewer::new(Ok(AccessAnswer::Denied(String::new())));
     let bench = reviewer.bench(host("ceiling: {serviceAccounts: [shop/reader]}"));

@@ -436,6 +436,25 @@ async fn what_waits_is_told_before_a_removed_plugin_ends() {
 }
 
 #[tokio::test]
+async fn a_replay_goes_on_to_its_end_before_a_removed_plugin_ends() {
+    let bench = Bench::start();
+    (0..1_500).for_each(|number| _ = bench.source.add(&pod(&format!("p{number:04}"))));
+    let slow = "rateLimit: {eventsPerSecond: 500, burst: 1}\nlimits: {drainTime: 40s}";
+    bench.drop_in("hello.yaml", &yaml(slow));
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| handled(status) >= 1).await;
+    let counters = bench.status("hello").expect("it runs").counters;
+    fs::remove_file(bench.directory().join("hello.wasm")).expect("the file was there");
+    bench.until("hello", |status| is(status, "draining")).await;
+    // What happens now is not told.
+    bench.source.modify(&pod("p1499"));
+    bench.until("hello", |status| status.is_none()).await;
+    let told = counters.ok.load(Relaxed);
+    assert!((1_499..=1_500).contains(&told), "{told}");
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn a_file_that_comes_back_while_what_waits_is_told_goes_on_with_its_queue() {
     let bench = slow_plugin(8, "limits: {drainTime: 40s}").await;
     let file = bench.directory().join("hello.wasm");

@@ -6,11 +6,13 @@ use super::{
 };
 use informant_runtime::{Limits, PluginName, PluginStatus};
 use serde_json::Value;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 /// Pods become keys.
 const ENQUEUE: &str = r#""enqueue":["self"]"#;
 /// `handle` adds the pod's name as a key.
-const ADDS: &str = "(call $add (i32.load offset=24 (local.get $event))
+pub(super) const ADDS: &str = "(call $add (i32.load offset=24 (local.get $event))
     (i32.load offset=28 (local.get $event)))";
 /// Answers with a failure in the key's own words: `retry` is 0 for the rate limiter, 2 for never.
 const FAILS: &str = "(i32.store8 (i32.const 400) (i32.const 1))
@@ -50,12 +52,12 @@ fn assembled(text: &str) -> Vec<u8> {
 }
 
 /// Pods become keys, which are worked on so.
-fn worker(reconcile: &str) -> Vec<u8> {
+pub(super) fn worker(reconcile: &str) -> Vec<u8> {
     assembled(&text(&hello_text_with(ENQUEUE), reconcile, ""))
 }
 
 /// Pods are told, and their names are keys, which are worked on so.
-fn adder(reconcile: &str, handle: &str) -> Vec<u8> {
+pub(super) fn adder(reconcile: &str, handle: &str) -> Vec<u8> {
     assembled(&text(HELLO, reconcile, handle))
 }
 
@@ -74,7 +76,7 @@ fn count(status: Option<&PluginStatus>, counter: &str) -> u64 {
 }
 
 /// Keys that succeeded, were put back and were given up.
-fn keys(status: Option<&PluginStatus>) -> [u64; 3] {
+pub(super) fn keys(status: Option<&PluginStatus>) -> [u64; 3] {
     ["keysOk", "keysRetry", "keysDead"].map(|counter| count(status, counter))
 }
 
@@ -399,4 +401,40 @@ async fn a_plugin_may_be_told_of_one_view_and_work_on_the_keys_of_another() {
     let given_up = workqueue(bench.status("worker").as_ref(), "givenUp");
     assert_eq!(given_up[0]["key"], "p:default/a");
     bench.stop().await;
+}
+
+/// A plugin whose file is removed once it is as wanted: its keys that succeeded when it has ended, and how long that took.
+async fn removed(bench: Bench, wanted: impl Fn(Option<&PluginStatus>) -> bool) -> (u64, Duration) {
+    bench.until("worker", wanted).await;
+    let counters = bench.status("worker").expect("it runs").counters;
+    let began = Instant::now();
+    std::fs::remove_file(bench.directory().join("worker.wasm")).expect("the file was there");
+    bench.until("worker", |status| status.is_none()).await;
+    let took = began.elapsed();
+    bench.stop().await;
+    (counters.keys_ok.load(Relaxed), took)
+}
+
+#[tokio::test]
+async fn keys_that_wait_are_worked_on_before_a_removed_plugin_ends() {
+    let later =
+        "(i32.store8 (i32.const 400) (i32.const 1)) (i32.store8 (i32.const 416) (i32.const 1))
+        (i64.store (i32.const 424) (i64.const 2000)) (return (i32.const 400))";
+    let second = format!("(if (i32.eq (local.get $attempt) (i32.const 1)) (then {later}))");
+    let limits = Limits { drain_time: Duration::from_secs(60), ..Limits::default() };
+    let bench = Bench::working(&["a", "b", "c"], limits, &worker(&second));
+    let (succeeded, _) = removed(bench, |status| keys(status) == [0, 3, 0]).await;
+    assert_eq!(succeeded, 3, "those that failed, too");
+}
+
+#[tokio::test]
+async fn keys_that_are_for_later_are_not_waited_for() {
+    let later = "(call $add_after (i32.load offset=24 (local.get $event))
+        (i32.load offset=28 (local.get $event)) (i64.const 3600000))";
+    let limits = Limits { drain_time: Duration::from_secs(60), ..Limits::default() };
+    let bench = Bench::working(&["a"], limits, &adder("", later));
+    let waits =
+        |status: Option<&PluginStatus>| handled(status) == 1 && workqueue(status, "delayed") == 1;
+    let (succeeded, took) = removed(bench, waits).await;
+    assert!(succeeded == 0 && took < Duration::from_secs(40), "{took:?}");
 }

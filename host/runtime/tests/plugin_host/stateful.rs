@@ -5,7 +5,7 @@ use informant_runtime::PluginStatus;
 
 /// `hello` that wants its objects again after a reload, with a snapshot of five bytes and this in `restore`, whose last parameter is
 /// the length of what comes.
-fn guest(snapshot: &str, restore: &str) -> Vec<u8> {
+pub(super) fn guest(snapshot: &str, restore: &str) -> Vec<u8> {
     let resource = r#"\"resource\":\"v1/pods\""#;
     let replay = r#",\"replay\":\"initial-and-reload\""#;
     let text = swap(HELLO, resource, &format!("{resource}{replay}"));

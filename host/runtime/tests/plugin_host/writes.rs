@@ -18,7 +18,7 @@ use tokio::sync::watch;
 /// A cluster that answers as it is told.
 pub(super) struct Cluster {
     requests: Mutex<Vec<WriteRequest>>,
-    answer: watch::Sender<Answer>,
+    pub(super) answer: watch::Sender<Answer>,
 }
 
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl Cluster {
     }
 
     /// Method, URI and body of what it was asked.
-    fn asked(&self) -> Vec<String> {
+    pub(super) fn asked(&self) -> Vec<String> {
         let requests = self.requests.lock();
         let shown = requests.iter().map(|request| {
             let WriteRequest { method, uri, body, .. } = request;
@@ -72,7 +72,7 @@ impl Cluster {
         self.answer.send_replace(answer);
     }
 
-    fn bench(self: &Arc<Self>, configurations: Configurations) -> Bench {
+    pub(super) fn bench(self: &Arc<Self>, configurations: Configurations) -> Bench {
         self.bench_led(configurations, None)
     }
 
@@ -194,7 +194,7 @@ fn granted(rule: &str) -> Configurations {
     host(&format!("hello: {{writes: [{rule}]}}"))
 }
 
-const PODS: &str = "{resources: [v1/pods], verbs: [patch]}";
+pub(super) const PODS: &str = "{resources: [v1/pods], verbs: [patch]}";
 
 pub(super) fn told(status: Option<&PluginStatus>) -> String {
     let json = status.map(PluginStatus::to_json).unwrap_or_default();

@@ -1,0 +1,176 @@
+//! What the shards of a plugin have together: how its calls fail, what of its events was seen again, what it may log. A version takes over from another in all of
+//! them at once.
+
+use super::Version;
+use super::failures::Failures;
+use crate::breaker::{Outcome, Turn};
+use crate::event::{Event, SubscriptionId};
+use crate::limits::Limits;
+use crate::log_budget::LogBudget;
+use crate::queue::Queued;
+use crate::reevaluation::{Reevaluation, Seen, Wish};
+use crate::status::StatusCell;
+use crate::timers::Now;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+
+pub(crate) struct Together {
+    pub(super) log_budget: LogBudget,
+    failures: Mutex<Failures>,
+    /// The breaker is open.
+    is_open: AtomicBool,
+    turned: Notify,
+    reevaluation: Mutex<Reevaluation>,
+    /// Something of events that were seen again is remembered.
+    remembers: AtomicBool,
+}
+
+impl Together {
+    pub(crate) fn new(limits: &Limits, now: Instant) -> Self {
+        Self {
+            log_budget: LogBudget::new(limits, now),
+            failures: Mutex::default(),
+            is_open: AtomicBool::new(false),
+            turned: Notify::new(),
+            reevaluation: Mutex::default(),
+            remembers: AtomicBool::new(false),
+        }
+    }
+
+    /// When the next event may be tried, if the breaker is open.
+    pub(super) fn open_until(&self) -> Option<Instant> {
+        // Most of the time it is closed. Who learns of it late makes a call that was about to be made.
+        match self.is_open.load(Relaxed) {
+            true => self.failures.lock().breaker.open_until(),
+            false => None,
+        }
+    }
+
+    /// Whether no call may be made now: the breaker is open, maybe since another shard's last call.
+    pub(super) fn holds_back(&self, now: Instant) -> bool {
+        self.open_until().is_some_and(|until| now < until)
+    }
+
+    /// Waits until the breaker has closed, from here on: what was not to be done while it was open is to be looked at again.
+    pub(super) fn turned(&self) -> Notified<'_> {
+        self.turned.notified()
+    }
+
+    /// Tells the breaker how a call ended.
+    pub(super) fn note(&self, outcome: Outcome, first: bool, now: Instant) -> Option<Turn> {
+        let mut failures = self.failures.lock();
+        let turn = failures.breaker.note(outcome, first, now)?;
+        let is_open = failures.breaker.open_until().is_some();
+        self.is_open.store(is_open, Relaxed);
+        if !is_open {
+            self.turned.notify_waiters();
+        }
+        Some(turn)
+    }
+
+    /// How long one more retry waits for those of all events together.
+    pub(super) fn retry_wait(&self, now: Instant) -> Duration {
+        self.failures.lock().retry_wait(now)
+    }
+
+    /// Forgets what failed before: a new version is in charge, or somebody says that it should try again.
+    pub(super) fn forget_failures(&self) {
+        let mut failures = self.failures.lock();
+        *failures = Failures::default();
+        self.is_open.store(false, Relaxed);
+        self.turned.notify_waiters();
+    }
+
+    /// What is to be told of an event; none if it can be told as it is.
+    pub(super) fn see(&self, queued: &Queued, asked_by: u64, wish: &Wish) -> Option<Seen> {
+        // What is remembered of an object was put there by this shard, or by another one before it took the object over.
+        if queued.event.asked_by == asked_by && !self.remembers.load(Relaxed) {
+            return None;
+        }
+        self.reevaluation.lock().see(queued, asked_by, wish)
+    }
+
+    /// Notes that an event which may have been seen again will not come once more.
+    pub(super) fn settle(&self, event: &Event, asked_by: u64, seen: Option<&Seen>) {
+        if seen.is_some() {
+            self.change(|reevaluation| reevaluation.settle(event, asked_by, seen));
+        }
+    }
+
+    /// Whether it is time to look what can be forgotten of events that were seen again.
+    pub(super) fn is_look_due(&self) -> bool {
+        self.remembers.load(Relaxed) && self.reevaluation.lock().is_look_due()
+    }
+
+    /// Forgets what is remembered of other subscriptions.
+    pub(super) fn retain(&self, keep: impl Fn(SubscriptionId) -> bool) {
+        self.change(|reevaluation| reevaluation.retain(keep));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Reevaluation)) {
+        let mut reevaluation = self.reevaluation.lock();
+        change(&mut reevaluation);
+        self.remembers.store(!reevaluation.is_empty(), Relaxed);
+    }
+
+    /// The version takes over: every shard is ready for it, and none is at work.
+    pub(crate) fn swap(&self, version: &Version, status: &StatusCell) {
+        let (now, limits) = (Instant::now(), &version.settings.limits);
+        self.log_budget.set_rates(limits, now);
+        status.swapped(version.shards, Timestamp::now());
+        self.retain(|id| version.subscriptions.contains_key(&id));
+        status.queue.reshard(version.shards, now);
+        status.timers.lock().follow(&version.schedules, Now::read());
+        self.swap_keys(version, status, now);
+        // What its predecessor did is not held against it.
+        self.forget_failures();
+    }
+
+    /// If the version works on no keys, those that wait, which came of one before it, are dropped.
+    fn swap_keys(&self, version: &Version, status: &StatusCell, now: Instant) {
+        let mut keys = status.keys.lock();
+        keys.set_bounds((&version.settings.limits).into());
+        keys.reshard(version.shards, now);
+        keys.forgive();
+        if !version.template.exported().reconciler {
+            let dropped = keys.clear();
+            status.counters.keys_dropped.fetch_add(dropped as u64, Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+
+    /// One whose breaker is open.
+    fn tripped(now: Instant) -> Together {
+        let together = Together::new(&Limits::default(), now);
+        let mut calls = (0..100).map(|_| together.note(Outcome::Failed, true, now));
+        assert!(calls.any(|turn| turn.is_some()), "it opens");
+        assert!(together.holds_back(now));
+        together
+    }
+
+    #[test]
+    fn who_waits_for_the_breaker_hears_whoever_closes_it() {
+        let now = Instant::now();
+        let tried = now + Duration::from_secs(3_600);
+        for succeeds in [true, false] {
+            let together = tripped(now);
+            let waits = together.turned();
+            assert!(together.open_until().is_some());
+            match succeeds {
+                true => _ = together.note(Outcome::Succeeded, true, tried),
+                false => together.forget_failures(),
+            }
+            assert!(waits.now_or_never().is_some(), "it is not to wait for its own time");
+            assert_eq!(together.open_until(), None);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What a plugin asks for against what it can be called with.
+
+use super::{Descriptor, DescriptorError, error};
+use crate::instance::Exported;
+
+impl Descriptor {
+    /// Whether the plugin can be called as it asks to be.
+    pub(crate) fn check_exports(&self, exported: Exported) -> Result<(), DescriptorError> {
+        for subscription in &self.subscriptions {
+            let problem = match subscription.enqueue.is_empty() {
+                true if !exported.handler => {
+                    "no `enqueue` rules, and the plugin exports no handler"
+                }
+                false if !exported.reconciler => {
+                    "`enqueue` rules, and the plugin exports no reconciler"
+                }
+                _ => continue,
+            };
+            let name = &subscription.name;
+            return Err(error("subscriptions", format!("{name:?} has {problem}")));
+        }
+        match self.schedules.is_empty() || exported.timer {
+            true => Ok(()),
+            false => Err(error("schedules", "there are some, and the plugin exports no timer")),
+        }
+    }
+}

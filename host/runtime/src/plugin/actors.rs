@@ -1,0 +1,127 @@
+//! The actors of a plugin's shards: who starts them, and who asks something of all of them.
+
+use super::{Plugin, Takeover};
+use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Hold, Running, Together};
+use crate::admin::AdminError;
+use crate::guest_threads::Task;
+use crate::leading::Leading;
+use crate::lifecycle::Input;
+use crate::limits::Limits;
+use crate::pace::Pace;
+use crate::plugin_name::PluginName;
+use crate::prepare::Preparer;
+use crate::sync_calls::SyncCalls;
+use futures::future::join_all;
+use jiff::Timestamp;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use tracing::error;
+
+pub(super) struct ActorHandle {
+    commands: mpsc::Sender<Command>,
+    task: Task,
+}
+
+impl ActorHandle {
+    /// Stops the guest and waits until the actor has ended.
+    async fn stop(self) {
+        // It cannot be told if it ended already.
+        let _ = self.commands.send(Command::Stop).await;
+        if let Err(error) = self.task.ended().await {
+            error!("a plugin's actor ended early: {error}");
+        }
+    }
+}
+
+impl Plugin {
+    /// The way to the actors of so many shards and of those that there are beside. Each is started if there is none, or if a defect of ours ended it.
+    pub(crate) fn takeover(
+        &mut self,
+        name: &PluginName,
+        preparer: &Preparer,
+        (limits, leading): (&Limits, &Leading),
+        shards: usize,
+    ) -> Takeover {
+        let begin = || Arc::new(Together::new(limits, Instant::now()));
+        let together = self.together.get_or_insert_with(begin).clone();
+        for shard in 0..shards.max(self.actors.len()) {
+            let there = self.actors.get(shard);
+            if there.is_some_and(|actor| !actor.commands.is_closed()) {
+                continue;
+            }
+            let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
+            let actor = Actor {
+                name: name.clone(),
+                shard,
+                together: together.clone(),
+                engine: preparer.engine.clone(),
+                limits: limits.clone(),
+                leading: leading.clone(),
+                pace: Pace::default(),
+                powers: preparer.powers.clone(),
+                status: self.status.clone(),
+                commands: receiver,
+                running: Running::Nothing,
+                has_siblings: false,
+                syncs: SyncCalls::default(),
+                events_since_key: 0,
+                fired_last: false,
+                paused: self.paused,
+                retired: None,
+            };
+            let task = self.run(actor, preparer);
+            let handle = ActorHandle { commands, task };
+            match self.actors.get_mut(shard) {
+                Some(ended) => *ended = handle,
+                None => self.actors.push(handle),
+            }
+        }
+        let commands = self.actors.iter().map(|actor| actor.commands.clone()).collect();
+        Takeover { commands, status: self.status.clone(), together }
+    }
+
+    /// What the one before it may have left in flight comes again.
+    fn run(&self, actor: Actor, preparer: &Preparer) -> Task {
+        let (shard, pace, now) = (actor.shard, actor.pace.clone(), Instant::now());
+        self.status.queue.recover(shard, now);
+        self.status.keys.lock().recover(shard, now);
+        let task = preparer.threads.spawn(actor.run(), pace);
+        self.status.queue.is_worked_by(shard, task.turn());
+        task
+    }
+
+    /// Ends the subscriptions, stops the guests and waits until the actors have ended.
+    pub(crate) async fn stop(mut self) {
+        self.subscriptions.clear();
+        join_all(std::mem::take(&mut self.actors).into_iter().map(ActorHandle::stop)).await;
+    }
+
+    /// Holds the plugin's events back, or lets them go. The actors show it, in the order of what happens to them.
+    pub(crate) fn pause(&mut self, paused: bool, done: Done) {
+        let mut live = Vec::with_capacity(self.actors.len());
+        for actor in &self.actors {
+            match actor.commands.try_reserve() {
+                Ok(permit) => live.push(permit),
+                // One that has ended is started anew with the next version, and knows it then.
+                Err(TrySendError::Closed(())) => {}
+                Err(TrySendError::Full(())) => {
+                    let text =
+                        "it is still busy with what it was asked before; try again in a second";
+                    return done(Err(AdminError::Refused(text.to_owned())));
+                }
+            }
+        }
+        self.paused = paused;
+        self.memory.pause_is_said = true;
+        self.status.archive.paused(paused);
+        if live.is_empty() {
+            let input = if paused { Input::Paused } else { Input::Resumed };
+            self.status.apply([input], Timestamp::now());
+            return done(Ok(()));
+        }
+        let hold = Hold::new(paused, live.len(), done);
+        live.into_iter().for_each(|permit| permit.send(Command::Hold(hold.clone())));
+    }
+}

@@ -1,0 +1,65 @@
+//! The actors of a plugin's shards, as their queue knows them, and how they hear of what was pushed for them.
+
+use super::PluginQueue;
+use crate::guest_threads::Turn;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::task::Waker;
+use std::time::Instant;
+
+/// Of a long batch actors hear before its end, so that they work beside the informer.
+const UNANNOUNCED_MAX: usize = 16;
+
+/// The actor of one shard.
+#[derive(Default)]
+pub(super) struct Worker {
+    /// Wakes it while it waits for something to do.
+    pub(super) waiting: Option<Waker>,
+    /// It waits for something to do. Whoever polls it says so.
+    pub(super) is_waiting: bool,
+    /// Its turn, for an informer's thread that has little to tell.
+    pub(super) turn: Option<Turn>,
+    /// Events were pushed for it, and nobody has told it.
+    pub(super) has_unannounced: bool,
+}
+
+impl PluginQueue {
+    pub(super) fn count_unannounced(&self) {
+        // Whoever sees the count has to see the event: another informer's announcement may count for it.
+        if self.unannounced.fetch_add(1, AcqRel) + 1 == UNANNOUNCED_MAX {
+            self.unannounced.store(0, Relaxed);
+            self.each_unannounced(|waker, _, _| waker.wake());
+        }
+    }
+
+    /// Lets the actors know if events were pushed for them since the last time: by waking one or, where there are few, by taking its turn.
+    pub(crate) fn announce(&self) {
+        if self.unannounced.swap(0, AcqRel) == 0 {
+            return;
+        }
+        self.each_unannounced(|waker, turn, shard| {
+            let waits = || self.shared.lock().worker(shard).is_waiting;
+            if !turn.is_some_and(|turn| turn.take(Instant::now(), waits)) {
+                waker.wake();
+            }
+        });
+    }
+
+    /// Each actor that waits and has something to hear of. One that does not wait looks at the queue before it does.
+    fn each_unannounced(&self, tell: impl Fn(Waker, Option<Turn>, usize)) {
+        let (mut shard, mut count) = (0, 1);
+        while shard < count {
+            let waiting = {
+                let mut shared = self.shared.lock();
+                count = shared.workers.len();
+                let Some(worker) = shared.workers.get_mut(shard) else { return };
+                let has_news = std::mem::take(&mut worker.has_unannounced);
+                let waiting = worker.waiting.take_if(|_| has_news);
+                waiting.map(|waker| (waker, worker.turn.clone()))
+            };
+            if let Some((waker, turn)) = waiting {
+                tell(waker, turn, shard);
+            }
+            shard += 1;
+        }
+    }
+}

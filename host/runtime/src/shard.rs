@@ -1,0 +1,113 @@
+//! Which of a plugin's shards an object or a key belongs to: the hash of its name. Synchronous.
+//!
+//! It is the name and not the UID: what is kept in order is what happens to a name, an object's end and the beginning of the next one of its name among
+//! that, and the object's own key in the workqueue has the same text, so that `handle` and `reconcile` of one object have one shard. The contract says
+//! how it is worked out, for guests that want to know which objects are theirs.
+
+use informant_cache::ObjectKey;
+
+/// Instances of one plugin. Calls that wait for answers overlap whatever the machine has, so it is more than there are processors.
+pub(crate) const SHARDS_MAX: usize = 64;
+/// What files beside plugins, and plugins themselves, may ask for where the host's own configuration says nothing.
+pub(crate) const SHARDS_OF_FILES: usize = 8;
+/// Instances of all plugins together beside one for each: three more for each plugin that there can be.
+pub(crate) const MORE_INSTANCES_MAX: usize = 768;
+
+/// One of a plugin's shards, as its guest is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shard {
+    /// From 0.
+    pub(crate) number: usize,
+    pub(crate) count: usize,
+}
+
+impl Shard {
+    /// That of a plugin that has no others.
+    pub(crate) const ONLY: Self = Self { number: 0, count: 1 };
+
+    /// What its errors begin with: of the only one nothing is said.
+    pub(crate) fn said_of(self, error: &str) -> String {
+        match self.count {
+            1 => error.to_owned(),
+            count => format!("shard {} of {count}: {error}", self.number),
+        }
+    }
+
+    /// Its number, for a log's line of a plugin that has several.
+    pub(crate) fn logged(self) -> Option<usize> {
+        (self.count > 1).then_some(self.number)
+    }
+}
+
+/// That of an object, of so many.
+pub(crate) fn of_object(key: &ObjectKey, shards: usize) -> usize {
+    if shards <= 1 {
+        return 0;
+    }
+    match key.namespace() {
+        "" => place(fnv1a(key.name().bytes()), shards),
+        namespace => {
+            let slash = std::iter::once(b'/');
+            place(fnv1a(namespace.bytes().chain(slash).chain(key.name().bytes())), shards)
+        }
+    }
+}
+
+/// That of a key of the workqueue, of so many.
+pub(crate) fn of_key(key: &str, shards: usize) -> usize {
+    if shards <= 1 { 0 } else { place(fnv1a(key.bytes()), shards) }
+}
+
+fn place(hash: u64, shards: usize) -> usize {
+    (hash % shards as u64) as usize
+}
+
+/// FNV-1a with 64 bits, which every language has or writes in three lines.
+fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_the_one_that_others_know() {
+        for (text, hash) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8_u64),
+        ] {
+            assert_eq!(fnv1a(text.bytes()), hash, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_object_and_its_own_key_have_one_shard() {
+        for (namespace, name) in [("shop", "web"), ("", "node-1"), ("kube-system", "dns")] {
+            let key = ObjectKey::new(namespace, name);
+            for shards in 1..=SHARDS_MAX {
+                let of_object = of_object(&key, shards);
+                assert_eq!(of_object, of_key(&key.to_string(), shards));
+                assert!(of_object < shards);
+            }
+        }
+    }
+
+    #[test]
+    fn objects_spread_over_all_shards() {
+        let mut counts = [0; 8];
+        for number in 0..8_000 {
+            counts[of_object(&ObjectKey::new("default", format!("web-{number:05}")), 8)] += 1;
+        }
+        assert!(counts.iter().all(|count| (800..1_200).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn only_one_of_several_is_named() {
+        assert_eq!(Shard::ONLY.said_of("trap"), "trap");
+        assert_eq!(Shard { number: 2, count: 4 }.said_of("trap"), "shard 2 of 4: trap");
+    }
+}

@@ -1,0 +1,113 @@
+//! A plugin's entry in `GET /plugins`.
+
+use super::{PluginStatus, ReplaySnapshot, ShardStatus};
+use crate::limits::Limits;
+use crate::plugin_archive::KeptSnapshot;
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl ShardStatus {
+    fn to_json(self) -> Value {
+        json!({ "isLost": self.is_lost, "depth": self.depth })
+    }
+}
+
+impl ReplaySnapshot {
+    fn to_json(&self) -> Value {
+        json!({ "subscription": self.subscription, "told": self.told, "left": self.left })
+    }
+}
+
+impl PluginStatus {
+    /// What the version that takes events may use; none before there is one.
+    pub fn limits(&self) -> Option<&Limits> {
+        self.running.as_ref().map(|running| &running.settings.limits)
+    }
+
+    /// Origins and paths that its rules for requests over HTTP name; none before there is a version.
+    pub fn http_rules(&self) -> Option<usize> {
+        self.running.as_ref().map(|running| running.settings.http.entries())
+    }
+
+    fn queue_json(&self) -> Value {
+        let age = self.queue.oldest.map(|oldest| oldest.elapsed().as_secs_f64());
+        json!({
+            "depth": self.queue.depth,
+            "bytes": self.queue.bytes,
+            "ageSeconds": age,
+            "isRateLimited": self.queue.is_rate_limited,
+        })
+    }
+
+    /// The entry in `GET /plugins`.
+    pub fn to_json(&self) -> Value {
+        let running = self.running.as_ref();
+        let subscriptions = running.iter().flat_map(|running| &running.subscriptions);
+        let counters = &self.counters;
+        json!({
+            "name": self.name.as_str(),
+            "version": running.map(|running| &running.version),
+            "sha256": running.map(|running| &running.sha256),
+            "configuration": running.map(|running| running.settings.to_json()),
+            "restricted": self.restricted,
+            "serviceAccount": self.access_json(),
+            "wasi": running.map(|running| running.wasi.to_json()),
+            "state": self.state.name(),
+            "reason": self.state.reason(),
+            "since": self.since.to_string(),
+            "lastLoad": self.last_load.as_ref().map(|load| json!({
+                "result": load.result,
+                "reason": load.reason,
+                "sha256": load.sha256,
+                "at": load.at.to_string(),
+            })),
+            "lastError": self.last_error.as_ref().map(|(message, at)| json!({
+                "message": message,
+                "at": at.to_string(),
+            })),
+            "lastFilterError": counters.last_filter_error(),
+            "subscriptions": subscriptions
+                .map(|(name, resource)| json!({ "name": name, "resource": resource }))
+                .collect::<Vec<_>>(),
+            "shards": self.shards.iter().copied().map(ShardStatus::to_json).collect::<Vec<_>>(),
+            "queue": self.queue_json(),
+            "workqueue": self.keys.to_json(),
+            "replays": self.replays.iter().map(ReplaySnapshot::to_json).collect::<Vec<_>>(),
+            "schedules": self.schedules,
+            "metricSeries": self.metric_series,
+            "deadLetters": self.dead_letters,
+            "store": { "keys": self.state_size.0, "bytes": self.state_size.1 },
+            "kept": self.kept.map(KeptSnapshot::to_json),
+            "counters": self.counters_json(),
+        })
+    }
+
+    /// What it has counted.
+    fn counters_json(&self) -> Value {
+        let counters = &self.counters;
+        json!({
+            "ok": counters.ok.load(Relaxed),
+            "retry": counters.retry.load(Relaxed),
+            "dead": counters.dead.load(Relaxed),
+            "filtered": counters.filtered.load(Relaxed),
+            "filterErrors": counters.filter_errors.load(Relaxed),
+            "coalesced": self.queue.coalesced,
+            "firings": counters.firings_ok.load(Relaxed),
+            "firingsRetry": counters.firings_retry.load(Relaxed),
+            "firingsDead": counters.firings_dead.load(Relaxed),
+            "enqueued": counters.enqueued.load(Relaxed),
+            "keysOk": counters.keys_ok.load(Relaxed),
+            "keysRetry": counters.keys_retry.load(Relaxed),
+            "keysDead": counters.keys_dead.load(Relaxed),
+            "keysDropped": counters.keys_dropped.load(Relaxed),
+            "dropped": counters.dropped.load(Relaxed),
+            "logLinesDropped": counters.log_lines_dropped.load(Relaxed),
+            "reloads": counters.reloads_ok.load(Relaxed),
+            "failedReloads": counters.reloads_failed.load(Relaxed),
+            "restarts": counters.restarts(),
+            "trips": counters.trips.load(Relaxed),
+            "deadLettersDropped": counters.dead_letters_dropped.load(Relaxed),
+            "memoryBytes": counters.memory_bytes.load(Relaxed),
+        })
+    }
+}
