@@ -127,7 +127,7 @@ impl Snapshot {
         gauges(
             encoder,
             "informant_plugin_up",
-            "Whether a version of the plugin takes events",
+            "Whether a version of the plugin takes events, in all of its shards",
             self.plugin_gauge(|plugin| f64::from(u8::from(plugin.state.takes_events()))),
         )?;
         counters(

@@ -130,6 +130,8 @@ pub(crate) struct Actor {
     /// The version in charge has other shards.
     pub(crate) has_siblings: bool,
     pub(crate) syncs: SyncCalls,
+    /// When the last call did.
+    pub(crate) call_began: Instant,
     /// Events that were taken since a key was, as far as that matters to whose turn it is.
     pub(crate) events_since_key: u32,
     /// Whether the last call was for a schedule: something else has the next turn.
@@ -308,7 +310,8 @@ impl Actor {
         }
         let seen = self.together.see(&queued, subscription.asked_by, &subscription.wish);
         let event = to_tell(subscription, &queued, seen.as_ref(), &self.status.counters);
-        let withheld = self.status.restriction.check_read(&subscription.resource).err();
+        let restriction = &self.status.restriction;
+        let withheld = restriction.check_read(&version.settings, &subscription.resource).err();
         let is_told = |event: &&Event| {
             withheld.is_some() || !becomes_keys(&self.status, subscription, event, now)
         };
@@ -322,6 +325,7 @@ impl Actor {
         };
         self.events_since_key = EVENTS_BETWEEN_KEYS;
         let called = Instant::now();
+        self.call_began = called;
         self.status.queue.calls(self.shard, called);
         let result = match withheld {
             Some(reason) => Err(CallError::Withheld { reason }),

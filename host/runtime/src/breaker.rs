@@ -36,6 +36,15 @@ pub(crate) enum Turn {
     Closed,
 }
 
+/// A call that ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    /// Of an event's attempts.
+    pub(crate) first: bool,
+    pub(crate) began: Instant,
+}
+
 /// The breaker of one plugin's name.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
@@ -56,9 +65,10 @@ impl Breaker {
     }
 
     /// Notes how the call of an event ended. Only first attempts count towards the share that fails: an event that is tried ten times is one event.
-    /// What was under way in other shards when it opened says nothing any more.
-    pub(crate) fn note(&mut self, outcome: Outcome, first: bool, now: Instant) -> Option<Turn> {
-        if self.open_until.is_some_and(|until| now < until) {
+    /// What was under way in other shards when it opened says nothing any more, however long it went on.
+    pub(crate) fn note(&mut self, call: Ended, now: Instant) -> Option<Turn> {
+        let Ended { outcome, first, began } = call;
+        if self.open_until.is_some_and(|until| began < until) {
             return None;
         }
         let failed = outcome != Outcome::Succeeded;
@@ -127,7 +137,7 @@ mod tests {
                     "l" => Outcome::Lost,
                     _ => Outcome::Failed,
                 };
-                match breaker.note(outcome, kind != "r", now) {
+                match breaker.note(Ended { outcome, first: kind != "r", began: now }, now) {
                     Some(Turn::Opened { reason, wait }) => {
                         now += wait;
                         assert_eq!(breaker.open_until(), Some(now));
@@ -147,14 +157,18 @@ mod tests {
     #[test]
     fn what_was_under_way_when_it_opened_says_nothing() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
-        let opened = (0..20).find_map(|_| breaker.note(Outcome::Failed, true, now));
+        let call = |outcome, began| Ended { outcome, first: true, began };
+        let opened = (0..20).find_map(|_| breaker.note(call(Outcome::Failed, now), now));
         let Some(Turn::Opened { wait, .. }) = opened else { panic!("it has opened: {opened:?}") };
         let tried = now + wait;
+        let before = tried - Duration::from_nanos(1);
         for outcome in [Outcome::Succeeded, Outcome::Failed, Outcome::Lost] {
-            assert_eq!(breaker.note(outcome, true, tried - Duration::from_nanos(1)), None);
+            assert_eq!(breaker.note(call(outcome, now), before), None);
+            assert_eq!(breaker.note(call(outcome, before), tried + wait), None);
         }
         assert_eq!(breaker.open_until(), Some(tried));
-        assert_eq!(breaker.note(Outcome::Succeeded, true, tried), Some(Turn::Closed));
+        let trial = call(Outcome::Succeeded, tried);
+        assert_eq!(breaker.note(trial, tried + wait), Some(Turn::Closed));
     }
 
     #[test]

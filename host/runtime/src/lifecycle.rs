@@ -190,7 +190,7 @@ impl State {
         }
     }
 
-    /// Whether some version takes events now: one that backs off, is tripped or paused does not.
+    /// Whether some version takes events now, in all of its shards: one that backs off in any, is tripped or paused does not.
     pub fn takes_events(&self) -> bool {
         match self {
             Self::Running => true,

@@ -10,7 +10,7 @@ use crate::dead_letters::{DeadLetter, Pushed};
 use crate::event::{Event, SubscriptionId};
 use crate::plugin_name::PluginName;
 use crate::plugin_state::StateChanges;
-use crate::queue::Queued;
+use crate::queue::{Again, Queued};
 use hashbrown::{HashMap, HashSet};
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::ObjectKey;
@@ -138,14 +138,13 @@ impl PluginArchive {
         self.put(&mut self.inner.lock(), changes.collect());
     }
 
-    /// The event comes again at `due`, as the queue says of it by then. Answers whether it does so whatever becomes of the host; if there
+    /// The event comes again, as the queue says of it by then. Answers whether it does so whatever becomes of the host; if there
     /// is too much already, or its object is a Secret, the file goes on saying what it said of the lane and of the letters that were sent as the event.
     pub(crate) fn waits(
         &self,
         (subscription, resource): (&str, &Arc<str>),
         queued: &Queued,
-        crashed: bool,
-        due: Instant,
+        again: Again,
     ) -> bool {
         let mut inner = self.inner.lock();
         if inner.archive.is_none() {
@@ -155,9 +154,9 @@ impl PluginArchive {
         let waiting = Waiting {
             resource: resource.clone(),
             event: Event { object: event.object.at_rest(), letters: Vec::new(), ..event.clone() },
-            attempt: queued.attempt + 1,
-            crashes: queued.crashes + u32::from(crashed),
-            due: wall_time(due),
+            attempt: queued.attempt + again.attempts,
+            crashes: queued.crashes + again.crashes,
+            due: wall_time(again.at),
         };
         let lane = (event.subscription, event.object.key().clone());
         let subscription: Arc<str> = subscription.into();

@@ -16,6 +16,7 @@ mod replays;
 mod resharding;
 mod restored;
 mod retain;
+mod settled;
 mod shards;
 mod withheld;
 
@@ -26,6 +27,7 @@ use informant_cache::Object;
 pub(crate) use initials::Initials;
 use lane::Lane;
 use replays::Replays;
+pub(crate) use settled::{Again, Settled};
 pub(crate) use shards::ShardedQueue;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -61,17 +63,6 @@ pub(crate) struct Queued {
     pub(crate) crashes: u32,
     /// Given at the first delivery; a retry keeps it.
     pub(crate) seq: u64,
-}
-
-/// What became of a delivered event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Settled {
-    /// The guest took it, or it is a dead letter: it will not come again.
-    Finished,
-    /// It comes again at this time, and its object's later events wait for it.
-    RetryAt(Instant),
-    /// Like `RetryAt`; this attempt also ended the instance.
-    CrashedRetryAt(Instant),
 }
 
 /// What waits in other lines of the same plugin and counts with what waits here.
@@ -348,13 +339,11 @@ impl EventQueue {
             }
         }
         let lane = Lane::of(&queued.event);
-        let (at, crashed) = match settled {
-            Settled::Finished => return self.release(lane, now),
-            Settled::RetryAt(at) => (at, 0),
-            Settled::CrashedRetryAt(at) => (at, 1),
+        let Some(Again { at, attempts, crashes }) = settled.again() else {
+            return self.release(lane, now);
         };
-        queued.attempt += 1;
-        queued.crashes += crashed;
+        queued.attempt += attempts;
+        queued.crashes += crashes;
         if let Some(events) = self.withheld.get_mut(queued.event.subscription) {
             return events.push_front(queued);
         }

@@ -68,10 +68,15 @@ impl Restriction {
         self.0.read().as_ref().map(|restricted| restricted.settings.clone())
     }
 
-    /// Whether a resource that the version reads may be read still.
-    pub(crate) fn check_read(&self, resource: &str) -> Result<(), String> {
+    /// Whether a resource that the version reads may be read still. The version that is to take over has its own settings, which say so by themselves.
+    pub(crate) fn check_read(
+        &self,
+        own: &Arc<PluginSettings>,
+        resource: &str,
+    ) -> Result<(), String> {
         let restricted = self.0.read();
-        let withdrawn = restricted.as_ref().and_then(|it| it.reads.get(resource));
+        let others = restricted.as_ref().filter(|it| !Arc::ptr_eq(&it.settings, own));
+        let withdrawn = others.and_then(|it| it.reads.get(resource));
         withdrawn.map_or(Ok(()), |why| Err(why.clone()))
     }
 
@@ -111,13 +116,17 @@ mod tests {
         let restriction = Restriction::default();
         let running = Some((settings(running), descriptor));
         let successor = Successor { restriction: restriction.clone(), running };
-        successor.is_to_have("a", &settings(later));
-        let is_left = |resource: &&str| restriction.check_read(resource).is_ok();
-        let left: Vec<&str> = ["v1/pods", "v1/nodes"].into_iter().filter(is_left).collect();
-        assert_eq!(left, still, "{later}");
+        let (before, after) = (&successor.running.as_ref().expect("it runs").0, &settings(later));
+        successor.is_to_have("a", after);
+        let left = |settings| {
+            let is_left = |resource: &&str| restriction.check_read(settings, resource).is_ok();
+            ["v1/pods", "v1/nodes"].into_iter().filter(is_left).collect::<Vec<_>>()
+        };
+        assert_eq!(left(before), still, "{later}");
+        assert_eq!(left(after).len(), 2, "whoever is to take over has its own settings: {later}");
         assert_eq!(restriction.shown().is_some(), is_shown, "{later}");
         restriction.lift();
-        assert!(restriction.check_read("v1/pods").is_ok() && restriction.settings().is_none());
+        assert!(left(before).len() == 2 && restriction.settings().is_none());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What becomes of an event whose call failed, and of a plugin whose calls fail.
 
 use super::{Actor, Running, Subscription};
-use crate::breaker::{Breaker, Outcome, Turn};
+use crate::breaker::{Breaker, Ended, Outcome, Turn};
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
 use crate::dead_letters::DeadLetter;
@@ -20,6 +20,9 @@ pub(crate) const RETRY_MAX: Duration = Duration::from_secs(30);
 /// Retries of all events together, after a burst: a plugin that fails for a while does not come back to all of its events at once.
 pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) const RETRY_BURST: u32 = 1_000;
+
+/// An event may be forestalled by other shards so many times as often as it may fail. What its calls do to others is done each time.
+const CONFLICTS_FOR_ONE: u32 = 10;
 
 /// What is remembered of a plugin's failures.
 pub(super) struct Failures {
@@ -82,7 +85,16 @@ impl Actor {
 
     /// Tells the breaker how a call ended, and others what it makes of it.
     pub(super) fn note(&mut self, outcome: Outcome, first: bool, now: Instant) {
-        let Some(turn) = self.together.note(outcome, first, now) else { return };
+        let status = &self.status;
+        let show = |turn: &Turn| match turn {
+            Turn::Opened { reason, .. } => {
+                let reason = reason.clone();
+                status.apply([Input::Tripped { reason }], Timestamp::now());
+            }
+            Turn::Closed => status.recovered(Timestamp::now()),
+        };
+        let call = Ended { outcome, first, began: self.call_began };
+        let Some(turn) = self.together.note(call, now, show) else { return };
         let plugin = self.name.as_str();
         match turn {
             Turn::Opened { reason, wait } => {
@@ -92,13 +104,9 @@ impl Actor {
                     plugin,
                     "tripped: {reason}; its events wait, the next is tried in {seconds} s"
                 );
-                self.status.apply([Input::Tripped { reason }], Timestamp::now());
                 self.status.queue.tell_progress();
             }
-            Turn::Closed => {
-                info!(plugin, "recovered: the event that was tried succeeded");
-                self.status.recovered(Timestamp::now());
-            }
+            Turn::Closed => info!(plugin, "recovered: the event that was tried succeeded"),
         }
     }
 
@@ -111,7 +119,11 @@ impl Actor {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match error {
             _ if error.is_lasting() => Some(GivenUp::Failed),
-            _ if error.waits_for_others() || error.is_conflict() => None,
+            _ if error.waits_for_others() => None,
+            _ if error.is_conflict() => {
+                let attempts_max = self.limits.attempts_max.saturating_mul(CONFLICTS_FOR_ONE);
+                (attempt >= attempts_max).then_some(GivenUp::Failed)
+            }
             _ if attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
             _ if error.ends_instance() && parked => Some(GivenUp::Parked),
             _ => None,
@@ -123,6 +135,10 @@ impl Actor {
         add_one(&self.status.counters.retry);
         let overall = self.together.retry_wait(now);
         let wait = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
+        if matches!(error, CallError::Withheld { .. }) {
+            // `/plugins` says what is withheld and why.
+            return Settled::NotCalled(now + RETRY_MAX);
+        }
         // Once for each event: the attempts that follow fail alike, and are counted.
         if queued.attempt == 1 {
             let key = queued.event.object.key();
@@ -179,14 +195,10 @@ impl Actor {
 
     /// Says where the retry is kept for the case that the host ends before it comes.
     fn keep_retry(&self, queued: &Queued, settled: Settled) {
-        let (due, crashed) = match settled {
-            Settled::Finished => return,
-            Settled::RetryAt(due) => (due, false),
-            Settled::CrashedRetryAt(due) => (due, true),
-        };
+        let Some(again) = settled.again() else { return };
         let Some(subscription) = self.subscription(queued) else { return };
         let of = (subscription.spec.name.as_str(), &subscription.resource);
-        if self.status.archive.waits(of, queued, crashed, due) {
+        if self.status.archive.waits(of, queued, again) {
             // The retry is kept in their place.
             self.status.told(&queued.event.letters);
         }

@@ -34,6 +34,7 @@ impl Actor {
         self.fired_last = true;
         let unix_ms = u64::try_from(firing.due.as_millisecond()).unwrap_or_default();
         let called = Instant::now();
+        self.call_began = called;
         let result = instance.fire(&firing.schedule, unix_ms, called).await;
         let archive = &self.status.archive;
         let result = result.and_then(|()| instance.state().commit_state(|it| archive.wrote(it)));

@@ -46,8 +46,7 @@ impl Actor {
         match hold.is_pause {
             true => self.status.apply([Input::Paused], now),
             false => {
-                self.together.forget_failures();
-                self.status.resumed(now);
+                self.together.forget_failures(|| self.status.resumed(now));
             }
         }
         if let Some(done) = hold.done.lock().take() {

@@ -140,6 +140,7 @@ impl Actor {
     pub(super) async fn reconcile(&mut self, work: &Work) -> Option<Instant> {
         let Running::Alive { instance, losses, .. } = &mut self.running else { return None };
         let called = Instant::now();
+        self.call_began = called;
         let result = instance.reconcile(&work.key, work.attempt, called).await;
         let archive = &self.status.archive;
         let result = result.and_then(|again| {

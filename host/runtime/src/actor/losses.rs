@@ -19,6 +19,12 @@ impl Actor {
         if !self.leading.is_leader() {
             return;
         }
+        // Another shard's calls may have tripped the plugin meanwhile.
+        let now = Instant::now();
+        if self.together.holds_back(now) {
+            return;
+        }
+        self.call_began = now;
         let Running::Lost { version, losses, .. } =
             std::mem::replace(&mut self.running, Running::Nothing)
         else {

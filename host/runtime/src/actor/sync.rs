@@ -25,6 +25,7 @@ impl Actor {
         let subscription = version.subscriptions.get(&id)?;
         let name = subscription.spec.name.clone();
         let called = Instant::now();
+        self.call_began = called;
         let result = instance.synced(subscription.index).await;
         let now = Instant::now();
         self.pace.took(now - called);

@@ -3,7 +3,7 @@
 
 use super::Version;
 use super::failures::Failures;
-use crate::breaker::{Outcome, Turn};
+use crate::breaker::{Ended, Turn};
 use crate::event::{Event, SubscriptionId};
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
@@ -60,12 +60,13 @@ impl Together {
         self.turned.notified()
     }
 
-    /// Tells the breaker how a call ended.
-    pub(super) fn note(&self, outcome: Outcome, first: bool, now: Instant) -> Option<Turn> {
+    /// Tells the breaker how a call ended. What it makes of it is shown before another shard can make something else of it.
+    pub(super) fn note(&self, call: Ended, now: Instant, show: impl FnOnce(&Turn)) -> Option<Turn> {
         let mut failures = self.failures.lock();
-        let turn = failures.breaker.note(outcome, first, now)?;
+        let turn = failures.breaker.note(call, now)?;
         let is_open = failures.breaker.open_until().is_some();
         self.is_open.store(is_open, Relaxed);
+        show(&turn);
         if !is_open {
             self.turned.notify_waiters();
         }
@@ -77,11 +78,12 @@ impl Together {
         self.failures.lock().retry_wait(now)
     }
 
-    /// Forgets what failed before: a new version is in charge, or somebody says that it should try again.
-    pub(super) fn forget_failures(&self) {
+    /// Forgets what failed before: a new version is in charge, or somebody says that it should try again. That is shown as [`Self::note`] does.
+    pub(super) fn forget_failures(&self, show: impl FnOnce()) {
         let mut failures = self.failures.lock();
         *failures = Failures::default();
         self.is_open.store(false, Relaxed);
+        show();
         self.turned.notify_waiters();
     }
 
@@ -127,7 +129,7 @@ impl Together {
         status.timers.lock().follow(&version.schedules, Now::read());
         self.swap_keys(version, status, now);
         // What its predecessor did is not held against it.
-        self.forget_failures();
+        self.forget_failures(|| {});
     }
 
     /// If the version works on no keys, those that wait, which came of one before it, are dropped.
@@ -146,12 +148,14 @@ impl Together {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breaker::Outcome;
     use futures::FutureExt as _;
 
     /// One whose breaker is open.
     fn tripped(now: Instant) -> Together {
         let together = Together::new(&Limits::default(), now);
-        let mut calls = (0..100).map(|_| together.note(Outcome::Failed, true, now));
+        let failed = Ended { outcome: Outcome::Failed, first: true, began: now };
+        let mut calls = (0..100).map(|_| together.note(failed, now, |_| {}));
         assert!(calls.any(|turn| turn.is_some()), "it opens");
         assert!(together.holds_back(now));
         together
@@ -166,8 +170,11 @@ mod tests {
             let waits = together.turned();
             assert!(together.open_until().is_some());
             match succeeds {
-                true => _ = together.note(Outcome::Succeeded, true, tried),
-                false => together.forget_failures(),
+                true => {
+                    let trial = Ended { outcome: Outcome::Succeeded, first: true, began: tried };
+                    together.note(trial, tried, |_| {});
+                }
+                false => together.forget_failures(|| {}),
             }
             assert!(waits.now_or_never().is_some(), "it is not to wait for its own time");
             assert_eq!(together.open_until(), None);

@@ -110,7 +110,8 @@ impl GuestState {
         let nothing = || ReadError::NotGranted("nothing is granted while describing".to_owned());
         let reads = self.reads.as_deref().ok_or_else(nothing)?;
         if let Some(powers) = &self.powers {
-            powers.restriction.check_read(gvr).map_err(ReadError::NotGranted)?;
+            let may = powers.restriction.check_read(&powers.settings, gvr);
+            may.map_err(ReadError::NotGranted)?;
         }
         Ok(reads)
     }

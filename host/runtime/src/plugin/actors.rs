@@ -66,6 +66,7 @@ impl Plugin {
                 running: Running::Nothing,
                 has_siblings: false,
                 syncs: SyncCalls::default(),
+                call_began: Instant::now(),
                 events_since_key: 0,
                 fired_last: false,
                 paused: self.paused,

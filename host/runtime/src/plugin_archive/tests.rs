@@ -172,10 +172,10 @@ impl Bench {
         let name = queued.event.object.key().name().to_owned();
         let version: u32 = queued.event.object.resource_version().parse().expect("a number");
         let resource: Arc<str> = "v1/pods".into();
-        let (settled, crashed) = match became {
-            Became::Done | Became::Dead => (Settled::Finished, false),
-            Became::Again => (Settled::RetryAt(due), false),
-            Became::Crashed => (Settled::CrashedRetryAt(due), true),
+        let settled = match became {
+            Became::Done | Became::Dead => Settled::Finished,
+            Became::Again => Settled::RetryAt(due),
+            Became::Crashed => Settled::CrashedRetryAt(due),
         };
         let is_told = match became {
             Became::Done => {
@@ -185,7 +185,8 @@ impl Bench {
                 true
             }
             Became::Again | Became::Crashed => {
-                let is_kept = self.kept.waits(("s", &resource), &queued, crashed, due);
+                let again = settled.again().expect("it comes again");
+                let is_kept = self.kept.waits(("s", &resource), &queued, again);
                 if is_kept {
                     self.letters.told(&queued.event.letters);
                     self.owed.retries.insert(name.clone(), queued.attempt + 1);
@@ -341,8 +342,9 @@ fn what_is_above_the_bound_is_not_kept_and_counted() {
     for name in 0..8 {
         queue.push(event(name, 1));
         let queued = queue.pop(now).expect("it waits");
-        kept.waits(("s", &resource), &queued, false, now);
-        queue.settle(Settled::RetryAt(now + Duration::from_secs(1)), now);
+        let settled = Settled::RetryAt(now + Duration::from_secs(1));
+        kept.waits(("s", &resource), &queued, settled.again().expect("it comes again"));
+        queue.settle(settled, now);
     }
     assert_eq!(kept.snapshot().map(|snapshot| snapshot.retries), Some(0), "none is on the disk");
     let in_file = archive.take_unwritten(true);
@@ -362,7 +364,8 @@ fn secrets_are_not_kept() {
     let (now, resource): (_, Arc<str>) = (Instant::now(), "v1/secrets".into());
     queue.push(event(1, 1));
     let queued = queue.pop(now).expect("it waits");
-    assert!(!kept.waits(("s", &resource), &queued, false, now));
+    let again = Settled::RetryAt(now).again().expect("it comes again");
+    assert!(!kept.waits(("s", &resource), &queued, again));
     let pushed = letters.push(DeadLetter {
         id: 0,
         subscription: "s".to_owned(),

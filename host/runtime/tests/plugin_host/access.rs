@@ -2,7 +2,7 @@
 
 use super::configuration::{host, yaml};
 use super::writes::{Answer, Cluster, patches};
-use super::{Bench, handled, hello, hello_again, is, pod};
+use super::{Bench, HELLO, handled, hello, hello_again, is, pod, swap};
 use futures::future::BoxFuture;
 use informant_cache::ObjectKey;
 use informant_runtime::configuration::Configurations;
@@ -233,5 +233,37 @@ async fn writes_are_made_in_the_name_of_the_account() {
     bench.source.modify(&pod("a"));
     let expect = format!("the plugin answered: {refusal}");
     bench.until("hello", |status| super::writes::told(status) == expect).await;
+    bench.stop().await;
+}
+
+/// The shipped plugin, but it asks the cache about pods while it starts and traps if it may not.
+fn asks_at_start() -> Vec<u8> {
+    let memory = r#"(memory (export "memory") 1)"#;
+    let import = r#"(import "informant:plugin/indexer@0.1.0" "has-synced" (func $has_synced (param i32 i32 i32)))"#;
+    let start = r#"#start") (param $config i32) (param $len i32) (result i32)"#;
+    // Where the descriptor says v1/pods; and 400: the answer, whose first byte is not 0 if it is an error.
+    let asks = "(call $has_synced (i32.const 557) (i32.const 7) (i32.const 400))
+        (if (i32.load8_u (i32.const 400)) (then unreachable))";
+    let text = swap(HELLO, memory, &format!("{import} {memory}"));
+    let text = swap(&text, start, &format!("{start} {asks}"));
+    wat::parse_str(text).expect("it is well formed")
+}
+
+#[tokio::test]
+async fn a_version_that_acts_in_another_name_reads_in_that_while_it_starts() {
+    let reviewer = Reviewer::new(Ok(AccessAnswer::Allowed));
+    let bench = reviewer.bench(host("ceiling: {serviceAccounts: [shop/reader]}"));
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &asks_at_start());
+    bench.until("hello", |status| is(status, "running") && handled(status) == 1).await;
+    for (number, yaml) in [(1, yaml("serviceAccount: shop/reader")), (2, yaml(""))] {
+        bench.drop_in("hello.yaml", &yaml);
+        let reloads = |status: &PluginStatus| status.counters.reloads_ok.load(Relaxed);
+        bench.until("hello", |status| status.is_some_and(|it| reloads(it) == number)).await;
+        bench.source.modify(&pod("a"));
+        bench.until("hello", |status| handled(status) == 1 + number).await;
+    }
+    let retried = bench.status("hello").map(|status| status.counters.retry.load(Relaxed));
+    assert_eq!(retried, Some(0), "nothing was withheld from whoever may read it");
     bench.stop().await;
 }

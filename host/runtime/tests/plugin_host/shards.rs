@@ -263,7 +263,8 @@ async fn a_version_that_cannot_start_in_one_of_its_shards_takes_over_in_none() {
     let start = r#"#start") (param $config i32) (param $len i32) (result i32)"#;
     let second = "(call $shard (i32.const 400))
         (if (i32.eq (i32.const 2) (i32.load (i32.const 400))) (then unreachable))";
-    let traps = guest_of(&swap(HELLO, start, &format!("{start} {second}")), "");
+    // Wherever it took over, events would be given up.
+    let traps = guest_of(&swap(HELLO, start, &format!("{start} {second}")), &fails(2));
     bench.drop_in("hello.wasm", &traps);
     bench.until("hello", |status| last_load(status).contains("start failed: trap")).await;
     NAMES.iter().for_each(|name| _ = bench.source.modify(&pod(name)));
@@ -271,8 +272,9 @@ async fn a_version_that_cannot_start_in_one_of_its_shards_takes_over_in_none() {
     bench.drop_in("hello.yaml", &yaml("shards: 2"));
     // There is no such shard any more.
     bench.until("hello", |status| runs_in(status, 2)).await;
+    assert_eq!(count(bench.status("hello").as_ref(), "dead"), 0, "it was called before");
     NAMES.iter().for_each(|name| _ = bench.source.modify(&pod(name)));
-    bench.until("hello", |status| handled(status) == 12).await;
+    bench.until("hello", |status| count(status, "dead") == 4).await;
     bench.stop().await;
 }
 
