@@ -48,6 +48,18 @@ test("a snapshot is restored", () => {
   assert.deepEqual(JSON.parse(new TextDecoder().decode(known)), { fired: false });
 });
 
+test("a plugin is called by the clock, hears that its first objects are there, and is reloaded", () => {
+  const host = new Host(fails);
+  assert.equal(host.synced("v1/pods"), null);
+  assert.equal(host.fire("soon"), null);
+  assert.deepEqual(host.lines, ["info synced subscription=0", "info fired schedule=soon ago=false"]);
+  assert.throws(() => host.fire("never"), /no schedule never/);
+  host.add("v1/pods", pod("web", "use"));
+  const next = new Host(fails, {}, host);
+  assert.deepEqual(next.keys, ["shop/web"]);
+  assert.deepEqual(next.reconcile(), {});
+});
+
 test("text is read and written as others do it", () => {
   for (const text of ["", "plain", "söhne", "€", "𝒳y", "a\u0000b", "x".repeat(10_000)]) {
     assert.deepEqual([...write(text)], [...new TextEncoder().encode(text)], text);

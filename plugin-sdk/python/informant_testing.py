@@ -268,9 +268,10 @@ if "wit_world" not in sys.modules:
 class Host:
     """A host with one plugin: the module that is its file."""
 
-    def __init__(self, plugin, config=None):
+    def __init__(self, plugin, config=None, before=None):
+        """With the host before this one it is a reload: the cache, the state, the keys, the metrics and the log go on."""
         global _now
-        _now = self.world = World()
+        _now = self.world = World() if before is None else before.world
         self._plugin, self._seq = plugin, 0
         lifecycle, text = plugin.Lifecycle(), _text(config or {})
         self.descriptor = json.loads(lifecycle.describe(text))
@@ -299,9 +300,33 @@ class Host:
         return self._tell(resource, "DELETED", None, found)
 
     def reconcile(self):
-        """Has the plugin work on every key that waits, in turn."""
+        """Has the plugin work on every key that waits, in turn. Answers after how many milliseconds which are to come again."""
+        again = {}
         while self.world.keys:
-            self._plugin.Reconciler().reconcile(self.world.keys.pop(0), 1)
+            key = self.world.keys.pop(0)
+            wait = self._plugin.Reconciler().reconcile(key, 1)
+            if wait is not None:
+                again[key] = wait
+        return again
+
+    def fire(self, schedule, at=0.0):
+        """Calls the plugin as the clock would, for a moment in seconds since 1970. Answers the failure, or None."""
+        if schedule not in [one["name"] for one in self.descriptor.get("schedules", [])]:
+            raise ValueError(f"the plugin has no schedule {schedule}")
+        return self._call(lambda: self._plugin.Timer().fire(schedule, int(at * 1000)))
+
+    def synced(self, resource):
+        """Tells the plugin that the first objects of a resource have all been told. Answers the failure, or None."""
+        place = [one["resource"] for one in self.descriptor["subscriptions"]].index(resource)
+        return self._call(lambda: self._plugin.SyncAware().synced(place))
+
+    @staticmethod
+    def _call(call):
+        try:
+            call()
+            return None
+        except Err as failed:
+            return failed.value
 
     @staticmethod
     def _key(found):

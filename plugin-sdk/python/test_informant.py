@@ -33,7 +33,7 @@ class Sdk(unittest.TestCase):
         host.put("v1/pods", pod("db"))
         self.assertIsNone(host.add("v1/pods", pod("web", "use")))
         used = host.lines[-1]
-        for word in "pod=web none=True found=True value=2 keys=1 pods=True synced=True old=True refused=none denied=NotGranted closed=NotGranted".split():
+        for word in "pod=web none=True found=True value=2 keys=1 pods=True synced=True old=True refused=none denied=not-granted closed=not-granted".split():
             self.assertIn(word, used)
         self.assertEqual(host.series["sdk_total", ("language", "python")], 1)
         self.assertEqual(host.writes, [("patch", "v1/pods", "shop/web", {})])
@@ -45,8 +45,20 @@ class Sdk(unittest.TestCase):
         from informant.host import indexer
 
         Host(app)
-        with self.assertRaisesRegex(HostError, "indexer: UnknownIndex: none"):
+        with self.assertRaisesRegex(HostError, "indexer: unknown-index: none"):
             list(indexer.index_values("v1/pods", "none"))
+
+    def test_it_is_called_by_the_clock_hears_that_its_first_objects_are_there_and_is_reloaded(self):
+        host = Host(app)
+        self.assertIsNone(host.synced("v1/pods"))
+        self.assertIsNone(host.fire("soon", 1.5))
+        self.assertEqual(host.lines, ["INFO synced subscription=0", "INFO fired schedule=soon ago=False"])
+        with self.assertRaisesRegex(ValueError, "no schedule never"):
+            host.fire("never")
+        host.add("v1/pods", pod("web", "use"))
+        after = Host(app, before=host)
+        self.assertEqual(after.keys, ["shop/web"])
+        self.assertEqual(after.reconcile(), {})
 
     def test_a_snapshot_is_restored(self):
         Host(app)

@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	informant "github.com/informant-dev/informant/plugin-sdk/go"
 	"github.com/informant-dev/informant/plugin-sdk/go/internal/native"
+	"github.com/informant-dev/informant/plugin-sdk/go/synced"
+	"github.com/informant-dev/informant/plugin-sdk/go/timer"
 	"github.com/informant-dev/informant/plugin-sdk/go/workqueue"
 )
 
@@ -82,6 +85,9 @@ func (h *Host) Put(resource string, object any) json.RawMessage {
 	return text
 }
 
+// Remove takes an object out of the cache without telling the plugin.
+func (h *Host) Remove(resource string, key informant.Key) { h.host.Put(resource, key.String(), nil) }
+
 // Add tells the plugin of an object that came.
 func (h *Host) Add(resource string, object any) error {
 	h.t.Helper()
@@ -103,7 +109,8 @@ func (h *Host) Delete(resource string, object any) error {
 	return h.tell(resource, informant.Deleted, nil, text)
 }
 
-func (h *Host) tell(resource string, change informant.Change, object, old json.RawMessage) error {
+// subscription is the place of the one to a resource.
+func (h *Host) subscription(resource string) int {
 	h.t.Helper()
 	place := slices.IndexFunc(h.descriptor.Subscriptions, func(one informant.Subscription) bool {
 		return one.Resource == resource
@@ -111,6 +118,12 @@ func (h *Host) tell(resource string, change informant.Change, object, old json.R
 	if place < 0 {
 		h.t.Fatalf("the plugin does not subscribe to %s", resource)
 	}
+	return place
+}
+
+func (h *Host) tell(resource string, change informant.Change, object, old json.RawMessage) error {
+	h.t.Helper()
+	place := h.subscription(resource)
 	subscription := h.descriptor.Subscriptions[place]
 	h.host.New, h.host.Old = object, old
 	defer func() { h.host.New, h.host.Old = nil, nil }()
@@ -132,16 +145,48 @@ func (h *Host) tell(resource string, change informant.Change, object, old json.R
 	return informant.Guard(func() error { return h.plugin.Handle(event) })
 }
 
-// Reconcile has the registered reconciler work on every key that waits, in turn.
+// Reconcile has the plugin, or whoever is registered with workqueue, work on every key that waits, in turn.
 func (h *Host) Reconcile() error {
+	reconciler, ok := h.plugin.(workqueue.Reconciler)
+	if !ok {
+		reconciler = workqueue.Registered()
+	}
 	for len(h.host.Keys) > 0 {
 		key := h.host.Keys[0]
 		h.host.Keys = h.host.Keys[1:]
-		if _, err := workqueue.Registered().Reconcile(key, 1); err != nil {
+		err := informant.Guard(func() error {
+			_, err := reconciler.Reconcile(key, 1)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Fire calls the plugin, or whoever is registered with timer, as the clock would.
+func (h *Host) Fire(schedule string, at time.Time) error {
+	h.t.Helper()
+	if !slices.ContainsFunc(h.descriptor.Schedules, func(one informant.Schedule) bool { return one.Name == schedule }) {
+		h.t.Fatalf("the plugin has no schedule %q", schedule)
+	}
+	called, ok := h.plugin.(timer.Timer)
+	if !ok {
+		called = timer.Registered()
+	}
+	return informant.Guard(func() error { return called.Fire(schedule, at) })
+}
+
+// Synced tells the plugin, or whoever is registered with synced, that the first objects of the subscription to a resource have been told.
+func (h *Host) Synced(resource string) error {
+	h.t.Helper()
+	aware, ok := h.plugin.(synced.Aware)
+	if !ok {
+		aware = synced.Registered()
+	}
+	place := h.subscription(resource)
+	return informant.Guard(func() error { return aware.Synced(uint32(place)) })
 }
 
 // Keys are those that wait.

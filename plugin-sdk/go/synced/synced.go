@@ -11,3 +11,6 @@ var registered Aware
 
 // Register makes a the one who is told.
 func Register(a Aware) { registered = a }
+
+// Registered is the one who is told. For tests.
+func Registered() Aware { return registered }

@@ -13,3 +13,6 @@ var registered Timer
 
 // Register makes t the one who is called by the clock.
 func Register(t Timer) { registered = t }
+
+// Registered is the one who is called by the clock. For tests.
+func Registered() Timer { return registered }

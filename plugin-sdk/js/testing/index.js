@@ -6,11 +6,13 @@ import { encode, keyOf, use, World } from "./world.js";
 /** A host with one plugin: what its file exports. */
 export class Host {
   #plugin;
-  #world = new World();
+  #world;
   #seq = 0;
 
-  constructor(plugin, config = {}) {
+  /** With the host before this one it is a reload: the cache, the state, the keys and the metrics go on, and so does the log. */
+  constructor(plugin, config = {}, before = null) {
     this.#plugin = plugin;
+    this.#world = before === null ? new World() : before.#world;
     use(this.#world);
     this.descriptor = JSON.parse(new TextDecoder().decode(plugin.lifecycle.describe(encode(config))));
     for (const { resource, name, pointer } of this.descriptor.indexes ?? []) {
@@ -62,8 +64,7 @@ export class Host {
   }
 
   #tell(resource, change, object, old) {
-    const subscription = this.descriptor.subscriptions.findIndex((one) => one.resource === resource);
-    if (subscription < 0) throw new Error(`the plugin does not subscribe to ${resource}`);
+    const subscription = this.#subscription(resource);
     const { withOld = false, delivery = "full" } = this.descriptor.subscriptions[subscription];
     const { namespace = "", name, uid = "" } = (object ?? old).metadata;
     const shown = (of, is) => (of !== null && is && delivery !== "lazy" ? encode(of) : null);
@@ -82,8 +83,40 @@ export class Host {
     }
   }
 
-  /** Has the plugin work on every key that waits, in turn. */
+  /** Has the plugin work on every key that waits, in turn. Answers when they are to come again, in milliseconds: an object by their names. */
   reconcile() {
-    while (this.keys.length > 0) this.#plugin.reconciler.reconcile(this.keys.shift(), 1);
+    const again = {};
+    while (this.keys.length > 0) {
+      const key = this.keys.shift();
+      const wait = this.#plugin.reconciler.reconcile(key, 1);
+      if (wait !== null) again[key] = wait;
+    }
+    return again;
+  }
+
+  /** Calls the plugin as the clock would. Answers the failure, or null. */
+  fire(schedule, at = new Date(0)) {
+    if (!(this.descriptor.schedules ?? []).some(({ name }) => name === schedule)) throw new Error(`the plugin has no schedule ${schedule}`);
+    return this.#call(() => this.#plugin.timer.fire(schedule, BigInt(at.getTime())));
+  }
+
+  /** Tells the plugin that the first objects of a resource have all been told. Answers the failure, or null. */
+  synced(resource) {
+    return this.#call(() => this.#plugin.syncAware.synced(this.#subscription(resource)));
+  }
+
+  #call(f) {
+    try {
+      f();
+      return null;
+    } catch (failure) {
+      return failure;
+    }
+  }
+
+  #subscription(resource) {
+    const place = this.descriptor.subscriptions.findIndex((one) => one.resource === resource);
+    if (place < 0) throw new Error(`the plugin does not subscribe to ${resource}`);
+    return place;
   }
 }

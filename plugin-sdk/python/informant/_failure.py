@@ -1,5 +1,7 @@
 """What is raised, and what becomes of it."""
 
+import re
+
 
 class Never(Exception):
     """Sends the event to the dead letters at once: trying again would not help."""
@@ -14,13 +16,14 @@ class After(Exception):
 
 
 class HostError(Exception):
-    """What a host function refused. `kind` is a word of the contract, `NotGranted`, and `detail` what came with it."""
+    """What a host function refused. `kind` is a word of the contract, `not-granted`, and `detail` what came with it."""
 
     def __init__(self, what, refused):
         if isinstance(refused, str):
-            self.kind, self.detail = "Refused", refused
+            self.kind, self.detail = "refused", refused
         else:
-            self.kind, self.detail = type(refused).__name__.rpartition("_")[2], getattr(refused, "value", None)
+            case = type(refused).__name__.rpartition("_")[2]
+            self.kind, self.detail = re.sub("(?<=[a-z])(?=[A-Z])", "-", case).lower(), getattr(refused, "value", None)
         words = getattr(self.detail, "message", self.detail)
         super().__init__(f"{what}: {self.kind}" if words is None else f"{what}: {self.kind}: {words}")
 

@@ -80,8 +80,9 @@ class indexer:
         return None if found is None else [_object(one) for one in found]
 
     @staticmethod
-    def list(resource, namespace=None, labels=""):
-        return _pages(lambda at: _indexer.list(resource, namespace, labels, 0, at), lambda page: map(_object, page.items))
+    def list(resource, namespace=None, labels="", page=0):
+        """`page` is how many objects the host hands over at once; what it takes to be right, if it is 0."""
+        return _pages(lambda at: _indexer.list(resource, namespace, labels, page, at), lambda found: map(_object, found.items))
 
     @staticmethod
     def by_index(resource, index, value):
