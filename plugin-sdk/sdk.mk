@@ -1,5 +1,5 @@
-# The SDKs for other languages than Rust and C: tests without WebAssembly, the templates as plugins, and the host's facts about those. Included by the
-# root Makefile; every path is relative to the root.
+# The SDKs for other languages than Rust and C: tests without WebAssembly, the templates as plugins, and the host's facts about those; the shipped
+# plugins in these languages are tested beside them. Included by the root Makefile; every path is relative to the root.
 #
 #   make sdk          all of them
 #   make sdk-go       needs Go 1.24 or newer
@@ -10,69 +10,121 @@
 
 SDK_OUT := target/sdk
 
-.PHONY: sdk sdk-go sdk-js sdk-python
+.PHONY: sdk sdk-go sdk-js sdk-python go-sdk js-sdk python-sdk
 
 sdk: sdk-go sdk-js sdk-python
 
-# $(call sdk_facts,language): what a host makes of what was built.
+# $(call sdk_facts,language,plugins): what a host makes of what was built, and of the shipped plugins in that language.
 define sdk_facts
-INFORMANT_SDK=$(1) cargo test -p informant-e2e --test it -- host::sdk::$(1)
+INFORMANT_SDK=$(1) cargo test -p informant-e2e --test it -- host::sdk::$(1) $(subst -,_,$(2:%=host::shipped::%))
 endef
 
-ifeq ($(GO),)
-sdk-go:
-	@echo "SKIPPED: make $@ needs Go 1.24 or newer, and there is no 'go' on PATH nor in /usr/local/go/bin." >&2
-	@echo "         Install it from https://go.dev/dl/ and run 'make $@' again. The SDK for Go was not tested." >&2
-else
+# Whether there is what a language needs is seen once for each make, and left as a file that says so. What npm and pip fetch goes below target, and only there.
+GO_SDK_READY := $(SDK_OUT)/go-is-ready
+JS_SDK_READY := $(SDK_OUT)/js-is-ready
+PYTHON_SDK_READY := $(SDK_OUT)/python-is-ready
+
 # No module is fetched: there are none.
-SDK_GO := GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod $(GO)
-sdk-go: plugins
-	@echo "testing the SDK for Go, and building its template"
-	@test -z "$$($(GO)fmt -l plugin-sdk/go)" || { $(GO)fmt -d plugin-sdk/go; exit 1; }
-	cd plugin-sdk/go && $(SDK_GO) vet . ./indexer ./kube ./fetch ./informanttest && $(SDK_GO) test ./...
-	cd plugin-sdk/go/template && $(SDK_GO) test ./...
-	@mkdir -p $(SDK_OUT)
-	cd plugin-sdk/go && GOOS=wasip1 GOARCH=wasm $(SDK_GO) build -buildmode=c-shared -ldflags="-s -w" -o $(CURDIR)/$(SDK_OUT)/fails-go.wasm ./fails
-	cd plugin-sdk/go/template && GOOS=wasip1 GOARCH=wasm $(SDK_GO) build -buildmode=c-shared -ldflags="-s -w" -o $(CURDIR)/$(SDK_OUT)/hello-go.wasm .
-	cargo build -p informant
-	$(call sdk_facts,go)
-endif
+SDK_GO = GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod $(GO)
+GO_WASM = GOOS=wasip1 GOARCH=wasm $(SDK_GO) build -trimpath -buildmode=c-shared -ldflags="-s -w"
 
-# What npm and pip fetch goes below target, and only there.
-SDK_NODE := $(CURDIR)/target/sdk/node
-SDK_VENV := target/sdk/venv
-SDK_PYTHON := $(CURDIR)/$(SDK_VENV)/bin/python
+go-sdk:
+	@mkdir -p $(SDK_OUT); rm -f $(GO_SDK_READY); \
+	if [ -z "$(GO)" ] || ! (cd plugin-sdk/go && $(SDK_GO) list . >/dev/null 2>&1); then \
+	  echo "SKIPPED: what is written in Go needs Go 1.24 or newer on PATH or in /usr/local/go, which https://go.dev/dl has. It was neither built nor tested." >&2; \
+	else touch $(GO_SDK_READY); fi
 
-sdk-js: plugins
-	@if ! command -v npm >/dev/null || ! node -e 'process.exit(+process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then \
-	  echo "SKIPPED: make $@ needs Node.js 20.6 or newer with npm, which https://nodejs.org has. The SDK for JavaScript was not tested." >&2; \
-	elif ! { mkdir -p $(SDK_NODE) && cp -r plugin-sdk/js plugin-sdk/wit $(SDK_NODE)/ \
-	    && npm install --prefix $(SDK_NODE)/js --no-audit --no-fund --silent \
-	    && ln -sfn .. $(SDK_NODE)/js/node_modules/informant-plugin; }; then \
-	  echo "SKIPPED: npm cannot fetch componentize-qjs and esbuild (plugin-sdk/js/package.json). The SDK for JavaScript was not tested." >&2; \
-	else \
-	  echo "testing the SDK for JavaScript, and building its template"; set -e; \
+sdk-go: plugins go-sdk
+	@[ ! -e $(GO_SDK_READY) ] || { set -ex; \
+	  test -z "$$($(GO)fmt -l plugin-sdk/go $(GO_PLUGINS:%=plugins/%))" || { $(GO)fmt -d plugin-sdk/go $(GO_PLUGINS:%=plugins/%); exit 1; }; \
+	  (cd plugin-sdk/go && $(SDK_GO) vet . ./indexer ./kube ./fetch ./informanttest && $(SDK_GO) test ./...); \
+	  for module in plugin-sdk/go/template $(GO_PLUGINS:%=plugins/%); do (cd $$module && $(SDK_GO) vet . && $(SDK_GO) test ./...); done; \
+	  (cd plugin-sdk/go && $(GO_WASM) -o $(CURDIR)/$(SDK_OUT)/fails-go.wasm ./fails); \
+	  (cd plugin-sdk/go/template && $(GO_WASM) -o $(CURDIR)/$(SDK_OUT)/hello-go.wasm .); \
+	  cargo build -p informant; \
+	  INFORMANT_GO_EVENTS=1000000 cargo test -p informant-runtime --test go_plugin -- --nocapture; \
+	  $(call sdk_facts,go,$(GO_PLUGINS)); \
+	}
+
+SDK_NODE := $(CURDIR)/$(SDK_OUT)/node
+JS_SDK_SOURCES := $(wildcard plugin-sdk/js/*.js plugin-sdk/js/src/*.js plugin-sdk/js/package.json plugin-sdk/wit/*.wit)
+NPM_INSTALL := npm install --no-audit --no-fund --silent --fetch-retries=1
+
+# The SDK is built in a copy, with what npm fetches beside it; it is fetched again when package.json is another.
+js-sdk:
+	@mkdir -p $(SDK_NODE)/node_modules $(SDK_NODE)/plugins; rm -f $(JS_SDK_READY); \
+	if ! command -v npm >/dev/null || ! node -e 'process.exit(+process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then \
+	  echo "SKIPPED: what is written in JavaScript needs Node.js 20.6 or newer with npm, which https://nodejs.org has. It was neither built nor tested." >&2; exit 0; \
+	fi; \
+	set -e; cp -r plugin-sdk/js plugin-sdk/wit $(SDK_NODE)/; ln -sfn ../js $(SDK_NODE)/node_modules/informant-plugin; \
+	if ! cmp -s plugin-sdk/js/package.json $(SDK_NODE)/fetched.json; then \
+	  if ! $(NPM_INSTALL) --prefix $(SDK_NODE)/js; then \
+	    echo "SKIPPED: npm cannot fetch componentize-qjs and esbuild (plugin-sdk/js/package.json). What is written in JavaScript was neither built nor tested." >&2; exit 0; \
+	  fi; \
+	  cp plugin-sdk/js/package.json $(SDK_NODE)/fetched.json; \
+	fi; \
+	touch $(JS_SDK_READY)
+
+# $(call js_plugin,name,world): a shipped plugin as a file.
+define js_plugin
+$(PLUGINS_OUT)/$(1).wasm: $(filter-out %.test.js,$(wildcard plugins/$(1)/*.js)) $(JS_SDK_SOURCES) | js-sdk
+	@[ ! -e $(JS_SDK_READY) ] || { set -e; echo "building a plugin in JavaScript: $(1)"; mkdir -p $(PLUGINS_OUT); \
+	  cp -r plugins/$(1) $(SDK_NODE)/plugins/; \
+	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/$(1)/plugin.js target/.$(1).wasm $(2); mv -f target/.$(1).wasm $$@; }
+endef
+
+sdk-js: plugins js-sdk
+	@[ ! -e $(JS_SDK_READY) ] || { set -ex; \
 	  npm test --prefix $(SDK_NODE)/js; \
+	  for plugin in $(JS_PLUGINS); do \
+	    cp -r plugins/$$plugin $(SDK_NODE)/plugins/; \
+	    (cd $(SDK_NODE)/plugins/$$plugin && node --import informant-plugin/testing/register --test); \
+	  done; \
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/hello-js.wasm; \
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js.wasm full; \
 	  cargo build -p informant; \
-	  $(call sdk_facts,js); \
-	fi
+	  $(call sdk_facts,js,$(JS_PLUGINS)); \
+	}
 
+SDK_VENV := $(SDK_OUT)/venv
+SDK_PYTHON := $(CURDIR)/$(SDK_VENV)/bin/python
 SDK_COMPONENTIZE = $(CURDIR)/$(SDK_VENV)/bin/componentize-py -d $(CURDIR)/plugin-sdk/wit
-sdk-python: plugins
-	@if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then \
-	  echo "SKIPPED: make $@ needs Python 3.10 or newer, which https://python.org has. The SDK for Python was not tested." >&2; \
-	elif ! { $(PYTHON) -m venv $(SDK_VENV) && $(SDK_PYTHON) -m pip install --quiet --disable-pip-version-check componentize-py==0.25.1; }; then \
-	  echo "SKIPPED: pip cannot fetch componentize-py 0.25.1. The SDK for Python was not tested." >&2; \
-	else \
-	  echo "testing the SDK for Python, and building its template"; set -e; \
+COMPONENTIZE_PY := componentize-py==0.25.1
+PYTHON_SDK_SOURCES := $(wildcard plugin-sdk/python/informant/*.py plugin-sdk/wit/*.wit)
+
+python-sdk:
+	@mkdir -p $(SDK_OUT); rm -f $(PYTHON_SDK_READY); \
+	if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then \
+	  echo "SKIPPED: what is written in Python needs Python 3.10 or newer, which https://python.org has. It was neither built nor tested." >&2; exit 0; \
+	fi; \
+	if [ "$$(cat $(SDK_OUT)/fetched.pip 2>/dev/null)" != "$(COMPONENTIZE_PY)" ]; then \
+	  if ! { $(PYTHON) -m venv $(SDK_VENV) && $(SDK_PYTHON) -m pip install --quiet --disable-pip-version-check --retries 1 $(COMPONENTIZE_PY); }; then \
+	    echo "SKIPPED: pip cannot fetch $(COMPONENTIZE_PY). What is written in Python was neither built nor tested." >&2; exit 0; \
+	  fi; \
+	  echo "$(COMPONENTIZE_PY)" >$(SDK_OUT)/fetched.pip; \
+	fi; \
+	touch $(PYTHON_SDK_READY)
+
+# $(call python_plugin,name,world): a shipped plugin as a file.
+define python_plugin
+$(PLUGINS_OUT)/$(1).wasm: $(filter-out %/test_%.py,$(wildcard plugins/$(1)/*.py)) $(PYTHON_SDK_SOURCES) | python-sdk
+	@[ ! -e $(PYTHON_SDK_READY) ] || { set -e; echo "building a plugin in Python: $(1)"; mkdir -p $(PLUGINS_OUT); \
+	  (cd plugins/$(1) && PYTHONDONTWRITEBYTECODE=1 $(SDK_COMPONENTIZE) -w $(2) componentize -p . -p $(CURDIR)/plugin-sdk/python app -o $(CURDIR)/target/.$(1).wasm); \
+	  mv -f target/.$(1).wasm $$@; }
+endef
+
+sdk-python: plugins python-sdk
+	@[ ! -e $(PYTHON_SDK_READY) ] || { set -ex; \
 	  export PYTHONDONTWRITEBYTECODE=1; \
 	  (cd plugin-sdk/python && $(SDK_PYTHON) -m unittest test_informant); \
-	  (cd plugin-sdk/python/template && PYTHONPATH=.. $(SDK_PYTHON) -m unittest); \
-	  mkdir -p $(SDK_OUT); \
+	  for plugin in plugin-sdk/python/template $(PYTHON_PLUGINS:%=plugins/%); do \
+	    (cd $$plugin && PYTHONPATH=$(CURDIR)/plugin-sdk/python $(SDK_PYTHON) -m unittest); \
+	  done; \
 	  (cd plugin-sdk/python/template && $(SDK_COMPONENTIZE) -w plugin componentize -p . -p .. app -o $(CURDIR)/$(SDK_OUT)/hello-python.wasm); \
 	  (cd plugin-sdk/python/fails && $(SDK_COMPONENTIZE) -w full componentize -p . -p .. app -o $(CURDIR)/$(SDK_OUT)/fails-python.wasm); \
 	  cargo build -p informant; \
-	  $(call sdk_facts,python); \
-	fi
+	  $(call sdk_facts,python,$(PYTHON_PLUGINS)); \
+	}
+
+$(foreach p,$(JS_PLUGINS),$(eval $(call js_plugin,$(p),$($(p)_WORLD))))
+$(foreach p,$(PYTHON_PLUGINS),$(eval $(call python_plugin,$(p),$($(p)_WORLD))))

@@ -1,12 +1,14 @@
 # Plugins and test guests: source in, `.wasm` out. Included by the Makefile at the top, and run from there.
 #
-#   make plugins       target/plugins/<name>.wasm, of both kinds:
+#   make plugins       target/plugins/<name>.wasm, of all kinds:
 #   make rust-plugins    those in Rust, all that the demo needs
 #   make wat-plugins     those in WebAssembly text, whose assembler takes longer to build than they do
+#   make go-plugins      those in Go, js-plugins those in JavaScript, python-plugins those in Python: each says what it needs, and is
+#                        skipped where that is not there
 #   make test-guests   target/test-guests/<sin>.wasm
 #   make c-plugins     target/plugins-c/<name>.wasm, with clang or Zig; says so where neither is there
 #
-# Nothing else is needed but cargo. Every output is written beside its place and renamed, and left alone where
+# Nothing is needed but cargo, and for the last three what plugin-sdk/sdk.mk says. Every output is written beside its place and renamed, and left alone where
 # it would not change: a running host that watches the directory reloads exactly what is new.
 
 WASM_TARGET     := wasm32-unknown-unknown
@@ -37,15 +39,22 @@ endef
 # $(call cargo_name,name): what cargo makes of a name in a file name.
 cargo_name = $(subst -,_,$(1))
 
+# Go plugins are modules; JavaScript and Python ones a folder each, with the world of the contract that they are built for.
+GO_PLUGINS      := node-watcher config-reloader
+JS_PLUGINS      := restart-alert
+restart-alert_WORLD := controller
+PYTHON_PLUGINS  := orphan-finder
+orphan-finder_WORLD := timer-only
+
 # C plugins: a file each, and what compiles C to wasm32.
 C_PLUGINS       := hello-c
 C_PLUGINS_OUT   := target/plugins-c
 C_FLAGS         := -O2 -g0 -std=c11 -Wall -Wextra -Werror -nostdlib -Iplugin-sdk/c -Wl,--no-entry -Wl,-z,stack-size=65536
 PYTHON          ?= python3
 
-.PHONY: plugins rust-plugins wat-plugins test-guests c-plugins wasm-target wat2plugin
+.PHONY: plugins rust-plugins wat-plugins go-plugins js-plugins python-plugins test-guests c-plugins wasm-target wat2plugin
 
-plugins: rust-plugins wat-plugins
+plugins: rust-plugins wat-plugins go-plugins js-plugins python-plugins
 	@echo "plugins are in $(PLUGINS_OUT)"
 
 rust-plugins: wasm-target
@@ -58,6 +67,14 @@ wat-plugins: wat2plugin
 	@echo "building plugins in WebAssembly text: $(WAT_PLUGINS)"
 	@mkdir -p $(PLUGINS_OUT)
 	@set -e; $(foreach p,$(WAT_PLUGINS),$(call assemble,plugins/$(p)/$(p).wat,$(PLUGINS_OUT)/$(p).wasm);)
+
+go-plugins: go-sdk
+	@mkdir -p $(PLUGINS_OUT); [ ! -e $(GO_SDK_READY) ] || { set -e; echo "building plugins in Go: $(GO_PLUGINS)"; \
+	  $(foreach p,$(GO_PLUGINS),(cd plugins/$(p) && $(GO_WASM) -o $(CURDIR)/target/.$(p).wasm .); $(call put,target/.$(p).wasm,$(PLUGINS_OUT)/$(p).wasm);) }
+
+# What these two are made of is made anew with every build: they are built when their sources are newer.
+js-plugins: $(JS_PLUGINS:%=$(PLUGINS_OUT)/%.wasm)
+python-plugins: $(PYTHON_PLUGINS:%=$(PLUGINS_OUT)/%.wasm)
 
 test-guests: wasm-target wat2plugin
 	@echo "building test guests: $(RUST_GUESTS) $(WAT_GUESTS) $(PLAIN_GUESTS)"

@@ -17,6 +17,7 @@ mod outbound;
 mod reload;
 mod sdk;
 mod service_account;
+mod shipped;
 mod state;
 mod storm;
 mod waiting;

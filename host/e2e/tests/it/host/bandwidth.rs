@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use http::{Method, header};
 use informant_e2e::api::Patch;
 use informant_e2e::cluster::{Kind, User};
 use informant_e2e::host::run_to_end;
@@ -18,9 +17,9 @@ use tokio::task::JoinHandle;
 
 use crate::bench::labelled_pod;
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact};
+use crate::host::shipped::bind;
 
 const NAME: &str = "bandwidth";
-const RBAC: &str = "rbac.authorization.k8s.io";
 const INGRESS: &str = "kubernetes.io/ingress-bandwidth";
 const EGRESS: &str = "kubernetes.io/egress-bandwidth";
 
@@ -115,24 +114,6 @@ impl Configured<'_> {
     }
 }
 
-/// Gives the user that the host is here this role, and none before it.
-async fn bind(bench: &HostBench<'_>, role: &str) {
-    let collection = |kind: &str| format!("/apis/{RBAC}/v1/{kind}");
-    let (roles, bindings) = (collection("clusterroles"), collection("clusterrolebindings"));
-    bench.api.delete(&format!("{roles}/{NAME}")).await;
-    let yaml = [(header::CONTENT_TYPE, "application/yaml")];
-    let path = format!("{roles}?fieldValidation=Strict");
-    let made = bench.api.call(Method::POST, &path, &yaml, role.as_bytes().to_vec()).await;
-    assert_eq!(made.status, 201, "{role}: {}", String::from_utf8_lossy(&made.body));
-    let subject = json!({"apiGroup": RBAC, "kind": "User", "name": User::Reader.name()});
-    let binding = json!({
-        "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": NAME},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": NAME}, "subjects": [subject],
-    });
-    let bound = bench.api.create(&bindings, &binding).await;
-    assert!([201, 409].contains(&bound.status.as_u16()), "{}", bound.status);
-}
-
 /// The line with this part replaced.
 #[track_caller]
 fn without(line: &str, part: &str, by: &str) -> String {
@@ -154,7 +135,7 @@ fn it_runs_with_what_is_printed_for_it_and_nothing_more() {
             list("grant").iter().filter_map(|line| line.as_str().map(str::to_owned)).collect();
         assert_eq!(grant.len(), 2, "{wants}");
         assert_eq!(configured.check(&grant)["notGranted"], Value::Null);
-        bind(&bench, &configured.role()).await;
+        bind(&bench, NAME, &configured.role()).await;
 
         let own = configured.file.display().to_string();
         let host = bench.start_unready(User::Reader, &["--config", &own]).await;
@@ -223,7 +204,7 @@ fn a_role_without_a_verb_is_named_by_its_host() {
         configured
             .write(&lines.map(|line| line.as_str().expect("text").to_owned()).collect::<Vec<_>>());
         let role = configured.role();
-        bind(&bench, &without(&role, "list, watch", "list")).await;
+        bind(&bench, NAME, &without(&role, "list, watch", "list")).await;
         let own = configured.file.display().to_string();
         let host = bench.start_unready(User::Reader, &["--config", &own]).await;
         let forbidden = |plugin: &Value| {

@@ -1,0 +1,206 @@
+// Node-watcher tells what happens to nodes: that they come and go, stop being ready, are cordoned and drained, and run short of something. It says
+// nothing of heartbeats. What it tells are log lines and metrics.
+//
+// The host compares what matters of a node before it calls (the filter below), so a cluster in which nothing happens costs nothing here.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	informant "github.com/informant-dev/informant/plugin-sdk/go"
+	"github.com/informant-dev/informant/plugin-sdk/go/eventdata"
+	"github.com/informant-dev/informant/plugin-sdk/go/indexer"
+	"github.com/informant-dev/informant/plugin-sdk/go/synced"
+	"github.com/informant-dev/informant/plugin-sdk/go/timer"
+)
+
+const (
+	nodes = "v1/nodes"
+	pods  = "v1/pods"
+	// The indexes: all nodes, those that are cordoned, pods by their node.
+	byName   = "name"
+	cordoned = "unschedulable"
+	byNode   = "node"
+)
+
+// What differs in an update that is told. A heartbeat changes times alone.
+const filter = `change != 'updated'
+	|| (has(object.spec.unschedulable) && object.spec.unschedulable) != (has(old.spec.unschedulable) && old.spec.unschedulable)
+	|| has(object.status.conditions) != has(old.status.conditions)
+	|| (has(object.status.conditions)
+		&& object.status.conditions.map(c, c.type + '=' + c.status) != old.status.conditions.map(c, c.type + '=' + c.status))`
+
+// The settings, as in node-watcher.yaml.
+type settings struct {
+	// Conditions that are trouble where they are true.
+	Conditions []string `json:"conditions"`
+	// Drains are told where this is set; pods are read for that.
+	Drains bool `json:"drains"`
+	// DrainCheck is how often cordoned nodes are looked at.
+	DrainCheck string `json:"drainCheck"`
+}
+
+func read(config informant.Config) (settings, error) {
+	found := settings{
+		Conditions: []string{"MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"},
+		Drains:     true,
+		DrainCheck: "10s",
+	}
+	if err := config.Decode(&found); err != nil {
+		return found, err
+	}
+	if len(found.Conditions) > conditionsMax {
+		return found, fmt.Errorf("`conditions` names %d: name %d at most", len(found.Conditions), conditionsMax)
+	}
+	if slices.Contains(found.Conditions, ready) {
+		return found, errors.New("`conditions` names Ready: it is told without being named, and is good where it is true")
+	}
+	return found, nil
+}
+
+// conditionsMax bounds the series: one for each condition.
+const conditionsMax = 32
+
+type watcher struct {
+	settings
+	// nodes are what they were when they were last heard of; nil until all have been read.
+	nodes map[string]node
+}
+
+func (w *watcher) Describe(config informant.Config) (*informant.Descriptor, error) {
+	settings, err := read(config)
+	if err != nil {
+		return nil, err
+	}
+	descriptor := &informant.Descriptor{
+		Version: "0.1.0",
+		Subscriptions: []informant.Subscription{{
+			Resource: nodes, Delivery: "lazy", Replay: "never",
+			OnlyIfChanged: []string{unschedulableAt, conditionsAt},
+			Filter:        strings.Join(strings.Fields(filter), " "),
+		}},
+		Indexes: []informant.Index{{Resource: nodes, Name: byName, Pointer: "/metadata/name"}},
+	}
+	if settings.Drains {
+		descriptor.Reads = []informant.Read{{Resource: pods}}
+		descriptor.Indexes = append(descriptor.Indexes,
+			informant.Index{Resource: nodes, Name: cordoned, Pointer: unschedulableAt},
+			informant.Index{Resource: pods, Name: byNode, Pointer: "/spec/nodeName"})
+		descriptor.Schedules = []informant.Schedule{{Name: "drains", Every: settings.DrainCheck}}
+	}
+	return descriptor, nil
+}
+
+func (w *watcher) Start(config informant.Config) (err error) {
+	w.settings, err = read(config)
+	return err
+}
+
+// Synced reads all nodes, once for each instance: from then on events say what changes.
+func (w *watcher) Synced(uint32) error {
+	found := map[string]node{}
+	var failed error
+	err := indexer.IndexValues(nodes, byName, func(name string) bool {
+		var fields []*string
+		if fields, failed = indexer.Fields(nodes, informant.Key{Name: name}, unschedulableAt, conditionsAt); failed == nil && fields != nil {
+			found[name] = parse(fields)
+		}
+		return failed == nil
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return err
+	}
+	w.nodes = found
+	w.summary()
+	return w.measure()
+}
+
+func (w *watcher) Handle(event *informant.Event) error {
+	name := event.Key.Name
+	before := parse(eventdata.Fields(eventdata.Old, unschedulableAt, conditionsAt))
+	now := parse(eventdata.Fields(eventdata.New, unschedulableAt, conditionsAt))
+	var changes []change
+	switch event.Change {
+	case informant.Added:
+		changes = joined(now, w.Conditions)
+	case informant.Deleted:
+		changes = []change{{name: "deleted", text: "is gone"}}
+	default:
+		changes = differences(before, now, w.Conditions)
+	}
+	if err := count(changes); err != nil {
+		return err
+	}
+	for _, change := range changes {
+		change.tell(name)
+	}
+	if w.Drains && !now.unschedulable {
+		if err := forgetDrain(name); err != nil {
+			return err
+		}
+	}
+	if w.nodes == nil {
+		return nil
+	}
+	if event.Change == informant.Deleted {
+		delete(w.nodes, name)
+	} else {
+		w.nodes[name] = now
+	}
+	return w.measure()
+}
+
+// Fire looks whether the nodes that are cordoned are empty.
+func (w *watcher) Fire(string, time.Time) error {
+	var names []string
+	err := indexer.IndexKeys(nodes, cordoned, "true", func(key informant.Key) bool {
+		names = append(names, key.Name)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := lookAtDrain(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summary is one line on what there is, with the names of those that are not as they should be.
+func (w *watcher) summary() {
+	of := map[string][]string{}
+	for name, node := range w.nodes {
+		of[node.state()] = append(of[node.state()], name)
+		if node.unschedulable {
+			of["cordoned"] = append(of["cordoned"], name)
+		}
+	}
+	slog.Info("watching nodes", "nodes", len(w.nodes), "ready", len(of[isReady]), "not-ready", some(of[notReady]),
+		"unknown", some(of[unknown]), "cordoned", some(of["cordoned"]))
+}
+
+// some is the first of these names, sorted, and how many more there are.
+func some(names []string) string {
+	const shown = 10
+	slices.Sort(names)
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+func init() {
+	w := &watcher{}
+	informant.Register(w)
+	synced.Register(w)
+	timer.Register(w)
+}
+
+func main() {}
