@@ -1,6 +1,8 @@
 //! The command line as it is typed.
 
+use crate::commands::{BuildArgs, NewArgs};
 use crate::compiler::{CompileArgs, CompilerArgs};
+use crate::project::BuildTimeArgs;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum, value_parser};
 use informant_runtime::StateDirectoryOptions;
@@ -28,7 +30,7 @@ pub(crate) enum Command {
     Dev(DevArgs),
     /// Run the embedded cluster alone: a Kubernetes API in memory that kubectl works against.
     Cluster(ClusterArgs),
-    /// Look at the plugins of a running host, and change what they do.
+    /// Make plugins, look at those of a running host, and change what they do.
     Plugin(PluginArgs),
     /// Look at dead letters, the events that were given up on, send them again, throw them away.
     Dlq(DlqArgs),
@@ -67,9 +69,11 @@ pub(crate) struct RunArgs {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct DevArgs {
-    /// Directories of plugin files.
+    /// Directories of plugin files, plugins' projects, and folders of those. A project is built, and again after every save.
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) time: BuildTimeArgs,
     /// Changes a second that the embedded cluster's workloads make, about; 0 leaves it to you.
     #[arg(long, value_name = "N", default_value_t = 2.0)]
     pub(crate) traffic: f64,
@@ -226,6 +230,12 @@ pub(crate) struct PluginArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum PluginCommand {
+    /// Make a project for a plugin: one that builds, tests and runs at once, with its SDK in it.
+    New(NewArgs),
+    /// Build a project's plugin with the language's own tool, and look at it as a host would.
+    ///
+    /// What stands in NAME.yaml in the project is put beside build/NAME.wasm.
+    Build(BuildArgs),
     /// Look at plugin files as a host would load them; no host is needed. Fails if one cannot be a plugin.
     ///
     /// What a file needs and asks for is shown, with the line of a configuration that grants it. A plugin that would wait to be granted

@@ -6,6 +6,8 @@ mod cluster;
 mod dev;
 mod dlq;
 mod plugin;
+mod plugin_build;
+mod plugin_new;
 mod rbac;
 mod run;
 
@@ -13,6 +15,8 @@ pub(crate) use cluster::cluster;
 pub(crate) use dev::dev;
 pub(crate) use dlq::dlq;
 pub(crate) use plugin::plugin;
+pub(crate) use plugin_build::BuildArgs;
+pub(crate) use plugin_new::NewArgs;
 pub(crate) use rbac::rbac;
 pub(crate) use run::run;
 

@@ -17,6 +17,7 @@ mod logging;
 mod manager;
 mod metrics;
 mod outbound;
+mod project;
 mod shutdown;
 
 use clap::Parser;

@@ -14,7 +14,9 @@ use crate::outbound::OutboundHttp;
 use anyhow::{Context, Result, anyhow};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
-use informant_runtime::{CompilerOptions, PluginHost, PluginHostOptions, StateDirectoryOptions};
+use informant_runtime::{
+    CompilerOptions, PluginHost, PluginHostOptions, Plugins, StateDirectoryOptions,
+};
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -59,6 +61,7 @@ pub(crate) struct ManagerOptions {
 /// A running host.
 pub(crate) struct Manager {
     informers: Arc<SharedInformerFactory>,
+    shown: Plugins,
     plugins: Task,
     server: Task,
     /// None where no socket was asked for and the default one could not be had.
@@ -129,6 +132,7 @@ impl Manager {
         });
         Ok(Self {
             informers,
+            shown: host.plugins(),
             admin,
             follower,
             election,
@@ -136,6 +140,11 @@ impl Manager {
             server: Task::spawn("the HTTP server", server.run(listener, shutdown.clone())),
             shutdown,
         })
+    }
+
+    /// The plugins as others may look at them.
+    pub(crate) fn plugins(&self) -> &Plugins {
+        &self.shown
     }
 
     /// Runs until it is told to stop, or until a task ends that should not; then everything ends in order.

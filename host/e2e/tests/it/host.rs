@@ -14,6 +14,7 @@ mod image;
 mod lifecycle;
 mod misbehaving;
 mod outbound;
+mod projects;
 mod reload;
 mod sdk;
 mod service_account;

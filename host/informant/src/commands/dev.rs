@@ -1,38 +1,72 @@
-//! `informant dev`: host and embedded cluster in one process.
+//! `informant dev`: host and embedded cluster in one process, and plugins built from their sources after every save.
 
-use crate::cli::{ConnectionArgs, DevArgs};
+use crate::cli::{ConnectionArgs, DevArgs, LogFormat};
 use crate::host_configuration::HostConfiguration;
 use crate::manager::{Manager, ManagerOptions};
+use crate::project::{Builder, Loads, Project, Shown, projects_in};
 use crate::{cluster, compiler, logging};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
 use std::path::{Path, PathBuf};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 /// Runs until a signal stops it.
 pub(crate) fn dev(args: DevArgs) -> Result<()> {
-    for path in &args.paths {
-        super::check_directory(path)?;
-    }
+    let (directories, projects) = followed(&args.paths)?;
     logging::init(args.serve.log_format);
     super::run_until_signal(async |stop| {
+        let builders = builders(projects, &args).await?;
+        let built = builders.iter().map(|builder| builder.plugins().to_owned());
+        let paths = directories.into_iter().chain(built).collect();
         if args.connection.kubeconfig.is_some() || args.connection.context.is_some() {
-            return host(args, None, &stop).await;
+            return host(DevArgs { paths, ..args }, builders, None, &stop).await;
         }
         let embedded = Embedded::start(args.traffic).await?;
         let kubeconfig = Some(embedded.kubeconfig.clone());
         let connection = ConnectionArgs { kubeconfig, context: None };
-        let args = DevArgs { connection, ..args };
-        let result = host(args, Some(&embedded.kubeconfig), &stop).await;
+        let args = DevArgs { paths, connection, ..args };
+        let result = host(args, builders, Some(&embedded.kubeconfig), &stop).await;
         embedded.stop().await;
         result
     })
 }
 
+/// What the paths are: directories of plugin files, and projects.
+fn followed(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Project>)> {
+    let (mut directories, mut projects) = (Vec::new(), Vec::new());
+    for path in paths {
+        super::check_directory(path)?;
+        let found = projects_in(path)?;
+        if found.is_empty() {
+            directories.push(path.clone());
+        }
+        projects.extend(found);
+    }
+    Ok((directories, projects))
+}
+
+async fn builders(projects: Vec<Project>, args: &DevArgs) -> Result<Vec<Builder>> {
+    let shown = match args.serve.log_format {
+        LogFormat::Text => Shown::Plain,
+        LogFormat::Json => Shown::Log,
+    };
+    let mut builders = Vec::with_capacity(projects.len());
+    for project in projects {
+        builders.push(Builder::new(project, args.time.build_time(), shown).await?);
+    }
+    Ok(builders)
+}
+
 /// Runs the host; `embedded` is the kubeconfig of the embedded cluster.
-async fn host(args: DevArgs, embedded: Option<&Path>, stop: &CancellationToken) -> Result<()> {
+async fn host(
+    args: DevArgs,
+    builders: Vec<Builder>,
+    embedded: Option<&Path>,
+    stop: &CancellationToken,
+) -> Result<()> {
     let configuration = HostConfiguration::load(args.config.config.as_deref())?;
     let options = ManagerOptions {
         cluster: cluster::connect(&args.connection).await?,
@@ -54,7 +88,17 @@ async fn host(args: DevArgs, embedded: Option<&Path>, stop: &CancellationToken) 
             kubeconfig.display()
         );
     }
-    manager.run_until(stop).await
+    let ended = CancellationToken::new();
+    let mut tasks = JoinSet::new();
+    for builder in builders {
+        tasks.spawn(builder.run(Loads(manager.plugins().clone()), ended.clone()));
+    }
+    let result = manager.run_until(stop).await;
+    ended.cancel();
+    while let Some(task) = tasks.join_next().await {
+        task.context("a project's builder failed; please report this")?;
+    }
+    result
 }
 
 /// The embedded cluster with its workloads and a kubeconfig in the temporary directory.

@@ -1,7 +1,9 @@
-//! `informant plugin`: the plugins of a running host, and plugin files without one.
+//! `informant plugin`: the plugins of a running host, and plugin files and projects without one.
 
 use super::ask::{act, block_on, cell, client, print, print_json, table};
 use super::check::check;
+use super::plugin_build::build;
+use super::plugin_new::new;
 use crate::cli::{AskArgs, Output, PluginArgs, PluginCommand};
 use anyhow::Result;
 use serde_json::Value;
@@ -9,6 +11,8 @@ use serde_json::Value;
 /// Asks the host and shows its answer.
 pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
     match args.command {
+        PluginCommand::New(args) => new(&args),
+        PluginCommand::Build(args) => build(args),
         PluginCommand::Check(args) => check(&args),
         PluginCommand::List(ask) => list(&ask),
         PluginCommand::Reload(plugin) => act(&plugin, "reload", None),

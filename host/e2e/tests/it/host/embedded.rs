@@ -35,8 +35,14 @@ fn announced_cluster(line: &Line) -> Option<SocketAddr> {
     line.message().strip_prefix("embedded cluster at http://")?.parse().ok()
 }
 
+/// The kubeconfig that `informant dev` says to look in with.
+pub fn kubeconfig(line: &Line) -> Option<PathBuf> {
+    let (_, rest) = line.message().split_once("kubectl --kubeconfig ")?;
+    Some(rest.split(' ').next()?.into())
+}
+
 /// A pod of this name in the default namespace, made and read.
-async fn create_pod(kubeconfig: &Path, name: &str) {
+pub async fn create_pod(kubeconfig: &Path, name: &str) {
     let api = Api::from_kubeconfig(kubeconfig).await.expect("the kubeconfig leads to a cluster");
     let pods = "/api/v1/namespaces/default/pods";
     let made = api.create(pods, &labelled_pod(name, &[])).await.expect(201);
@@ -77,10 +83,6 @@ fn dev_runs_plugins_beside_a_cluster_of_its_own_and_ends_well() {
             arguments(&["dev", &path, "--log-format", "json", "--listen", "127.0.0.1:0"]);
         let mut dev = Host::spawn(program, &arguments, announced_address).await.unwrap();
         dev.await_ready().await.unwrap();
-        let kubeconfig = |line: &Line| -> Option<PathBuf> {
-            let (_, rest) = line.message().split_once("kubectl --kubeconfig ")?;
-            Some(rest.split(' ').next()?.into())
-        };
         let says_how = |line: &Line| kubeconfig(line).is_some();
         let line = dev.await_line("how to look in", LINES_DEADLINE, says_how).await.unwrap();
         let kubeconfig = kubeconfig(&line).expect("it was there a moment ago");

@@ -1,0 +1,316 @@
+//! Plugin projects in every language, by the READMEs' own commands in an empty directory: made, tested, built, run beside the embedded cluster, and
+//! changed while they run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::bench::runtime;
+use crate::host::embedded::{create_pod, kubeconfig};
+use informant_e2e::child::Child;
+use informant_e2e::host::{self, Host, Line, announced_address};
+use informant_e2e::{paths, skip};
+
+/// For scripts that fetch and compile, on a machine that is busy with something else.
+const DEADLINE: Duration = Duration::from_secs(900);
+/// For one build and load: Python's are the largest.
+const LINE_DEADLINE: Duration = Duration::from_secs(240);
+
+/// A language and a change of its template.
+struct Language {
+    /// Its folder of `plugin-sdk`.
+    key: &'static str,
+    /// What the plugin says of a pod, apart from the pod.
+    says: &'static str,
+    file: &'static str,
+    /// A text in that file, and what makes another version of it.
+    from: &'static str,
+    to: &'static str,
+    /// What the tool says of a file that is no source any more.
+    refuses: &'static str,
+}
+
+/// Where nothing of ours is, and what is needed beside the README's commands.
+struct Place {
+    program: PathBuf,
+    folder: tempfile::TempDir,
+    /// The search path, with `informant` on it.
+    path: std::ffi::OsString,
+}
+
+/// What is fetched and compiled once for all runs.
+fn kept(name: &str) -> PathBuf {
+    let folder = paths::target_directory().join("tmp/projects").join(name);
+    std::fs::create_dir_all(&folder).expect("a folder below target");
+    folder
+}
+
+/// The program as `informant`, with the developer's own search path behind it.
+fn place(more: &[PathBuf]) -> Option<Place> {
+    let Some(program) = host::program().expect("the program that is named exists") else {
+        skip::say("target/debug/informant is not built; `cargo build -p informant` builds it");
+        return None;
+    };
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let go = PathBuf::from("/usr/local/go/bin");
+    let program_folder = program.parent().map(Path::to_owned);
+    let folders = program_folder.into_iter().chain(more.iter().cloned());
+    let path = std::env::join_paths(folders.chain(std::env::split_paths(&own)).chain([go]));
+    let folder = tempfile::tempdir().expect("a directory");
+    Some(Place { program, folder, path: path.expect("folders without colons") })
+}
+
+impl Place {
+    fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-euxc", script]).current_dir(self.folder.path());
+        command.env("PATH", &self.path).env("CARGO_TARGET_DIR", kept("cargo"));
+        command.env("XDG_CACHE_HOME", paths::target_directory().join("e2e/cache"));
+        command
+    }
+
+    /// Runs a script to its end: its exit code, and what it said.
+    fn run(&self, script: &str) -> (Option<i32>, String) {
+        let log = self.folder.path().join("log");
+        let _ = std::fs::remove_file(&log);
+        let mut child = Child::spawn_logged("sh", &mut self.shell(script), &log).expect("a shell");
+        let status = child.wait(DEADLINE).expect("its end");
+        (status.code(), std::fs::read_to_string(&log).expect("what it said"))
+    }
+
+    /// Whether this machine has what a language needs.
+    fn has(&self, script: &str) -> bool {
+        self.run(script).0 == Some(0)
+    }
+}
+
+/// The first commands of a README: a fenced block of `sh`, without comments.
+fn commands(readme: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(readme).expect("a README");
+    let (_, rest) = text.split_once("\n```sh\n").expect("a block of commands");
+    let (block, _) = rest.split_once("\n```").expect("its end");
+    let plain = |line: &str| line.split(" #").next().unwrap_or_default().trim().to_owned();
+    block.lines().map(plain).collect()
+}
+
+fn readme(language: &str) -> PathBuf {
+    paths::root().join("plugin-sdk").join(language).join("README.md")
+}
+
+/// Runs what the README says, changes the source, and breaks it.
+fn check(language: &Language, place: &Place) {
+    let commands = commands(&readme(language.key));
+    let (last, first) = commands.split_last().expect("commands");
+    let new = format!("informant plugin new hello --lang {}", language.key);
+    assert_eq!((first[0].as_str(), last.as_str()), (&*new, "informant dev ."));
+    let (code, said) = place.run(&first.join("\n"));
+    assert_eq!(code, Some(0), "{said}");
+    let project = place.folder.path().join("hello");
+    assert!(project.join("build/hello.wasm").exists(), "{said}");
+    assert_eq!(project.join("build/hello.yaml").exists(), project.join("hello.yaml").exists());
+    runtime().block_on(follow(language, place, &project));
+}
+
+async fn follow(language: &Language, place: &Place, project: &Path) {
+    let path = place.path.to_string_lossy();
+    let (folder, program) = (project.display(), place.program.display());
+    let target = kept("cargo");
+    let script = format!(
+        "cd '{folder}' && PATH='{path}' CARGO_TARGET_DIR='{}' exec '{program}' dev . --log-format json --listen 127.0.0.1:0",
+        target.display()
+    );
+    let arguments = ["-c".to_owned(), script];
+    let mut dev = Host::spawn(Path::new("/bin/sh"), &arguments, announced_address).await.unwrap();
+    let line = dev.await_line("how to look in", LINE_DEADLINE, |line| kubeconfig(line).is_some());
+    let cluster = kubeconfig(&line.await.unwrap()).expect("it was there a moment ago");
+    says(&dev, &["built in", "loaded in", "after the save"]).await;
+    create_pod(&cluster, "by-hand").await;
+    says(&dev, &[language.says, "default/by-hand"]).await;
+
+    dev.take_lines();
+    let source = project.join(language.file);
+    let text = std::fs::read_to_string(&source).expect("a source");
+    assert_eq!(text.matches(language.from).count(), 1, "{} in {text}", language.from);
+    std::fs::write(&source, text.replace(language.from, language.to)).expect("a save");
+    let runs = says(&dev, &["built in", "loaded in", "after the save"]).await;
+    println!("{}: {}", language.key, runs.message());
+    create_pod(&cluster, "after").await;
+    says(&dev, &[", again", "default/after"]).await;
+
+    std::fs::write(&source, format!("%%% no source\n{text}")).expect("a save");
+    let failed = says(&dev, &["not built: ", "what ran before goes on"]).await;
+    assert_eq!(failed.field("level"), Some("ERROR"), "{}", failed.text);
+    let told = |line: &Line| line.text.contains(language.refuses);
+    dev.await_line("the tool's own words", LINE_DEADLINE, told).await.unwrap();
+    create_pod(&cluster, "later").await;
+    says(&dev, &[", again", "default/later"]).await;
+
+    // Both versions at once: the one that a newer save overtakes never runs.
+    std::fs::write(&source, text.replace(language.from, language.to)).expect("a save");
+    std::fs::write(&source, &text).expect("a save");
+    dev.take_lines();
+    says(&dev, &["built in"]).await;
+    create_pod(&cluster, "at-last").await;
+    let line = says(&dev, &[language.says, "default/at-last"]).await;
+    assert!(!line.text.contains(", again"), "{}", line.text);
+    let status = dev.terminate(LINE_DEADLINE).unwrap();
+    assert_eq!(status.code(), Some(0), "{}", dev.tail());
+}
+
+/// Waits for a line about the plugin, or of it, that has all of these words.
+async fn says(dev: &Host, words: &[&str]) -> Line {
+    let has = |line: &Line| {
+        let is_ours = line.field("plugin") == Some("hello");
+        is_ours && words.iter().all(|word| line.text.contains(word))
+    };
+    dev.await_line(&format!("hello to say {words:?}"), LINE_DEADLINE, has).await.unwrap()
+}
+
+#[test]
+fn rust() {
+    let Some(place) = place(&[]) else { return };
+    let language = Language {
+        key: "rust",
+        says: "good day: added pod",
+        file: "src/lib.rs",
+        from: "\"{}: {} pod {}\"",
+        to: "\"{}, again: {} pod {}\"",
+        refuses: "expected item",
+    };
+    check(&language, &place);
+}
+
+#[test]
+fn go() {
+    let Some(place) = place(&[]) else { return };
+    if !place.has("go version") {
+        return skip::say("there is no Go on PATH nor in /usr/local/go/bin");
+    }
+    let language = Language {
+        key: "go",
+        says: "good day",
+        file: "main.go",
+        from: "slog.Info(h.Greeting,",
+        to: "slog.Info(h.Greeting+\", again\",",
+        refuses: "expected 'package'",
+    };
+    check(&language, &place);
+}
+
+#[test]
+fn js() {
+    let Some(place) = place(&[]) else { return };
+    if !place.has("npm view esbuild@0.25.12 version && npm view componentize-qjs@0.4.5 version") {
+        return skip::say("there is no Node.js with npm, or npm reaches no registry");
+    }
+    let language = Language {
+        key: "js",
+        says: "good day",
+        file: "plugin.js",
+        from: "log.info(greeting,",
+        to: "log.info(greeting + \", again\",",
+        refuses: "Unexpected",
+    };
+    check(&language, &place);
+}
+
+#[test]
+fn python() {
+    let Some(place) = place(&[]) else { return };
+    let wheel = format!(
+        "python3 -m pip download --quiet --no-deps -d '{}' componentize-py==0.25.1",
+        kept("wheels").display()
+    );
+    if !place.has(&wheel) {
+        return skip::say("there is no Python with pip, or pip reaches no registry");
+    }
+    let language = Language {
+        key: "python",
+        says: "good day",
+        file: "app.py",
+        from: "logging.info(self.greeting,",
+        to: "logging.info(self.greeting + \", again\",",
+        refuses: "SyntaxError",
+    };
+    check(&language, &place);
+}
+
+/// Zig takes clang's place where that makes no WebAssembly; pip brings it.
+#[test]
+fn c() {
+    let tools = kept("zig");
+    let Some(place) = place(&[tools.join("on-path")]) else { return };
+    let probe = "clang --target=wasm32 -nostdlib -Wl,--no-entry -x c /dev/null -o /dev/null";
+    let at = tools.display();
+    let bring = format!(
+        "test -x '{at}/on-path/zig' && zig version || {{ \
+           python3 -m venv --clear '{at}/venv' && '{at}/venv/bin/pip' install --quiet ziglang==0.17.0 && mkdir -p '{at}/on-path' && \
+           printf '#!/bin/sh\\nexec \"{at}/venv/bin/python\" -m ziglang \"$@\"\\n' > '{at}/on-path/zig' && chmod +x '{at}/on-path/zig' && zig version; }}"
+    );
+    if !place.has("cc --version") || !(place.has(probe) || place.has(&bring)) {
+        return skip::say("there is no C compiler that makes WebAssembly, and pip brings no Zig");
+    }
+    let language = Language {
+        key: "c",
+        says: "hello: pod",
+        file: "hello.c",
+        from: "\"hello: pod \"",
+        to: "\"hello, again: pod \"",
+        refuses: "hello.c:1:",
+    };
+    check(&language, &place);
+}
+
+#[test]
+fn first_commands_are_the_same_everywhere() {
+    let of_all = commands(&paths::root().join("plugin-sdk/README.md"));
+    assert_eq!(of_all, commands(&readme("go")));
+}
+
+/// `informant` with these arguments fails with these words.
+fn check_refused(place: &Place, arguments: &str, expect: &str) {
+    let (code, said) = place.run(&format!("exec informant {arguments}"));
+    assert_ne!(code, Some(0), "{arguments}: {said}");
+    assert!(said.contains(expect), "{arguments}: {said}");
+}
+
+#[test]
+fn what_cannot_be_a_project_is_refused_with_what_to_do() {
+    let Some(place) = place(&[]) else { return };
+    check_refused(&place, "plugin new ../up --lang go", "cannot be a plugin's name");
+    check_refused(&place, "plugin new Hello --lang go", "small letters");
+    check_refused(
+        &place,
+        "plugin new hello --lang cobol",
+        "possible values: rust, go, js, python, c",
+    );
+    check_refused(&place, "plugin new hello", "--lang");
+    check_refused(&place, "plugin build", "is no plugin project");
+    check_refused(&place, "plugin build no-such-folder", "no-such-folder cannot be read");
+    assert_eq!(place.run("informant plugin new hello --lang rust").0, Some(0));
+    check_refused(&place, "plugin new hello --lang go", "hello is there and not empty");
+    check_refused(&place, "plugin build hello -o hello.txt", "must end in .wasm");
+    let nowhere = "-c 'PATH=/nowhere HOME=/nowhere exec \"$0\" plugin build hello'";
+    let (code, said) = place.run(&format!("exec sh {nowhere} '{}'", place.program.display()));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("cargo is missing: there is none on PATH; install Rust: curl"), "{said}");
+    let (code, said) = place.run("informant plugin new --list");
+    assert!(code == Some(0) && said.contains("python  Python"), "{said}");
+}
+
+/// A plugin file that cannot run leaves the one before in its place.
+#[test]
+fn what_a_host_would_not_take_replaces_nothing() {
+    let tools = tempfile::tempdir().expect("a directory");
+    let Some(place) = place(&[tools.path().to_owned()]) else { return };
+    let zig = "#!/bin/sh\nfor out; do :; done\ntest \"$out\" = /dev/null || printf '\\0asm\\1\\0\\0\\0' > \"$out\"\n";
+    std::fs::write(tools.path().join("clang"), zig).expect("a file");
+    let script =
+        format!("chmod +x '{}/clang'; informant plugin new hello --lang c", tools.path().display());
+    assert_eq!(place.run(&script).0, Some(0));
+    let built = place.folder.path().join("hello/build/hello.wasm");
+    std::fs::create_dir_all(built.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&built, "the one before").expect("a file");
+    check_refused(&place, "plugin build hello", "what was built cannot be a plugin of this host");
+    assert_eq!(std::fs::read_to_string(&built).expect("it is there"), "the one before");
+}

@@ -1,0 +1,139 @@
+//! `informant plugin build`: a project's plugin file, built by the language's own tool and looked at as a host would.
+
+use super::ask::print;
+use crate::cli::ConfigArgs;
+use crate::compiler::{self, CompilerArgs};
+use crate::host_configuration;
+use crate::project::{
+    Build, BuildTimeArgs, Mode, Project, Shown, Toolchain, place, place_or_remove,
+};
+use anyhow::{Context, Result, bail};
+use informant_runtime::{PluginChecker, PluginName, PluginReport};
+use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// What is to be built, and where to.
+#[derive(clap::Args, Debug)]
+pub(crate) struct BuildArgs {
+    /// The plugin's project: a folder with Cargo.toml, go.mod, package.json, app.py, or a .c file that defines plugin_describe.
+    #[arg(value_name = "DIR", default_value = ".")]
+    project: PathBuf,
+    /// Where the plugin file goes [default: build/NAME.wasm in the project].
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    time: BuildTimeArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    compiler: CompilerArgs,
+}
+
+/// Builds, checks, and only then replaces what was there.
+pub(crate) fn build(args: BuildArgs) -> Result<()> {
+    let project = Project::open(&args.project)?;
+    let own = || {
+        project
+            .plugin_file(&args.project.join("build"))
+            .components()
+            .skip_while(|it| *it == Component::CurDir)
+            .collect()
+    };
+    let output = args.output.clone().unwrap_or_else(own);
+    check_file_name(&output)?;
+    let configurations = host_configuration::load(args.config.config.as_deref())?;
+    let checker = PluginChecker::new(compiler::options(&args.compiler)?, configurations)?;
+    super::run_until_signal(async |stop| run(&args, &project, &output, &checker, &stop).await)
+}
+
+async fn run(
+    args: &BuildArgs,
+    project: &Project,
+    output: &Path,
+    checker: &PluginChecker,
+    stop: &CancellationToken,
+) -> Result<()> {
+    let tools = Toolchain::find(project).await?;
+    let (mode, time_max, shown) = (Mode::Release, args.time.build_time(), Shown::Plain);
+    let build = Build { project, tools: &tools, mode, time_max, shown };
+    let built = build.run(stop).await.with_context(|| format!("{} was not built", project.name))?;
+    // What stands in NAME.yaml counts as it will for a host.
+    let configuration = project.configuration();
+    let beside = |file: &Path| file.with_file_name(format!("{}.yaml", project.name));
+    place_or_remove(&configuration, &beside(&built.file))?;
+    let begin = Instant::now();
+    let report = match checker.check(&built.file).await {
+        Ok(report) => report,
+        Err(error) => bail!(
+            "what was built cannot be a plugin of this host: {}; {} was left as it was",
+            error.shown(),
+            output.display()
+        ),
+    };
+    let checked = begin.elapsed();
+    if args.output.is_none() {
+        place_or_remove(&configuration, &beside(output))?;
+    }
+    place(&built.file, output)
+        .with_context(|| format!("{} cannot be written", output.display()))?;
+    let times = [built.took, checked].map(|it| it.as_secs_f64());
+    print(&summary(output, &report, times));
+    Ok(())
+}
+
+/// A host takes the plugin's name from its file's.
+fn check_file_name(path: &Path) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some(name) = name.strip_suffix(".wasm") else {
+        bail!("{} is no plugin file: it must end in .wasm, in small letters", path.display());
+    };
+    name.parse::<PluginName>()?;
+    Ok(())
+}
+
+fn summary(output: &Path, report: &PluginReport, [built, checked]: [f64; 2]) -> String {
+    let resources = report.descriptor.subscriptions.iter().map(|it| it.resource.to_string());
+    let resources: Vec<String> = resources.collect();
+    let told = match resources.is_empty() {
+        true => String::new(),
+        false => format!(", is told of {}", resources.join(", ")),
+    };
+    let waits = report
+        .not_granted
+        .as_ref()
+        .map_or(String::new(), |why| format!("\na host would have it wait: {why}"));
+    format!(
+        "{}: {} bytes, version {}{told}; built in {built:.2} s, checked in {checked:.2} s{waits}",
+        output.display(),
+        report.bytes,
+        report.descriptor.version
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, problem: Option<&str>) {
+        let error = check_file_name(Path::new(path)).err().map(|error| error.to_string());
+        match problem {
+            None => assert_eq!(error, None, "{path}"),
+            Some(words) => {
+                assert!(error.as_ref().is_some_and(|it| it.contains(words)), "{path}: {error:?}")
+            }
+        }
+    }
+
+    #[test]
+    fn output_is_a_file_that_a_host_would_take() {
+        check("plugins/pods.wasm", None);
+        check("Pods.v1.wasm", None);
+        check("pods", Some("must end in .wasm"));
+        check("pods.WASM", Some("must end in .wasm"));
+        check("plugins/", Some("must end in .wasm"));
+        check(".wasm", Some("1 to 63"));
+        check("a b.wasm", Some("1 to 63"));
+    }
+}

@@ -1,0 +1,64 @@
+//! `informant plugin new`: a project that builds, tests and runs at once, anywhere.
+
+use super::ask::{print, table};
+use crate::project::{Language, new_project, project_name};
+use anyhow::Result;
+use std::path::PathBuf;
+
+/// What is to be made.
+#[derive(clap::Args, Debug)]
+pub(crate) struct NewArgs {
+    /// The plugin's name, and that of the folder that is made for it.
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    name: Option<String>,
+    /// The language that the plugin is to be written in.
+    #[arg(long, value_enum, value_name = "LANGUAGE", required_unless_present = "list")]
+    lang: Option<Language>,
+    /// Show the languages, what each needs and what its first build fetches.
+    #[arg(long, conflicts_with_all = ["name", "lang"])]
+    list: bool,
+}
+
+/// Writes the project and says what to do next.
+pub(crate) fn new(args: &NewArgs) -> Result<()> {
+    let (Some(name), Some(language)) = (&args.name, args.lang) else {
+        print(&languages());
+        return Ok(());
+    };
+    let name = project_name(name)?;
+    new_project(&PathBuf::from(name.as_str()), language, &name)?;
+    let facts = language.facts();
+    print(&format!(
+        "{name} is a plugin in {}, with its SDK in {name}/sdk. It needs {}; the first build fetches {}. Next:\n\n  \
+         cd {name}\n  informant plugin build    # leaves build/{name}.wasm\n  informant dev .           # runs it beside an embedded cluster, and again after \
+         every save\n\nIts test, without WebAssembly: {}",
+        facts.title, facts.toolchain, facts.fetches, facts.test
+    ));
+    Ok(())
+}
+
+fn languages() -> String {
+    let row = |language: Language| {
+        let facts = language.facts();
+        let cells = [facts.key, facts.title, facts.toolchain, facts.fetches];
+        cells.map(str::to_owned).to_vec()
+    };
+    let rows: Vec<_> = Language::ALL.into_iter().map(row).collect();
+    table(&["--lang", "LANGUAGE", "NEEDS (OR NEWER)", "THE FIRST BUILD FETCHES"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum as _;
+
+    #[test]
+    fn list_has_what_the_option_takes() {
+        let shown = languages();
+        let listed: Vec<&str> =
+            shown.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
+        let values = Language::value_variants().iter().filter_map(|it| it.to_possible_value());
+        let taken: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        assert_eq!(listed, taken);
+    }
+}

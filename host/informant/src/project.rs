@@ -1,0 +1,70 @@
+//! Plugin projects: folders with a plugin's sources, as `informant plugin new` writes them, `plugin build` builds them and
+//! `dev` follows them.
+//!
+//! What decides is synchronous: which language a folder is in ([`recognition`]), what is run to build it ([`recipe`]), which files are
+//! sources ([`sources`]), what a save does while a build runs ([`rebuild`]). The rest carries it out.
+
+mod artifact;
+mod build;
+mod builder;
+mod language;
+mod process;
+mod rebuild;
+mod recipe;
+mod recognition;
+mod sources;
+mod template;
+mod toolchain;
+mod watch;
+
+pub(crate) use artifact::{place, place_or_remove};
+pub(crate) use build::{Build, Shown};
+pub(crate) use builder::{Builder, Loads};
+pub(crate) use language::Language;
+pub(crate) use recipe::Mode;
+pub(crate) use recognition::{Project, projects_in};
+pub(crate) use template::{new_project, project_name};
+pub(crate) use toolchain::Toolchain;
+
+use std::time::Duration;
+
+/// How long tools may take.
+#[derive(clap::Args, Debug)]
+pub(crate) struct BuildTimeArgs {
+    /// Seconds that a build may take, with what it fetches; then its tools are ended.
+    #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u32).range(1..=7200))]
+    build_time: u32,
+}
+
+impl BuildTimeArgs {
+    pub(crate) fn build_time(&self) -> Duration {
+        Duration::from_secs(self.build_time.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        time: BuildTimeArgs,
+    }
+
+    #[track_caller]
+    fn check(arguments: &[&str], seconds: Option<u64>) {
+        let parsed = Line::try_parse_from(["it"].iter().chain(arguments)).ok();
+        assert_eq!(parsed.map(|line| line.time.build_time().as_secs()), seconds, "{arguments:?}");
+    }
+
+    #[test]
+    fn time_of_a_build_has_bounds() {
+        check(&[], Some(900));
+        check(&["--build-time", "1"], Some(1));
+        check(&["--build-time", "0"], None);
+        check(&["--build-time", "7200"], Some(7_200));
+        check(&["--build-time", "7201"], None);
+    }
+}

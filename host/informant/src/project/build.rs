@@ -1,0 +1,281 @@
+//! Builds a project: brings what its package manager is to bring, runs its tool, and looks what that has left.
+
+use super::artifact::place;
+use super::process::{self, ProcessError, Stream};
+use super::recipe::{self, Fetch, Mode, Step, recipe};
+use super::recognition::Project;
+use super::toolchain::Toolchain;
+use crate::logging::Stdout;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+/// Of a tool's last line, what an error quotes.
+const QUOTED_CHARS_MAX: usize = 300;
+
+/// How a tool's lines are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// As they are, for people.
+    Plain,
+    /// As lines of the log, for machines.
+    Log,
+}
+
+/// A build to be made.
+#[derive(Clone, Copy)]
+pub(crate) struct Build<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) tools: &'a Toolchain,
+    pub(crate) mode: Mode,
+    /// For all steps together.
+    pub(crate) time_max: Duration,
+    pub(crate) shown: Shown,
+}
+
+/// What a build has left.
+#[derive(Debug)]
+pub(crate) struct Built {
+    /// `NAME.wasm` in a folder of the build's own.
+    pub(crate) file: PathBuf,
+    pub(crate) took: Duration,
+}
+
+/// Why a build has left nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BuildError {
+    #[error("{what} {error}")]
+    Process { what: &'static str, error: ProcessError },
+    #[error("{what} failed ({status}){said}")]
+    Failed { what: &'static str, status: ExitStatus, said: String },
+    #[error("{what} has left no plugin; {}", recipe::no_artifact(*.language))]
+    Nothing { what: &'static str, language: super::Language },
+    #[error("{} cannot be read or written: {error}", .path.display())]
+    File { path: PathBuf, error: io::Error },
+}
+
+impl BuildError {
+    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::File { path, error }
+    }
+}
+
+impl Build<'_> {
+    /// Runs the project's tools in its folder, until they have ended or `stop`.
+    pub(crate) async fn run(&self, stop: &CancellationToken) -> Result<Built, BuildError> {
+        let begin = Instant::now();
+        let stage = self.project.build_folder().join(self.mode.stage());
+        let file = self.project.plugin_file(&stage);
+        std::fs::create_dir_all(&stage).map_err(BuildError::file(&stage))?;
+        // What an earlier build has left is not this one's.
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(BuildError::File { path: file, error });
+            }
+            _ => {}
+        }
+        let recipe = recipe(self.project, self.tools, self.mode, &file);
+        if let Some(fetch) = &recipe.fetch {
+            self.fetch(fetch, begin, stop).await?;
+        }
+        let artifact = self.step(&recipe.build, begin, stop).await?;
+        if let Some(artifact) = artifact {
+            place(&artifact, &file).map_err(BuildError::file(&artifact))?;
+        }
+        if !file.is_file() {
+            let (what, language) = (recipe.build.what, self.project.language);
+            return Err(BuildError::Nothing { what, language });
+        }
+        Ok(Built { file, took: begin.elapsed() })
+    }
+
+    /// Brings packages where those that are there are not those that the project names now.
+    async fn fetch(
+        &self,
+        fetch: &Fetch,
+        begin: Instant,
+        stop: &CancellationToken,
+    ) -> Result<(), BuildError> {
+        let named_by = self.project.folder.join(fetch.named_by);
+        let stamp = self.project.folder.join(&fetch.stamp);
+        let named = std::fs::read(&named_by).map_err(BuildError::file(&named_by))?;
+        if std::fs::read(&stamp).is_ok_and(|there| there == named) {
+            return Ok(());
+        }
+        for step in &fetch.steps {
+            self.step(step, begin, stop).await?;
+        }
+        std::fs::write(&stamp, named).map_err(BuildError::file(&stamp))
+    }
+
+    /// Runs one program; answers where cargo has left the library.
+    async fn step(
+        &self,
+        step: &Step,
+        begin: Instant,
+        stop: &CancellationToken,
+    ) -> Result<Option<PathBuf>, BuildError> {
+        let what = step.what;
+        let folder = &self.project.folder;
+        let mut command = Command::new(&step.program);
+        command.args(&step.arguments).envs(step.environment.iter().cloned()).current_dir(folder);
+        if self.is_coloured() {
+            command.env("CARGO_TERM_COLOR", "always");
+        }
+        let manifest = folder.join("Cargo.toml");
+        let (mut artifact, mut last) = (None, String::new());
+        let mut hear = |stream: Stream, line: &str| {
+            if step.is_cargo && stream == Stream::Output {
+                let found = recipe::cargo_artifact(line, &manifest);
+                artifact = artifact.take().or(found);
+                return;
+            }
+            self.show(line);
+            if !line.trim().is_empty() {
+                last = quoted(line);
+            }
+        };
+        let time_max = self.time_max.saturating_sub(begin.elapsed());
+        let status = process::run(&mut command, &mut hear, time_max, stop).await;
+        let status = status.map_err(|error| match error {
+            // The time is that of all steps together.
+            ProcessError::Deadline(_) => ProcessError::Deadline(self.time_max),
+            other => other,
+        });
+        let status = status.map_err(|error| BuildError::Process { what, error })?;
+        if !status.success() {
+            let said = if last.is_empty() { last } else { format!(": {last}") };
+            return Err(BuildError::Failed { what, status, said });
+        }
+        Ok(artifact)
+    }
+
+    fn is_coloured(&self) -> bool {
+        self.shown == Shown::Plain
+            && io::stdout().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none()
+    }
+
+    fn show(&self, line: &str) {
+        match self.shown {
+            // Whoever is gone already does not read it.
+            Shown::Plain => drop(writeln!(Stdout, "{line}")),
+            Shown::Log => info!(target: "build", plugin = self.project.name.as_str(), "{line}"),
+        }
+    }
+}
+
+/// A line without colours, and not all of a long one.
+fn quoted(line: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = after.trim_start_matches(|it: char| it.is_ascii_digit() || it == ';');
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    plain.push_str(rest);
+    plain.trim().chars().take(QUOTED_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recognition::Settings;
+    use super::*;
+    use crate::project::Language;
+    use std::ffi::OsString;
+
+    /// A shell takes the C compiler's place: what becomes of its build?
+    async fn check(script: &str, time_max: Duration, expect: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, settings) = ("pods".parse().unwrap(), Settings::default());
+        let project =
+            Project { folder: folder.path().to_owned(), language: Language::C, name, settings };
+        let compiler = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
+        let tools = Toolchain::C { compiler };
+        let build = Build {
+            project: &project,
+            tools: &tools,
+            mode: Mode::Dev,
+            time_max,
+            shown: Shown::Log,
+        };
+        let file = project.plugin_file(&folder.path().join("build/.dev"));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "of an earlier build").unwrap();
+        let told = match build.run(&CancellationToken::new()).await {
+            Ok(built) => std::fs::read_to_string(built.file).unwrap(),
+            Err(error) => error.to_string(),
+        };
+        assert!(told.contains(expect), "{told:?} has no {expect:?}");
+    }
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[tokio::test]
+    async fn what_the_tool_leaves_is_the_plugin() {
+        // The last argument is where to leave it.
+        check("for out; do :; done; printf mine > $out", LONG, "mine").await;
+    }
+
+    #[tokio::test]
+    async fn failure_has_the_tools_own_words() {
+        check(
+            "echo; echo 'no such header' >&2; echo; exit 3",
+            LONG,
+            "exit status: 3): no such header",
+        )
+        .await;
+        check("exit 4", LONG, "the C compiler failed (exit status: 4)").await;
+        check("exit 0", LONG, "the C compiler has left no plugin").await;
+        check("sleep 60", Duration::from_millis(50), "the C compiler was ended after 0 s").await;
+    }
+
+    #[test]
+    fn quoted_line_has_no_colours_and_an_end() {
+        let check = |line: &str, expect: &str| assert_eq!(quoted(line), expect, "{line:?}");
+        check("\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m: no\u{1b}[0m", "error: no");
+        check("  plain ", "plain");
+        check("\u{1b}[", "");
+        check(&"ä".repeat(QUOTED_CHARS_MAX + 1), &"ä".repeat(QUOTED_CHARS_MAX));
+    }
+
+    /// A shell takes npm's place and counts how often it is called.
+    #[tokio::test]
+    async fn packages_are_brought_once_for_what_names_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("npm"), "#!/bin/sh\necho x >> called\nmkdir -p node_modules\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(at("npm"), mode).unwrap();
+        let project = |text: &str| {
+            std::fs::write(at("package.json"), text).unwrap();
+            Project::open(folder.path()).unwrap()
+        };
+        let tools = Toolchain::Js { node: "/bin/true".into(), npm: at("npm") };
+        for (text, calls) in
+            [(r#"{"name": "a"}"#, 1), (r#"{"name": "a"}"#, 1), (r#"{"name": "a" }"#, 2)]
+        {
+            let project = project(text);
+            let build = Build {
+                project: &project,
+                tools: &tools,
+                mode: Mode::Dev,
+                time_max: LONG,
+                shown: Shown::Log,
+            };
+            // The script is no program, so it ends here, with the packages there.
+            build.run(&CancellationToken::new()).await.unwrap_err();
+            assert_eq!(
+                std::fs::read_to_string(at("called")).unwrap().lines().count(),
+                calls,
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The languages that a project can be in: one table, which help, messages and docs read.
+
+use clap::ValueEnum;
+
+/// The language of a plugin's sources.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// Rust, with cargo.
+    Rust,
+    /// Go, with its own compiler.
+    Go,
+    /// JavaScript, with QuickJS from npm.
+    Js,
+    /// Python, with componentize-py from PyPI.
+    Python,
+    /// C, with clang or Zig.
+    C,
+}
+
+/// What is to be known of a language.
+pub(crate) struct Facts {
+    /// As people call it.
+    pub(crate) title: &'static str,
+    /// Its folder of `plugin-sdk`, and what `--lang` takes.
+    pub(crate) key: &'static str,
+    /// What has to be there.
+    pub(crate) toolchain: &'static str,
+    /// What the first build brings.
+    pub(crate) fetches: &'static str,
+    /// Runs a new project's own test, without WebAssembly.
+    pub(crate) test: &'static str,
+}
+
+impl Language {
+    pub(crate) const ALL: [Self; 5] = [Self::Rust, Self::Go, Self::Js, Self::Python, Self::C];
+
+    pub(crate) fn facts(self) -> &'static Facts {
+        match self {
+            Self::Rust => &Facts {
+                title: "Rust",
+                key: "rust",
+                toolchain: "Rust 1.95 with the target wasm32-unknown-unknown",
+                fetches: "some 40 crates from crates.io",
+                test: "cargo test",
+            },
+            Self::Go => &Facts {
+                title: "Go",
+                key: "go",
+                toolchain: "Go 1.24",
+                fetches: "nothing",
+                test: "go test .",
+            },
+            Self::Js => &Facts {
+                title: "JavaScript",
+                key: "js",
+                toolchain: "Node.js 20.6 with npm",
+                fetches: "componentize-qjs and esbuild from npm, into node_modules",
+                test: "npm test",
+            },
+            Self::Python => &Facts {
+                title: "Python",
+                key: "python",
+                toolchain: "Python 3.10 with venv",
+                fetches: "componentize-py from PyPI, into .venv",
+                test: "PYTHONPATH=sdk/python python3 -m unittest",
+            },
+            Self::C => &Facts {
+                title: "C",
+                key: "c",
+                toolchain: "clang with wasm-ld, or Zig",
+                fetches: "nothing",
+                test: "make test",
+            },
+        }
+    }
+}

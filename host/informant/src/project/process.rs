@@ -1,0 +1,241 @@
+//! Runs a language's own tools: their lines are heard as they come, their time is bounded, and with them ends whatever they have
+//! started.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::Command;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// A line that is longer comes in pieces.
+const LINE_BYTES_MAX: usize = 64 << 10;
+/// How long the pipes of a tool that has ended are listened to: something that it has left behind may hold them.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Where a line was written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Output,
+    Error,
+}
+
+/// Why a tool has no exit status to judge by.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProcessError {
+    #[error("cannot be started: {0}")]
+    Start(io::Error),
+    #[error("cannot be waited for: {0}")]
+    Wait(io::Error),
+    #[error("was ended after {} s: --build-time gives it more", .0.as_secs())]
+    Deadline(Duration),
+    #[error("was ended")]
+    Stopped,
+}
+
+/// Runs a program to its end, its deadline or `stop`. Then neither it nor what it has started in its group is there any more.
+pub(crate) async fn run(
+    command: &mut Command,
+    hear: &mut (dyn FnMut(Stream, &str) + Send),
+    time_max: Duration,
+    stop: &CancellationToken,
+) -> Result<ExitStatus, ProcessError> {
+    let deadline = Instant::now() + time_max;
+    let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Of a group of its own: what a terminal sends to all reaches it through us alone.
+    let mut child =
+        piped.process_group(0).kill_on_drop(true).spawn().map_err(ProcessError::Start)?;
+    let mut group = Group(child.id());
+    let mut output = child.stdout.take().map(Lines::new);
+    let mut error = child.stderr.take().map(Lines::new);
+    let mut ended: Option<(ExitStatus, Instant)> = None;
+    while ended.is_none() || output.is_some() || error.is_some() {
+        let linger_until = ended.map_or(deadline, |(_, since)| since + LINGER);
+        tokio::select! {
+            line = next(&mut output) => tell(line, &mut output, Stream::Output, hear),
+            line = next(&mut error) => tell(line, &mut error, Stream::Error, hear),
+            status = child.wait(), if ended.is_none() => {
+                group.0 = None;
+                ended = Some((status.map_err(ProcessError::Wait)?, Instant::now()));
+            }
+            () = tokio::time::sleep_until(linger_until), if ended.is_some() => break,
+            () = tokio::time::sleep_until(deadline), if ended.is_none() => {
+                return Err(end(group, &mut child, ProcessError::Deadline(time_max)).await);
+            }
+            () = stop.cancelled(), if ended.is_none() => {
+                return Err(end(group, &mut child, ProcessError::Stopped).await);
+            }
+        }
+    }
+    ended.map(|(status, _)| status).ok_or(ProcessError::Stopped)
+}
+
+async fn end(group: Group, child: &mut tokio::process::Child, why: ProcessError) -> ProcessError {
+    drop(group);
+    // It was killed: there is nothing to learn of how it ended.
+    let _ = child.wait().await;
+    why
+}
+
+async fn next<R: AsyncRead + Unpin>(lines: &mut Option<Lines<R>>) -> Option<String> {
+    match lines {
+        Some(lines) => lines.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn tell<R>(
+    line: Option<String>,
+    lines: &mut Option<Lines<R>>,
+    stream: Stream,
+    hear: &mut (dyn FnMut(Stream, &str) + Send),
+) {
+    match line {
+        Some(line) => hear(stream, &line),
+        None => *lines = None,
+    }
+}
+
+/// The group of a process that has not been waited for, which ends with this.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let process = self.0.and_then(|id| Pid::from_raw(id.cast_signed()));
+        if let Some(process) = process {
+            // It may have ended by itself a moment ago.
+            let _ = kill_process_group(process, Signal::KILL);
+        }
+    }
+}
+
+/// The lines of a pipe. What was read of a line stays when [`next`](Self::next) is dropped.
+struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    fn new(pipe: R) -> Self {
+        Self { reader: BufReader::new(pipe), line: Vec::new() }
+    }
+
+    /// The next line without its end; none at the pipe's.
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            // A pipe that cannot be read has nothing more to say.
+            let read = self.reader.fill_buf().await.unwrap_or_default();
+            if read.is_empty() {
+                return (!self.line.is_empty()).then(|| self.take());
+            }
+            let room = LINE_BYTES_MAX - self.line.len();
+            let end = read.iter().take(room).position(|byte| *byte == b'\n');
+            let length = end.unwrap_or_else(|| read.len().min(room));
+            self.line.extend_from_slice(&read[..length]);
+            self.reader.consume(length + usize::from(end.is_some()));
+            if end.is_some() || self.line.len() == LINE_BYTES_MAX {
+                return Some(self.take());
+            }
+        }
+    }
+
+    fn take(&mut self) -> String {
+        let line = std::mem::take(&mut self.line);
+        String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{OFlags, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    struct Ran {
+        result: Result<Option<i32>, String>,
+        lines: Vec<String>,
+    }
+
+    async fn shell(script: &str, time_max: Duration, stop: &CancellationToken) -> Ran {
+        let mut lines = Vec::new();
+        let mut hear = |stream: Stream, line: &str| lines.push(format!("{stream:?} {line}"));
+        let mut command = Command::new("/bin/sh");
+        let result = run(command.args(["-c", script]), &mut hear, time_max, stop).await;
+        Ran { result: result.map(|it| it.code()).map_err(|it| it.to_string()), lines }
+    }
+
+    async fn check(script: &str, code: i32, expect: &[&str]) {
+        let ran = shell(script, LONG, &CancellationToken::new()).await;
+        assert_eq!(
+            (ran.result, ran.lines),
+            (Ok(Some(code)), expect.iter().map(|it| (*it).to_owned()).collect())
+        );
+    }
+
+    #[tokio::test]
+    async fn lines_and_the_exit_code_are_the_tools_own() {
+        check("echo one; echo two; exit 3", 3, &["Output one", "Output two"]).await;
+        check("printf 'no end' >&2", 0, &["Error no end"]).await;
+        check("read line; echo \"<$line>\"", 0, &["Output <>"]).await;
+    }
+
+    #[tokio::test]
+    async fn long_line_comes_in_pieces_at_the_bound() {
+        let lines = async |bytes: usize| {
+            let script = format!("head -c {bytes} /dev/zero | tr '\\0' a; echo");
+            let ran = shell(&script, LONG, &CancellationToken::new()).await;
+            ran.lines.iter().map(|line| line.len() - "Output ".len()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(LINE_BYTES_MAX - 1).await, [LINE_BYTES_MAX - 1]);
+        assert_eq!(lines(LINE_BYTES_MAX + 1).await, [LINE_BYTES_MAX, 1]);
+    }
+
+    /// Runs a shell with a child of its own, which both hold a pipe that ends with the last of them.
+    async fn check_ended(time_max: Duration, expect: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let mut options = std::fs::OpenOptions::new();
+        let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+        let mut pipe = options.read(true).custom_flags(nonblocking).open(&path).unwrap();
+        let script = format!("exec 9>{}; sleep 60 & echo ready; sleep 60", path.display());
+        let mut command = Command::new("/bin/sh");
+        let stop = CancellationToken::new();
+        let mut hear = |_: Stream, _: &str| stop.cancel();
+        let error =
+            run(command.args(["-c", &script]), &mut hear, time_max, &stop).await.unwrap_err();
+        assert!(error.to_string().contains(expect), "{error}");
+        fcntl_setfl(&pipe, OFlags::empty()).unwrap();
+        let begin = std::time::Instant::now();
+        assert_eq!(io::Read::read(&mut pipe, &mut [0]).unwrap(), 0, "nobody holds the pipe");
+        assert!(begin.elapsed() < Duration::from_secs(30), "it was let go of only by its end");
+    }
+
+    #[tokio::test]
+    async fn tool_and_what_it_started_end_when_they_are_told_to() {
+        check_ended(LONG, "was ended").await;
+    }
+
+    #[tokio::test]
+    async fn tool_ends_at_its_deadline() {
+        let ran = shell("sleep 60", Duration::from_millis(50), &CancellationToken::new()).await;
+        assert_eq!(ran.result, Err("was ended after 0 s: --build-time gives it more".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn what_a_tool_leaves_behind_holds_nothing_up() {
+        let ran = shell("sleep 5 & echo done", LONG, &CancellationToken::new()).await;
+        assert_eq!((ran.result, &ran.lines[..]), (Ok(Some(0)), &["Output done".to_owned()][..]));
+    }
+
+    #[tokio::test]
+    async fn program_that_is_not_there_is_an_error() {
+        let mut command = Command::new("/no/such/program");
+        let ran = run(&mut command, &mut |_, _| {}, LONG, &CancellationToken::new()).await;
+        assert!(ran.unwrap_err().to_string().starts_with("cannot be started"));
+    }
+}

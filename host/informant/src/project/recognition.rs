@@ -1,0 +1,360 @@
+//! Which language a folder's plugin is in, and what it is called: read from the file that its tools read.
+//!
+//! | file | language | name |
+//! | --- | --- | --- |
+//! | `Cargo.toml` with a `[package]` | Rust | the package's |
+//! | `go.mod` | Go | the last part of the module's path |
+//! | `package.json` | JavaScript | the package's, without its scope |
+//! | `pyproject.toml` or none, and `app.py` | Python | the project's, else the folder's |
+//! | a `.c` file that defines `plugin_describe` | C | that file's |
+//!
+//! The first that is there counts: what other languages have brought along for their tools comes after the plugin's own.
+
+use super::language::Language;
+use anyhow::{Context, Result, anyhow, bail};
+use informant_runtime::PluginName;
+use serde_json::Value;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+/// A project file is a page or two. What is larger is none.
+const PROJECT_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Folders that one folder of projects may hold: more are a mistyped path.
+const PROJECTS_MAX: usize = 64;
+/// What the C SDK asks a plugin to define.
+const C_MARK: &str = "plugin_describe(";
+
+/// A folder with a plugin's sources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Project {
+    pub(crate) folder: PathBuf,
+    pub(crate) language: Language,
+    pub(crate) name: PluginName,
+    pub(crate) settings: Settings,
+}
+
+/// What only some languages' tools have to be told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Settings {
+    /// World of the contract to build for: `informant.world` of `package.json`, `tool.informant.world` of `pyproject.toml`.
+    pub(crate) world: Option<String>,
+    /// The first file: `main` of `package.json`.
+    pub(crate) entry: Option<String>,
+    /// Where the SDK is, if not in `sdk`: `tool.informant.sdk` of `pyproject.toml`.
+    pub(crate) sdk: Option<String>,
+    /// The folder's C files, without tests.
+    pub(crate) sources: Vec<String>,
+}
+
+impl Project {
+    /// The project that a folder is; none if it is no project.
+    pub(crate) fn find(folder: &Path) -> Result<Option<Self>> {
+        let found = [cargo, go, javascript, python, c]
+            .into_iter()
+            .find_map(|look| look(folder).transpose());
+        let Some(found) = found.transpose()? else { return Ok(None) };
+        let (language, name, settings) = found;
+        let title = language.facts().title;
+        let name = name.parse().map_err(|error| {
+            anyhow!(
+                "{} is a {title} project whose name cannot be a plugin's: {error}",
+                folder.display()
+            )
+        })?;
+        // Tools are run in it and name it in what they say, and cargo without links on the way.
+        let folder = folder
+            .canonicalize()
+            .with_context(|| format!("{} cannot be read", folder.display()))?;
+        Ok(Some(Self { folder, language, name, settings }))
+    }
+
+    /// The project that a folder has to be.
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
+        std::fs::read_dir(folder)
+            .with_context(|| format!("{} cannot be read", folder.display()))?;
+        Self::find(folder)?.ok_or_else(|| {
+            anyhow!(
+                "{} is no plugin project: there is no Cargo.toml with a [package], no go.mod, package.json or app.py, nor a .c file \
+                 that defines plugin_describe; informant plugin new makes one",
+                folder.display()
+            )
+        })
+    }
+
+    /// Where what is built goes.
+    pub(crate) fn build_folder(&self) -> PathBuf {
+        self.folder.join("build")
+    }
+
+    /// The file of a project's plugin file in a folder.
+    pub(crate) fn plugin_file(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.wasm", self.name))
+    }
+
+    /// What the plugin runs with, if the project says so.
+    pub(crate) fn configuration(&self) -> PathBuf {
+        self.folder.join(format!("{}.yaml", self.name))
+    }
+}
+
+/// The projects that a path is or holds; none if it is a folder of plugin files.
+pub(crate) fn projects_in(folder: &Path) -> Result<Vec<Project>> {
+    if let Some(project) = Project::find(folder)? {
+        return Ok(vec![project]);
+    }
+    let names = names_in(folder)?;
+    if names.iter().any(|name| name.ends_with(".wasm")) {
+        return Ok(Vec::new());
+    }
+    let mut projects = Vec::new();
+    for name in names.iter().filter(|name| !name.starts_with('.')) {
+        let inner = folder.join(name);
+        if inner.is_dir() {
+            projects.extend(Project::find(&inner)?);
+        }
+        if projects.len() > PROJECTS_MAX {
+            bail!(
+                "{} holds more than {PROJECTS_MAX} projects; name those that you mean",
+                folder.display()
+            );
+        }
+    }
+    Ok(projects)
+}
+
+type Found = Option<(Language, String, Settings)>;
+
+fn cargo(folder: &Path) -> Result<Found> {
+    let Some(manifest) = toml_file(&folder.join("Cargo.toml"))? else { return Ok(None) };
+    // A workspace alone is no plugin.
+    let name = manifest
+        .get("package")
+        .and_then(|package| package.get("name"))
+        .and_then(|name| name.as_str());
+    Ok(name.map(|name| (Language::Rust, name.to_owned(), Settings::default())))
+}
+
+fn go(folder: &Path) -> Result<Found> {
+    let path = folder.join("go.mod");
+    let Some(text) = text_file(&path)? else { return Ok(None) };
+    let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
+    let module = module.with_context(|| format!("{} names no module", path.display()))?;
+    let module = module.split("//").next().unwrap_or_default().trim().trim_matches('"');
+    let is_version = |part: &str| {
+        part.strip_prefix('v')
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|it| it.is_ascii_digit()))
+    };
+    let name = module.rsplit('/').find(|part| !is_version(part)).unwrap_or_default();
+    Ok(Some((Language::Go, name.to_owned(), Settings::default())))
+}
+
+fn javascript(folder: &Path) -> Result<Found> {
+    let path = folder.join("package.json");
+    let Some(text) = text_file(&path)? else { return Ok(None) };
+    let package: Value =
+        serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))?;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let name = package["name"].as_str().unwrap_or_default();
+    let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    let (world, entry) = (text(&package["informant"]["world"]), text(&package["main"]));
+    Ok(Some((Language::Js, name, Settings { world, entry, ..Settings::default() })))
+}
+
+fn python(folder: &Path) -> Result<Found> {
+    if !folder.join("app.py").is_file() {
+        return Ok(None);
+    }
+    let project = toml_file(&folder.join("pyproject.toml"))?.unwrap_or_default();
+    let at = |path: &[&str]| {
+        let first = project.get(path[0]);
+        let found = path[1..].iter().try_fold(first?, |value, key| value.get(*key));
+        found.and_then(|value| value.as_str()).map(str::to_owned)
+    };
+    let (world, sdk) = (at(&["tool", "informant", "world"]), at(&["tool", "informant", "sdk"]));
+    let own = || {
+        std::path::absolute(folder)
+            .ok()?
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+    };
+    let name = at(&["project", "name"]).or_else(own).unwrap_or_default();
+    Ok(Some((Language::Python, name, Settings { world, sdk, ..Settings::default() })))
+}
+
+fn c(folder: &Path) -> Result<Found> {
+    let names = names_in(folder)?;
+    let is_test = |name: &str| name.ends_with("_test.c");
+    let sources: Vec<String> =
+        names.into_iter().filter(|it| it.ends_with(".c") && !is_test(it)).collect();
+    let mut defining = Vec::new();
+    for source in &sources {
+        if text_file(&folder.join(source))?.is_some_and(|text| text.contains(C_MARK)) {
+            defining.push(source.trim_end_matches(".c").to_owned());
+        }
+    }
+    match &defining[..] {
+        [] => Ok(None),
+        [name] => {
+            Ok(Some((Language::C, name.clone(), Settings { sources, ..Settings::default() })))
+        }
+        several => bail!(
+            "{} holds several plugins ({}); one folder is one plugin: move each to its own",
+            folder.display(),
+            several.join(", ")
+        ),
+    }
+}
+
+fn toml_file(path: &Path) -> Result<Option<toml::Table>> {
+    let Some(text) = text_file(path)? else { return Ok(None) };
+    let table = text.parse().with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(Some(table))
+}
+
+/// None if there is no such file.
+fn text_file(path: &Path) -> Result<Option<String>> {
+    let problem = || format!("{} cannot be read", path.display());
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(problem),
+    };
+    let mut text = String::new();
+    file.take(PROJECT_FILE_BYTES_MAX + 1).read_to_string(&mut text).with_context(problem)?;
+    if text.len() as u64 > PROJECT_FILE_BYTES_MAX {
+        bail!(
+            "{} has more than {PROJECT_FILE_BYTES_MAX} bytes: that is no project's file",
+            path.display()
+        );
+    }
+    Ok(Some(text))
+}
+
+/// In their order, whatever the file system's is.
+fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("{} cannot be read", folder.display()))?;
+    let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    let mut names: Vec<String> = entries.map(|entry| entry.map(name)).collect::<Result<_, _>>()?;
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    /// `language name`, `none`, or an error's text.
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expect: &str) {
+        let folder = folder(files);
+        let shown = match Project::find(folder.path()) {
+            Ok(None) => "none".to_owned(),
+            Ok(Some(project)) => format!("{} {}", project.language.facts().key, project.name),
+            Err(error) => format!("{error:#}"),
+        };
+        assert!(shown.contains(expect), "{shown:?} has no {expect:?}");
+    }
+
+    #[test]
+    fn language_and_name_are_those_of_the_project_file() {
+        check(&[("Cargo.toml", "[package]\nname = \"pods\"")], "rust pods");
+        check(&[("go.mod", "module example.com/a/pods // mine\n\ngo 1.24\n")], "go pods");
+        check(&[("go.mod", "module example.com/pods/v2\n")], "go pods");
+        check(&[("package.json", r#"{"name": "@me/pods"}"#)], "js pods");
+        check(&[("app.py", ""), ("pyproject.toml", "[project]\nname = \"pods\"")], "python pods");
+        check(
+            &[
+                ("pods.c", "informant_result plugin_describe(informant_string c) {"),
+                ("other.c", ""),
+            ],
+            "c pods",
+        );
+    }
+
+    #[test]
+    fn what_is_no_project_is_none() {
+        check(&[], "none");
+        check(&[("Cargo.toml", "[workspace]\nmembers = []")], "none");
+        check(&[("pyproject.toml", "[project]\nname = \"pods\"")], "none");
+        check(&[("pods.c", "int main() {}"), ("pods_test.c", "plugin_describe(a)")], "none");
+    }
+
+    #[test]
+    fn plugins_own_language_counts_before_what_its_tools_need() {
+        let package = ("package.json", r#"{"name": "tools"}"#);
+        check(&[("Cargo.toml", "[package]\nname = \"pods\""), package], "rust pods");
+        check(&[("go.mod", "module pods"), package, ("app.py", "")], "go pods");
+    }
+
+    #[test]
+    fn broken_project_files_are_named() {
+        check(&[("Cargo.toml", "[package")], "Cargo.toml cannot be read");
+        check(&[("package.json", "{")], "package.json is no JSON");
+        check(&[("package.json", "{}")], "cannot be a plugin's");
+        check(&[("go.mod", "go 1.24")], "names no module");
+        check(&[("Cargo.toml", "[package]\nname = \"a b\"")], "cannot be a plugin's");
+        check(
+            &[("a.c", "plugin_describe("), ("b.c", "plugin_describe(")],
+            "several plugins (a, b)",
+        );
+        let comment = |bytes: u64| "#".repeat(bytes as usize);
+        check(&[("Cargo.toml", &comment(PROJECT_FILE_BYTES_MAX))], "none");
+        check(&[("Cargo.toml", &comment(PROJECT_FILE_BYTES_MAX + 1))], "more than 1048576 bytes");
+    }
+
+    #[test]
+    fn settings_are_read_where_tools_keep_them() {
+        let settings = |files: &[(&str, &str)]| {
+            let folder = folder(files);
+            Project::open(folder.path()).unwrap().settings
+        };
+        let js = r#"{"name": "a", "main": "src/a.js", "informant": {"world": "controller"}}"#;
+        let js = settings(&[("package.json", js)]);
+        assert_eq!(
+            (js.entry.as_deref(), js.world.as_deref()),
+            (Some("src/a.js"), Some("controller"))
+        );
+        let python =
+            "[project]\nname = \"a\"\n[tool.informant]\nworld = \"full\"\nsdk = \"../sdk\"";
+        let python = settings(&[("app.py", ""), ("pyproject.toml", python)]);
+        assert_eq!(
+            (python.world.as_deref(), python.sdk.as_deref()),
+            (Some("full"), Some("../sdk"))
+        );
+        let c =
+            settings(&[("a.c", "plugin_describe("), ("b.c", ""), ("a_test.c", ""), ("b.h", "")]);
+        assert_eq!(c.sources, ["a.c", "b.c"]);
+    }
+
+    #[test]
+    fn folder_of_projects_holds_each_and_a_folder_of_plugins_none() {
+        let names = |files: &[(&str, &str)]| -> Vec<String> {
+            let folder = folder(files);
+            projects_in(folder.path()).unwrap().iter().map(|it| it.name.to_string()).collect()
+        };
+        let (one, two) = (("b/go.mod", "module one"), ("a/go.mod", "module two"));
+        assert_eq!(
+            names(&[one, two, ("docs/a.md", ""), (".git/go.mod", "module no")]),
+            ["two", "one"]
+        );
+        assert_eq!(names(&[one, ("x.wasm", "")]), [""; 0]);
+        assert_eq!(names(&[]), [""; 0]);
+        let numbers: Vec<String> = (0..=PROJECTS_MAX).map(|it| format!("p{it}/go.mod")).collect();
+        let files: Vec<(&str, &str)> =
+            numbers.iter().map(|path| (path.as_str(), "module a")).collect();
+        assert_eq!(names(&files[1..]).len(), PROJECTS_MAX);
+        let error = projects_in(folder(&files).path()).unwrap_err().to_string();
+        assert!(error.contains("more than 64 projects"), "{error}");
+    }
+}

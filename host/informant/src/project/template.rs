@@ -1,0 +1,249 @@
+//! New projects: a language's template and, in `sdk` of it, the SDK that it was made for, both embedded in this program.
+//!
+//! A template is a project that stands in `plugin-sdk/LANGUAGE/template` and is called `hello`. What changes on the way
+//! is that name, and where the SDK is.
+
+use super::language::Language;
+use anyhow::{Context, Result, bail};
+use informant_runtime::PluginName;
+use std::path::Path;
+
+/// Path below `plugin-sdk` and text.
+type File = (&'static str, &'static str);
+
+const EMBEDDED: &[File] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// What the templates are called.
+const TEMPLATE_NAME: &str = "hello";
+
+/// Files of a template in which its name stands for nothing else.
+const NAMED: [&str; 7] = [
+    "Cargo.toml",
+    "go.mod",
+    "package.json",
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+    "hello.yaml",
+];
+
+/// Where a template finds its SDK, and where a project does.
+const PLACES: [(&str, &str, &str); 3] = [
+    ("Cargo.toml", "path = \"..\"", "path = \"sdk/rust\""),
+    ("go.mod", "=> ../", "=> ./sdk/go"),
+    ("package.json", "\"file:..\"", "\"file:sdk/js\""),
+];
+
+/// Names that a compiler or a package manager knows as something else.
+const TAKEN: [&str; 20] = [
+    "alloc",
+    "core",
+    "informant",
+    "informant-plugin",
+    "main",
+    "proc_macro",
+    "sdk",
+    "serde",
+    "serde_json",
+    "std",
+    "test",
+    "build",
+    "target",
+    "as",
+    "fn",
+    "if",
+    "mod",
+    "pub",
+    "self",
+    "use",
+];
+
+/// A name for a project: one that the host takes for a plugin's, and package managers for a package's.
+pub(crate) fn project_name(text: &str) -> Result<PluginName> {
+    let name: PluginName = text.parse()?;
+    let plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    let fits = text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.ends_with(|last: char| last.is_ascii_alphanumeric())
+        && text.bytes().all(plain);
+    if !fits {
+        bail!(
+            "{text:?} cannot be a project's name: package managers take small letters, digits, '-' and '_', with a letter first \
+             and a letter or digit last (a plugin's file may be called otherwise: informant plugin build -o FILE)"
+        );
+    }
+    if TAKEN.contains(&text) {
+        bail!(
+            "{text:?} cannot be a project's name: a compiler or package manager means something else by it; choose another"
+        );
+    }
+    Ok(name)
+}
+
+/// The files of a new project: paths in it and texts.
+pub(crate) fn files(language: Language, name: &PluginName) -> Vec<(String, String)> {
+    let key = language.facts().key;
+    let template = format!("{key}/template/");
+    let of_sdk = |path: &str| {
+        let shared = !path.contains('/') || path.starts_with("wit/");
+        shared || path.starts_with(&format!("{key}/"))
+    };
+    let placed = EMBEDDED.iter().filter_map(|(path, text)| match path.strip_prefix(&template) {
+        Some(file) => {
+            let place = file.replace(TEMPLATE_NAME, name.as_str());
+            Some((place, adapted(file, text, name)))
+        }
+        None => of_sdk(path).then(|| (format!("sdk/{path}"), (*text).to_owned())),
+    });
+    placed.collect()
+}
+
+fn adapted(file: &str, text: &str, name: &PluginName) -> String {
+    let mut text = text.to_owned();
+    for (_, from, to) in PLACES.iter().filter(|(place, _, _)| *place == file) {
+        text = text.replace(from, to);
+    }
+    match NAMED.contains(&file) {
+        true => text.replace(TEMPLATE_NAME, name.as_str()),
+        false => text,
+    }
+}
+
+/// Writes a project into a folder, which must not be there or be empty.
+pub(crate) fn new_project(folder: &Path, language: Language, name: &PluginName) -> Result<()> {
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => {
+            if entries.next().is_some() {
+                bail!(
+                    "{} is there and not empty; name another project, or remove it",
+                    folder.display()
+                );
+            }
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => bail!("{} cannot become a project: {error}", folder.display()),
+    }
+    for (path, text) in files(language, name) {
+        let path = folder.join(path);
+        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let written = written.and_then(|()| std::fs::write(&path, text));
+        written.with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, problem: Option<&str>) {
+        let error = project_name(text).err().map(|error| error.to_string());
+        match problem {
+            None => assert_eq!(error, None, "{text:?}"),
+            Some(words) => {
+                assert!(error.as_ref().is_some_and(|it| it.contains(words)), "{text:?}: {error:?}")
+            }
+        }
+    }
+
+    #[test]
+    fn names_do_for_host_and_package_managers() {
+        check("hello", None);
+        check("pod-watch_2", None);
+        check(&"a".repeat(63), None);
+        check(&"a".repeat(64), Some("1 to 63"));
+        check("", Some("1 to 63"));
+        check("../up", Some("1 to 63"));
+        check(".hidden", Some("1 to 63"));
+        check("Hello", Some("small letters"));
+        check("a.b", Some("small letters"));
+        check("9lives", Some("a letter first"));
+        check("a-", Some("letter or digit last"));
+        check("std", Some("choose another"));
+        check("informant-plugin", Some("choose another"));
+    }
+
+    fn name() -> PluginName {
+        "pod-watch".parse().expect("a name")
+    }
+
+    #[test]
+    fn project_is_called_by_its_name_and_has_its_sdk() {
+        for language in Language::ALL {
+            let files = files(language, &name());
+            let key = language.facts().key;
+            let text = |path: &str| {
+                let file = files.iter().find(|(place, _)| place == path);
+                file.map(|(_, text)| text.as_str()).unwrap_or_else(|| panic!("{key} has no {path}"))
+            };
+            assert!(
+                text("README.md").contains("pod-watch") && !text("README.md").contains("hello")
+            );
+            text(".gitignore");
+            // C has nothing to read a configuration with.
+            if language != Language::C {
+                assert!(text("pod-watch.yaml").contains("config: "));
+            }
+            text("sdk/LICENSE");
+            text("sdk/wit/plugin.wit");
+            text(&format!("sdk/{key}/README.md"));
+            for (path, _) in &files {
+                assert!(!path.contains("template") && !path.contains("hello"), "{key}: {path}");
+                let foreign = Language::ALL.iter().filter(|other| **other != language);
+                for other in foreign.map(|other| format!("sdk/{}/", other.facts().key)) {
+                    assert!(!path.starts_with(&other), "{key}: {path}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_place_of_an_sdk_is_found_once() {
+        for (file, from, _) in PLACES {
+            let templates =
+                EMBEDDED.iter().filter(|(path, _)| path.ends_with(&format!("template/{file}")));
+            let found: usize = templates.map(|(_, text)| text.matches(from).count()).sum();
+            assert_eq!(found, 1, "{from} in {file}");
+        }
+    }
+
+    #[test]
+    fn what_the_sdks_are_tested_with_stays_behind() {
+        for (path, _) in EMBEDDED {
+            for part in
+                ["fails/", "tests/", "node_modules", "__pycache__", "target/", "test_informant"]
+            {
+                assert!(!path.contains(part), "{path}");
+            }
+            assert!(path.contains("/template/") || !path.ends_with("_test.go"), "{path}");
+        }
+    }
+
+    #[test]
+    fn folder_with_something_in_it_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("mine"), "").unwrap();
+        let error = new_project(folder.path(), Language::Go, &name()).unwrap_err().to_string();
+        assert!(error.contains("not empty"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn sdk_for_rust_needs_no_workspace_and_agrees_with_ours() {
+        let text = EMBEDDED.iter().find(|(path, _)| *path == "rust/Cargo.toml").unwrap().1;
+        let manifest: toml::Table = text.parse().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
+        let root: toml::Table = std::fs::read_to_string(root).unwrap().parse().unwrap();
+        let ours = &root["workspace"];
+        for key in ["version", "edition", "rust-version", "license"] {
+            assert_eq!(manifest["package"][key], ours["package"][key], "{key}");
+        }
+        for (name, ours) in ours["dependencies"].as_table().unwrap() {
+            let Some(theirs) = manifest["dependencies"].get(name) else { continue };
+            let version = |it: &toml::Value| it.get("version").unwrap_or(it).clone();
+            assert_eq!(version(theirs), version(ours), "{name}");
+        }
+        assert!(!text.contains("workspace = true"));
+    }
+}

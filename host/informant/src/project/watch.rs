@@ -1,0 +1,190 @@
+//! Follows a project's sources. File events only say that it is time to look; what has changed says the look. Where there are no file
+//! events, it looks every few seconds.
+
+use super::sources::Sources;
+use anyhow::{Context, Result};
+use notify::event::{AccessKind, AccessMode, EventKind};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tracing::warn;
+
+/// An editor writes, renames and touches within this.
+const QUIET: Duration = Duration::from_millis(50);
+/// However long something goes on writing.
+const WAIT_MAX: Duration = Duration::from_millis(500);
+/// Some file systems give no events.
+const LOOK_EVERY: Duration = Duration::from_secs(3);
+
+/// A project's sources, as they were seen last.
+pub(crate) struct SourceWatch {
+    folder: PathBuf,
+    seen: Sources,
+    hints: mpsc::Receiver<()>,
+    /// None where the system gives no events.
+    watcher: Option<RecommendedWatcher>,
+    watched: BTreeSet<PathBuf>,
+    quiet: Quiet,
+    /// What was said of a look that failed: once is enough.
+    complaint: Option<String>,
+}
+
+impl SourceWatch {
+    /// Looks once. Blocks as file systems do.
+    pub(crate) fn new(folder: &Path) -> Result<Self> {
+        let seen = Sources::look(folder);
+        let seen = seen
+            .with_context(|| format!("the sources in {} cannot be followed", folder.display()))?;
+        // One hint is as good as many.
+        let (hint, hints) = mpsc::channel(1);
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if event.as_ref().map_or(true, |event| says_something(&event.kind)) {
+                let _ = hint.try_send(());
+            }
+        });
+        let every = LOOK_EVERY.as_secs();
+        let watcher = watcher.inspect_err(|error| {
+            warn!("no file events, sources are looked at every {every} s: {error}")
+        });
+        let mut watch = Self {
+            folder: folder.to_owned(),
+            seen,
+            hints,
+            watcher: watcher.ok(),
+            watched: BTreeSet::new(),
+            quiet: Quiet::default(),
+            complaint: None,
+        };
+        watch.arm();
+        Ok(watch)
+    }
+
+    /// Waits until a source has changed and it has been quiet for a moment; answers one that has. What was heard stays heard where this is
+    /// dropped.
+    pub(crate) async fn changed(&mut self) -> PathBuf {
+        loop {
+            let due = self.quiet.due().unwrap_or_else(|| Instant::now() + LOOK_EVERY);
+            tokio::select! {
+                Some(()) = self.hints.recv() => {
+                    self.quiet.hint(Instant::now());
+                    continue;
+                }
+                () = tokio::time::sleep_until(due) => {}
+            }
+            let folder = self.folder.clone();
+            let looked = tokio::task::spawn_blocking(move || Sources::look(&folder)).await;
+            self.quiet = Quiet::default();
+            match looked {
+                Ok(Ok(now)) => {
+                    self.complaint = None;
+                    let before = std::mem::replace(&mut self.seen, now);
+                    self.arm();
+                    if let Some(changed) = self.seen.changed_since(&before) {
+                        return changed.strip_prefix(&self.folder).unwrap_or(changed).to_owned();
+                    }
+                }
+                Ok(Err(error)) => self.complain(error.to_string()),
+                Err(error) => self.complain(error.to_string()),
+            }
+        }
+    }
+
+    /// Watches the folders that have sources, and no others: those that tools write to are large and busy.
+    fn arm(&mut self) {
+        let Some(watcher) = &mut self.watcher else { return };
+        for gone in self.watched.difference(&self.seen.folders) {
+            // With the folder its watch is gone already.
+            let _ = watcher.unwatch(gone);
+        }
+        let armed = |folder: &&PathBuf| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
+        let new: Vec<PathBuf> =
+            self.seen.folders.difference(&self.watched).filter(armed).cloned().collect();
+        self.watched.retain(|folder| self.seen.folders.contains(folder));
+        self.watched.extend(new);
+    }
+
+    fn complain(&mut self, text: String) {
+        if self.complaint.as_ref() != Some(&text) {
+            warn!("{} cannot be looked at: {text}", self.folder.display());
+            self.complaint = Some(text);
+        }
+    }
+}
+
+/// Compilers read sources, which changes nothing.
+fn says_something(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) => false,
+        _ => true,
+    }
+}
+
+/// When to look after hints: a synchronous cupboard.
+#[derive(Debug, Default)]
+struct Quiet {
+    first_and_last: Option<(Instant, Instant)>,
+}
+
+impl Quiet {
+    fn hint(&mut self, now: Instant) {
+        let first = self.first_and_last.map_or(now, |(first, _)| first);
+        self.first_and_last = Some((first, now));
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.first_and_last.map(|(first, last)| (last + QUIET).min(first + WAIT_MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hints at these milliseconds: when is it time to look?
+    #[track_caller]
+    fn check(hints: &[u64], expect: Option<u64>) {
+        let begin = Instant::now();
+        let mut quiet = Quiet::default();
+        hints.iter().for_each(|at| quiet.hint(begin + Duration::from_millis(*at)));
+        assert_eq!(quiet.due(), expect.map(|at| begin + Duration::from_millis(at)), "{hints:?}");
+    }
+
+    #[test]
+    fn look_comes_when_it_has_been_quiet_but_not_too_late() {
+        check(&[], None);
+        check(&[0], Some(50));
+        check(&[0, 40, 60], Some(110));
+        check(&[0, 100, 200, 300, 400, 440], Some(490));
+        check(&[0, 100, 200, 300, 400, 451], Some(500));
+    }
+
+    #[test]
+    fn reading_is_no_change() {
+        use notify::event::{CreateKind, ModifyKind};
+        assert!(!says_something(&EventKind::Access(AccessKind::Open(AccessMode::Read))));
+        assert!(!says_something(&EventKind::Access(AccessKind::Close(AccessMode::Read))));
+        assert!(says_something(&EventKind::Access(AccessKind::Close(AccessMode::Write))));
+        assert!(says_something(&EventKind::Create(CreateKind::File)));
+        assert!(says_something(&EventKind::Modify(ModifyKind::Any)));
+    }
+
+    #[tokio::test]
+    async fn save_is_seen_also_in_a_folder_that_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.go"), "one").unwrap();
+        let mut watch = SourceWatch::new(folder.path()).unwrap();
+        std::fs::write(folder.path().join("a.go"), "three").unwrap();
+        assert_eq!(watch.changed().await, Path::new("a.go"));
+        std::fs::create_dir_all(folder.path().join("build")).unwrap();
+        std::fs::write(folder.path().join("build/b.go"), "").unwrap();
+        std::fs::create_dir_all(folder.path().join("deep/er")).unwrap();
+        std::fs::write(folder.path().join("deep/er/c.go"), "").unwrap();
+        assert_eq!(watch.changed().await, Path::new("deep/er/c.go"));
+        std::fs::write(folder.path().join("deep/er/c.go"), "more").unwrap();
+        assert_eq!(watch.changed().await, Path::new("deep/er/c.go"));
+    }
+}
