@@ -31,6 +31,7 @@ help:
 	@echo "make fuzz         all decoders of bytes from outside, each for SECONDS=10"
 	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
 	@echo "make sdk          the SDKs for Go, JavaScript and Python, their templates and what a host makes of them"
+	@echo "make projects     plugin projects in every language, by the READMEs' own commands (npm and pip fetch)"
 	@echo "make lint         formatting, clippy, the library's docs, dependency policy"
 
 include plugins/plugins.mk

@@ -8,6 +8,7 @@
 #                    SHARDS=n for a plugin in several instances, KILLS=n for hosts that are killed meanwhile
 #   make election    lets the leader of two hosts fail 50 times under load and looks for writes out of turn (SEED=n)
 #   make soak-plugins  lets 50 good plugins live beside every test guest for SOAK_MINUTES=10 and measures them
+#   make projects    plugin projects in every language whose tools are there, by the READMEs' own commands; npm and pip fetch
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
 #   make image       the container image; without a container engine its root is laid out in
 #                    target/image-root and started there
@@ -20,7 +21,7 @@ E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools e2e-run e2e-host behaviour storm election soak-plugins deny image
+.PHONY: e2e e2e-tools e2e-run e2e-host projects behaviour storm election soak-plugins deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -54,6 +55,11 @@ behaviour: e2e-host
 
 e2e-run: e2e-host
 	INFORMANT_E2E=real cargo test -p informant-e2e --test it
+
+# `make test` does the same without what npm and pip would have to fetch.
+projects:
+	cargo build -p informant
+	INFORMANT_PROJECTS=all cargo test -p informant-e2e --test it -- host::projects
 
 # The host by itself, as people get it: together they would be built with each other's features.
 storm: build test-guests

@@ -18,7 +18,7 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
     let (directories, projects) = followed(&args.paths)?;
     logging::init(args.serve.log_format);
     super::run_until_signal(async |stop| {
-        let builders = builders(projects, &args).await?;
+        let builders = builders(projects, &args, &stop).await?;
         let built = builders.iter().map(|builder| builder.plugins().to_owned());
         let paths = directories.into_iter().chain(built).collect();
         if args.connection.kubeconfig.is_some() || args.connection.context.is_some() {
@@ -48,14 +48,18 @@ fn followed(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Project>)> {
     Ok((directories, projects))
 }
 
-async fn builders(projects: Vec<Project>, args: &DevArgs) -> Result<Vec<Builder>> {
+async fn builders(
+    projects: Vec<Project>,
+    args: &DevArgs,
+    stop: &CancellationToken,
+) -> Result<Vec<Builder>> {
     let shown = match args.serve.log_format {
         LogFormat::Text => Shown::Plain,
         LogFormat::Json => Shown::Log,
     };
     let mut builders = Vec::with_capacity(projects.len());
     for project in projects {
-        builders.push(Builder::new(project, args.time.build_time(), shown).await?);
+        builders.push(Builder::new(project, args.time.build_time(), shown, stop).await?);
     }
     Ok(builders)
 }
@@ -91,7 +95,7 @@ async fn host(
     let ended = CancellationToken::new();
     let mut tasks = JoinSet::new();
     for builder in builders {
-        tasks.spawn(builder.run(Loads(manager.plugins().clone()), ended.clone()));
+        tasks.spawn(builder.run(Loads::of(manager.plugins().clone()), ended.clone()));
     }
     let result = manager.run_until(stop).await;
     ended.cancel();

@@ -54,7 +54,7 @@ async fn run(
     checker: &PluginChecker,
     stop: &CancellationToken,
 ) -> Result<()> {
-    let tools = Toolchain::find(project).await?;
+    let tools = Toolchain::find(project, stop).await?;
     let (mode, time_max, shown) = (Mode::Release, args.time.build_time(), Shown::Plain);
     let build = Build { project, tools: &tools, mode, time_max, shown };
     let built = build.run(stop).await.with_context(|| format!("{} was not built", project.name))?;
@@ -63,7 +63,11 @@ async fn run(
     let beside = |file: &Path| file.with_file_name(format!("{}.yaml", project.name));
     place_or_remove(&configuration, &beside(&built.file))?;
     let begin = Instant::now();
-    let report = match checker.check(&built.file).await {
+    let checked = tokio::select! {
+        checked = checker.check(&built.file) => checked,
+        () = stop.cancelled() => bail!("ended before what was built was looked at; {} was left as it was", output.display()),
+    };
+    let report = match checked {
         Ok(report) => report,
         Err(error) => bail!(
             "what was built cannot be a plugin of this host: {}; {} was left as it was",
@@ -71,13 +75,13 @@ async fn run(
             output.display()
         ),
     };
-    let checked = begin.elapsed();
+    let took = begin.elapsed();
     if args.output.is_none() {
         place_or_remove(&configuration, &beside(output))?;
     }
     place(&built.file, output)
         .with_context(|| format!("{} cannot be written", output.display()))?;
-    let times = [built.took, checked].map(|it| it.as_secs_f64());
+    let times = [built.took, took].map(|it| it.as_secs_f64());
     print(&summary(output, &report, times));
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::language::Language;
 use super::process;
 use super::recipe::C_FLAGS;
 use super::recognition::Project;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,15 @@ pub(crate) enum Toolchain {
 }
 
 impl Toolchain {
-    /// Looks for the project's tools. An error says what is missing and how to get it.
-    pub(crate) async fn find(project: &Project) -> Result<Self> {
+    /// Looks for the project's tools, until `stop`. An error says what is missing and how to get it.
+    pub(crate) async fn find(project: &Project, stop: &CancellationToken) -> Result<Self> {
+        tokio::select! {
+            found = Self::look(project) => found.with_context(|| format!("{} cannot be built", project.name)),
+            () = stop.cancelled() => bail!("ended before the tools of {} were found", project.name),
+        }
+    }
+
+    async fn look(project: &Project) -> Result<Self> {
         let search = Search::of_this_process();
         let folder = &project.folder;
         match project.language {
