@@ -81,7 +81,7 @@
 //! | --- | --- | --- |
 //! | `Reflector`, `ListerWatcher` | [`ListerWatcher`], [`ApiServer`] | What fails is a state that people see ([`InformerState`]) and a call of the [`WatchErrorHandler`], in mid-stream too. A watch-list that never ends is given up for a paged list. |
 //! | `DeltaFIFO`, `RealFIFO` | inside | In order and bounded. |
-//! | `Store`, `Indexer`, listers | [`Indexer`], [`Lister`], [`NamespaceLister`] | Reads are of an immutable snapshot, wait for nobody and come in pages. |
+//! | `Store`, `Indexer`, listers | [`Indexer`], [`Lister`], [`NamespaceLister`], [`Store`] where no informer writes | Reads are of an immutable snapshot, wait for nobody and come in pages. |
 //! | `MutationCache` | [`MutationCache`] | One's own writes, deletions too, are read at once. |
 //! | `TransformFunc` | [`Transform`] | Runs once for each version, and cannot lose resourceVersion or UID. |
 //! | `runtime.Object` | [`Object`] | Bytes, decoded by whom and when it is needed. |
@@ -126,6 +126,7 @@ mod resource_event_handler;
 mod scope;
 mod shared_informer;
 mod shared_processor;
+mod store;
 mod sync;
 pub mod testing;
 mod transform;
@@ -162,6 +163,7 @@ pub use resource_event_handler::{
 pub use scope::{Namespaces, Scope, ScopeError};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};
 pub use shared_processor::{Registration, RoomSignal};
+pub use store::Store;
 pub use transform::{Transform, TransformError};
 pub use view::View;
 

@@ -1,5 +1,9 @@
 //! The command line as it is typed.
 
+mod offline;
+
+pub(crate) use offline::{GoldenArgs, TestArgs};
+
 use crate::commands::{BuildArgs, NewArgs};
 use crate::compiler::{CompileArgs, CompilerArgs};
 use crate::project::BuildTimeArgs;
@@ -241,6 +245,11 @@ pub(crate) enum PluginCommand {
     /// What a file needs and asks for is shown, with the line of a configuration that grants it. A plugin that would wait to be granted
     /// more is one all the same.
     Check(CheckArgs),
+    /// Run a plugin without a host or a cluster: objects, events and answers come from files, and each run is the same byte for byte.
+    ///
+    /// Shown is a line for each call and for each thing that the plugin did. Writes are shown and not made, requests are answered from the events
+    /// file, time passes as that says. With --golden what is shown is compared with a file, and a difference fails.
+    Test(TestArgs),
     /// What every plugin is doing.
     List(AskArgs),
     /// Load the plugin's file again.

@@ -5,9 +5,12 @@ mod check;
 mod cluster;
 mod dev;
 mod dlq;
+mod golden;
+mod manifests;
 mod plugin;
 mod plugin_build;
 mod plugin_new;
+mod plugin_test;
 mod rbac;
 mod run;
 

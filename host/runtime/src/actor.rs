@@ -8,6 +8,7 @@ mod firing;
 mod holding;
 mod keys;
 mod losses;
+mod offline;
 mod permitted;
 mod swap;
 mod sync;
@@ -36,7 +37,9 @@ use crate::reevaluation::Wish;
 use crate::schedule::ScheduleSpec;
 use crate::shard::Shard;
 use crate::status::StatusCell;
+use crate::surroundings::Surroundings;
 use crate::sync_calls::SyncCalls;
+use crate::tape::Tapes;
 use call::{call, to_tell};
 pub(crate) use failures::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use hashbrown::HashMap;
@@ -137,6 +140,10 @@ pub(crate) struct Actor {
     /// Whether the last call was for a schedule: something else has the next turn.
     pub(crate) fired_last: bool,
     pub(crate) paused: bool,
+    /// Whom it and its guest have the time from.
+    pub(crate) surroundings: Surroundings,
+    /// Where everything between its instances and the host is written down; mostly nowhere.
+    pub(crate) tapes: Option<Arc<dyn Tapes>>,
     /// The instance of the version before, and when it ends at the latest.
     pub(crate) retired: Option<(Box<Instance>, Instant)>,
 }
@@ -230,7 +237,9 @@ impl Actor {
         let guest = guest.with_metrics(self.status.metrics.clone());
         let powers = self.powers.of(&version.settings, &self.status);
         let guest = guest.of_shard(version.shard(self.shard), &self.status.counters);
-        guest.with_leading(self.leading.clone()).with_powers(powers)
+        let guest = guest.with_leading(self.leading.clone()).with_powers(powers);
+        let tape = self.tapes.as_ref().and_then(|it| it.tape(&self.name, version, self.shard));
+        guest.within(self.surroundings.clone(), tape)
     }
 
     /// Makes and starts an instance of the version.
@@ -309,22 +318,24 @@ impl Actor {
             return Some(now);
         }
         let seen = self.together.see(&queued, subscription.asked_by, &subscription.wish);
-        let event = to_tell(subscription, &queued, seen.as_ref(), &self.status.counters);
+        let tape = instance.state().tape.clone();
+        let hears = (&*self.status.counters, tape.as_deref());
+        let event = to_tell(subscription, &queued, seen.as_ref(), hears);
         let restriction = &self.status.restriction;
         let withheld = restriction.check_read(&version.settings, &subscription.resource).err();
         let is_told = |event: &&Event| {
-            withheld.is_some() || !becomes_keys(&self.status, subscription, event, now)
+            withheld.is_some()
+                || !becomes_keys(&self.status, subscription, event, tape.as_deref(), now)
         };
-        let told = event.filter(is_told);
-        let Some(event) = told else {
-            let now = Instant::now();
+        let Some(event) = event.filter(is_told) else {
+            let now = self.surroundings.now();
             self.pace.passed_over(now - began);
             self.together.settle(&queued.event, subscription.asked_by, seen.as_ref());
             self.pass_over(&queued, now);
             return Some(now);
         };
         self.events_since_key = EVENTS_BETWEEN_KEYS;
-        let called = Instant::now();
+        let called = self.surroundings.now();
         self.call_began = called;
         self.status.queue.calls(self.shard, called);
         let result = match withheld {
@@ -335,7 +346,7 @@ impl Actor {
         let result = result.and_then(|()| {
             instance.state().commit_state(|changes| archive.finished(&queued.event, changes))
         });
-        let now = Instant::now();
+        let now = self.surroundings.now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
         self.pace.took(now - began);

@@ -93,6 +93,14 @@ impl CallClock {
         answer
     }
 
+    /// The call has waited for so long by a clock that somebody moves. Answers whether it might.
+    pub(crate) fn pass(&self, time: Duration) -> bool {
+        let mut call = self.call.lock();
+        let is_allowed = time <= call.may_wait;
+        call.may_wait = call.may_wait.saturating_sub(time);
+        is_allowed
+    }
+
     fn waited(&self, time: Duration) {
         let mut call = self.call.lock();
         call.may_wait = call.may_wait.saturating_sub(time);

@@ -6,7 +6,7 @@ use crate::configuration::{
 };
 use crate::contract::{self, ContractError};
 use crate::descriptor::Descriptor;
-use crate::directory::{FileKind, read_file};
+use crate::directory::{Content, FileKind, read_file};
 use crate::engine::Engine;
 use crate::guest_threads::GuestThreads;
 use crate::host_functions::HostFunctions;
@@ -105,22 +105,17 @@ impl PluginChecker {
                 configurations: Arc::new(configurations),
                 compiler,
                 leading: Leading::default(),
+                tapes: None,
             },
         })
     }
 
     /// Looks at a file, with what stands in `NAME.yaml` beside it. Reads and checks on this thread.
     pub async fn check(&self, path: &Path) -> Result<PluginReport, CheckError> {
-        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name: PluginName =
-            file_name.strip_suffix(".wasm").ok_or(CheckError::Ending)?.parse()?;
-        let content = read_file(path, FileKind::Plugin)?;
+        let PluginInFile { name, content, sidecar } = PluginInFile::read(path, None)?;
         let checked = contract::check(&content)?;
         let (sha256, bytes) = (content.sha256(), content.len());
-        let code = Code::File(content, LastCompiled::default());
-        let sidecar = sidecar(&path.with_file_name(format!("{name}.yaml")))?;
-        let successor = Successor::default();
-        let order = Order { name: name.clone(), sha256: sha256.clone(), code, sidecar, successor };
+        let order = PluginInFile { name: name.clone(), content, sidecar }.order();
         let prepared = self.preparer.describe(order).await?;
         let descriptor = prepared.descriptor;
         Ok(PluginReport {
@@ -147,6 +142,36 @@ impl PluginChecker {
     }
 }
 
+/// A plugin's two files, as a host reads them.
+pub(crate) struct PluginInFile {
+    pub(crate) name: PluginName,
+    pub(crate) content: Content,
+    sidecar: Option<Sidecar>,
+}
+
+impl PluginInFile {
+    /// Reads `NAME.wasm`, and the configuration that is named or else stands in `NAME.yaml` beside it.
+    pub(crate) fn read(path: &Path, configuration: Option<&Path>) -> Result<Self, CheckError> {
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name: PluginName =
+            file_name.strip_suffix(".wasm").ok_or(CheckError::Ending)?.parse()?;
+        let content = read_file(path, FileKind::Plugin)?;
+        let sidecar = match configuration {
+            Some(named) => Some(sidecar_in(named)?),
+            None => sidecar(&path.with_file_name(format!("{name}.yaml")))?,
+        };
+        Ok(Self { name, content, sidecar })
+    }
+
+    /// What is to be prepared.
+    pub(crate) fn order(self) -> Order {
+        let Self { name, content, sidecar } = self;
+        let (sha256, successor) = (content.sha256(), Successor::default());
+        let code = Code::File(content, LastCompiled::default());
+        Order { name, sha256, code, sidecar, successor }
+    }
+}
+
 fn asks_nothing(descriptor: &Descriptor) -> bool {
     descriptor.subscriptions.is_empty() && descriptor.reads.is_empty()
 }
@@ -169,8 +194,12 @@ fn sidecar(path: &Path) -> io::Result<Option<Sidecar>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         _ => {}
     }
+    sidecar_in(path).map(Some)
+}
+
+fn sidecar_in(path: &Path) -> io::Result<Sidecar> {
     let text = read_file(path, FileKind::Configuration).map_err(|error| {
-        io::Error::new(error.kind(), format!("{} beside it: {error}", path.display()))
+        io::Error::new(error.kind(), format!("{} for it: {error}", path.display()))
     })?;
-    Ok(Some(Sidecar::Text(text[..].into())))
+    Ok(Sidecar::Text(text[..].into()))
 }

@@ -15,6 +15,8 @@ use crate::plugin_state::{StateCall, StateChanges};
 use crate::powers::PluginPowers;
 use crate::reads::Reads;
 use crate::shard::Shard;
+use crate::surroundings::Surroundings;
+use crate::tape::Tape;
 use crate::wasi::Wasi;
 use informant_cache::Object;
 use parking_lot::Mutex;
@@ -54,6 +56,10 @@ pub(crate) struct GuestState {
     pub(crate) wasi: Option<Box<Wasi>>,
     /// Time that calls of host functions took since somebody looked.
     pub(crate) host_calls: Duration,
+    /// Whom it has the time and random bytes from.
+    pub(crate) surroundings: Surroundings,
+    /// Who hears of everything between it and the host; mostly nobody.
+    pub(crate) tape: Option<Arc<dyn Tape>>,
     limits: Limits,
 }
 
@@ -144,6 +150,8 @@ impl GuestState {
             key_refused: None,
             wasi: None,
             host_calls: Duration::ZERO,
+            surroundings: Surroundings::default(),
+            tape: None,
             limits: limits.clone(),
         }
     }
@@ -182,6 +190,11 @@ impl GuestState {
     /// The same, with what the plugin can do outside.
     pub(crate) fn with_powers(self, powers: PluginPowers) -> Self {
         Self { powers: Some(powers), ..self }
+    }
+
+    /// The same, in these surroundings, and with whoever hears of it.
+    pub(crate) fn within(self, surroundings: Surroundings, tape: Option<Arc<dyn Tape>>) -> Self {
+        Self { surroundings, tape, ..self }
     }
 
     /// The call succeeded: what it wrote is the plugin's from here on, and `keep` is told of it, in the order of all calls. Or it has not succeeded

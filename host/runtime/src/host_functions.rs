@@ -10,11 +10,13 @@ mod kube;
 mod log;
 mod metrics;
 mod state;
+mod taped;
 mod workqueue;
 
 use host_call::{HostCall, Measured};
 pub(crate) use indexer::SELECTOR_BYTES_MAX;
 pub(crate) use log::MESSAGE_BYTES_MAX;
+use taped::OnTape;
 
 use crate::bindings::informant::plugin as imports;
 use crate::engine::{Engine, EngineError};
@@ -32,6 +34,13 @@ impl HostFunctions {
     pub(crate) fn new(engine: &Engine) -> Result<Self, EngineError> {
         let mut linker = Linker::new(engine.wasmtime());
         link(&mut linker).map_err(|error| EngineError::new(&error))?;
+        Ok(Self(Arc::new(linker)))
+    }
+
+    /// The same, for instances whose calls are written down or played back.
+    pub(crate) fn taped(engine: &Engine) -> Result<Self, EngineError> {
+        let mut linker = Linker::new(engine.wasmtime());
+        link_taped(&mut linker).map_err(|error| EngineError::new(&error))?;
         Ok(Self(Arc::new(linker)))
     }
 
@@ -61,6 +70,19 @@ fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     // Waiting is no work of the host's.
     imports::kube::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     imports::http::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+}
+
+fn link_taped(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    imports::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::log::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::indexer::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::event_data::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::host_info::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::state::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::metrics::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::workqueue::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::kube::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::http::add_to_linker::<_, OnTape>(linker, taped::begin)
 }
 
 impl imports::types::Host for GuestState {}

@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::guest_state::{Exceeded, GuestState, Phase};
 use crate::host_functions::HostFunctions;
 use crate::limits::Limits;
+use crate::tape::{Answered, Called};
 use crate::wasi::WasiImports;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -139,26 +140,31 @@ impl Instance {
     }
 
     pub(crate) async fn start(&mut self, config: &[u8]) -> Result<(), CallError> {
+        self.tell(&Called::Start);
         self.begin(Phase::Start, Instant::now(), self.limits.start_deadline);
         let result = self.exports.lifecycle.call_start(&mut self.store, config).await;
-        self.end(result, self.limits.start_deadline)?.map_err(guest_error)
+        let result = self.end(result, self.limits.start_deadline);
+        self.told(result.and_then(|answer| answer.map_err(guest_error)))
     }
 
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
+        self.tell(&Called::Stop);
         self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline);
         self.store.data().clock.arm_until(Instant::now(), self.limits.stop_deadline);
         self.store.data().clock.may_wait(self.limits.stop_deadline);
         let result = self.exports.lifecycle.call_stop(&mut self.store).await;
-        self.end(result, self.limits.stop_deadline)
+        let result = self.end(result, self.limits.stop_deadline);
+        self.told(result)
     }
 
     /// What the guest wants its successor to know; none if it has nothing to say.
     pub(crate) async fn snapshot(&mut self) -> Result<Option<Vec<u8>>, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(None) };
+        self.tell(&Called::Snapshot);
         self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
         let result = stateful.call_snapshot(&mut self.store).await;
-        let data = self.end(result, self.limits.start_deadline)?.map_err(guest_error)?;
-        match data {
+        let result = self.end(result, self.limits.start_deadline);
+        match self.told(result.and_then(|answer| answer.map_err(guest_error)))? {
             Some(data) if data.len() > self.limits.state_bytes_max => {
                 let (found, max) = (data.len(), self.limits.state_bytes_max);
                 let text = format!("a snapshot of {found} bytes, at most {max} are carried over");
@@ -175,9 +181,11 @@ impl Instance {
         data: &[u8],
     ) -> Result<bool, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(false) };
+        self.tell(&Called::Restore(from_version, data));
         self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
         let result = stateful.call_restore(&mut self.store, from_version, data).await;
-        self.end(result, self.limits.start_deadline)?.map_err(guest_error)?;
+        let result = self.end(result, self.limits.start_deadline);
+        self.told(result.and_then(|answer| answer.map_err(guest_error)))?;
         Ok(true)
     }
 
@@ -188,10 +196,12 @@ impl Instance {
         current: crate::guest_state::CurrentEvent,
         now: Instant,
     ) -> Result<(), CallError> {
+        self.tell(&Called::Handle(&event, &current));
         self.begin(Phase::Handle(current), now, self.limits.handle_deadline);
         let Some(handler) = &self.exports.handler else { return Err(not_exported("handler")) };
         let result = handler.call_handle(&mut self.store, event).await;
-        self.end_work(result)
+        let result = self.end_work(result);
+        self.told(result)
     }
 
     /// Whether the guest works on keys.
@@ -206,12 +216,14 @@ impl Instance {
         attempt: u32,
         now: Instant,
     ) -> Result<Option<u64>, CallError> {
+        self.tell(&Called::Reconcile(key, attempt));
         self.begin(Phase::Reconcile(key.clone()), now, self.limits.handle_deadline);
         let Some(reconciler) = &self.exports.reconciler else {
             return Err(not_exported("reconciler"));
         };
         let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
-        self.end_work(result)
+        let result = self.end_work(result);
+        self.told(result)
     }
 
     /// Tells that the moment of a schedule has come, in milliseconds since 1970.
@@ -221,10 +233,12 @@ impl Instance {
         unix_ms: u64,
         now: Instant,
     ) -> Result<(), CallError> {
+        self.tell(&Called::Fire(schedule, unix_ms));
         self.begin(Phase::Fire(schedule.clone()), now, self.limits.handle_deadline);
         let Some(timer) = &self.exports.timer else { return Err(not_exported("timer")) };
         let result = timer.call_fire(&mut self.store, schedule, unix_ms).await;
-        self.end_work(result)
+        let result = self.end_work(result);
+        self.told(result)
     }
 
     /// Whether the guest wants to know when initial objects are through.
@@ -235,14 +249,29 @@ impl Instance {
     /// Tells that the initial objects of the subscription with this index are through.
     pub(crate) async fn synced(&mut self, subscription: u32) -> Result<(), CallError> {
         let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
+        self.tell(&Called::Synced(subscription));
         self.begin(Phase::Synced, Instant::now(), self.limits.handle_deadline);
         let result = sync_aware.call_synced(&mut self.store, subscription).await;
-        self.end_work(result)
+        let result = self.end_work(result);
+        self.told(result)
     }
 
     /// The guest's state on the host's side.
     pub(crate) fn state(&mut self) -> &mut GuestState {
         self.store.data_mut()
+    }
+
+    fn tell(&self, call: &Called<'_>) {
+        if let Some(tape) = &self.store.data().tape {
+            tape.called(call);
+        }
+    }
+
+    fn told<T: OnTape>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
+        if let Some(tape) = &self.store.data().tape {
+            tape.ended(result.as_ref().map(OnTape::answered));
+        }
+        result
     }
 
     fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
@@ -269,6 +298,29 @@ impl Instance {
         let refused = self.store.data_mut().key_refused.take();
         let done = ended?.map_err(failure)?;
         refused.map_or(Ok(done), Err)
+    }
+}
+
+/// What a call can answer with, as a tape has it.
+trait OnTape {
+    fn answered(&self) -> Answered;
+}
+
+impl OnTape for () {
+    fn answered(&self) -> Answered {
+        Answered::Done
+    }
+}
+
+impl OnTape for Option<u64> {
+    fn answered(&self) -> Answered {
+        self.map_or(Answered::Done, Answered::Again)
+    }
+}
+
+impl OnTape for Option<Vec<u8>> {
+    fn answered(&self) -> Answered {
+        self.as_ref().map_or(Answered::Done, |data| Answered::Bytes(data.len()))
     }
 }
 

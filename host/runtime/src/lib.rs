@@ -38,6 +38,8 @@ mod reevaluation;
 mod restriction;
 mod service_account;
 mod shares;
+mod surroundings;
+mod tape;
 mod turns;
 mod view;
 mod wasi;
@@ -80,6 +82,7 @@ mod check;
 mod directory;
 mod load_steps;
 mod loads;
+mod offline;
 mod plugin;
 mod plugin_host;
 mod plugins;
@@ -113,6 +116,10 @@ pub use http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
 pub use key_queue::KeysSnapshot;
 pub use lifecycle::{Input, State};
 pub use limits::{FIXED as FIXED_LIMITS, FixedLimit, Limit, Limits, TABLE as LIMITS, Unit};
+pub use offline::{
+    KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,
+    ScriptError, Transcript,
+};
 pub use outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
 pub use plugin_archive::KeptSnapshot;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};

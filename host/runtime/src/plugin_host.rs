@@ -2,12 +2,13 @@
 
 mod access;
 mod configure;
+mod ending;
 mod instances;
 mod options;
 mod removal;
 mod requests;
 mod standby;
-mod versions;
+pub(crate) mod versions;
 
 use crate::access::Access;
 use crate::actor::Version;
@@ -101,6 +102,7 @@ impl PluginHost {
                 configurations,
                 compiler,
                 leading: leading.clone(),
+                tapes: None,
             },
             configured: options.configurations,
             sidecars: BTreeMap::new(),
@@ -149,16 +151,6 @@ impl PluginHost {
         self.stop().await;
         if let Some(events) = events {
             event_recorder::end(events).await;
-        }
-    }
-
-    /// All plugins at once, each with its own deadline.
-    async fn stop(mut self) {
-        self.loads.shutdown().await;
-        let stops = self.plugins.into_values().map(|plugin| plugin.stop());
-        futures::future::join_all(stops).await;
-        if let Some(state) = self.state {
-            state.stop().await;
         }
     }
 

@@ -191,6 +191,11 @@ impl PluginQueue {
         self.shared.lock().queue.change_initials(|initials| initials.begin(id, load));
     }
 
+    /// The same where nobody paces what is told.
+    pub(crate) fn begin_initial_at_once(&self, id: SubscriptionId, load: u64) {
+        self.shared.lock().queue.change_initials(|initials| initials.begin(id, load));
+    }
+
     /// All objects were queued that were there when the load had the subscription begin.
     pub(crate) fn initial_queued(&self, id: SubscriptionId, load: u64) {
         self.change_initials(|initials| initials.queued(id, load));
@@ -235,6 +240,19 @@ impl PluginQueue {
             }
         }
         queued
+    }
+
+    /// When something may be popped for a shard, or one of these calls is to be made.
+    pub(crate) fn next_due(
+        &self,
+        shard: usize,
+        (events, calls): (bool, &SyncCalls),
+        now: Instant,
+    ) -> Option<Instant> {
+        let queue = &mut self.shared.lock().queue;
+        let call = queue.initials(shard).and_then(|initials| calls.next(initials, now));
+        let event = events.then(|| queue.next_due(shard, now)).flatten();
+        event.into_iter().chain(call.map(|(due, _)| due)).min()
     }
 
     /// Whether something may be popped for a shard now.

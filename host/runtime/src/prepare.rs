@@ -17,6 +17,7 @@ use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
 use crate::restriction::Successor;
+use crate::tape::Tapes;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Instant;
@@ -109,6 +110,8 @@ pub(crate) struct Preparer {
     pub(crate) configurations: Arc<Configurations>,
     pub(crate) compiler: Compiler,
     pub(crate) leading: Leading,
+    /// Where everything between plugins and the host is written down; `functions` are those for it then.
+    pub(crate) tapes: Option<Arc<dyn Tapes>>,
 }
 
 impl Preparer {

@@ -11,7 +11,7 @@ use crate::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::view::View;
 use answer::{OfObject, fill};
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
-use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page};
+use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page, Store};
 use std::collections::HashMap;
 
 /// Objects looked at in one go while a narrow view is searched.
@@ -36,13 +36,42 @@ pub(crate) struct Reads {
 }
 
 struct Readable {
-    /// The informer runs for at least as long as somebody may read it.
-    informer: InformerLease,
+    origin: Origin,
     indexer: Indexer,
     /// What is shown of it. All of them at once may be refused to the service account that the plugin acts as.
     views: Vec<Shown>,
     /// By the plugin's name for an index.
     indexes: HashMap<String, IndexUse>,
+}
+
+/// Where the objects of a resource come from.
+pub(crate) enum Origin {
+    /// The informer runs for at least as long as somebody may read it.
+    Informer(InformerLease),
+    /// Everything was there from the beginning.
+    Store(Store),
+}
+
+impl From<InformerLease> for Origin {
+    fn from(lease: InformerLease) -> Self {
+        Self::Informer(lease)
+    }
+}
+
+impl Origin {
+    fn indexer(&self) -> Indexer {
+        match self {
+            Self::Informer(lease) => lease.informer().indexer(),
+            Self::Store(store) => store.indexer().clone(),
+        }
+    }
+
+    fn has_synced(&self) -> bool {
+        match self {
+            Self::Informer(lease) => lease.informer().has_synced(),
+            Self::Store(_) => true,
+        }
+    }
 }
 
 struct Shown {
@@ -51,20 +80,20 @@ struct Shown {
 }
 
 impl Reads {
-    /// Everything that the descriptor names, as long as that is `granted`; `lease` gives the shared informer of a resource.
-    pub(crate) fn new(
+    /// Everything that the descriptor names, as long as that is `granted`; `lease` gives the shared informer of a resource, or what stands in its place.
+    pub(crate) fn new<T: Into<Origin>>(
         descriptor: &Descriptor,
         shared: &SharedIndexes,
         granted: &Granted,
-        lease: impl Fn(&GroupVersionResource) -> InformerLease,
+        lease: impl Fn(&GroupVersionResource) -> T,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
         let mut readable =
             |resource: &GroupVersionResource, view: View, permissions: &Permissions| {
                 let entry = resources.entry(resource.to_string()).or_insert_with(|| {
-                    let informer = lease(resource);
-                    let indexer = informer.informer().indexer();
-                    Readable { informer, indexer, views: Vec::new(), indexes: HashMap::new() }
+                    let origin = lease(resource).into();
+                    let indexer = origin.indexer();
+                    Readable { origin, indexer, views: Vec::new(), indexes: HashMap::new() }
                 });
                 entry.views.push(Shown { view, permissions: permissions.clone() });
             };
@@ -223,7 +252,7 @@ impl Reads {
     }
 
     pub(crate) fn has_synced(&self, resource: &str) -> Result<bool, ReadError> {
-        Ok(self.readable(resource)?.informer.informer().has_synced())
+        Ok(self.readable(resource)?.origin.has_synced())
     }
 }
 
@@ -277,7 +306,7 @@ impl Readable {
     }
 
     fn check_synced(&self, resource: &str) -> Result<(), ReadError> {
-        if self.informer.informer().has_synced() {
+        if self.origin.has_synced() {
             return Ok(());
         }
         Err(ReadError::NotSynced(format!("the first list of {resource} is not complete")))

@@ -149,7 +149,8 @@ fn ended(why: &str) -> wasmtime::Error {
 impl GuestState {
     /// What is kept for the instance, made if this is the first that it asks for.
     pub(crate) fn wasi(&mut self) -> &mut Wasi {
-        self.wasi.get_or_insert_with(|| Box::new(Wasi::new(Instant::now())))
+        let now = || self.surroundings.now();
+        self.wasi.get_or_insert_with(|| Box::new(Wasi::new(now())))
     }
 }
 

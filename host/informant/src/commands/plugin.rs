@@ -4,6 +4,7 @@ use super::ask::{act, block_on, cell, client, print, print_json, table};
 use super::check::check;
 use super::plugin_build::build;
 use super::plugin_new::new;
+use super::plugin_test::plugin_test;
 use crate::cli::{AskArgs, Output, PluginArgs, PluginCommand};
 use anyhow::Result;
 use serde_json::Value;
@@ -14,6 +15,7 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
         PluginCommand::New(args) => new(&args),
         PluginCommand::Build(args) => build(args),
         PluginCommand::Check(args) => check(&args),
+        PluginCommand::Test(args) => plugin_test(&args),
         PluginCommand::List(ask) => list(&ask),
         PluginCommand::Reload(plugin) => act(&plugin, "reload", None),
         PluginCommand::Rollback(plugin) => act(&plugin, "rollback", None),

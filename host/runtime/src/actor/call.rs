@@ -12,20 +12,25 @@ use crate::guest_state::CurrentEvent;
 use crate::instance::Instance;
 use crate::queue::Queued;
 use crate::reevaluation::Seen;
+use crate::tape::Tape;
 use std::time::Instant;
 
-/// The event as the guest is to hear of it: as it was queued, or as it was seen again. None if it is not.
+/// The event as the guest is to hear of it: as it was queued, or as it was seen again. None if it is not, which is counted and put on the tape.
 pub(super) fn to_tell<'a>(
     subscription: &Subscription,
     queued: &'a Queued,
     seen: Option<&'a Seen>,
-    counters: &Counters,
+    (counters, tape): (&Counters, Option<&dyn Tape>),
 ) -> Option<&'a Event> {
-    let Some(event) = seen.map_or(Some(&queued.event), |seen| seen.event.as_ref()) else {
+    let event = seen.map_or(Some(&queued.event), |seen| seen.event.as_ref());
+    let told = event.filter(|event| is_told(subscription, event, counters));
+    if event.is_none() {
         add_one(&counters.filtered);
-        return None;
-    };
-    is_told(subscription, event, counters).then_some(event)
+    }
+    if let (None, Some(tape)) = (told, tape) {
+        tape.passed_over(&subscription.spec.name, &queued.event);
+    }
+    told
 }
 
 /// Whether the guest is to hear of the event, as the subscription's filter says. One that fails is counted, and the event is told.

@@ -6,7 +6,7 @@ use crate::breaker::Outcome;
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::timers::{Firing, Now};
+use crate::timers::Firing;
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::time::Instant;
@@ -25,7 +25,7 @@ impl Actor {
         if timers.look_at().is_none_or(|at| at > now) {
             return None;
         }
-        timers.take(Now::read())
+        timers.take(self.surroundings.read())
     }
 
     /// Answers when the call ended, if something else may follow at once.
@@ -33,12 +33,12 @@ impl Actor {
         let Running::Alive { instance, losses, .. } = &mut self.running else { return None };
         self.fired_last = true;
         let unix_ms = u64::try_from(firing.due.as_millisecond()).unwrap_or_default();
-        let called = Instant::now();
+        let called = self.surroundings.now();
         self.call_began = called;
         let result = instance.fire(&firing.schedule, unix_ms, called).await;
         let archive = &self.status.archive;
         let result = result.and_then(|()| instance.state().commit_state(|it| archive.wrote(it)));
-        let now = Instant::now();
+        let now = self.surroundings.now();
         let counters = &self.status.counters;
         counters.fire_seconds.observe(now - called);
         self.pace.took(now - called);
@@ -80,7 +80,7 @@ impl Actor {
             };
             let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
             let crashed = error.ends_instance();
-            self.status.timers.lock().again(firing, crashed, at, Now::read());
+            self.status.timers.lock().again(firing, crashed, at, self.surroundings.read());
         }
         self.call_failed(error, attempt == 1, now);
     }

@@ -11,6 +11,7 @@ use crate::key_queue::{Work, Worked};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::status::StatusCell;
 use crate::sync_calls::SyncCalls;
+use crate::tape::Tape;
 use informant_cache::workqueue::Lane;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,6 +36,7 @@ pub(super) fn becomes_keys(
     status: &StatusCell,
     subscription: &Subscription,
     event: &Event,
+    tape: Option<&dyn Tape>,
     now: Instant,
 ) -> bool {
     let rules = &subscription.spec.enqueue;
@@ -46,6 +48,9 @@ pub(super) fn becomes_keys(
         Reason::Initial | Reason::Relist | Reason::Resync | Reason::Reload => Lane::Background,
     };
     let found = rules.keys(event);
+    if let Some(tape) = tape {
+        tape.became_keys(&subscription.spec.name, event, &mut found.iter());
+    }
     let mut keys = status.keys.lock();
     let too_long = found.iter().filter(|key| keys.add_of_event(key, lane, now).is_err()).count();
     drop(keys);
@@ -139,14 +144,14 @@ impl Actor {
     /// Has the guest work on a key and settles it; answers when, if something else may follow at once.
     pub(super) async fn reconcile(&mut self, work: &Work) -> Option<Instant> {
         let Running::Alive { instance, losses, .. } = &mut self.running else { return None };
-        let called = Instant::now();
+        let called = self.surroundings.now();
         self.call_began = called;
         let result = instance.reconcile(&work.key, work.attempt, called).await;
         let archive = &self.status.archive;
         let result = result.and_then(|again| {
             instance.state().commit_state(|changes| archive.wrote(changes)).map(|()| again)
         });
-        let now = Instant::now();
+        let now = self.surroundings.now();
         let counters: &Counters = &self.status.counters;
         counters.reconcile_seconds.observe(now - called);
         self.pace.took(now - called);

@@ -6,7 +6,7 @@ use crate::call_error::CallError;
 use crate::instance::Instance;
 use jiff::Timestamp;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tracing::info;
 
 /// First wait before a lost instance is replaced, doubled with each loss until an event succeeds.
@@ -20,7 +20,7 @@ impl Actor {
             return;
         }
         // Another shard's calls may have tripped the plugin meanwhile.
-        let now = Instant::now();
+        let now = self.surroundings.now();
         if self.together.holds_back(now) {
             return;
         }
@@ -41,7 +41,7 @@ impl Actor {
             }
             Err(error) => {
                 self.lose(version, losses, &error);
-                self.note(Outcome::Lost, false, Instant::now());
+                self.note(Outcome::Lost, false, self.surroundings.now());
             }
         }
     }
@@ -54,7 +54,8 @@ impl Actor {
         self.status.failed(&error.to_string(), now);
         let reason = version.shard(self.shard).said_of(&error.to_string());
         self.status.crashed(self.shard, reason, now);
-        self.running = Running::Lost { version, losses: losses + 1, at: Instant::now() + wait };
+        let at = self.surroundings.now() + wait;
+        self.running = Running::Lost { version, losses: losses + 1, at };
     }
 
     /// The running instance has ended.

@@ -7,7 +7,6 @@ use crate::prepare::LoadError;
 use crate::sync_calls::SyncCalls;
 use jiff::Timestamp;
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::sync::oneshot;
 use tracing::warn;
 
@@ -39,7 +38,7 @@ impl Actor {
     }
 
     /// Starts the shard's instance of the new version; none if that has fewer shards.
-    async fn prepare(
+    pub(super) async fn prepare(
         &mut self,
         version: &Version,
     ) -> Result<(Option<Box<Instance>>, bool), LoadError> {
@@ -58,7 +57,11 @@ impl Actor {
         Ok((Some(instance), restored))
     }
 
-    async fn take_over(&mut self, version: Arc<Version>, instance: Option<Box<Instance>>) {
+    pub(super) async fn take_over(
+        &mut self,
+        version: Arc<Version>,
+        instance: Option<Box<Instance>>,
+    ) {
         self.limits = version.settings.limits.clone();
         self.has_siblings = version.shards > 1;
         self.syncs = match &instance {
@@ -75,7 +78,7 @@ impl Actor {
         // At most one old instance waits for its end.
         self.retire().await;
         if let Running::Alive { instance, .. } = old {
-            self.retired = Some((instance, Instant::now() + RETIREMENT_MAX));
+            self.retired = Some((instance, self.surroundings.now() + RETIREMENT_MAX));
         }
     }
 

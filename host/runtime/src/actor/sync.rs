@@ -24,10 +24,10 @@ impl Actor {
         let Running::Alive { version, instance, .. } = &mut self.running else { return None };
         let subscription = version.subscriptions.get(&id)?;
         let name = subscription.spec.name.clone();
-        let called = Instant::now();
+        let called = self.surroundings.now();
         self.call_began = called;
         let result = instance.synced(subscription.index).await;
-        let now = Instant::now();
+        let now = self.surroundings.now();
         self.pace.took(now - called);
         let owes = Self::look_after(&self.name, &self.status.counters, instance, now);
         match result {

@@ -120,13 +120,13 @@ impl Together {
     }
 
     /// The version takes over: every shard is ready for it, and none is at work.
-    pub(crate) fn swap(&self, version: &Version, status: &StatusCell) {
-        let (now, limits) = (Instant::now(), &version.settings.limits);
+    pub(crate) fn swap(&self, version: &Version, status: &StatusCell, at: Now) {
+        let (now, limits) = (at.instant, &version.settings.limits);
         self.log_budget.set_rates(limits, now);
         status.swapped(version.shards, Timestamp::now());
         self.retain(|id| version.subscriptions.contains_key(&id));
         status.queue.reshard(version.shards, now);
-        status.timers.lock().follow(&version.schedules, Now::read());
+        status.timers.lock().follow(&version.schedules, at);
         self.swap_keys(version, status, now);
         // What its predecessor did is not held against it.
         self.forget_failures(|| {});

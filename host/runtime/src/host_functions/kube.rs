@@ -12,7 +12,6 @@ use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::powers::PluginPowers;
 use crate::write::{How, Named, Write};
 use informant_cache::{Object, ObjectKey};
-use jiff::Timestamp;
 use serde::Deserialize;
 use std::time::{Duration, Instant};
 use tracing::info;
@@ -175,7 +174,7 @@ impl GuestState {
             note,
             service_account: powers.settings.service_account.clone(),
             dry_run: powers.is_dry_run(),
-            at: Timestamp::now(),
+            at: self.surroundings.wall(),
             counters: powers.counters,
         });
         Ok(())

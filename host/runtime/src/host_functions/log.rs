@@ -7,7 +7,6 @@ use crate::call_error::CallError;
 use crate::guest_state::{GuestState, Phase};
 use crate::one_line::one_line;
 use std::fmt::Write as _;
-use std::time::Instant;
 use tracing::{Level as HostLevel, enabled, event};
 
 /// A message, or a line's fields, longer than this are cut: a line must stay one line for any log viewer,
@@ -29,7 +28,7 @@ macro_rules! emit {
 
 impl Host for HostCall<'_> {
     fn enabled(&mut self, level: Level) -> wasmtime::Result<bool> {
-        Ok(is_enabled(level))
+        Ok(self.wants(level))
     }
 
     fn log(
@@ -38,7 +37,7 @@ impl Host for HostCall<'_> {
         message: String,
         fields: Vec<(String, String)>,
     ) -> wasmtime::Result<()> {
-        if is_enabled(level) {
+        if self.wants(level) {
             self.tell(level, &message, &joined(&fields));
         }
         Ok(())
@@ -48,11 +47,11 @@ impl Host for HostCall<'_> {
 impl GuestState {
     /// One line of the plugin's, as far as it may have more. Its fields are as they go out.
     pub(crate) fn tell(&self, level: Level, message: &str, fields: &str) {
-        if !is_enabled(level) {
+        if !self.wants(level) {
             return;
         }
         let message = one_line(message, MESSAGE_BYTES_MAX);
-        if self.log_budget.take(message.len() + fields.len(), Instant::now()) {
+        if self.log_budget.take(message.len() + fields.len(), self.surroundings.now()) {
             self.write(level, &message, fields);
         }
     }
@@ -62,7 +61,7 @@ impl GuestState {
     pub(crate) fn tell_end(&self, error: &CallError, backtrace: &Backtrace) {
         let during = self.phase.name();
         let line = |text: &str| {
-            if self.log_budget.take(text.len(), Instant::now()) {
+            if self.log_budget.take(text.len(), self.surroundings.now()) {
                 self.write(Level::Error, text, "");
             }
         };
@@ -72,7 +71,16 @@ impl GuestState {
         }
     }
 
+    /// Whether somebody takes lines of this level.
+    fn wants(&self, level: Level) -> bool {
+        let on_tape = self.tape.as_ref().and_then(|tape| tape.wants(level));
+        on_tape.unwrap_or_else(|| is_enabled(level))
+    }
+
     fn write(&self, level: Level, message: &str, fields: &str) {
+        if let Some(tape) = &self.tape {
+            tape.logged(level, message, fields);
+        }
         let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
         let fields = (!fields.is_empty()).then_some(fields);
         match &self.phase {

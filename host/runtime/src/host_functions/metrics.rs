@@ -5,7 +5,6 @@ use crate::bindings::informant::plugin::metrics::Host;
 use crate::guest_state::GuestState;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::plugin_metrics::MetricKind;
-use std::time::Instant;
 
 type Labels = Vec<(String, String)>;
 
@@ -47,7 +46,7 @@ impl GuestState {
         value: f64,
     ) -> Result<(), String> {
         let metrics = self.metrics.as_ref().ok_or("there are no metrics in `describe`")?;
-        let recorded = metrics.lock().record(kind, name, labels, value, Instant::now());
+        let recorded = metrics.lock().record(kind, name, labels, value, self.surroundings.now());
         recorded.map_err(|problem| one_line(&problem, ERROR_BYTES_MAX).into_owned())
     }
 }

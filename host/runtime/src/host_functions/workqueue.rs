@@ -7,7 +7,7 @@ use crate::guest_state::GuestState;
 use crate::key_queue::{AddError, KeyQueue};
 use informant_cache::workqueue::AddOptions;
 use parking_lot::MutexGuard;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 impl Host for HostCall<'_> {
     fn add(&mut self, key: String) -> wasmtime::Result<()> {
@@ -34,7 +34,7 @@ impl Host for HostCall<'_> {
     }
 
     fn len(&mut self) -> wasmtime::Result<u32> {
-        let waiting = self.keys("len")?.len(Instant::now());
+        let waiting = self.keys("len")?.len(self.surroundings.now());
         Ok(u32::try_from(waiting).unwrap_or(u32::MAX))
     }
 }
@@ -42,7 +42,7 @@ impl Host for HostCall<'_> {
 impl GuestState {
     /// The interface has no error to answer with: a call that could not add a key has not succeeded, whatever it answers.
     fn add_key(&mut self, function: &str, key: &str, options: AddOptions) -> wasmtime::Result<()> {
-        let added = self.at_work(function)?.add(key, options, Instant::now());
+        let added = self.at_work(function)?.add(key, options, self.surroundings.now());
         if let Err(error) = added {
             let later = matches!(error, AddError::Full { .. });
             let reason = format!("workqueue.{function}: {error}");

@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::prepare::Preparer;
+use crate::surroundings::Surroundings;
 use crate::sync_calls::SyncCalls;
 use futures::future::join_all;
 use jiff::Timestamp;
@@ -70,6 +71,8 @@ impl Plugin {
                 events_since_key: 0,
                 fired_last: false,
                 paused: self.paused,
+                surroundings: Surroundings::default(),
+                tapes: preparer.tapes.clone(),
                 retired: None,
             };
             let task = self.run(actor, preparer);

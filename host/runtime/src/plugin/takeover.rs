@@ -4,6 +4,7 @@
 use crate::actor::{Command, Swap, Together, Version};
 use crate::prepare::LoadError;
 use crate::status::StatusCell;
+use crate::timers::Now;
 use futures::future::join_all;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -21,7 +22,7 @@ impl Takeover {
         let asked = join_all(self.commands.iter().map(|shard| ask(shard, &version))).await;
         // The others hear of an error by the end of what is to let them go.
         let ready = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
-        self.together.swap(&version, &self.status);
+        self.together.swap(&version, &self.status, Now::read());
         let mut restored = false;
         for (has_restored, go) in ready {
             restored |= has_restored;

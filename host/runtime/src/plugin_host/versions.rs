@@ -9,7 +9,7 @@ use crate::reevaluation::Wish;
 use crate::status::RunningVersion;
 use hashbrown::HashMap;
 
-pub(super) fn subscriptions(
+pub(crate) fn subscriptions(
     descriptor: &Descriptor,
     ids: &[SubscriptionId],
     asked_by: &[u64],

@@ -27,23 +27,24 @@ impl From<Duration> for Datetime {
 pub(super) fn link_monotonic(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
         "now" => place.func_wrap(function, |mut store: Guest<'_>, ()| {
-            Ok((nanoseconds(store.data_mut().wasi().shows(Instant::now())),))
+            let now = store.data().surroundings.now();
+            Ok((nanoseconds(store.data_mut().wasi().shows(now)),))
         })?,
         "resolution" => {
             place.func_wrap(function, |_: Guest<'_>, ()| Ok((nanoseconds(RESOLUTION),)))?;
         }
         "subscribe-instant" => {
             place.func_wrap(function, |mut store: Guest<'_>, (at,): (u64,)| {
+                let (now, at) = (store.data().surroundings.now(), Duration::from_nanos(at));
                 let wasi = store.data_mut().wasi();
-                let (now, at) = (Instant::now(), Duration::from_nanos(at));
                 let until = at.saturating_sub(wasi.shows(now));
                 Ok((wasi.subscribe(now, until)?,))
             })?;
         }
         "subscribe-duration" => {
             place.func_wrap(function, |mut store: Guest<'_>, (time,): (u64,)| {
-                let until = Duration::from_nanos(time);
-                Ok((store.data_mut().wasi().subscribe(Instant::now(), until)?,))
+                let (now, until) = (store.data().surroundings.now(), Duration::from_nanos(time));
+                Ok((store.data_mut().wasi().subscribe(now, until)?,))
             })?;
         }
         _ => return Ok(false),
@@ -53,7 +54,9 @@ pub(super) fn link_monotonic(place: &mut Place<'_>, function: &str) -> wasmtime:
 
 pub(super) fn link_wall(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
-        "now" => place.func_wrap(function, |_: Guest<'_>, ()| Ok((wall(SystemTime::now()),)))?,
+        "now" => place.func_wrap(function, |store: Guest<'_>, ()| {
+            Ok((wall(store.data().surroundings.wall().into()),))
+        })?,
         "resolution" => {
             place.func_wrap(function, |_: Guest<'_>, ()| Ok((Datetime::from(RESOLUTION),)))?;
         }

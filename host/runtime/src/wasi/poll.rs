@@ -3,6 +3,7 @@
 
 use super::{Guest, Place, ended};
 use crate::call_clock::CallClock;
+use crate::surroundings::Surroundings;
 use std::time::{Duration, Instant};
 use wasmtime::component::Resource;
 
@@ -60,8 +61,9 @@ pub(super) fn link(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bo
         "[method]pollable.ready" => place.func_wrap(
             function,
             |mut store: Guest<'_>, (pollable,): (Resource<Pollable>,)| {
+                let now = store.data().surroundings.now();
                 let moment = store.data_mut().wasi().pollables.moment(pollable.rep());
-                Ok((!ready(&[moment], Instant::now()).is_empty(),))
+                Ok((!ready(&[moment], now).is_empty(),))
             },
         )?,
         _ => return Ok(false),
@@ -82,36 +84,54 @@ fn poll(
         }
         let own = &store.data_mut().wasi().pollables;
         let moments: Vec<_> = pollables.iter().map(|one| own.moment(one.rep())).collect();
-        Ok((wait(store.data().clock.clone(), &moments).await?,))
+        let (clock, surroundings) = clocks(&store);
+        Ok((wait(clock, surroundings, &moments).await?,))
     })
 }
 
 fn block(mut store: Guest<'_>, (pollable,): (Resource<Pollable>,)) -> Waiting<'_, ()> {
     Box::new(async move {
         let moment = store.data_mut().wasi().pollables.moment(pollable.rep());
-        wait(store.data().clock.clone(), &[moment]).await.map(|_| ())
+        let (clock, surroundings) = clocks(&store);
+        wait(clock, surroundings, &[moment]).await.map(|_| ())
     })
 }
 
 /// Waits until at least one is ready, and answers which are.
-async fn wait(clock: CallClock, moments: &[Option<Instant>]) -> wasmtime::Result<Vec<u32>> {
+async fn wait(
+    clock: CallClock,
+    surroundings: Surroundings,
+    moments: &[Option<Instant>],
+) -> wasmtime::Result<Vec<u32>> {
     loop {
-        let now = Instant::now();
+        let now = surroundings.now();
         let ready = ready(moments, now);
         let Some(first) = moments.iter().flatten().min().filter(|_| ready.is_empty()) else {
             return Ok(ready);
         };
-        sleep(&clock, first.saturating_duration_since(now)).await?;
+        sleep(&clock, &surroundings, first.saturating_duration_since(now)).await?;
     }
 }
 
-async fn sleep(clock: &CallClock, time: Duration) -> wasmtime::Result<()> {
-    let slept = clock.wait(tokio::time::sleep(time)).await;
+async fn sleep(
+    clock: &CallClock,
+    surroundings: &Surroundings,
+    time: Duration,
+) -> wasmtime::Result<()> {
+    let slept = match surroundings.are_given() {
+        true => clock.pass(time).then(|| surroundings.pass(time)),
+        false => clock.wait(tokio::time::sleep(time)).await,
+    };
     slept.ok_or_else(|| {
         ended(
             "it slept for longer than a call may wait (limits.waitTime; in start, stop and their like the time of the call itself)",
         )
     })
+}
+
+/// What a guest waits by.
+fn clocks(store: &Guest<'_>) -> (CallClock, Surroundings) {
+    (store.data().clock.clone(), store.data().surroundings.clone())
 }
 
 /// Which of them are, by their places.

@@ -1,7 +1,7 @@
 //! `wasi:random`: the system's random numbers, also where a guest would be content with worse ones.
 
 use super::{Guest, Place, ended};
-use ring::rand::{SecureRandom as _, SystemRandom};
+use crate::surroundings::Surroundings;
 
 /// Random bytes that one call may ask for: the host has them in its memory before the guest has. Keys and seeds are a thousand times smaller.
 pub(crate) const RANDOM_BYTES_MAX: u64 = 1 << 20;
@@ -9,38 +9,45 @@ pub(crate) const RANDOM_BYTES_MAX: u64 = 1 << 20;
 pub(super) fn link(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
         "get-random-bytes" | "get-insecure-random-bytes" => {
-            place.func_wrap(function, |_: Guest<'_>, (length,): (u64,)| Ok((bytes(length)?,)))?;
+            place.func_wrap(function, |store: Guest<'_>, (length,): (u64,)| {
+                Ok((bytes(&store.data().surroundings, length)?,))
+            })?;
         }
         "get-random-u64" | "get-insecure-random-u64" => {
-            place.func_wrap(function, |_: Guest<'_>, ()| Ok((number()?,)))?;
+            place.func_wrap(function, |store: Guest<'_>, ()| {
+                Ok((number(&store.data().surroundings)?,))
+            })?;
         }
         "insecure-seed" => {
-            place.func_wrap(function, |_: Guest<'_>, ()| Ok(((number()?, number()?),)))?;
+            place.func_wrap(function, |store: Guest<'_>, ()| {
+                let surroundings = &store.data().surroundings;
+                Ok(((number(surroundings)?, number(surroundings)?),))
+            })?;
         }
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-fn bytes(length: u64) -> wasmtime::Result<Vec<u8>> {
+fn bytes(surroundings: &Surroundings, length: u64) -> wasmtime::Result<Vec<u8>> {
     if length > RANDOM_BYTES_MAX {
         return Err(ended(&format!(
             "it asked for {length} random bytes at once, at most {RANDOM_BYTES_MAX} are given"
         )));
     }
     let mut bytes = vec![0; length as usize];
-    fill(&mut bytes)?;
+    fill(surroundings, &mut bytes)?;
     Ok(bytes)
 }
 
-fn number() -> wasmtime::Result<u64> {
+fn number(surroundings: &Surroundings) -> wasmtime::Result<u64> {
     let mut bytes = [0; 8];
-    fill(&mut bytes)?;
+    fill(surroundings, &mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
 }
 
-fn fill(bytes: &mut [u8]) -> wasmtime::Result<()> {
-    SystemRandom::new().fill(bytes).map_err(|_| ended("the system has no random numbers"))
+fn fill(surroundings: &Surroundings, bytes: &mut [u8]) -> wasmtime::Result<()> {
+    surroundings.fill(bytes).map_err(|error| ended(&error.to_string()))
 }
 
 #[cfg(test)]
@@ -49,6 +56,8 @@ mod tests {
 
     #[test]
     fn random_bytes_at_once_are_bounded() {
+        let system = Surroundings::default();
+        let (bytes, number) = (|length| bytes(&system, length), || number(&system));
         assert_eq!(bytes(RANDOM_BYTES_MAX).expect("so many are given").len(), 1 << 20);
         let error = bytes(RANDOM_BYTES_MAX + 1).expect_err("one more is not").to_string();
         assert!(error.contains("asked for 1048577 random bytes"), "{error}");

@@ -1,0 +1,243 @@
+//! Manifests as people write them, from a directory: which resource each object is one of, and in which namespace it is.
+
+use anyhow::{Context, Result, bail};
+use informant_apimachinery::GroupVersionResource;
+use informant_devcluster::store::Store;
+use informant_runtime::KindedObject;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files of one directory and of those in it.
+const FILES_MAX: usize = 10_000;
+/// Bytes of all of them.
+const BYTES_MAX: u64 = 256 << 20;
+/// How deep directories are in each other.
+const DEPTH_MAX: usize = 16;
+
+/// Documents in the order of their files' paths, and where each stands.
+#[derive(Debug, Default)]
+pub(super) struct Manifests {
+    documents: Vec<(PathBuf, Value)>,
+    files: usize,
+    bytes: u64,
+}
+
+/// What a kind is called as a resource.
+#[derive(Debug, Clone)]
+struct Known {
+    plural: String,
+    namespaced: bool,
+}
+
+/// By group and kind.
+type Kinds = BTreeMap<(String, String), Known>;
+
+impl Manifests {
+    /// Reads everything that ends in `.yaml`, `.yml` or `.json`.
+    pub(super) fn read(directory: &Path) -> Result<Self> {
+        let mut manifests = Self::default();
+        manifests.read_directory(directory, DEPTH_MAX)?;
+        Ok(manifests)
+    }
+
+    fn read_directory(&mut self, directory: &Path, depth: usize) -> Result<()> {
+        let unreadable = || format!("{} cannot be read", directory.display());
+        if depth == 0 {
+            bail!("{} is more than {DEPTH_MAX} directories deep", directory.display());
+        }
+        let entries = fs::read_dir(directory).with_context(unreadable)?;
+        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        let mut paths = paths.collect::<std::io::Result<Vec<_>>>().with_context(unreadable)?;
+        paths.sort();
+        for path in paths {
+            let metadata = fs::metadata(&path).with_context(unreadable)?;
+            let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+            if metadata.is_dir() {
+                self.read_directory(&path, depth - 1)?;
+            } else if metadata.is_file() && ["yaml", "yml", "json"].contains(&ending) {
+                self.read_file(&path, metadata.len(), (FILES_MAX, BYTES_MAX))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_file(&mut self, path: &Path, bytes: u64, (files, most): (usize, u64)) -> Result<()> {
+        (self.files, self.bytes) = (self.files + 1, self.bytes + bytes);
+        if self.files > files || self.bytes > most {
+            bail!(
+                "with {} there are more than {files} files or {} MiB of objects",
+                path.display(),
+                most >> 20
+            );
+        }
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
+            .with_context(|| format!("{} is not YAML that can be read", path.display()))?;
+        for document in documents.into_iter().filter(|it| !it.is_null()) {
+            self.add(path, document)?;
+        }
+        Ok(())
+    }
+
+    /// One document: an object, or a list of some.
+    fn add(&mut self, path: &Path, mut document: Value) -> Result<()> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (version, kind) = (text(&document["apiVersion"]), text(&document["kind"]));
+        if version.is_empty() || kind.is_empty() {
+            bail!("{}: a document has no apiVersion or no kind", path.display());
+        }
+        let (Some(of), Some(Value::Array(items))) =
+            (kind.strip_suffix("List"), document.get_mut("items"))
+        else {
+            self.documents.push((path.to_owned(), document));
+            return Ok(());
+        };
+        for mut item in std::mem::take(items) {
+            if let (Some(item), false) = (item.as_object_mut(), of.is_empty()) {
+                // Lists of one kind leave it out.
+                item.entry("apiVersion").or_insert_with(|| version.clone().into());
+                item.entry("kind").or_insert_with(|| of.into());
+            }
+            self.add(path, item)?;
+        }
+        Ok(())
+    }
+
+    /// What a run takes.
+    pub(super) fn into_objects(self) -> Result<Vec<KindedObject>> {
+        let kinds = self.kinds();
+        let object = |(path, object): (PathBuf, Value)| {
+            let shown = path.display().to_string();
+            kinded(&kinds, object).with_context(|| shown)
+        };
+        self.documents.into_iter().map(object).collect()
+    }
+
+    /// The built-in ones, and those that are defined here.
+    fn kinds(&self) -> Kinds {
+        let store = Store::new(0, Timestamp::UNIX_EPOCH);
+        let built_in = store.catalogue().resources().iter().map(|it| {
+            let known = Known { plural: it.gvr.resource.clone(), namespaced: it.namespaced };
+            ((it.gvr.group.clone(), it.kind.clone()), known)
+        });
+        let mut kinds: Kinds = built_in.collect();
+        let definitions = self.documents.iter().map(|(_, it)| it);
+        for definition in definitions.filter(|it| it["kind"] == "CustomResourceDefinition") {
+            let spec = &definition["spec"];
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let names = &spec["names"];
+            let known =
+                Known { plural: text(&names["plural"]), namespaced: spec["scope"] != "Cluster" };
+            kinds.insert((text(&spec["group"]), text(&names["kind"])), known);
+        }
+        kinds
+    }
+}
+
+fn kinded(kinds: &Kinds, mut object: Value) -> Result<KindedObject> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
+    let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+    let Some(known) = kinds.get(&(group.to_owned(), kind.clone())) else {
+        bail!(
+            "kind {kind} of {api_version} is not known: put its CustomResourceDefinition among the objects"
+        );
+    };
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    let metadata = metadata.with_context(|| format!("a {kind} has no metadata"))?;
+    if known.namespaced {
+        metadata.entry("namespace").or_insert_with(|| "default".into());
+    }
+    let resource = GroupVersionResource::new(group, version, &known.plural);
+    Ok(KindedObject { resource, json: serde_json::to_vec(&object)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The resources and namespaces of what stands in a file, or why it cannot be read.
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join("a.yaml"), text).expect("a file");
+        let read = Manifests::read(directory.path()).and_then(Manifests::into_objects);
+        let shown = match read {
+            Err(error) => error.root_cause().to_string(),
+            Ok(objects) => {
+                let objects = objects.iter().map(|it| {
+                    let object: Value = serde_json::from_slice(&it.json).expect("it is JSON");
+                    let namespace = object["metadata"]["namespace"].as_str().unwrap_or("-");
+                    format!("{} {namespace}", it.resource)
+                });
+                objects.collect::<Vec<_>>().join(", ")
+            }
+        };
+        assert_eq!(shown, expect, "{text}");
+    }
+
+    const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
+
+    #[test]
+    fn an_object_is_one_of_a_resource_and_in_a_namespace() {
+        check("", "");
+        check(&format!("{POD}---\n{POD}"), "v1/pods default, v1/pods default");
+        check("apiVersion: v1\nkind: Node\nmetadata: {name: a}", "v1/nodes -");
+        check(
+            "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"namespace\":\"x\"}}",
+            "apps/v1/deployments x",
+        );
+        check(
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}",
+            "v1/pods default",
+        );
+        check("apiVersion: v1\nkind: PodList\nitems:\n- {metadata: {name: a}}", "v1/pods default");
+    }
+
+    #[test]
+    fn a_kind_may_be_defined_beside_its_objects() {
+        let knob = "apiVersion: a.org/v1\nkind: Knob\nmetadata: {name: a}\n";
+        let why = "kind Knob of a.org/v1 is not known: put its CustomResourceDefinition among the objects";
+        check(knob, why);
+        let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: knobs.a.org}\nspec: {group: a.org, scope: Cluster, names: {plural: knobs, kind: Knob}}\n";
+        check(
+            &format!("{knob}---\n{definition}"),
+            "a.org/v1/knobs -, apiextensions.k8s.io/v1/customresourcedefinitions -",
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        let directory_less = Manifests::read(Path::new("/nonexistent")).expect_err("there is none");
+        assert_eq!(directory_less.to_string(), "/nonexistent cannot be read");
+        for broken in ["[1]", "kind: Pod", "apiVersion: v1\nkind: Pod"] {
+            let directory = tempfile::tempdir().expect("a directory");
+            fs::write(directory.path().join("a.yml"), broken).expect("a file");
+            let read = Manifests::read(directory.path()).and_then(Manifests::into_objects);
+            assert!(read.is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn directories_are_bounded() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("a.yaml");
+        fs::write(&file, POD).expect("a file");
+        let bytes = POD.len() as u64;
+        let mut manifests = Manifests::default();
+        assert!(manifests.read_file(&file, bytes, (2, 2 * bytes)).is_ok());
+        assert!(manifests.read_file(&file, bytes, (2, 2 * bytes)).is_ok());
+        assert!(manifests.read_file(&file, bytes, (2, 9 * bytes)).is_err(), "a third file");
+        let mut manifests = Manifests::default();
+        assert!(manifests.read_file(&file, bytes, (9, bytes - 1)).is_err(), "a byte more");
+        let deep = (0..DEPTH_MAX).fold(directory.path().to_owned(), |path, _| path.join("d"));
+        fs::create_dir_all(&deep).expect("directories");
+        assert!(Manifests::read(directory.path()).is_err());
+        fs::remove_dir(&deep).expect("the deepest");
+        assert!(Manifests::read(directory.path()).is_ok());
+    }
+}

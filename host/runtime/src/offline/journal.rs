@@ -1,0 +1,199 @@
+//! The tape of a run: makes a transcript of what passes between the guest and its host.
+
+use super::transcript::{Line, Transcript};
+use crate::actor::Version;
+use crate::bindings::informant::plugin::log::Level;
+use crate::call_error::{CallError, Retry};
+use crate::event::Event;
+use crate::plugin_name::PluginName;
+use crate::surroundings::Surroundings;
+use crate::tape::{Answered, Called, Tape, Tapes, level_name};
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What only reads is no thing that a plugin does.
+const READS: [&str; 6] =
+    ["indexer.", "host-info.", "state.get", "state.keys", "workqueue.len", "workqueue.num-"];
+
+pub(super) struct Journal {
+    surroundings: Surroundings,
+    began: Instant,
+    transcript: Mutex<Transcript>,
+    /// The names of the version's subscriptions.
+    subscriptions: Vec<String>,
+}
+
+impl Journal {
+    pub(super) fn new(surroundings: Surroundings, subscriptions: Vec<String>) -> Self {
+        let (began, transcript) = (surroundings.now(), Mutex::default());
+        Self { surroundings, began, transcript, subscriptions }
+    }
+
+    /// Something that happened outside of calls.
+    pub(super) fn note(&self, what: &str, with: Value) {
+        self.line(false, what, with, None);
+    }
+
+    /// The run ends before its end.
+    pub(super) fn cut_off(&self, why: String) {
+        self.transcript.lock().cut_off(why);
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.transcript.lock().cut().is_some()
+    }
+
+    pub(super) fn take(&self) -> Transcript {
+        std::mem::take(&mut *self.transcript.lock())
+    }
+
+    fn line(&self, is_inner: bool, what: &str, with: Value, answer: Option<Value>) {
+        let passed = self.surroundings.now().saturating_duration_since(self.began);
+        let at = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
+        let with = match with {
+            Value::Object(with) => with,
+            _ => Map::new(),
+        };
+        let line = Line { at, is_inner, what: what.to_owned(), with, answer };
+        self.transcript.lock().push(line);
+    }
+
+    fn subscription(&self, index: u32) -> &str {
+        self.subscriptions.get(index as usize).map_or("", String::as_str)
+    }
+
+    fn shown(&self, call: &Called<'_>) -> (&'static str, Value) {
+        match call {
+            Called::Start => ("call start", json!({})),
+            Called::Stop => ("call stop", json!({})),
+            Called::Snapshot => ("call snapshot", json!({})),
+            Called::Restore(from, data) => {
+                ("call restore", json!({ "from": from, "bytes": data.len() }))
+            }
+            Called::Synced(index) => {
+                ("call synced", json!({ "subscription": self.subscription(*index) }))
+            }
+            Called::Reconcile(key, attempt) => {
+                ("call reconcile", json!({ "key": key, "attempt": attempt }))
+            }
+            Called::Fire(schedule, unix_ms) => {
+                ("call fire", json!({ "schedule": schedule, "unixMs": unix_ms }))
+            }
+            Called::Handle(event, current) => {
+                let more = |count: u32| (count > 0).then_some(count);
+                let with = json!({
+                    "subscription": self.subscription(event.subscription),
+                    "change": change_name(event.change),
+                    "reason": reason_name(event.reason),
+                    "gone": event.gone.map(gone_name),
+                    "key": current.object.key().to_string(),
+                    "seq": event.seq,
+                    "attempt": event.attempt,
+                    "coalesced": more(event.coalesced),
+                });
+                ("call handle", with)
+            }
+        }
+    }
+}
+
+/// One journal for whoever asks.
+impl Tapes for Arc<Journal> {
+    fn tape(&self, _: &PluginName, _: &Version, _: usize) -> Option<Arc<dyn Tape>> {
+        Some(self.clone())
+    }
+}
+
+impl Tape for Journal {
+    fn called(&self, call: &Called<'_>) {
+        let (what, with) = self.shown(call);
+        self.line(false, what, with, None);
+    }
+
+    fn ended(&self, result: Result<Answered, &CallError>) {
+        let answer = match result {
+            Ok(Answered::Done) => json!({ "ok": null }),
+            Ok(Answered::Again(ms)) => json!({ "ok": { "againAfterMs": ms } }),
+            Ok(Answered::Bytes(bytes)) => json!({ "ok": { "bytes": bytes } }),
+            Err(error) => json!({ "error": failure(error) }),
+        };
+        self.line(true, "answer", Value::Null, Some(answer));
+    }
+
+    fn asked(&self, function: &'static str, with: Value, answer: Value) {
+        if !READS.iter().any(|read| function.starts_with(read)) {
+            self.line(true, function, with, Some(answer));
+        }
+    }
+
+    fn wants(&self, level: Level) -> Option<bool> {
+        Some(!matches!(level, Level::Trace | Level::Debug))
+    }
+
+    fn passed_over(&self, subscription: &str, event: &Event) {
+        let key = event.object.key().to_string();
+        self.note(
+            "filtered",
+            json!({ "subscription": subscription, "change": event.change.as_str(), "key": key }),
+        );
+    }
+
+    fn became_keys(&self, subscription: &str, event: &Event, keys: &mut dyn Iterator<Item = &str>) {
+        let keys: Vec<&str> = keys.collect();
+        let (change, key) = (event.change.as_str(), event.object.key().to_string());
+        self.note(
+            "enqueue",
+            json!({ "subscription": subscription, "change": change, "key": key, "keys": keys }),
+        );
+    }
+
+    fn logged(&self, level: Level, message: &str, fields: &str) {
+        let with = json!({ "level": level_name(level), "message": message, "fields": fields });
+        self.line(true, "log", with, None);
+    }
+}
+
+/// Why a call failed, and when it comes again, as far as that is the plugin's to say.
+fn failure(error: &CallError) -> Value {
+    let text = error.to_string();
+    match error {
+        CallError::Guest { retry: Retry::After(wait), .. } => {
+            json!({ "failed": text, "againAfterMs": wait.as_millis() as u64 })
+        }
+        CallError::Guest { retry: Retry::Never, .. } => json!({ "failed": text, "again": "never" }),
+        error if error.ends_instance() => json!({ "failed": text, "instance": "ended" }),
+        _ => json!({ "failed": text }),
+    }
+}
+
+use crate::bindings::exports::informant::plugin::handler::Gone;
+use crate::bindings::informant::plugin::types::{Change, Reason};
+
+pub(crate) fn change_name(change: Change) -> &'static str {
+    match change {
+        Change::Added => "added",
+        Change::Updated => "updated",
+        Change::Deleted => "deleted",
+    }
+}
+
+pub(crate) fn reason_name(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Initial => "initial",
+        Reason::Watch => "watch",
+        Reason::Relist => "relist",
+        Reason::Resync => "resync",
+        Reason::Reload => "reload",
+        Reason::Redrive => "redrive",
+    }
+}
+
+pub(crate) fn gone_name(gone: Gone) -> &'static str {
+    match gone {
+        Gone::Deleted => "deleted",
+        Gone::LeftView => "left-view",
+        Gone::Unknown => "unknown",
+    }
+}

@@ -1,0 +1,395 @@
+//! What answers a run's writes and requests: the events file where it says something, else writes as an API server would that had the run's objects. Nothing
+//! leaves the process, and nothing that is written is there afterwards.
+
+use super::script::{HttpAnswer, HttpResult, KubeAnswer, KubeResult};
+use super::world::{World, uid};
+use crate::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
+use crate::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
+use futures::future::{BoxFuture, ready};
+use informant_apimachinery::{GroupVersionResource, duration};
+use informant_cache::ObjectKey;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A patch and what it is applied to.
+pub struct PatchOf<'a> {
+    /// Which kind of patch.
+    pub content_type: &'a str,
+    /// Its bytes.
+    pub patch: &'a [u8],
+    /// The object's.
+    pub resource: &'a GroupVersionResource,
+    /// The object as it is; null where an apply makes it.
+    pub object: Value,
+}
+
+/// Applies a patch as an API server does: whoever runs plugins offline knows how.
+pub type PatchObject = fn(PatchOf<'_>) -> Result<Value, WriteError>;
+
+/// Clones answer the same.
+#[derive(Clone)]
+pub(super) struct Outside {
+    world: World,
+    patch: PatchObject,
+    answers: Arc<Mutex<Answers>>,
+}
+
+/// The newest one counts.
+#[derive(Default)]
+struct Answers {
+    http: Vec<HttpAnswer>,
+    kube: Vec<KubeAnswer>,
+}
+
+impl Outside {
+    pub(super) fn new(world: World, patch: PatchObject) -> Self {
+        Self { world, patch, answers: Arc::default() }
+    }
+
+    pub(super) fn answer_http(&self, answer: HttpAnswer) {
+        self.answers.lock().http.push(answer);
+    }
+
+    pub(super) fn answer_kube(&self, answer: KubeAnswer) {
+        self.answers.lock().kube.push(answer);
+    }
+
+    fn written(&self, request: &WriteRequest) -> Result<Vec<u8>, WriteError> {
+        let unknown = || WriteError::Transport(format!("{} is no path of an object", request.uri));
+        let path = Path::parse(&request.uri).ok_or_else(unknown)?;
+        let said = self.said_of_write(request, &path);
+        let object = match said {
+            Some(answer) => answer_of(answer)?,
+            None => self.as_it_would_be(request, &path)?,
+        };
+        let body = serde_json::to_vec(&object);
+        body.map_err(|error| WriteError::Transport(error.to_string()))
+    }
+
+    fn said_of_write(&self, request: &WriteRequest, path: &Path) -> Option<KubeResult> {
+        let verb = match request.method {
+            "POST" => "create",
+            "PUT" => "update",
+            "PATCH" => "patch",
+            _ => "delete",
+        };
+        let (resource, key) = (path.resource.to_string(), path.key().to_string());
+        let is = |wanted: &Option<String>, found: &str| {
+            wanted.as_ref().is_none_or(|wanted| wanted == found)
+        };
+        let mut answers = self.answers.lock();
+        let mut newest = answers.kube.iter_mut().rev();
+        let found = newest.find(|it| {
+            it.times != Some(0)
+                && is(&it.of.verb, verb)
+                && is(&it.of.resource, &resource)
+                && is(&it.of.key, &key)
+                && is(&it.of.subresource, &path.subresource)
+        })?;
+        found.times = found.times.map(|times| times - 1);
+        Some(found.answer.clone())
+    }
+
+    /// The object as an API server would answer with.
+    fn as_it_would_be(&self, request: &WriteRequest, path: &Path) -> Result<Value, WriteError> {
+        let there = self.world.find(&path.resource, &path.key());
+        let there = there.map(|object| serde_json::from_slice::<Value>(&object.json()));
+        let there = there.transpose().map_err(|error| WriteError::Transport(error.to_string()))?;
+        let body = || {
+            let body = serde_json::from_slice::<Value>(&request.body);
+            body.map_err(|error| status(400, "BadRequest", &error.to_string()))
+        };
+        let missing =
+            || status(404, "NotFound", &format!("{} {} not found", path.resource, path.key()));
+        match request.method {
+            "POST" if !path.subresource.is_empty() => {
+                there.map(|_| json!({ "kind": "Status", "status": "Success" })).ok_or_else(missing)
+            }
+            "POST" => self.created(path, body()?),
+            "PUT" => {
+                let (body, there) = (body()?, there.ok_or_else(missing)?);
+                let version =
+                    |it: &Value| it["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+                if version(&body).is_some_and(|it| !it.is_empty() && Some(it) != version(&there)) {
+                    let text = format!("{} {} has changed", path.resource, path.key());
+                    return Err(status(409, "Conflict", &text));
+                }
+                let part = path.subresource.as_str();
+                Ok(self.newer(
+                    path,
+                    if part.is_empty() { body } else { with_part(there, &body, part) },
+                ))
+            }
+            "PATCH" => {
+                let is_apply = request.content_type == "application/apply-patch+yaml";
+                let object = match there {
+                    None if is_apply => Value::Null,
+                    there => there.ok_or_else(missing)?,
+                };
+                let (content_type, patch) = (request.content_type, request.body.as_slice());
+                let of = PatchOf { content_type, patch, resource: &path.resource, object };
+                Ok(self.newer(path, (self.patch)(of)?))
+            }
+            _ => {
+                let (object, options) = (there.ok_or_else(missing)?, body().unwrap_or_default());
+                let wanted = options["preconditions"]["uid"].as_str();
+                match wanted.is_none_or(|it| object["metadata"]["uid"] == it) {
+                    true => Ok(object),
+                    false => {
+                        Err(status(409, "Conflict", "the UID in the precondition is another one"))
+                    }
+                }
+            }
+        }
+    }
+
+    fn created(&self, path: &Path, mut object: Value) -> Result<Value, WriteError> {
+        let said = object["metadata"]["name"].as_str().filter(|name| !name.is_empty());
+        let name = match said {
+            Some(name) => name.to_owned(),
+            None => {
+                let begin = object["metadata"]["generateName"].as_str().unwrap_or_default();
+                format!("{begin}{:0>5}", self.world.next_version())
+            }
+        };
+        let key = ObjectKey::new(&*path.namespace, &*name);
+        if self.world.find(&path.resource, &key).is_some() {
+            let text = format!("{} {key} already exists", path.resource);
+            return Err(status(409, "AlreadyExists", &text));
+        }
+        object["metadata"]["name"] = name.into();
+        if !path.namespace.is_empty() {
+            object["metadata"]["namespace"] = path.namespace.clone().into();
+        }
+        Ok(self.newer(path, object))
+    }
+
+    /// The object with what an API server gives it when it is written.
+    fn newer(&self, path: &Path, mut object: Value) -> Value {
+        let name = object["metadata"]["name"].as_str().unwrap_or(&path.name).to_owned();
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.insert("resourceVersion".to_owned(), self.world.next_version().into());
+            metadata
+                .entry("uid")
+                .or_insert_with(|| uid(&path.resource, &path.namespace, &name).into());
+        }
+        object
+    }
+
+    fn asked(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
+        let mut answers = self.answers.lock();
+        let found = answers.http.iter_mut().rev().find(|it| {
+            it.times != Some(0)
+                && it.target == request.target
+                && it.method.as_ref().is_none_or(|method| method == request.method)
+        });
+        let Some(found) = found else {
+            let (method, target) = (request.method, &request.target);
+            let (origin, path) = (target.origin(), target.path_and_query());
+            let text = format!("the events file has no answer to {method} {origin}{path}");
+            return Err(HttpError::Unsent(text));
+        };
+        found.times = found.times.map(|times| times - 1);
+        match &found.answer {
+            Ok(answer) => Ok(response(answer)),
+            Err(text) => Err(HttpError::Unknown(text.clone())),
+        }
+    }
+}
+
+impl ClusterWriter for Outside {
+    fn write(&self, request: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>> {
+        Box::pin(ready(self.written(&request)))
+    }
+}
+
+impl HttpClient for Outside {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, HttpError>> {
+        Box::pin(ready(self.asked(&request)))
+    }
+}
+
+fn response(answer: &HttpResult) -> HttpResponse {
+    let headers = answer.headers.iter();
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.clone().into_bytes()));
+    let body = match &answer.body {
+        Value::Null => Vec::new(),
+        Value::String(text) => text.clone().into_bytes(),
+        other => other.to_string().into_bytes(),
+    };
+    HttpResponse { status: answer.status, headers: headers.collect(), body }
+}
+
+fn answer_of(answer: KubeResult) -> Result<Value, WriteError> {
+    if let Some(text) = answer.error {
+        return Err(WriteError::Transport(text));
+    }
+    let Some(code) = answer.status else { return Ok(answer.object.unwrap_or_default()) };
+    let retry_after = answer.retry_after.and_then(|text| duration::parse(&text).ok());
+    let (reason, message) = (answer.reason, answer.message);
+    Err(WriteError::Status { code, reason, message, retry_after })
+}
+
+fn status(code: u16, reason: &str, message: &str) -> WriteError {
+    let (reason, message) = (reason.to_owned(), message.to_owned());
+    WriteError::Status { code, reason, message, retry_after: None }
+}
+
+/// The object with one part of another: what is written to `status` changes nothing else.
+fn with_part(mut object: Value, other: &Value, part: &str) -> Value {
+    if let (Some(members), Some(value)) = (object.as_object_mut(), other.get(part)) {
+        members.insert(part.to_owned(), value.clone());
+    }
+    object
+}
+
+/// Which object a request's path leads to.
+#[derive(Debug, PartialEq, Eq)]
+struct Path {
+    resource: GroupVersionResource,
+    namespace: String,
+    name: String,
+    subresource: String,
+}
+
+impl Path {
+    fn parse(uri: &str) -> Option<Self> {
+        let path = uri.split('?').next()?.strip_prefix('/')?;
+        let parts: Vec<&str> = path.split('/').collect();
+        let (group, version, rest) = match parts.as_slice() {
+            ["api", version, rest @ ..] => ("", *version, rest),
+            ["apis", group, version, rest @ ..] => (*group, *version, rest),
+            _ => return None,
+        };
+        let is_of_namespace = |it: &str| ["status", "finalize"].contains(&it);
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, resource, rest @ ..] if !is_of_namespace(resource) => {
+                (*namespace, (*resource, rest))
+            }
+            [resource, rest @ ..] => ("", (*resource, rest)),
+            [] => return None,
+        };
+        let (resource, rest) = rest;
+        let (name, subresource) = match rest {
+            [] => ("", ""),
+            [name] => (*name, ""),
+            [name, subresource] => (*name, *subresource),
+            _ => return None,
+        };
+        let resource = GroupVersionResource::new(group, version, resource);
+        let [namespace, name, subresource] = [namespace, name, subresource].map(str::to_owned);
+        Some(Self { resource, namespace, name, subresource })
+    }
+
+    fn key(&self) -> ObjectKey {
+        ObjectKey::new(&*self.namespace, &*self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outside() -> Outside {
+        let world = World::default();
+        let resource = "v1/pods".parse().expect("a resource");
+        let pod = br#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"7"},"spec":{"x":1}}"#;
+        world.put(&resource, pod).expect("it is one");
+        let patch = |of: PatchOf<'_>| {
+            let mut object = of.object;
+            object["spec"] = serde_json::from_slice(of.patch).unwrap_or_default();
+            Ok(object)
+        };
+        Outside::new(world, patch)
+    }
+
+    fn request(method: &'static str, uri: &str, body: &str) -> WriteRequest {
+        WriteRequest {
+            method,
+            uri: uri.to_owned(),
+            content_type: "application/merge-patch+json",
+            body: body.as_bytes().to_vec(),
+            answer_bytes_max: 1 << 20,
+            service_account: None,
+        }
+    }
+
+    #[track_caller]
+    fn check(outside: &Outside, method: &'static str, uri: &str, body: &str, expect: &str) {
+        let shown = match outside.written(&request(method, uri, body)) {
+            Ok(body) => {
+                let object: Value = serde_json::from_slice(&body).expect("it is JSON");
+                let metadata = &object["metadata"];
+                let (name, version) = (&metadata["name"], &metadata["resourceVersion"]);
+                format!("{name} {version} {}", object["spec"])
+            }
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(shown, expect, "{method} {uri}");
+    }
+
+    #[test]
+    fn writes_are_answered_as_the_objects_would_be_and_change_nothing() {
+        let outside = outside();
+        let (pods, a) = ("/api/v1/namespaces/n/pods?fieldManager=p", "/api/v1/namespaces/n/pods/a");
+        let new = |name: &str| format!(r#"{{"metadata":{{{name}}},"spec":{{"y":2}}}}"#);
+        check(&outside, "POST", pods, &new(r#""name":"b""#), r#""b" "1" {"y":2}"#);
+        check(&outside, "POST", pods, &new(r#""name":"b""#), r#""b" "2" {"y":2}"#);
+        check(&outside, "POST", pods, &new(r#""generateName":"g-""#), r#""g-00003" "4" {"y":2}"#);
+        let text = "409 AlreadyExists: v1/pods n/a already exists";
+        check(&outside, "POST", pods, &new(r#""name":"a""#), text);
+        check(
+            &outside,
+            "PUT",
+            a,
+            &new(r#""name":"a","resourceVersion":"7""#),
+            r#""a" "5" {"y":2}"#,
+        );
+        let text = "409 Conflict: v1/pods n/a has changed";
+        check(&outside, "PUT", a, &new(r#""name":"a","resourceVersion":"6""#), text);
+        check(&outside, "PUT", &format!("{a}/status"), &new(""), r#""a" "6" {"x":1}"#);
+        check(&outside, "PATCH", a, r#"{"z":3}"#, r#""a" "7" {"z":3}"#);
+        check(&outside, "DELETE", a, "{}", r#""a" "7" {"x":1}"#);
+        let other = r#"{"preconditions":{"uid":"v"}}"#;
+        let text = "409 Conflict: the UID in the precondition is another one";
+        check(&outside, "DELETE", a, other, text);
+        let text = "404 NotFound: v1/pods n/c not found";
+        check(&outside, "PATCH", "/api/v1/namespaces/n/pods/c", "{}", text);
+    }
+
+    #[test]
+    fn what_the_events_file_says_comes_first_as_often_as_it_says() {
+        let outside = outside();
+        let of = super::super::script::KubeMatch {
+            verb: Some("patch".to_owned()),
+            ..Default::default()
+        };
+        let answer =
+            KubeResult { status: Some(409), reason: "Conflict".to_owned(), ..Default::default() };
+        outside.answer_kube(KubeAnswer { of, answer, times: Some(1) });
+        let a = "/api/v1/namespaces/n/pods/a";
+        check(&outside, "DELETE", a, "{}", r#""a" "7" {"x":1}"#);
+        check(&outside, "PATCH", a, "{}", "409 Conflict: ");
+        check(&outside, "PATCH", a, "{}", r#""a" "1" {}"#);
+    }
+
+    #[test]
+    fn paths_lead_to_what_they_were_made_of() {
+        let check = |uri: &str, expect: Option<[&str; 4]>| {
+            let parsed = Path::parse(uri).map(|path| {
+                [path.resource.to_string(), path.namespace, path.name, path.subresource]
+            });
+            assert_eq!(parsed, expect.map(|it| it.map(str::to_owned)), "{uri}");
+        };
+        check("/api/v1/nodes/a?x=y", Some(["v1/nodes", "", "a", ""]));
+        check(
+            "/apis/apps/v1/namespaces/n/deployments/a/scale",
+            Some(["apps/v1/deployments", "n", "a", "scale"]),
+        );
+        check("/api/v1/namespaces/n", Some(["v1/namespaces", "", "n", ""]));
+        check("/api/v1/namespaces/n/status", Some(["v1/namespaces", "", "n", "status"]));
+        check("/api/v1", None);
+        check("/healthz", None);
+    }
+}

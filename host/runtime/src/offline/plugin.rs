@@ -1,0 +1,190 @@
+//! A plugin file that is ready to be run without a host, and what it has then.
+
+use super::journal::Journal;
+use super::outside::{Outside, PatchObject};
+use super::run::Run;
+use super::script::Script;
+use super::transcript::Transcript;
+use super::world::World;
+use crate::actor::{Actor, Running, Together};
+use crate::check::{CheckError, PluginInFile};
+use crate::compiler::{Compiler, CompilerOptions};
+use crate::configuration::Configurations;
+use crate::counters::Counters;
+use crate::engine::Engine;
+use crate::event_recorder::EventRecorder;
+use crate::guest_threads::GuestThreads;
+use crate::host_functions::HostFunctions;
+use crate::http_turns::HttpTurns;
+use crate::leading::Leading;
+use crate::pace::Pace;
+use crate::plugin_host::StartError;
+use crate::plugin_metrics::{MetricNames, PluginMetrics};
+use crate::plugin_name::PluginName;
+use crate::plugin_queue::PluginQueue;
+use crate::powers::Powers;
+use crate::prepare::{LoadError, Prepared, Preparer};
+use crate::queue::Marks;
+use crate::status::StatusCell;
+use crate::surroundings::Surroundings;
+use crate::sync_calls::SyncCalls;
+use crate::write_turns::WriteTurns;
+use informant_apimachinery::GroupVersionResource;
+use jiff::Timestamp;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// The only shard there is.
+const SHARD: usize = 0;
+
+/// How plugins are run offline.
+pub struct OfflineOptions {
+    /// How they are compiled.
+    pub compiler: CompilerOptions,
+    /// What the host's own file says.
+    pub configurations: Configurations,
+    /// How patches change objects.
+    pub patch: PatchObject,
+}
+
+/// Why there is no run.
+#[derive(Debug, thiserror::Error)]
+pub enum OfflineError {
+    /// What runs plugins cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The file cannot be read, or is no plugin.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// The plugin would not be loaded, or may not have what it asks for.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// An object cannot be one.
+    #[error("{resource}: {problem}")]
+    Object {
+        /// What it was to be.
+        resource: GroupVersionResource,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The host's threads have ended.
+    #[error("the run was cut off: the thread that it was on ended")]
+    CutOff,
+}
+
+/// A plugin that is ready to be run, any number of times.
+pub struct OfflinePlugin {
+    pub(super) name: PluginName,
+    pub(super) prepared: Prepared,
+    pub(super) engine: Engine,
+    threads: Arc<GuestThreads>,
+    pub(super) patch: PatchObject,
+}
+
+impl OfflinePlugin {
+    /// Prepares the plugin in a file as a host does, with the configuration that is named or stands beside it.
+    pub async fn load(
+        file: &Path,
+        configuration: Option<&Path>,
+        options: OfflineOptions,
+    ) -> Result<Self, OfflineError> {
+        let plugin = PluginInFile::read(file, configuration)?;
+        let name = plugin.name.clone();
+        let start = |error: StartError| OfflineError::Start(error);
+        let engine = Engine::new().map_err(|error| start(error.into()))?;
+        let threads = Arc::new(GuestThreads::start(1).map_err(StartError::from)?);
+        let preparer = Preparer {
+            functions: HostFunctions::taped(&engine).map_err(|error| start(error.into()))?,
+            engine: engine.clone(),
+            threads: threads.clone(),
+            powers: Powers::none(),
+            configurations: Arc::new(options.configurations),
+            compiler: Compiler::new(options.compiler).map_err(|error| start(error.into()))?,
+            leading: Leading::default(),
+            tapes: None,
+        };
+        let mut prepared = preparer.prepare(plugin.order()).await?;
+        let settings = Arc::make_mut(&mut prepared.settings);
+        // Turns are taken by the system's clock, which is not the run's.
+        settings.limits.cluster_writes_per_second = u32::MAX;
+        settings.limits.http_requests_per_second = u32::MAX;
+        Ok(Self { name, prepared, engine, threads, patch: options.patch })
+    }
+
+    /// Runs it through a script.
+    pub async fn run(&self, script: Script) -> Result<Transcript, OfflineError> {
+        let world = World::default();
+        for object in &script.objects {
+            let resource = object.resource.clone();
+            world
+                .put(&resource, &object.json)
+                .map_err(|problem| OfflineError::Object { resource, problem })?;
+        }
+        let run = Run::new(self, world, script.begins());
+        self.on_guest_thread(run.through(script.steps)).await
+    }
+
+    pub(super) async fn on_guest_thread<T: Send + 'static>(
+        &self,
+        run: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, OfflineError> {
+        let (reply, answer) = oneshot::channel();
+        let running = async move {
+            // Whoever asked may be gone.
+            let _ = reply.send(run.await);
+        };
+        let task = self.threads.spawn(running, Pace::default());
+        let answer = answer.await.map_err(|_| OfflineError::CutOff);
+        task.ended().await.map_err(|_| OfflineError::CutOff)?;
+        answer
+    }
+}
+
+/// What a plugin's name has in a host that knows nothing of it.
+pub(super) fn status(name: &PluginName, prepared: &Prepared, now: Timestamp) -> StatusCell {
+    let limits = &prepared.settings.limits;
+    let counters = Arc::<Counters>::default();
+    let queue = Arc::new(PluginQueue::new(Marks::from(limits), counters.clone()));
+    let metrics = PluginMetrics::new(limits.metric_series_max, MetricNames::default());
+    let status = StatusCell::new(name.clone(), counters, queue, metrics, limits, now);
+    status.set(&prepared.settings);
+    status
+}
+
+pub(super) fn actor(
+    plugin: &OfflinePlugin,
+    status: &Arc<StatusCell>,
+    surroundings: &Surroundings,
+    outside: &Outside,
+    journal: &Arc<Journal>,
+) -> Actor {
+    let limits = &plugin.prepared.settings.limits;
+    let cluster = WriteTurns::new(Arc::new(outside.clone()), Leading::default());
+    let (events, _) = EventRecorder::new(cluster.clone());
+    let http = HttpTurns::new(Arc::new(outside.clone()), Leading::default());
+    // Nobody sends any.
+    let (_, commands) = mpsc::channel(1);
+    Actor {
+        name: plugin.name.clone(),
+        shard: SHARD,
+        together: Arc::new(Together::new(limits, surroundings.now())),
+        engine: plugin.engine.clone(),
+        limits: limits.clone(),
+        leading: Leading::default(),
+        pace: Pace::default(),
+        powers: Powers { cluster, http, events },
+        status: status.clone(),
+        commands,
+        running: Running::Nothing,
+        has_siblings: false,
+        syncs: SyncCalls::default(),
+        call_began: surroundings.now(),
+        events_since_key: 0,
+        fired_last: false,
+        paused: false,
+        surroundings: surroundings.clone(),
+        tapes: Some(Arc::new(journal.clone())),
+        retired: None,
+    }
+}

@@ -1,0 +1,272 @@
+//! A run of one plugin without a host: the actor that calls plugins in one, over objects, answers and a clock that are given.
+
+use super::journal::Journal;
+use super::outside::Outside;
+use super::plugin::{OfflinePlugin, actor, status};
+use super::script::{Step, What};
+use super::transcript::Transcript;
+use super::world::{Changed, World};
+use crate::access::Granted;
+use crate::actor::{Actor, Version};
+use crate::event::SubscriptionId;
+use crate::json_pointer_index::SharedIndexes;
+use crate::plugin_host::versions::subscriptions;
+use crate::reads::{Origin, Reads};
+use crate::subscription::SubscriptionHandler;
+use crate::surroundings::Surroundings;
+use informant_apimachinery::GroupVersionResource;
+use informant_cache::{Cause, FinalState, Object, Reason, ResourceEventHandler as _};
+use jiff::Timestamp;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// Calls of one run, and what else it does step by step: a plugin that has always something to do ends here.
+const STEPS_MAX: usize = 200_000;
+/// What comes again after the last line of the events file has so long.
+const SETTLE_TIME: Duration = Duration::from_secs(60);
+/// Where random bytes begin.
+const SEED: u64 = 0;
+/// The only load there is.
+const LOAD: u64 = 1;
+
+/// What a plugin has in a host, without its tasks.
+pub(super) struct Run {
+    actor: Actor,
+    version: Arc<Version>,
+    world: World,
+    outside: Outside,
+    surroundings: Surroundings,
+    journal: Arc<Journal>,
+    /// In the descriptor's order.
+    handlers: Vec<(GroupVersionResource, SubscriptionId, SubscriptionHandler)>,
+    steps: usize,
+    steps_max: usize,
+}
+
+impl Run {
+    pub(super) fn new(plugin: &OfflinePlugin, world: World, begins: Timestamp) -> Self {
+        let surroundings = Surroundings::given(begins, SEED);
+        let (prepared, descriptor) = (&plugin.prepared, &plugin.prepared.descriptor);
+        let names = descriptor.subscriptions.iter().map(|it| it.name.clone()).collect();
+        let journal = Arc::new(Journal::new(surroundings.clone(), names));
+        let outside = Outside::new(world.clone(), plugin.patch);
+        let status = Arc::new(status(&plugin.name, prepared, begins));
+        let ids: Vec<_> = (1..).map(SubscriptionId).take(descriptor.subscriptions.len()).collect();
+        let granted = Granted::everything(descriptor);
+        let stores = |resource: &GroupVersionResource| Origin::Store(world.store(resource));
+        let version = Version {
+            load: LOAD,
+            number: descriptor.version.clone(),
+            template: prepared.template.clone(),
+            reads: Arc::new(Reads::new(descriptor, &SharedIndexes::default(), &granted, stores)),
+            settings: prepared.settings.clone(),
+            subscriptions: subscriptions(descriptor, &ids, &vec![LOAD; ids.len()], &granted),
+            schedules: descriptor.schedules.clone(),
+            shards: 1,
+        };
+        let handlers = descriptor.subscriptions.iter().zip(&ids).map(|(spec, id)| {
+            let handler = SubscriptionHandler::new(*id, spec, status.queue.clone());
+            (spec.resource.clone(), *id, handler.of_loads(LOAD, LOAD))
+        });
+        Self {
+            handlers: handlers.collect(),
+            actor: actor(plugin, &status, &surroundings, &outside, &journal),
+            version: Arc::new(version),
+            world,
+            outside,
+            surroundings,
+            journal,
+            steps: 0,
+            steps_max: STEPS_MAX,
+        }
+    }
+
+    pub(super) async fn through(mut self, steps: Vec<Step>) -> Transcript {
+        let version = &self.version.number;
+        self.journal
+            .note("plugin", json!({ "name": self.actor.name.as_str(), "version": version }));
+        if let Err(error) = self.actor.begin(self.version.clone()).await {
+            self.journal.cut_off(format!("it does not run: {error}"));
+            return self.journal.take();
+        }
+        self.tell_initial().await;
+        for step in steps {
+            self.take(step).await;
+            if self.journal.is_cut() {
+                return self.journal.take();
+            }
+        }
+        self.come_to_rest().await;
+        self.actor.stop_guest().await;
+        self.tell_left();
+        self.journal.take()
+    }
+
+    /// Tells of what is there, as a first list does.
+    async fn tell_initial(&mut self) {
+        let queue = self.actor.status.queue.clone();
+        for (_, id, _) in &self.handlers {
+            queue.begin_initial_at_once(*id, LOAD);
+        }
+        for (resource, _, handler) in &self.handlers {
+            let all = Default::default();
+            let found = self.world.store(resource).indexer().list(None, &all, 0, None);
+            for object in found.map(|page| page.items).unwrap_or_default() {
+                handler.on_add(&object, self.cause(Reason::Initial));
+            }
+            handler.on_synced();
+        }
+        queue.put_in_place(LOAD);
+        self.work_until(self.surroundings.now()).await;
+    }
+
+    async fn take(&mut self, step: Step) {
+        if let Some(time) = step.time {
+            let wait = Duration::try_from(time.duration_since(self.surroundings.wall()));
+            self.work_until(self.surroundings.now() + wait.unwrap_or_default()).await;
+        }
+        match step.what {
+            What::Nothing => {}
+            What::Wait(time) => self.work_until(self.surroundings.now() + time).await,
+            What::Http(answer) => self.outside.answer_http(answer),
+            What::Kube(answer) => self.outside.answer_kube(answer),
+            What::Change(change) => {
+                match self.world.change(&change) {
+                    Ok(changed) => self.tell(&change.resource, &changed),
+                    Err(problem) => {
+                        let line = step.line;
+                        return self
+                            .journal
+                            .cut_off(format!("events file, line {line}: {problem}"));
+                    }
+                }
+                self.work_until(self.surroundings.now()).await;
+            }
+        }
+    }
+
+    fn cause(&self, reason: Reason) -> Cause {
+        Cause { reason, received: self.surroundings.now() }
+    }
+
+    /// What an informer tells its handlers.
+    fn tell(&self, resource: &GroupVersionResource, changed: &Changed) {
+        let (change, object): (_, &Object) = match changed {
+            Changed::Added(object) => ("added", object),
+            Changed::Updated(_, object) => ("updated", object),
+            Changed::Deleted(_, object) => ("deleted", object),
+        };
+        let (of, key) = (resource.to_string(), object.key().to_string());
+        self.journal.note("event", json!({ "resource": of, "change": change, "key": key }));
+        let cause = self.cause(Reason::Watch);
+        for (_, _, handler) in self.handlers.iter().filter(|(of, ..)| of == resource) {
+            match changed {
+                Changed::Added(object) => handler.on_add(object, cause),
+                Changed::Updated(old, new) => handler.on_update(old, new, cause),
+                Changed::Deleted(known, last) => {
+                    handler.on_delete_known_as(known, last, FinalState::Known, cause);
+                }
+            }
+            handler.on_batch_told();
+        }
+    }
+
+    /// Does what is due, until it is this late.
+    async fn work_until(&mut self, until: Instant) {
+        while let Some(due) = self.actor.next_due(true).filter(|due| *due <= until) {
+            if !self.step_at(due).await {
+                return;
+            }
+        }
+        self.surroundings.pass(until.saturating_duration_since(self.surroundings.now()));
+    }
+
+    /// Does what comes again, and lets schedules be.
+    async fn come_to_rest(&mut self) {
+        let until = self.surroundings.now() + SETTLE_TIME;
+        while let Some(due) = self.actor.next_due(false).filter(|due| *due <= until) {
+            if !self.step_at(due).await {
+                return;
+            }
+        }
+    }
+
+    /// Answers whether there may be another.
+    async fn step_at(&mut self, due: Instant) -> bool {
+        self.steps += 1;
+        if self.steps > self.steps_max {
+            let times = self.steps_max;
+            self.journal.cut_off(format!(
+                "it has had something to do {times} times, and still has: give it less to do"
+            ));
+        }
+        if self.journal.is_cut() {
+            return false;
+        }
+        self.surroundings.pass(due.saturating_duration_since(self.surroundings.now()));
+        let before = self.given_up();
+        self.actor.step().await;
+        if self.given_up() > before {
+            self.journal.note("gave up", json!({}));
+        }
+        true
+    }
+
+    /// Calls that do not come again.
+    fn given_up(&self) -> u64 {
+        let counters = &self.actor.status.counters;
+        [&counters.dead, &counters.keys_dead, &counters.firings_dead]
+            .map(|count| count.load(Relaxed))
+            .iter()
+            .sum()
+    }
+
+    /// What has not come to its end.
+    fn tell_left(&self) {
+        let status = &self.actor.status;
+        let keys = status.keys.lock().snapshot(self.surroundings.now()).keys;
+        let (events, letters) = (status.queue.snapshot().depth, status.dead_letters.lock().len());
+        self.journal.note("end", json!({ "events": events, "keys": keys, "deadLetters": letters }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compiler::CompilerOptions;
+    use crate::configuration::Configurations;
+    use crate::offline::{KindedObject, OfflineOptions};
+
+    /// Why a run of the shipped text plugin is cut off that is told of two objects and may do so many things.
+    async fn cut(steps_max: usize) -> Option<String> {
+        let text = include_str!("../../../../plugins/hello-wat/hello-wat.wat");
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("hello.wasm");
+        std::fs::write(&file, wat::parse_str(text).expect("it is well formed")).expect("a file");
+        let (compiler, configurations) = (CompilerOptions::default(), Configurations::default());
+        let options = OfflineOptions { compiler, configurations, patch: |of| Ok(of.object) };
+        let plugin = OfflinePlugin::load(&file, None, options).await.expect("it is a plugin");
+        let world = World::default();
+        for name in ["a", "b"] {
+            let json =
+                format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}"}}}}"#);
+            let KindedObject { resource, json } = KindedObject {
+                resource: "v1/pods".parse().expect("a resource"),
+                json: json.into(),
+            };
+            world.put(&resource, &json).expect("it is an object");
+        }
+        let run = Run { steps_max, ..Run::new(&plugin, world, Timestamp::UNIX_EPOCH) };
+        let transcript = plugin.on_guest_thread(run.through(Vec::new())).await.expect("it runs");
+        transcript.cut().map(str::to_owned)
+    }
+
+    #[tokio::test]
+    async fn what_a_run_does_is_bounded() {
+        assert_eq!(cut(2).await, None);
+        let why = "it has had something to do 1 times, and still has: give it less to do";
+        assert_eq!(cut(1).await.as_deref(), Some(why));
+    }
+}
