@@ -2,7 +2,7 @@
 
 mod offline;
 
-pub(crate) use offline::{GoldenArgs, TestArgs};
+pub(crate) use offline::{GoldenArgs, RecordArgs, ReplayArgs, TestArgs};
 
 use crate::commands::{BuildArgs, NewArgs};
 use crate::compiler::{CompileArgs, CompilerArgs};
@@ -38,6 +38,10 @@ pub(crate) enum Command {
     Plugin(PluginArgs),
     /// Look at dead letters, the events that were given up on, send them again, throw them away.
     Dlq(DlqArgs),
+    /// Play a recording back to a plugin: each run is the same byte for byte.
+    ///
+    /// What the plugin asks is answered as the recording has it; what that does not know is said, and answered as by a host that has nothing.
+    Replay(ReplayArgs),
     /// Print what a host that runs these plugins needs of the API server: a ClusterRole and its binding, as YAML.
     ///
     /// A host lists and watches in all namespaces what its plugins subscribe to and read, whatever namespaces they name; what they mean to write is
@@ -66,6 +70,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) outbound: OutboundArgs,
     #[command(flatten)]
+    pub(crate) record: RecordArgs,
+    #[command(flatten)]
     pub(crate) election: ElectionArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
@@ -93,6 +99,8 @@ pub(crate) struct DevArgs {
     pub(crate) state: StateArgs,
     #[command(flatten)]
     pub(crate) outbound: OutboundArgs,
+    #[command(flatten)]
+    pub(crate) record: RecordArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }

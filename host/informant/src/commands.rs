@@ -12,6 +12,7 @@ mod plugin_build;
 mod plugin_new;
 mod plugin_test;
 mod rbac;
+mod replay;
 mod run;
 
 pub(crate) use cluster::cluster;
@@ -21,6 +22,7 @@ pub(crate) use plugin::plugin;
 pub(crate) use plugin_build::BuildArgs;
 pub(crate) use plugin_new::NewArgs;
 pub(crate) use rbac::rbac;
+pub(crate) use replay::replay;
 pub(crate) use run::run;
 
 use crate::shutdown;

@@ -86,7 +86,7 @@ fn user_cache() -> Option<PathBuf> {
 }
 
 /// A size as Kubernetes writes it: bytes, or with `Ki`, `Mi` or `Gi`.
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let units = [("Ki", 10), ("Mi", 20), ("Gi", 30)];
     let unit = units.iter().find_map(|(unit, bits)| Some((text.strip_suffix(unit)?, *bits)));
     let (number, bits) = unit.unwrap_or((text, 0));

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Cluster(args) => commands::cluster(args),
         Command::Plugin(args) => commands::plugin(args),
         Command::Dlq(args) => commands::dlq(args),
+        Command::Replay(args) => commands::replay(&args),
         Command::Rbac(args) => commands::rbac(&args),
         Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
-    CompilerOptions, PluginHost, PluginHostOptions, Plugins, StateDirectoryOptions,
+    CompilerOptions, PluginHost, PluginHostOptions, Plugins, RecordOptions, StateDirectoryOptions,
 };
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -50,6 +50,8 @@ pub(crate) struct ManagerOptions {
     pub(crate) state: Option<StateDirectoryOptions>,
     /// What plugins that ask over HTTP are helped with.
     pub(crate) outbound: OutboundArgs,
+    /// None: nothing of plugins is written down.
+    pub(crate) record: Option<RecordOptions>,
     /// None: this host leads without being elected.
     pub(crate) election: Option<ElectionOptions>,
     pub(crate) listen: SocketAddr,
@@ -95,7 +97,7 @@ impl Manager {
         let source = Arc::new(ApiServer::new(options.cluster.client.clone()));
         let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
         let writer = ApiServerWriter::new(&options.cluster, candidate.as_ref())?;
-        let host = PluginHost::new(PluginHostOptions {
+        let mut host = PluginHost::new(PluginHostOptions {
             directories: options.directories,
             configurations: options.configuration.said,
             informers: informers.clone(),
@@ -108,6 +110,7 @@ impl Manager {
             state: options.state,
             leadership: candidate.as_ref().map(|candidate| candidate.leadership.clone()),
         })?;
+        options.record.map(|record| host.record(record)).transpose()?;
         let shutdown = CancellationToken::new();
         let server = Server::new(ServerOptions {
             address,

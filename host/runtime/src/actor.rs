@@ -45,6 +45,7 @@ pub(crate) use failures::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use hashbrown::HashMap;
 pub(crate) use holding::Hold;
 use keys::{EVENTS_BETWEEN_KEYS, Turn, becomes_keys};
+pub(crate) use offline::Told;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};

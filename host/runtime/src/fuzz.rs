@@ -2,8 +2,10 @@
 
 use crate::contract::check;
 use crate::descriptor::Descriptor;
+use crate::offline::Script;
 use crate::one_line::one_line;
 use crate::outbound::{self, OriginRule, PathRule};
+use crate::recording::{Recording, hide_in_call};
 use informant_fuzz::Target;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -45,6 +47,64 @@ fn descriptor() {
         Err(error) => {
             let error = error.to_string();
             assert!(!error.contains(['\n', '\x1b']) && error.len() < 2048, "{error:?}");
+        }
+    });
+}
+
+#[test]
+fn recording() {
+    let head = concat!(
+        r#"{"informant":"recording","version":1,"host":"0","plugin":"p","pluginVersion":"1","shard":[0,1],"#,
+        r#""began":"2026-01-01T00:00:00Z","subscriptions":[{"name":"s","resource":"v1/pods"}]}"#,
+        "\n"
+    );
+    let words = &[
+        r#"{"line":"call","at":1,"with":"start"}"#,
+        r#"{"line":"call","at":1,"with":{"synced":{"subscription":0}}}"#,
+        r#"{"line":"call","at":1,"with":{"handle":{"seq":1,"subscription":0,"change":"added","reason":"watch","gone":null,"coalesced":0,"attempt":1,"object":"{}","old":null}}}"#,
+        r#"{"line":"asked","function":"indexer.get","with":{"resource":"v1/secrets"},"answer":{"ok":"{}"}}"#,
+        r#"{"line":"ended","result":null}"#,
+        r#"{"line":"stopped","why":""}"#,
+        "\n",
+    ];
+    target("recording").words(words).run(|input| {
+        for text in [input.to_vec(), [head.as_bytes(), input].concat()] {
+            match Recording::parse(&text) {
+                Ok(recording) => {
+                    for asked in recording.moments.into_iter().flat_map(|it| it.asked) {
+                        let (mut with, mut answer) = (asked.with, asked.answer);
+                        hide_in_call(&asked.function, &mut with, &mut answer);
+                        let once = (with.clone(), answer.clone());
+                        hide_in_call(&asked.function, &mut with, &mut answer);
+                        assert_eq!((with, answer), once, "what is hidden stays so");
+                    }
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(!text.contains(['\n', '\x1b']) && text.len() < 512, "{text:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn events_file() {
+    let words = &[
+        r#"{"resource":"v1/pods","change":"added","object":{}}"#,
+        r#"{"resource":"v1/pods","change":"updated","object":{},"old":{}}"#,
+        r#"{"wait":"5m"}"#,
+        r#"{"time":"2026-01-01T00:00:00Z"}"#,
+        r#"{"http":{"url":"https://a.org/"},"answer":{"status":200,"body":"x"}}"#,
+        r#"{"kube":{"verb":"patch"},"answer":{"error":"x"},"times":1}"#,
+        "\n",
+        "#",
+    ];
+    target("events_file").words(words).run(|input| {
+        if let Err(error) = Script::parse(input) {
+            let lines = input.split(|byte| *byte == b'\n').count();
+            assert!((1..=lines).contains(&error.line), "{error}");
+            assert!(!error.problem.is_empty());
         }
     });
 }

@@ -87,6 +87,7 @@ mod plugin;
 mod plugin_host;
 mod plugins;
 mod prepare;
+mod recording;
 
 #[doc(hidden)]
 pub mod bench_parts;
@@ -128,6 +129,10 @@ pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugin_queue::QueueSnapshot;
 pub use plugins::Plugins;
 pub use prepare::LoadError;
+pub use recording::{
+    RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions, Recording,
+    RecordingError,
+};
 pub use service_account::ServiceAccount;
 pub use status::{PluginStatus, ReplaySnapshot, ShardStatus};
 pub use wasi::WasiImports;

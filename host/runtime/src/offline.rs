@@ -4,6 +4,7 @@
 mod journal;
 mod outside;
 mod plugin;
+mod replay;
 mod run;
 mod script;
 mod transcript;

@@ -5,6 +5,7 @@ mod configure;
 mod ending;
 mod instances;
 mod options;
+mod record;
 mod removal;
 mod requests;
 mod standby;
@@ -35,6 +36,7 @@ use crate::plugins::Plugins;
 use crate::powers::Powers;
 use crate::prepare::{Code, LoadError, Order, Prepared, Preparer, Sidecar};
 use crate::reads::Reads;
+use crate::recording::Recorder;
 use crate::write_turns::WriteTurns;
 use informant_cache::SharedInformerFactory;
 use jiff::Timestamp;
@@ -69,6 +71,7 @@ pub struct PluginHost {
     /// None once it runs.
     events: Option<EventTask>,
     state: Option<ArchiveThread>,
+    recorder: Option<Recorder>,
     view: Plugins,
     admin: PluginAdmin,
     requests: mpsc::Receiver<Request>,
@@ -119,6 +122,7 @@ impl PluginHost {
             admin,
             requests,
             state,
+            recorder: None,
             view,
         })
     }

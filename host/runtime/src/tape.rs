@@ -10,8 +10,9 @@ pub(crate) use values::{Taped, key_text};
 use crate::actor::Version;
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::log::Level;
+use crate::bindings::informant::plugin::types;
 use crate::call_error::CallError;
-use crate::event::Event;
+use crate::event::{Change, Event, Gone, Reason};
 use crate::guest_state::CurrentEvent;
 use crate::plugin_name::PluginName;
 use serde_json::Value;
@@ -79,6 +80,34 @@ pub(crate) trait Tape: Send + Sync + 'static {
 pub(crate) trait Tapes: Send + Sync + 'static {
     /// That of a version's instances in one shard, which is the same for all of them; none: nobody wants to know.
     fn tape(&self, plugin: &PluginName, version: &Version, shard: usize) -> Option<Arc<dyn Tape>>;
+}
+
+/// The contract's words as the host has them.
+pub(crate) fn change_of(change: types::Change) -> Change {
+    match change {
+        types::Change::Added => Change::Added,
+        types::Change::Updated => Change::Updated,
+        types::Change::Deleted => Change::Deleted,
+    }
+}
+
+pub(crate) fn reason_of(reason: types::Reason) -> Reason {
+    match reason {
+        types::Reason::Initial => Reason::Initial,
+        types::Reason::Watch => Reason::Watch,
+        types::Reason::Relist => Reason::Relist,
+        types::Reason::Resync => Reason::Resync,
+        types::Reason::Reload => Reason::Reload,
+        types::Reason::Redrive => Reason::Redrive,
+    }
+}
+
+pub(crate) fn gone_of(gone: handler::Gone) -> Gone {
+    match gone {
+        handler::Gone::Deleted => Gone::Deleted,
+        handler::Gone::LeftView => Gone::LeftView,
+        handler::Gone::Unknown => Gone::Unknown,
+    }
 }
 
 /// A level as people write it.

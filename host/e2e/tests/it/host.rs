@@ -15,6 +15,7 @@ mod lifecycle;
 mod misbehaving;
 mod outbound;
 mod projects;
+mod recordings;
 mod reload;
 mod sdk;
 mod service_account;

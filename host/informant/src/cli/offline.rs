@@ -1,7 +1,8 @@
 //! The commands that run plugins without a host.
 
 use super::{ConfigArgs, Output};
-use crate::compiler::CompilerArgs;
+use crate::compiler::{CompilerArgs, size};
+use informant_runtime::{PluginName, RECORDING_BYTES_MAX, RecordOptions};
 use std::path::PathBuf;
 
 #[derive(clap::Args, Debug)]
@@ -38,4 +39,70 @@ pub(crate) struct GoldenArgs {
     /// Write the file anew.
     #[arg(long, requires = "golden")]
     pub(crate) update: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// Recording, as `run --record` and `dev --record` make it.
+    #[arg(value_name = "RECORDING")]
+    pub(crate) recording: PathBuf,
+    /// Plugin file that it is played back to: the build that was recorded, or another.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The plugin's own configuration, in place of NAME.yaml beside it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plugin_config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) golden: GoldenArgs,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArgs,
+    /// How the playback is shown: `json` is a JSON object a line.
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+/// What is written down of plugins.
+#[derive(clap::Args, Debug, Default)]
+pub(crate) struct RecordArgs {
+    /// Directory of this host's own in which everything is written down that plugins are told, ask and are answered, for `replay`. Secrets are kept out, as
+    /// far as that is possible; everything else that plugins see is in it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Record only this plugin; may be said several times.
+    #[arg(long, value_name = "NAME", requires = "record")]
+    pub(crate) record_plugin: Vec<PluginName>,
+    /// Bytes of one recording, which ends there, up to 1Gi.
+    #[arg(long, value_name = "SIZE", default_value = "64Mi", requires = "record", value_parser = recording_size)]
+    pub(crate) record_size: u64,
+}
+
+impl RecordArgs {
+    pub(crate) fn options(self) -> Option<RecordOptions> {
+        let (plugins, bytes_max) = (self.record_plugin, self.record_size);
+        self.record.map(|directory| RecordOptions { directory, plugins, bytes_max })
+    }
+}
+
+fn recording_size(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    match bytes <= RECORDING_BYTES_MAX {
+        true => Ok(bytes),
+        false => Err("a recording has at most 1Gi".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use informant_runtime::RECORDING_BYTES_DEFAULT;
+
+    #[test]
+    fn recordings_are_bounded() {
+        assert_eq!(recording_size("64Mi"), Ok(RECORDING_BYTES_DEFAULT));
+        assert_eq!(recording_size("1Gi"), Ok(RECORDING_BYTES_MAX));
+        let more = (RECORDING_BYTES_MAX + 1).to_string();
+        assert_eq!(recording_size(&more), Err("a recording has at most 1Gi".to_owned()));
+    }
 }

@@ -80,6 +80,7 @@ async fn host(
         compiler: compiler::options(&args.compiler)?,
         state: args.state.options(),
         outbound: args.outbound,
+        record: args.record.options(),
         election: None,
         listen: args.serve.listen,
         admin_socket: args.serve.admin.admin_socket,

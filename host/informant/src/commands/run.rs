@@ -23,6 +23,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             compiler: compiler::options(&args.compiler)?,
             state: args.state.options(),
             outbound: args.outbound,
+            record: args.record.options(),
             election,
             listen: args.serve.listen,
             admin_socket: args.serve.admin.admin_socket,

@@ -1,9 +1,24 @@
 //! An actor that nobody runs as a task: whoever has it moves the clock and has it do what is due, so that each run is the same.
 
+use super::call::{call, to_tell};
+use super::keys::becomes_keys;
 use super::{Actor, Running, Version};
 use crate::prepare::LoadError;
+use crate::queue::Queued;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What a guest is called with by whoever plays a recording back.
+pub(crate) enum Told {
+    Start,
+    Stop,
+    Snapshot,
+    /// The index of the version's subscription.
+    Synced(u32),
+    Reconcile(Arc<str>, u32),
+    Fire(Arc<str>, u64),
+    Handle(Box<Queued>),
+}
 
 impl Actor {
     /// Starts the first version.
@@ -45,6 +60,47 @@ impl Actor {
             Running::Nothing => {}
             Running::Lost { .. } => self.restart().await,
             Running::Alive { .. } => _ = self.deliver(now).await,
+        }
+    }
+
+    /// Calls the guest as a recording says, in an instance that is started if there is none. What a call writes to `state` counts if it succeeds.
+    pub(crate) async fn play(&mut self, version: &Arc<Version>, told: Told) {
+        if !matches!(self.running, Running::Alive { .. }) {
+            if matches!(told, Told::Stop) {
+                return;
+            }
+            // The tape has said why, if it is none.
+            let Ok(instance) = self.instance(version).await else { return };
+            let (version, instance) = (version.clone(), Box::new(instance));
+            self.running = Running::Alive { version, instance, losses: 0 };
+        }
+        let now = self.surroundings.now();
+        let Running::Alive { version, instance, .. } = &mut self.running else { return };
+        let result = match told {
+            Told::Start => return,
+            Told::Stop => return self.stop_guest().await,
+            Told::Snapshot => instance.snapshot().await.map(drop),
+            Told::Synced(subscription) => instance.synced(subscription).await,
+            Told::Reconcile(key, attempt) => instance.reconcile(&key, attempt, now).await.map(drop),
+            Told::Fire(schedule, unix_ms) => instance.fire(&schedule, unix_ms, now).await,
+            Told::Handle(queued) => {
+                let id = queued.event.subscription;
+                let Some(subscription) = version.subscriptions.get(&id) else { return };
+                let tape = instance.state().tape.clone();
+                let hears = (&*self.status.counters, tape.as_deref());
+                let Some(event) = to_tell(subscription, &queued, None, hears) else { return };
+                if becomes_keys(&self.status, subscription, event, tape.as_deref(), now) {
+                    return;
+                }
+                call(instance, subscription, &queued, event, now).await
+            }
+        };
+        let result = result.and_then(|()| instance.state().commit_state(|_| ()));
+        if let Err(error) = result {
+            instance.state().forget_state();
+            if error.ends_instance() {
+                self.running = Running::Nothing;
+            }
         }
     }
 

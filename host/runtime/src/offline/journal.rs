@@ -6,8 +6,9 @@ use crate::bindings::informant::plugin::log::Level;
 use crate::call_error::{CallError, Retry};
 use crate::event::Event;
 use crate::plugin_name::PluginName;
+use crate::recording::{Asked, hide_in_call};
 use crate::surroundings::Surroundings;
-use crate::tape::{Answered, Called, Tape, Tapes, level_name};
+use crate::tape::{Answered, Called, Tape, Tapes, change_of, gone_of, level_name, reason_of};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -23,17 +24,35 @@ pub(super) struct Journal {
     transcript: Mutex<Transcript>,
     /// The names of the version's subscriptions.
     subscriptions: Vec<String>,
+    /// Where a recording is played back.
+    played: Mutex<Played>,
+}
+
+/// What a recording knows of the call in progress.
+#[derive(Default)]
+struct Played {
+    is_one: bool,
+    /// And whether the guest has been answered so.
+    asked: Vec<(Asked, bool)>,
+    /// What is answered now is not in the recording.
+    is_unknown: bool,
 }
 
 impl Journal {
     pub(super) fn new(surroundings: Surroundings, subscriptions: Vec<String>) -> Self {
         let (began, transcript) = (surroundings.now(), Mutex::default());
-        Self { surroundings, began, transcript, subscriptions }
+        Self { surroundings, began, transcript, subscriptions, played: Mutex::default() }
     }
 
     /// Something that happened outside of calls.
     pub(super) fn note(&self, what: &str, with: Value) {
         self.line(false, what, with, None);
+    }
+
+    /// From here on the guest is answered as in the recorded call.
+    pub(super) fn answer_from(&self, asked: Vec<Asked>) {
+        let asked = asked.into_iter().map(|it| (it, false)).collect();
+        *self.played.lock() = Played { is_one: true, asked, is_unknown: false };
     }
 
     /// The run ends before its end.
@@ -85,9 +104,9 @@ impl Journal {
                 let more = |count: u32| (count > 0).then_some(count);
                 let with = json!({
                     "subscription": self.subscription(event.subscription),
-                    "change": change_name(event.change),
-                    "reason": reason_name(event.reason),
-                    "gone": event.gone.map(gone_name),
+                    "change": change_of(event.change).as_str(),
+                    "reason": reason_of(event.reason).as_str(),
+                    "gone": event.gone.map(|it| gone_of(it).as_str()),
                     "key": current.object.key().to_string(),
                     "seq": event.seq,
                     "attempt": event.attempt,
@@ -122,8 +141,29 @@ impl Tape for Journal {
         self.line(true, "answer", Value::Null, Some(answer));
     }
 
-    fn asked(&self, function: &'static str, with: Value, answer: Value) {
-        if !READS.iter().any(|read| function.starts_with(read)) {
+    /// What was asked so in the recorded call and is not answered yet; else what was answered last.
+    fn answer(&self, function: &'static str, with: &Value) -> Option<Value> {
+        let mut played = self.played.lock();
+        if !played.is_one {
+            return None;
+        }
+        let mut with = with.clone();
+        hide_in_call(function, &mut with, &mut Value::Null);
+        let is_it = |it: &Asked| it.function == function && it.with == with;
+        let next = played.asked.iter().position(|(it, used)| !used && is_it(it));
+        let found = next.or_else(|| played.asked.iter().rposition(|(it, _)| is_it(it)));
+        played.is_unknown = found.is_none();
+        let (asked, used) = played.asked.get_mut(found?)?;
+        *used = true;
+        Some(asked.answer.clone())
+    }
+
+    fn asked(&self, function: &'static str, mut with: Value, answer: Value) {
+        let is_unknown = std::mem::take(&mut self.played.lock().is_unknown);
+        if let (true, Some(with)) = (is_unknown, with.as_object_mut()) {
+            with.insert("recorded".to_owned(), false.into());
+        }
+        if is_unknown || !READS.iter().any(|read| function.starts_with(read)) {
             self.line(true, function, with, Some(answer));
         }
     }
@@ -165,35 +205,5 @@ fn failure(error: &CallError) -> Value {
         CallError::Guest { retry: Retry::Never, .. } => json!({ "failed": text, "again": "never" }),
         error if error.ends_instance() => json!({ "failed": text, "instance": "ended" }),
         _ => json!({ "failed": text }),
-    }
-}
-
-use crate::bindings::exports::informant::plugin::handler::Gone;
-use crate::bindings::informant::plugin::types::{Change, Reason};
-
-pub(crate) fn change_name(change: Change) -> &'static str {
-    match change {
-        Change::Added => "added",
-        Change::Updated => "updated",
-        Change::Deleted => "deleted",
-    }
-}
-
-pub(crate) fn reason_name(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Initial => "initial",
-        Reason::Watch => "watch",
-        Reason::Relist => "relist",
-        Reason::Resync => "resync",
-        Reason::Reload => "reload",
-        Reason::Redrive => "redrive",
-    }
-}
-
-pub(crate) fn gone_name(gone: Gone) -> &'static str {
-    match gone {
-        Gone::Deleted => "deleted",
-        Gone::LeftView => "left-view",
-        Gone::Unknown => "unknown",
     }
 }

@@ -29,7 +29,7 @@ const SETTLE_TIME: Duration = Duration::from_secs(60);
 /// Where random bytes begin.
 const SEED: u64 = 0;
 /// The only load there is.
-const LOAD: u64 = 1;
+pub(super) const LOAD: u64 = 1;
 
 /// What a plugin has in a host, without its tasks.
 pub(super) struct Run {
@@ -81,6 +81,11 @@ impl Run {
             steps: 0,
             steps_max: STEPS_MAX,
         }
+    }
+
+    /// For whoever calls the plugin in another way.
+    pub(super) fn into_parts(self) -> (Actor, Arc<Version>, Surroundings, Arc<Journal>) {
+        (self.actor, self.version, self.surroundings, self.journal)
     }
 
     pub(super) async fn through(mut self, steps: Vec<Step>) -> Transcript {

@@ -8,6 +8,9 @@ impl PluginHost {
         self.loads.shutdown().await;
         let stops = self.plugins.into_values().map(|plugin| plugin.stop());
         futures::future::join_all(stops).await;
+        if let Some(recorder) = self.recorder {
+            recorder.stop().await;
+        }
         if let Some(state) = self.state {
             state.stop().await;
         }

@@ -7,6 +7,7 @@ use crate::compiler::{CodeCacheError, CompilerOptions};
 use crate::configuration::Configurations;
 use crate::engine::EngineError;
 use crate::http_client::HttpClient;
+use crate::recording::RecordError;
 use informant_cache::SharedInformerFactory;
 use informant_cache::leader_election::Leadership;
 use std::path::PathBuf;
@@ -52,6 +53,9 @@ pub enum StartError {
     /// What is to outlive the host cannot be kept where it is to be kept.
     #[error(transparent)]
     State(#[from] StateDirectoryError),
+    /// What is to be recorded cannot be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// The system gives no more threads.
     #[error("threads for plugins cannot be started: {0}")]
     Threads(#[from] std::io::Error),

@@ -1,0 +1,131 @@
+//! Plays a recording back to a plugin: the calls in their order, at their time, with the answers that the recording has.
+//!
+//! A host function that is asked what the recording does not know is answered as by a host that has nothing: an empty cache, no state, no cluster, nobody who answers
+//! over HTTP; the transcript says so. Calls are those of the recording, attempts included: a build that fails where the recorded one did not gets no other.
+
+use super::journal::Journal;
+use super::plugin::{OfflineError, OfflinePlugin};
+use super::run::Run;
+use super::transcript::Transcript;
+use super::world::World;
+use crate::actor::{Actor, Told, Version};
+use crate::event::{Event, SubscriptionId};
+use crate::event_keys::EventKeys;
+use crate::queue::Queued;
+use crate::recording::{CalledWith, HandledEvent, Moment, Named, Recording};
+use crate::surroundings::Surroundings;
+use informant_cache::Object;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+impl OfflinePlugin {
+    /// Plays a recording back to the plugin.
+    pub async fn replay(&self, recording: Recording) -> Result<Transcript, OfflineError> {
+        let run = Run::new(self, World::default(), recording.head.began);
+        let replay = Replay::new(run, recording.head.subscriptions.clone());
+        self.on_guest_thread(replay.through(recording)).await
+    }
+}
+
+struct Replay {
+    actor: Actor,
+    version: Arc<Version>,
+    surroundings: Surroundings,
+    journal: Arc<Journal>,
+    began: Instant,
+    /// As the recorded version had them.
+    recorded: Vec<Named>,
+}
+
+impl Replay {
+    fn new(run: Run, recorded: Vec<Named>) -> Self {
+        let (actor, version, surroundings, journal) = run.into_parts();
+        let began = surroundings.now();
+        Self { actor, version, surroundings, journal, began, recorded }
+    }
+
+    async fn through(mut self, recording: Recording) -> Transcript {
+        let head = &recording.head;
+        let with = json!({ "name": self.actor.name.as_str(), "version": self.version.number, "recorded": head.plugin, "recordedVersion": head.plugin_version });
+        self.journal.note("plugin", with);
+        for moment in recording.moments {
+            self.play(moment).await;
+            if self.journal.is_cut() {
+                return self.journal.take();
+            }
+        }
+        let why = recording.stopped.unwrap_or_else(|| "it has no end".to_owned());
+        self.journal.note("end", json!({ "recording": why }));
+        self.journal.take()
+    }
+
+    async fn play(&mut self, moment: Moment) {
+        let at = self.began + Duration::from_millis(moment.at);
+        self.surroundings.pass(at.saturating_duration_since(self.surroundings.now()));
+        match self.told(&moment.with) {
+            Ok(told) => {
+                self.journal.answer_from(moment.asked);
+                self.actor.play(&self.version, told).await;
+            }
+            Err(why) => self.journal.note("passed over", json!({ "why": why })),
+        }
+    }
+
+    /// What this version is called with where the recorded one was called so; else why it is not.
+    fn told(&self, with: &CalledWith) -> Result<Told, String> {
+        Ok(match with {
+            CalledWith::Start => Told::Start,
+            CalledWith::Stop => Told::Stop,
+            CalledWith::Snapshot => Told::Snapshot,
+            CalledWith::Restore { from } => {
+                return Err(format!("what version {from} had to say is not in a recording"));
+            }
+            CalledWith::Synced { subscription } => {
+                Told::Synced(self.subscription(*subscription)?.1)
+            }
+            CalledWith::Reconcile { key, attempt } => {
+                Told::Reconcile(key.as_str().into(), *attempt)
+            }
+            CalledWith::Fire { schedule, unix_ms } => {
+                Told::Fire(schedule.as_str().into(), *unix_ms)
+            }
+            CalledWith::Handle(event) => Told::Handle(Box::new(self.queued(event)?)),
+        })
+    }
+
+    /// The subscription that this version has under the name of the recorded one's.
+    fn subscription(&self, index: u32) -> Result<(SubscriptionId, u32), String> {
+        let recorded = self.recorded.get(index as usize);
+        let recorded = recorded.ok_or("the recording names no such subscription")?;
+        let mut all = self.version.subscriptions.iter();
+        let found =
+            all.find(|(_, it)| it.spec.name == recorded.name && *it.resource == *recorded.resource);
+        found.map(|(id, it)| (*id, it.index)).ok_or_else(|| {
+            format!("this version has no subscription {} of {}", recorded.name, recorded.resource)
+        })
+    }
+
+    fn queued(&self, event: &HandledEvent) -> Result<Queued, String> {
+        let (subscription, _) = self.subscription(event.subscription)?;
+        let decoded = |json: &str| {
+            Object::decode(json.as_bytes(), None).map_err(|error| format!("its object: {error}"))
+        };
+        let told = Event {
+            subscription,
+            asked_by: super::run::LOAD,
+            change: event.change.0,
+            reason: event.reason.0,
+            gone: event.gone.map(|it| it.0),
+            object: decoded(&event.object)?,
+            old: event.old.as_deref().map(decoded).transpose()?,
+            coalesced: event.coalesced,
+            letters: Vec::new(),
+            received: self.surroundings.now(),
+            before_sync: false,
+            knew: false,
+            keys: EventKeys::default(),
+        };
+        Ok(Queued { event: told, attempt: event.attempt, crashes: 0, seq: event.seq })
+    }
+}

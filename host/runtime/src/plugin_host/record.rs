@@ -1,0 +1,16 @@
+//! A host that writes down what passes between plugins and itself.
+
+use super::{PluginHost, StartError};
+use crate::host_functions::HostFunctions;
+use crate::recording::{RecordOptions, Recorder};
+
+impl PluginHost {
+    /// Has the plugins recorded that are loaded from here on: to be called before [`run`](Self::run).
+    pub fn record(&mut self, options: RecordOptions) -> Result<(), StartError> {
+        let recorder = Recorder::start(options)?;
+        self.preparer.functions = HostFunctions::taped(&self.preparer.engine)?;
+        self.preparer.tapes = Some(recorder.tapes());
+        self.recorder = Some(recorder);
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! Recordings: what passes between a live plugin and its host, in a file, to be played back to the same or another build of the plugin.
+//!
+//! A recording begins with an instance and has everything that is told to it, what it asks, what it is answered and how each call ends. What is written,
+//! what is kept out, and why, is in `host/docs/designs/recordings.md`. Who is recorded waits for nothing: a recording that cannot be written as fast as its
+//! plugin works ends and says so.
+
+mod format;
+mod recorder;
+mod secrets;
+mod writer;
+
+pub(crate) use format::{Asked, CalledWith, HandledEvent, Moment, Named};
+pub use format::{Recording, RecordingError};
+pub(crate) use recorder::Recorder;
+pub use recorder::{RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions};
+pub(crate) use secrets::hide_in_call;

@@ -1,0 +1,382 @@
+//! A recording's lines, as they are written and read: a JSON object each, the first of which says what it is. Synchronous.
+
+use crate::bindings::exports::informant::plugin::handler;
+use crate::event::{Change, Gone, Reason};
+use crate::guest_state::CurrentEvent;
+use crate::tape::{Called, change_of, gone_of, reason_of};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The only version there is.
+const VERSION: u32 = 1;
+/// What the first line says.
+const KIND: &str = "recording";
+/// Lines that are read: more than the largest recording has room for in practice.
+const LINES_MAX: usize = 10_000_000;
+/// One line: a page of answers and its escapes.
+const LINE_BYTES_MAX: usize = 64 << 20;
+
+/// Why a file is no recording.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct RecordingError {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// What was recorded of one version of a plugin in one shard.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    pub(crate) head: Head,
+    pub(crate) moments: Vec<Moment>,
+    /// Why it ended; none if nobody came to say it.
+    pub(crate) stopped: Option<String>,
+}
+
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Head {
+    pub(crate) informant: String,
+    pub(crate) version: u32,
+    pub(crate) host: String,
+    pub(crate) plugin: String,
+    pub(crate) plugin_version: String,
+    /// Which of how many.
+    pub(crate) shard: [usize; 2],
+    pub(crate) began: Timestamp,
+    /// In the descriptor's order.
+    pub(crate) subscriptions: Vec<Named>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) resource: String,
+}
+
+/// A call and what came of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Moment {
+    /// Milliseconds since the recording began.
+    pub(crate) at: u64,
+    pub(crate) with: CalledWith,
+    pub(crate) asked: Vec<Asked>,
+}
+
+/// A line after the first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "line", deny_unknown_fields)]
+pub(crate) enum Line {
+    Call {
+        at: u64,
+        with: CalledWith,
+    },
+    Asked(Asked),
+    /// How the call ended.
+    Ended {
+        result: Value,
+    },
+    /// The recording ended.
+    Stopped {
+        why: String,
+    },
+}
+
+/// What a host function was asked and has answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) function: String,
+    pub(crate) with: Value,
+    pub(crate) answer: Value,
+}
+
+/// What the guest was called with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum CalledWith {
+    Start,
+    Stop,
+    Snapshot,
+    /// What the version before had to say is not in a recording.
+    Restore {
+        from: String,
+    },
+    Synced {
+        subscription: u32,
+    },
+    Reconcile {
+        key: String,
+        attempt: u32,
+    },
+    Fire {
+        schedule: String,
+        unix_ms: u64,
+    },
+    Handle(Box<HandledEvent>),
+}
+
+/// An event as the guest was told of it, with the whole of both states.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct HandledEvent {
+    pub(crate) seq: u64,
+    pub(crate) subscription: u32,
+    pub(crate) change: Word<Change>,
+    pub(crate) reason: Word<Reason>,
+    pub(crate) gone: Option<Word<Gone>>,
+    pub(crate) coalesced: u32,
+    pub(crate) attempt: u32,
+    /// The newest state, as text; of what is gone the last one.
+    pub(crate) object: String,
+    pub(crate) old: Option<String>,
+}
+
+/// One of few words, as the contract spells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Word<T>(pub(crate) T);
+
+macro_rules! word {
+    ($kind:ty) => {
+        impl Serialize for Word<$kind> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.0.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for Word<$kind> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                let found = <$kind>::ALL.into_iter().find(|it| it.as_str() == text);
+                found.map(Self).ok_or_else(|| serde::de::Error::custom("a word that is not known"))
+            }
+        }
+    };
+}
+
+word!(Change);
+word!(Reason);
+word!(Gone);
+
+impl CalledWith {
+    /// None where a word has no counterpart, which a guest's never lacks.
+    pub(crate) fn of(call: &Called<'_>) -> Option<Self> {
+        Some(match call {
+            Called::Start => Self::Start,
+            Called::Stop => Self::Stop,
+            Called::Snapshot => Self::Snapshot,
+            Called::Restore(from, _) => Self::Restore { from: (*from).to_owned() },
+            Called::Synced(subscription) => Self::Synced { subscription: *subscription },
+            Called::Reconcile(key, attempt) => {
+                Self::Reconcile { key: (*key).to_owned(), attempt: *attempt }
+            }
+            Called::Fire(schedule, unix_ms) => {
+                Self::Fire { schedule: (*schedule).to_owned(), unix_ms: *unix_ms }
+            }
+            Called::Handle(event, current) => Self::Handle(Box::new(handled(event, current)?)),
+        })
+    }
+}
+
+fn handled(event: &handler::Event<'_>, current: &CurrentEvent) -> Option<HandledEvent> {
+    let text = |object: &informant_cache::Object| String::from_utf8(object.json().to_vec()).ok();
+    // Of what is gone the last state is `object`.
+    let old = current.new.as_ref().and(current.old.as_ref());
+    Some(HandledEvent {
+        seq: event.seq,
+        subscription: event.subscription,
+        change: Word(change_of(event.change)),
+        reason: Word(reason_of(event.reason)),
+        gone: event.gone.map(|it| Word(gone_of(it))),
+        coalesced: event.coalesced,
+        attempt: event.attempt,
+        object: text(&current.object)?,
+        old: old.and_then(text),
+    })
+}
+
+impl Head {
+    pub(crate) fn new(
+        plugin: &str,
+        plugin_version: &str,
+        shard: [usize; 2],
+        began: Timestamp,
+        subscriptions: Vec<Named>,
+    ) -> Self {
+        Self {
+            informant: KIND.to_owned(),
+            version: VERSION,
+            host: env!("CARGO_PKG_VERSION").to_owned(),
+            plugin: plugin.to_owned(),
+            plugin_version: plugin_version.to_owned(),
+            shard,
+            began,
+            subscriptions,
+        }
+    }
+}
+
+impl Recording {
+    /// Reads a recording. A last line without its end, as a host leaves it that is killed, is none.
+    pub fn parse(text: &[u8]) -> Result<Self, RecordingError> {
+        Self::parse_within(text, LINES_MAX)
+    }
+
+    fn parse_within(text: &[u8], lines_max: usize) -> Result<Self, RecordingError> {
+        let fail = |line, problem: &str| RecordingError { line, problem: problem.to_owned() };
+        let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let mut lines = text[..end].split_terminator_lines().enumerate();
+        let (_, first) = lines.next().ok_or_else(|| fail(1, "it is empty"))?;
+        let head = head(first).map_err(|problem| fail(1, &problem))?;
+        let mut recording = Self { head, moments: Vec::new(), stopped: None };
+        for (number, line) in lines {
+            if number >= lines_max {
+                return Err(fail(number + 1, &format!("at most {lines_max} lines are read")));
+            }
+            recording.add(line).map_err(|problem| fail(number + 1, &problem))?;
+        }
+        Ok(recording)
+    }
+
+    fn add(&mut self, line: &[u8]) -> Result<(), String> {
+        if self.stopped.is_some() {
+            return Err("there is more after the line that ends it".to_owned());
+        }
+        match read::<Line>(line)? {
+            Line::Call { at, with } => {
+                if self.moments.last().is_some_and(|before| before.at > at) {
+                    return Err("it is earlier than the call before it".to_owned());
+                }
+                self.moments.push(Moment { at, with, asked: Vec::new() });
+            }
+            Line::Asked(asked) => {
+                let moment = self.moments.last_mut();
+                moment.ok_or("it is asked before any call")?.asked.push(asked);
+            }
+            Line::Ended { .. } if self.moments.is_empty() => {
+                return Err("it ends a call that has not begun".to_owned());
+            }
+            Line::Ended { .. } => {}
+            Line::Stopped { why } => self.stopped = Some(why),
+        }
+        Ok(())
+    }
+}
+
+fn head(line: &[u8]) -> Result<Head, String> {
+    let head: Head = read(line)?;
+    if head.informant != KIND {
+        return Err("it is no recording".to_owned());
+    }
+    if head.version != VERSION {
+        let found = head.version;
+        return Err(format!("it is of version {found}, and this program reads {VERSION}"));
+    }
+    Ok(head)
+}
+
+fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, String> {
+    if line.len() > LINE_BYTES_MAX {
+        let found = line.len();
+        return Err(format!("it has {found} bytes, and at most {LINE_BYTES_MAX} are read"));
+    }
+    serde_json::from_slice(line).map_err(|error| {
+        let text = error.to_string();
+        let text = text.split(" at line ").next().unwrap_or_default();
+        crate::one_line::one_line(text, 256).into_owned()
+    })
+}
+
+/// Lines of bytes that end with a line's end.
+trait Lines {
+    fn split_terminator_lines(&self) -> impl Iterator<Item = &[u8]>;
+}
+
+impl Lines for [u8] {
+    fn split_terminator_lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.split_inclusive(|byte| *byte == b'\n')
+            .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = r#"{"informant":"recording","version":1,"host":"0.1.0","plugin":"p","pluginVersion":"1","shard":[0,1],"began":"2026-01-01T00:00:00Z","subscriptions":[{"name":"v1/pods","resource":"v1/pods"}]}"#;
+    const START: &str = r#"{"line":"call","at":0,"with":"start"}"#;
+
+    /// How many calls, asks and ends are read, or why nothing is.
+    #[track_caller]
+    fn check(lines: &[&str], expect: &str) {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        check_text(&text, expect);
+    }
+
+    #[track_caller]
+    fn check_text(text: &str, expect: &str) {
+        let shown = match Recording::parse(text.as_bytes()) {
+            Err(error) => error.to_string(),
+            Ok(recording) => {
+                let asked: usize = recording.moments.iter().map(|it| it.asked.len()).sum();
+                format!("{} calls, {asked} asked, {:?}", recording.moments.len(), recording.stopped)
+            }
+        };
+        assert_eq!(shown, expect, "{text}");
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let asked =
+            r#"{"line":"asked","function":"state.get","with":{"key":"a"},"answer":{"ok":null}}"#;
+        let ended = r#"{"line":"ended","result":{"ok":null}}"#;
+        let stopped = r#"{"line":"stopped","why":"the host ended"}"#;
+        check(&[HEAD], "0 calls, 0 asked, None");
+        check(&[HEAD, START, asked, ended], "1 calls, 1 asked, None");
+        check(&[HEAD, START, ended, stopped], "1 calls, 0 asked, Some(\"the host ended\")");
+        check_text(&format!("{HEAD}\n{START}\n{{\"line\":\"as"), "1 calls, 0 asked, None");
+        let event = r#"{"line":"call","at":5,"with":{"handle":{"seq":1,"subscription":0,"change":"deleted","reason":"watch","gone":"left-view","coalesced":0,"attempt":1,"object":"{}","old":null}}}"#;
+        check(&[HEAD, event], "1 calls, 0 asked, None");
+        let line: Line = serde_json::from_str(event).expect("it is one");
+        assert_eq!(serde_json::to_string(&line).expect("it can be written"), event);
+    }
+
+    #[test]
+    fn what_is_no_recording_is_refused() {
+        check_text("", "line 1: it is empty");
+        check_text(HEAD, "line 1: it is empty");
+        check(&["{}"], "line 1: missing field `informant`");
+        check(&[&HEAD.replace("\"recording\"", "\"letter\"")], "line 1: it is no recording");
+        check(
+            &[&HEAD.replace("\"version\":1", "\"version\":2")],
+            "line 1: it is of version 2, and this program reads 1",
+        );
+        let ended = r#"{"line":"ended","result":null}"#;
+        check(&[HEAD, ended], "line 2: it ends a call that has not begun");
+        let stopped = r#"{"line":"stopped","why":""}"#;
+        check(&[HEAD, stopped, START], "line 3: there is more after the line that ends it");
+        let later = START.replace("\"at\":0", "\"at\":9");
+        check(&[HEAD, &later, START], "line 3: it is earlier than the call before it");
+        check(&[HEAD, "\u{1b}"], "line 2: expected value");
+    }
+
+    #[test]
+    fn lines_are_bounded() {
+        let text = format!("{HEAD}\n{START}\n{START}\n");
+        assert!(Recording::parse_within(text.as_bytes(), 3).is_ok());
+        let error = Recording::parse_within(text.as_bytes(), 2).err();
+        assert_eq!(error.map(|it| it.line), Some(3));
+        let long = format!("{HEAD}\n\"{}\"\n", "x".repeat(LINE_BYTES_MAX - 2));
+        let problem = |text: &str| Recording::parse(text.as_bytes()).err().map(|it| it.problem);
+        assert!(
+            problem(&long).is_some_and(|it| !it.contains("at most")),
+            "it is read, and no line of one"
+        );
+        let longer = format!("{HEAD}\n\"{}\"\n", "x".repeat(LINE_BYTES_MAX - 1));
+        assert!(problem(&longer).is_some_and(|it| it.contains("at most")));
+    }
+}

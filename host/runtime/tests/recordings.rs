@@ -1,0 +1,200 @@
+//! Live guests that are recorded, and played back: the same each time, to the build that was recorded and to others.
+
+use informant_cache::testing::FakeControllerSource;
+use informant_cache::{FactoryOptions, SharedInformerFactory};
+use informant_runtime::configuration::Configurations;
+use informant_runtime::{
+    CompilerOptions, NoCluster, NoHttp, NoReviews, OfflineOptions, OfflinePlugin, PluginHost,
+    PluginHostOptions, PluginStatus, Plugins, RECORDING_BYTES_DEFAULT, RecordOptions, Recording,
+    Transcript,
+};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Generous: a loaded machine compiles the guest in a second.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// A running host that records.
+struct Bench {
+    root: tempfile::TempDir,
+    source: FakeControllerSource,
+    informers: Arc<SharedInformerFactory>,
+    plugins: Plugins,
+    shutdown: CancellationToken,
+    host: JoinHandle<()>,
+}
+
+impl Bench {
+    fn start(bytes_max: u64) -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let directory = root.path().join("plugins");
+        fs::create_dir(&directory).expect("a directory");
+        let source = FakeControllerSource::default();
+        let options = FactoryOptions::default();
+        let informers = Arc::new(SharedInformerFactory::new(Arc::new(source.clone()), options));
+        let mut host = PluginHost::new(PluginHostOptions {
+            directories: vec![directory],
+            configurations: watch::channel(Arc::default()).1,
+            informers: informers.clone(),
+            cluster: Arc::new(NoCluster),
+            access: Arc::new(NoReviews),
+            review_every: DEADLINE,
+            http: Arc::new(NoHttp),
+            threads: 1,
+            compiler: CompilerOptions::default(),
+            state: None,
+            leadership: None,
+        })
+        .expect("the host can be made");
+        let directory = root.path().join("recordings");
+        let options = RecordOptions { directory, plugins: Vec::new(), bytes_max };
+        host.record(options).expect("it can be written");
+        let (plugins, shutdown) = (host.plugins(), CancellationToken::new());
+        let host = tokio::spawn(host.run(shutdown.clone()));
+        Self { root, source, informers, plugins, shutdown, host }
+    }
+
+    fn drop_in(&self, guest: &str, name: &str) {
+        let file = self.root.path().join("plugins").join(format!("{name}.wasm"));
+        fs::copy(built(guest), file.with_extension("tmp")).expect("it is there");
+        fs::rename(file.with_extension("tmp"), file).expect("a rename");
+    }
+
+    async fn until(&self, name: &str, wanted: impl Fn(&PluginStatus) -> bool) {
+        let seen = async {
+            let is_it = |it: &PluginStatus| it.name.as_str() == name && wanted(it);
+            while !self.plugins.status().iter().any(is_it) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let is_seen = tokio::time::timeout(DEADLINE, seen).await.is_ok();
+        assert!(is_seen, "{name} never became as wanted");
+    }
+
+    /// Ends the host; answers the recordings, by the names of their files.
+    async fn stop(self) -> (tempfile::TempDir, Vec<PathBuf>) {
+        self.shutdown.cancel();
+        self.host.await.expect("the host ends well");
+        self.informers.shutdown().await;
+        let entries = fs::read_dir(self.root.path().join("recordings")).expect("a directory");
+        let mut files: Vec<_> = entries.map(|it| it.expect("an entry").path()).collect();
+        files.sort();
+        (self.root, files)
+    }
+}
+
+fn built(name: &str) -> PathBuf {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let found = ["test-guests", "plugins"].map(|it| target.join(it).join(format!("{name}.wasm")));
+    found.into_iter().find(|it| it.exists()).expect("`make plugins test-guests` has run")
+}
+
+fn pod(name: &str) -> String {
+    format!(r#"{{"metadata":{{"name":"{name}","namespace":"default"}}}}"#)
+}
+
+fn handled(count: u64) -> impl Fn(&PluginStatus) -> bool {
+    move |status| status.counters.ok.load(Relaxed) >= count
+}
+
+/// What comes of a playback, which is the same twice.
+async fn replayed(recording: &Path, guest: &str) -> Transcript {
+    let text = fs::read(recording).expect("it is there");
+    let recording = Recording::parse(&text).expect("it is one");
+    let (compiler, configurations) = (CompilerOptions::default(), Configurations::default());
+    let options = OfflineOptions { compiler, configurations, patch: |of| Ok(of.object) };
+    let plugin = OfflinePlugin::load(&built(guest), None, options).await.expect("it is a plugin");
+    let first = plugin.replay(recording.clone()).await.expect("it is played");
+    let second = plugin.replay(recording).await.expect("it is played");
+    assert_eq!(first.to_text(), second.to_text(), "each playback is the same");
+    assert_eq!(first.to_json_lines(), second.to_json_lines());
+    first
+}
+
+/// Of the lines that have one of these, what stands behind the time.
+fn lines(transcript: &Transcript, of: &[&str]) -> Vec<String> {
+    let text = transcript.to_text();
+    let all = text.lines().map(|line| line.split_once(' ').map_or("", |(_, rest)| rest).trim());
+    all.filter(|line| of.iter().any(|it| line.contains(it))).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn what_a_plugin_was_told_is_told_again_and_it_does_the_same() {
+    let bench = Bench::start(RECORDING_BYTES_DEFAULT);
+    bench.source.add(&pod("a"));
+    bench.drop_in("witness", "witness");
+    bench.until("witness", handled(1)).await;
+    bench.source.add(&pod("b"));
+    bench.source.modify(&pod("a"));
+    bench.until("witness", handled(3)).await;
+    bench.source.delete(&pod("b"));
+    bench.until("witness", handled(4)).await;
+    let (_root, files) = bench.stop().await;
+    assert_eq!(files.len(), 1, "{files:?}");
+    let mode = fs::metadata(&files[0]).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let transcript = replayed(&files[0], "witness").await;
+    assert_eq!(transcript.cut(), None);
+    let told = lines(&transcript, &["log "]);
+    let expect = ["told 1", "synced", "told 2", "told 3", "told 4"];
+    assert_eq!(told.len(), expect.len(), "{told:?}");
+    assert!(expect.iter().all(|it| told.iter().any(|line| line.contains(it))), "{told:?}");
+    assert_eq!(lines(&transcript, &["recorded=false", "passed over"]), [""; 0]);
+    assert_eq!(lines(&transcript, &["end "]), ["end recording=\"the plugin was stopped\""]);
+    // Another plugin that subscribes to the same.
+    let transcript = replayed(&files[0], "hello-wat").await;
+    assert_eq!(lines(&transcript, &["log "]).len(), 4);
+}
+
+#[tokio::test]
+async fn attempts_and_instances_that_ended_are_in_a_recording() {
+    let bench = Bench::start(RECORDING_BYTES_DEFAULT);
+    bench.drop_in("fail", "fail");
+    bench.drop_in("trap", "trap");
+    let running = |status: &PluginStatus| status.state.name() == "running";
+    bench.until("fail", running).await;
+    bench.until("trap", running).await;
+    bench.source.add(&pod("fail-once"));
+    bench.until("fail", handled(1)).await;
+    bench.source.add(&pod("trap-1"));
+    let dead = |status: &PluginStatus| status.counters.dead.load(Relaxed) == 1;
+    bench.until("trap", dead).await;
+    let (_root, files) = bench.stop().await;
+    let [fail, trap] = files.as_slice() else { panic!("{files:?}") };
+    let transcript = replayed(fail, "fail").await;
+    let answers =
+        lines(&transcript, &["key=default/fail-once", "asked to fail", "added default/fail-once"]);
+    let expect = ["attempt=1", "asked to fail", "attempt=2", "added default/fail-once"];
+    assert_eq!(answers.len(), expect.len(), "{answers:?}");
+    assert!(answers.iter().zip(expect).all(|(line, it)| line.contains(it)), "{answers:?}");
+    let transcript = replayed(trap, "trap").await;
+    assert_eq!(lines(&transcript, &["\"instance\":\"ended\""]).len(), 3);
+    assert!(lines(&transcript, &["call start"]).len() >= 3);
+    // A build without the mistake is told of the same, and goes on.
+    let transcript = replayed(trap, "hello-wat").await;
+    assert_eq!(lines(&transcript, &["call start"]).len(), 1);
+}
+
+#[tokio::test]
+async fn a_recording_ends_where_it_has_as_many_bytes_as_it_may() {
+    const BYTES_MAX: u64 = 4_096;
+    let bench = Bench::start(BYTES_MAX);
+    for number in 0..100 {
+        bench.source.add(&pod(&format!("p-{number}")));
+    }
+    bench.drop_in("hello-wat", "hello");
+    bench.until("hello", handled(100)).await;
+    let (_root, files) = bench.stop().await;
+    let bytes = fs::metadata(&files[0]).expect("it is there").len();
+    assert!((BYTES_MAX / 2..=BYTES_MAX).contains(&bytes), "{bytes}");
+    let transcript = replayed(&files[0], "hello-wat").await;
+    let end = lines(&transcript, &["end "]);
+    assert_eq!(end, ["end recording=\"it has as many bytes as it may have\""]);
+}
