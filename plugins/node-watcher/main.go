@@ -28,12 +28,19 @@ const (
 	byNode   = "node"
 )
 
-// What differs in an update that is told. A heartbeat changes times alone.
-const filter = `change != 'updated'
-	|| (has(object.spec.unschedulable) && object.spec.unschedulable) != (has(old.spec.unschedulable) && old.spec.unschedulable)
-	|| has(object.status.conditions) != has(old.status.conditions)
-	|| (has(object.status.conditions)
-		&& object.status.conditions.map(c, c.type + '=' + c.status) != old.status.conditions.map(c, c.type + '=' + c.status))`
+// What differs in an update that is told: whether it is cordoned, and its conditions. A heartbeat changes their times alone.
+var filter = "change != 'updated' || " + isCordoned("object") + " != " + isCordoned("old") + " || " + hasConditions("object") + " != " + hasConditions("old") +
+	" || (" + hasConditions("object") + " && " + conditionsOf("object") + " != " + conditionsOf("old") + ")"
+
+func isCordoned(of string) string {
+	return fmt.Sprintf("(has(%[1]s.spec) && has(%[1]s.spec.unschedulable) && %[1]s.spec.unschedulable)", of)
+}
+
+func hasConditions(of string) string {
+	return fmt.Sprintf("(has(%[1]s.status) && has(%[1]s.status.conditions))", of)
+}
+
+func conditionsOf(of string) string { return of + ".status.conditions.map(c, c.type + '=' + c.status)" }
 
 // The settings, as in node-watcher.yaml.
 type settings struct {
@@ -82,7 +89,7 @@ func (w *watcher) Describe(config informant.Config) (*informant.Descriptor, erro
 		Subscriptions: []informant.Subscription{{
 			Resource: nodes, Delivery: "lazy", Replay: "never",
 			OnlyIfChanged: []string{unschedulableAt, conditionsAt},
-			Filter:        strings.Join(strings.Fields(filter), " "),
+			Filter:        filter,
 		}},
 		Indexes: []informant.Index{{Resource: nodes, Name: byName, Pointer: "/metadata/name"}},
 	}

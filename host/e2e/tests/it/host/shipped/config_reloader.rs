@@ -104,6 +104,43 @@ fn where_writes_are_only_tried_nothing_is_rolled() {
     });
 }
 
+/// What the README says is to stand in the host's own file for Secrets, with no wait.
+const SECRETS: &str = "plugins:
+  config-reloader:
+    config: {secrets: true, settle: 0s}
+    reads: [{resources: [v1/configmaps, v1/secrets, apps/v1/deployments, apps/v1/statefulsets, apps/v1/daemonsets]}]
+    writes: [{resources: [apps/v1/deployments, apps/v1/statefulsets, apps/v1/daemonsets], verbs: [patch]}]
+";
+
+#[test]
+fn a_deployment_is_rolled_when_a_secret_changes_where_that_is_granted() {
+    shipped_fact(
+        NAME,
+        "go",
+        |text| text,
+        async |shipped| {
+            shipped.configure(SECRETS);
+            create(&shipped).await;
+            let secrets = collection(&shipped, "api/v1", "secrets");
+            let secret = json!({
+                "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "data": {"a": "MQ=="},
+            });
+            shipped.bench.api.create(&secrets, &secret).await.expect(201);
+            let asks = json!({"informant.dev/reload": "auto, secret/key"});
+            let web = format!("{}/web", collection(&shipped, "apis/apps/v1", "deployments"));
+            let patch = json!({"metadata": {"annotations": asks}});
+            shipped.bench.api.patch(&web, Patch::Merge, &patch).await.expect(200);
+            let host = shipped.start(&[]).await;
+            await_other(&shipped, SEEN, &Value::Null).await;
+            let path = format!("{secrets}/key");
+            let patch = json!({"data": {"a": "Mg=="}});
+            shipped.bench.api.patch(&path, Patch::Merge, &patch).await.expect(200);
+            shipped.says(&host, &["rolled deployments ", "secret/key"]).await;
+            await_other(&shipped, ROLLED, &Value::Null).await;
+        },
+    );
+}
+
 #[test]
 fn without_the_ceiling_it_says_what_is_missing() {
     shipped_fact(

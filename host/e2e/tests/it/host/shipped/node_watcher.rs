@@ -83,6 +83,8 @@ fn nodes_are_told_of_and_heartbeats_are_not() {
         for (series, words, expect) in [
             ("node_watcher_nodes", ["state=\"not-ready\""], 1),
             ("node_watcher_changes_total", ["change=\"cordoned\""], 1),
+            // Of the heartbeat the plugin was not called.
+            ("informant_plugin_events_total", ["result=\"ok\""], 5),
         ] {
             let what = format!("{series} {words:?} to be {expect}");
             let is = async || (measured(&host, series, &words)? == expect).then_some(());
