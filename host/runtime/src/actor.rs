@@ -343,10 +343,8 @@ impl Actor {
             Some(reason) => Err(CallError::Withheld { reason }),
             None => call(instance, subscription, &queued, event, called).await,
         };
-        let archive = &self.status.archive;
-        let result = result.and_then(|()| {
-            instance.state().commit_state(|changes| archive.finished(&queued.event, changes))
-        });
+        let finish = |changes| self.status.archive.finished(&queued.event, changes);
+        let result = result.and_then(|()| instance.state().commit_state(finish));
         let now = self.surroundings.now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
