@@ -65,7 +65,7 @@ mod tests {
                 None => {
                     let (name, version) = step.split_at(1);
                     let json = format!(
-                        r#"{{"metadata":{{"name":"{name}","uid":"u","resourceVersion":"{version}"}}}}"#
+                        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","uid":"u","resourceVersion":"{version}"}}}}"#
                     );
                     let object = Object::decode(json.as_bytes(), None);
                     store.put(object.expect("the test's object is well formed"))
