@@ -115,6 +115,11 @@ impl Writable {
         is_subdomain(name) || self.resource.group == RBAC && is_role_name(name)
     }
 
+    /// Whether what is written, or answered to that, has somebody's token.
+    pub(crate) fn is_tokens(&self) -> bool {
+        self.subresource == "token" || self.resource.group == "authentication.k8s.io"
+    }
+
     pub(crate) fn is_secrets(&self) -> bool {
         self.resource.is_secrets()
     }

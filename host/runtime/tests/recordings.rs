@@ -2,7 +2,7 @@
 
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
-use informant_runtime::configuration::Configurations;
+use informant_runtime::configuration::{Configurations, Document, Keys, Layer, read};
 use informant_runtime::{
     CompilerOptions, NoCluster, NoHttp, NoReviews, OfflineOptions, OfflinePlugin, PluginHost,
     PluginHostOptions, PluginStatus, Plugins, RECORDING_BYTES_DEFAULT, RecordOptions, Recording,
@@ -33,6 +33,11 @@ struct Bench {
 
 impl Bench {
     fn start(bytes_max: u64) -> Self {
+        Self::start_configured(bytes_max, Configurations::default(), &[])
+    }
+
+    /// Records those that are named; none: all.
+    fn start_configured(bytes_max: u64, configurations: Configurations, named: &[&str]) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let directory = root.path().join("plugins");
         fs::create_dir(&directory).expect("a directory");
@@ -41,7 +46,7 @@ impl Bench {
         let informers = Arc::new(SharedInformerFactory::new(Arc::new(source.clone()), options));
         let mut host = PluginHost::new(PluginHostOptions {
             directories: vec![directory],
-            configurations: watch::channel(Arc::default()).1,
+            configurations: watch::channel(Arc::new(configurations)).1,
             informers: informers.clone(),
             cluster: Arc::new(NoCluster),
             access: Arc::new(NoReviews),
@@ -54,7 +59,8 @@ impl Bench {
         })
         .expect("the host can be made");
         let directory = root.path().join("recordings");
-        let options = RecordOptions { directory, plugins: Vec::new(), bytes_max };
+        let plugins = named.iter().map(|name| name.parse().expect("a name")).collect();
+        let options = RecordOptions { directory, plugins, bytes_max };
         host.record(options).expect("it can be written");
         let (plugins, shutdown) = (host.plugins(), CancellationToken::new());
         let host = tokio::spawn(host.run(shutdown.clone()));
@@ -197,4 +203,42 @@ async fn a_recording_ends_where_it_has_as_many_bytes_as_it_may() {
     let transcript = replayed(&files[0], "hello-wat").await;
     let end = lines(&transcript, &["end "]);
     assert_eq!(end, ["end recording=\"it has as many bytes as it may have\""]);
+}
+
+#[tokio::test]
+async fn who_is_granted_secrets_is_recorded_only_if_named() {
+    for (named, expect) in [(&[][..], 0), (&["hello"][..], 1)] {
+        let declare = |keys: &mut Keys<'_>| keys.object("hello", "", Layer::of_plugin);
+        let text = b"hello: {reads: [{resources: [v1/pods, v1/secrets]}]}";
+        let document = Document::read("host.yaml", text).expect("it is YAML");
+        let layer = read(&document, declare).expect("it is well formed").expect("it is there");
+        let plugins = [("hello".parse().expect("a name"), layer)].into_iter().collect();
+        let configurations = Configurations::new(Layer::default(), plugins, Default::default());
+        let configurations = configurations.expect("nothing bounds it");
+        let bench = Bench::start_configured(RECORDING_BYTES_DEFAULT, configurations, named);
+        bench.source.add(&pod("a"));
+        bench.drop_in("hello-wat", "hello");
+        bench.until("hello", handled(1)).await;
+        let (_root, files) = bench.stop().await;
+        assert_eq!(files.len(), expect, "{named:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_version_that_does_not_take_over_ends_no_recording() {
+    let bench = Bench::start(RECORDING_BYTES_DEFAULT);
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello-wat", "hello");
+    bench.drop_in("hello-wat", "other");
+    bench.until("hello", handled(1)).await;
+    bench.until("other", handled(1)).await;
+    bench.drop_in("start-fails", "hello");
+    let refused = |status: &PluginStatus| status.to_json()["counters"]["failedReloads"] == 1;
+    bench.until("hello", refused).await;
+    bench.source.add(&pod("b"));
+    bench.until("hello", handled(2)).await;
+    let (_root, files) = bench.stop().await;
+    let transcript = replayed(&files[0], "hello-wat").await;
+    assert_eq!(lines(&transcript, &["log "]).len(), 2, "{}", transcript.to_text());
+    assert_eq!(lines(&transcript, &["end "]), ["end recording=\"the plugin was stopped\""]);
 }

@@ -66,11 +66,11 @@ pub(crate) struct ReplayArgs {
 /// What is written down of plugins.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct RecordArgs {
-    /// Directory of this host's own in which everything is written down that plugins are told, ask and are answered, for `replay`. Secrets are kept out, as
-    /// far as that is possible; everything else that plugins see is in it.
+    /// Directory of this host's own in which everything is written down that plugins are told, ask and are answered, for `replay`. Everything that
+    /// they see is in it. Plugins that are granted Secrets are recorded only if `--record-plugin` names them, with what is in Secrets replaced.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// Record only this plugin; may be said several times.
+    /// Record only this plugin, also if it is granted Secrets; may be said several times.
     #[arg(long, value_name = "NAME", requires = "record")]
     pub(crate) record_plugin: Vec<PluginName>,
     /// Bytes of one recording, which ends there, up to 1Gi.

@@ -357,6 +357,12 @@ impl PluginSettings {
             && self.service_account == other.service_account
     }
 
+    /// Whether it is granted to read or to write Secrets, or to ask for tokens.
+    pub(crate) fn grants_secrets(&self) -> bool {
+        let reads = self.grants.rules.iter().flatten().any(|rule| rule.names_secrets());
+        reads || self.writes.rules.iter().any(|rule| rule.names_secrets() || rule.names_tokens())
+    }
+
     /// What `/plugins` shows: each setting that is not as it is by itself, and where that is said. Of `config` only the keys.
     pub(crate) fn to_json(&self) -> Value {
         let differs = self.differs.iter();

@@ -51,6 +51,11 @@ impl WriteRule {
         self.resources.iter().any(Writable::is_secrets)
     }
 
+    /// Whether it lets somebody ask for a service account's token.
+    pub(super) fn names_tokens(&self) -> bool {
+        self.resources.iter().any(Writable::is_tokens)
+    }
+
     fn covers(&self, what: &Writable, verb: WriteVerb) -> bool {
         self.resources.contains(what) && self.verbs.contains(&verb)
     }

@@ -8,7 +8,7 @@ use crate::call_error::CallError;
 use crate::plugin_name::PluginName;
 use crate::private_files;
 use crate::tape::{Answered, Called, Tape, Tapes};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -93,6 +93,10 @@ struct RecordingTapes {
 #[derive(Default)]
 struct Begun {
     number: u64,
+    /// Plugins that are not recorded for what they are granted, and that it was said of.
+    left_out: HashSet<PluginName>,
+    /// What each plugin was shown, whichever of its versions and shards was.
+    secrets: HashMap<PluginName, Arc<Mutex<Secrets>>>,
     /// By plugin, load and shard.
     tapes: HashMap<(PluginName, u64, usize), Arc<RecordingTape>>,
 }
@@ -110,22 +114,26 @@ impl Begun {
 
 impl Tapes for RecordingTapes {
     fn tape(&self, plugin: &PluginName, version: &Version, shard: usize) -> Option<Arc<dyn Tape>> {
-        if !(self.options.plugins.is_empty() || self.options.plugins.contains(plugin)) {
+        let is_named = self.options.plugins.contains(plugin);
+        if !(self.options.plugins.is_empty() || is_named) {
             return None;
         }
         let mut begun = self.begun.lock();
+        if version.settings.grants_secrets() && !is_named {
+            if begun.left_out.insert(plugin.clone()) {
+                warn!(
+                    plugin = plugin.as_str(),
+                    "not recorded: it is granted Secrets or tokens, and what it makes of them could be in a recording; --record-plugin {plugin} records it all the same"
+                );
+            }
+            return None;
+        }
         let key = (plugin.clone(), version.load, shard);
         if let Some(tape) = begun.tapes.get(&key) {
             return Some(tape.clone());
         }
-        // The one before it is over once this one is in charge, or else goes on: then nothing more is told to this one.
-        begun.tapes.retain(|(name, load, of), tape| {
-            let is_over = name == plugin && *of == shard && *load + 1 < version.load;
-            if is_over {
-                tape.stop("another version took over");
-            }
-            !is_over
-        });
+        // The one before it ends when its own instance stops: this version may never be in charge.
+        begun.tapes.retain(|_, tape| !tape.state.lock().is_over);
         let Some(number) = begun.next_number() else {
             warn!(
                 plugin = plugin.as_str(),
@@ -133,7 +141,8 @@ impl Tapes for RecordingTapes {
             );
             return None;
         };
-        let tape = self.begin(plugin, version, shard, number)?;
+        let secrets = begun.secrets.entry(plugin.clone()).or_default().clone();
+        let tape = self.begin(plugin, version, shard, (number, secrets))?;
         begun.tapes.insert(key, tape.clone());
         Some(tape)
     }
@@ -145,7 +154,7 @@ impl RecordingTapes {
         plugin: &PluginName,
         version: &Version,
         shard: usize,
-        number: u64,
+        (number, secrets): (u64, Arc<Mutex<Secrets>>),
     ) -> Option<Arc<RecordingTape>> {
         let began = Timestamp::now();
         let stamp = began.strftime("%Y%m%dT%H%M%SZ");
@@ -166,6 +175,7 @@ impl RecordingTapes {
             number,
             began: Instant::now(),
             sender: self.sender.clone(),
+            secrets,
             state: Mutex::new(State::new(self.options.bytes_max, subscriptions(version))),
         };
         let named = tape.state.lock().subscriptions.clone();
@@ -189,12 +199,12 @@ struct RecordingTape {
     number: u64,
     began: Instant,
     sender: Sender,
+    secrets: Arc<Mutex<Secrets>>,
     state: Mutex<State>,
 }
 
 struct State {
     subscriptions: Vec<Named>,
-    secrets: Secrets,
     /// Bytes that may still be written.
     left: u64,
     is_over: bool,
@@ -205,13 +215,7 @@ struct State {
 impl State {
     fn new(bytes_max: u64, subscriptions: Vec<Named>) -> Self {
         let left = bytes_max.min(RECORDING_BYTES_MAX);
-        Self {
-            subscriptions,
-            secrets: Secrets::default(),
-            left,
-            is_over: false,
-            is_stopping: false,
-        }
+        Self { subscriptions, left, is_over: false, is_stopping: false }
     }
 
     /// Ends the recording with a line that says why.
@@ -267,7 +271,8 @@ impl RecordingTape {
         if state.is_over {
             return;
         }
-        match hide(&mut state.secrets) {
+        let hidden = hide(&mut self.secrets.lock());
+        match hidden {
             Ok(line) => self.put_into(&mut state, line),
             Err(error) => state.stop(&error.to_string(), &self.sender, self.number),
         }
@@ -340,7 +345,8 @@ mod tests {
         let file = private_files::create(&path).expect("a file");
         assert!(sender.send(Message::Begin(1, file, "a".to_owned())));
         let state = Mutex::new(State::new(bytes_max, Vec::new()));
-        let tape = RecordingTape { number: 1, began: Instant::now(), sender, state };
+        let (began, secrets) = (Instant::now(), Arc::default());
+        let tape = RecordingTape { number: 1, began, sender, secrets, state };
         // Two quotes and the line's end.
         (0..lines).for_each(|_| tape.put("x".repeat(bytes - 3).into()));
         tape.sender.send_in_any_case(Message::Stop);
@@ -362,7 +368,8 @@ mod tests {
     fn a_recording_that_cannot_be_written_as_fast_ends() {
         let (sender, _receiver) = writer::queue();
         let state = Mutex::new(State::new(RECORDING_BYTES_MAX, Vec::new()));
-        let tape = RecordingTape { number: 1, began: Instant::now(), sender, state };
+        let (began, secrets) = (Instant::now(), Arc::default());
+        let tape = RecordingTape { number: 1, began, sender, secrets, state };
         for _ in 0..writer::WAITING_LINES_MAX {
             tape.put(Value::Null);
         }

@@ -78,10 +78,8 @@ impl Secrets {
     }
 
     fn remember(&mut self, text: &str, hidden: &'static str) -> Result<(), TooMany> {
-        let text = text.trim();
-        // As it stands, and as it stands within JSON.
-        let escaped = Value::from(text).to_string();
-        for text in [text, &escaped[1..escaped.len() - 1]] {
+        for text in forms(text.trim()) {
+            let text = text.as_str();
             let is_known = text.len() < NEEDLE_BYTES_MIN || self.needles.contains_key(text);
             if is_known || text == HIDDEN || text == HIDDEN_BASE64 {
                 continue;
@@ -116,8 +114,25 @@ impl Secrets {
         with: &Value,
         answer: &Value,
     ) -> Result<(), TooMany> {
+        if of_tokens(with) {
+            let texts = [&with["object"], &with["patch"], &answer["ok"]];
+            let texts = texts.into_iter().filter_map(Value::as_str);
+            let bodies = texts.filter_map(|it| serde_json::from_str::<Value>(it).ok());
+            let mut found = Vec::new();
+            bodies.for_each(|body| {
+                found.extend(["spec", "status"].map(|it| body[it]["token"].clone()));
+            });
+            return found
+                .iter()
+                .filter_map(Value::as_str)
+                .try_for_each(|it| self.remember(it, HIDDEN));
+        }
         if !of_secrets(with) {
             return Ok(());
+        }
+        // Of an index nobody knows here what it is of.
+        for text in answer["ok"]["values"].as_array().into_iter().flatten() {
+            text.as_str().map_or(Ok(()), |it| self.remember_data(it))?;
         }
         let bodies = [&with["object"], &with["patch"], &answer["ok"]];
         let items = answer["ok"]["items"].as_array().into_iter().flatten();
@@ -151,7 +166,9 @@ impl Secrets {
                 let of_secret = ["data", "stringData"].iter().filter_map(|it| members.get(*it));
                 let of_secret = of_secret.flat_map(|it| it.as_object().into_iter().flatten());
                 let all = members.values().filter(|it| it.is_string());
-                let is_object = members.contains_key("metadata") || members.contains_key("kind");
+                // A Secret's data may have members of any name, but all of them are texts.
+                let is_object = members.get("metadata").is_some_and(Value::is_object)
+                    || members.get("kind").is_some_and(|it| it == "Secret");
                 let mut texts: Vec<&Value> = of_secret.map(|(_, value)| value).collect();
                 if !is_object {
                     texts.extend(all);
@@ -194,6 +211,10 @@ fn hide_texts(value: &mut Value, search: &AhoCorasick, hidden: &[&'static str]) 
             *text = search.replace_all(text, hidden);
         }
         Value::Array(items) => items.iter_mut().for_each(|it| hide_texts(it, search, hidden)),
+        // Bytes that are no text: a value may be anywhere among them.
+        Value::Object(found) if found.len() == 1 && found.contains_key("base64") => {
+            found.insert("base64".to_owned(), HIDDEN_BASE64.into());
+        }
         Value::Object(found) => {
             // Names of members, too.
             *found = std::mem::take(found)
@@ -217,7 +238,7 @@ pub(crate) fn hide_in_call(function: &str, with: &mut Value, answer: &mut Value)
         hide_headers(with.get_mut("headers"));
         return hide_headers(answer.get_mut("ok").and_then(|it| it.get_mut("headers")));
     }
-    if !of_secrets(with) {
+    if !of_secrets(with) && !of_tokens(with) {
         return;
     }
     for part in ["object", "patch"] {
@@ -234,7 +255,17 @@ pub(crate) fn hide_in_call(function: &str, with: &mut Value, answer: &mut Value)
             }
         }
     }
-    hide_answer(function, with, answer);
+    match of_tokens(with) {
+        true => hide_text(answer.get_mut("ok")),
+        false => hide_answer(function, with, answer),
+    }
+}
+
+/// Hides all of an answer that has a token.
+fn hide_text(answer: Option<&mut Value>) {
+    if let Some(text) = answer.filter(|it| it.is_string()) {
+        *text = HIDDEN.into();
+    }
 }
 
 fn hide_answer(function: &str, with: &Value, answer: &mut Value) {
@@ -304,6 +335,41 @@ fn items(value: Option<&mut Value>) -> impl Iterator<Item = &mut Value> {
 
 fn of_secrets(with: &Value) -> bool {
     with["resource"].as_str().is_some_and(is_secrets)
+}
+
+/// Whether a write is a request for a token, or asks whose one is.
+fn of_tokens(with: &Value) -> bool {
+    let resource = with["resource"].as_str().unwrap_or_default();
+    with["subresource"] == "token" || resource.starts_with("authentication.k8s.io/")
+}
+
+/// A value as it stands, within JSON as Rust, Go, JavaScript and Python write it, and within JSON in JSON.
+fn forms(text: &str) -> Vec<String> {
+    let plain = |text: &str| {
+        let quoted = Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let escaped = |text: &str, is_escaped: fn(char) -> bool| {
+        plain(text).chars().fold(String::new(), |mut all, character| {
+            match is_escaped(character) {
+                true => character
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .for_each(|unit| all.push_str(&format!("\\u{unit:04x}"))),
+                false => all.push(character),
+            }
+            all
+        })
+    };
+    // encoding/json escapes what HTML would take for its own; json.dumps what is not ASCII.
+    let of_go = |character| matches!(character, '&' | '<' | '>' | '\u{2028}' | '\u{2029}');
+    let of_python = |character: char| !character.is_ascii();
+    let once = [text.to_owned(), plain(text), escaped(text, of_go), escaped(text, of_python)];
+    let twice = once.iter().map(|it| plain(it)).collect::<Vec<_>>();
+    let mut all: Vec<String> = once.into_iter().chain(twice).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 fn is_secrets(resource: &str) -> bool {
@@ -412,6 +478,65 @@ mod tests {
         let mut later = json!([PASSWORD, { "hunter-42": 1 }]);
         secrets.everywhere(&mut later).expect("there is room");
         assert_eq!(later, json!([HIDDEN, { "REDACTED": 1 }]));
+    }
+
+    /// Whether a Secret's value is found in what was made of it.
+    #[track_caller]
+    fn check_carried(value: &str, carried: Value) {
+        let mut secrets = Secrets::default();
+        let secret = json!({ "kind": "Secret", "metadata": {}, "stringData": { "a": value } });
+        secrets.object("v1/secrets", &secret.to_string()).expect("there is room");
+        let mut line = json!({ "body": carried });
+        secrets.everywhere(&mut line).expect("there is room");
+        let hidden = [
+            json!({ "body": "{\"a\":\"REDACTED\"}" }),
+            json!({ "body": { "base64": HIDDEN_BASE64 } }),
+        ];
+        assert!(hidden.contains(&line), "{line}");
+    }
+
+    #[test]
+    fn what_languages_make_of_a_value_is_found() {
+        let value = "p&ss<wörd\"1😀";
+        check_carried(value, json!(json!({ "a": value }).to_string()));
+        let go = r#"{"a":"p\u0026ss\u003cwörd\"1😀"}"#;
+        check_carried(value, json!(go));
+        let python = r#"{"a":"p&ss<w\u00f6rd\"1\ud83d\ude00"}"#;
+        check_carried(value, json!(python));
+        let bytes = [b"\xff\xfe", value.as_bytes()].concat();
+        check_carried(value, json!({ "base64": STANDARD.encode(bytes) }));
+        let twice = Value::from(json!({ "a": value }).to_string()).to_string();
+        let mut secrets = Secrets::default();
+        secrets.remember(value, HIDDEN).expect("there is room");
+        let mut line = json!(twice);
+        secrets.everywhere(&mut line).expect("there is room");
+        assert!(!line.to_string().contains("rd"), "{line}");
+    }
+
+    #[test]
+    fn tokens_are_hidden_and_remembered() {
+        let mut secrets = Secrets::default();
+        let mut with = json!({ "resource": "v1/serviceaccounts", "key": "a/b", "subresource": "token", "object": "{}" });
+        let mut answer = json!({ "ok": json!({ "status": { "token": PASSWORD } }).to_string() });
+        secrets.call("kube.create", &mut with, &mut answer).expect("there is room");
+        assert_eq!((&with["object"], &answer), (&json!(HIDDEN), &json!({ "ok": HIDDEN })));
+        let mut later = json!(PASSWORD);
+        secrets.everywhere(&mut later).expect("there is room");
+        assert_eq!(later, json!(HIDDEN));
+    }
+
+    #[test]
+    fn values_of_indexes_and_data_of_any_name_are_remembered() {
+        let mut secrets = Secrets::default();
+        let mut with = json!({ "resource": "v1/secrets", "index": "i" });
+        let mut answer = json!({ "ok": { "values": ["aHVudGVyLTQy"], "next": null } });
+        secrets.call("indexer.index-values", &mut with, &mut answer).expect("there is room");
+        let mut with = json!({ "resource": "v1/secrets", "pointers": ["/data"] });
+        let data = json!({ "metadata": "b3RoZXItb25l", "kind": "dGhpcmQtb25l" }).to_string();
+        secrets.call("indexer.fields", &mut with, &mut json!({ "ok": [data] })).expect("room");
+        let mut later = json!([PASSWORD, "other-one", "third-one"]);
+        secrets.everywhere(&mut later).expect("there is room");
+        assert_eq!(later, json!([HIDDEN, HIDDEN, HIDDEN]));
     }
 
     #[test]

@@ -254,6 +254,10 @@ async fn a_version_that_acts_in_another_name_reads_in_that_while_it_starts() {
     let reviewer = Reviewer::new(Ok(AccessAnswer::Allowed));
     let bench = reviewer.bench(host("ceiling: {serviceAccounts: [shop/reader]}"));
     bench.source.add(&pod("a"));
+    // What the account may read is known already when the version starts that asks for it.
+    bench.drop_in("other.yaml", &yaml("serviceAccount: shop/reader"));
+    bench.drop_in("other.wasm", &hello());
+    bench.until("other", |status| is(status, "running") && may_read_all(status)).await;
     bench.drop_in("hello.wasm", &asks_at_start());
     bench.until("hello", |status| is(status, "running") && handled(status) == 1).await;
     for (number, yaml) in [(1, yaml("serviceAccount: shop/reader")), (2, yaml(""))] {

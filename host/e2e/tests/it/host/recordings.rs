@@ -94,7 +94,9 @@ async fn recorded(bench: &mut HostBench<'_>, directory: &Path, own: &str) -> Pat
     bench.api.create(&secrets, &secret).await.expect(201);
     bench.drop_plugin("attacker", "attacker");
     let records = directory.join("recordings");
-    let mut host = bench.start(&["--config", own, "--record", &shown(&records)]).await;
+    let mut host = bench
+        .start(&["--config", own, "--record", &shown(&records), "--record-plugin", "attacker"])
+        .await;
     bench.api.create(&bench.pods(), &labelled_pod("attacker", &[])).await.expect(201);
     let last = format!("tried everything on {}/attacker", bench.namespace);
     let done = |line: &Line| line.message() == last;
