@@ -19,7 +19,8 @@ POINTERS = {
     ],
     CLAIMS: ["/spec/volumes/*/persistentVolumeClaim/claimName"],
     SECRETS: [
-        "/spec/volumes/*/secret/secretName",
+        # Of volumes of Secrets, and of others that say so, as azureFile.
+        "/spec/volumes/*/*/secretName",
         "/spec/volumes/*/projected/sources/*/secret/name",
         "/spec/*/*/envFrom/*/secretRef/name",
         "/spec/*/*/env/*/valueFrom/secretKeyRef/name",

@@ -29,6 +29,10 @@ const FILTER = `change == 'deleted' ? (${either("old")}) : (${either("object")})
 let is = settings({});
 /** Whether this instance has looked for what waits since before it. */
 let hasLooked = false;
+/** The requests of the last minute, also those that failed: what a call that failed wrote into the state was never there. */
+let tried = { since: 0, sent: 0 };
+/** The webhook has asked to be left alone until then. */
+let notBefore = 0;
 
 const read = (key) => state.get(OWNER + key);
 const write = (key, record) => state.set(OWNER + key, record);
@@ -84,19 +88,25 @@ function handle(event) {
 
 /** 0, and the message counts, or how long until there may be another one. */
 function waitForTurn(now) {
-  const { since, sent } = state.get(MINUTE) ?? { since: 0, sent: 0 };
+  if (now < notBefore) return notBefore - now;
+  const told = state.get(MINUTE) ?? { since: 0, sent: 0 };
+  const isLater = told.since > tried.since || (told.since === tried.since && told.sent > tried.sent);
+  const { since, sent } = isLater ? told : tried;
   const isOld = now - since >= 60_000 || now < since;
   if (!isOld && sent >= is.messagesPerMinute) return since + 60_000 - now;
-  state.set(MINUTE, isOld ? { since: now, sent: 1 } : { since, sent: sent + 1 });
+  tried = isOld ? { since: now, sent: 1 } : { since, sent: sent + 1 };
+  state.set(MINUTE, tried);
   return 0;
 }
 
-function send(owner, waiting) {
+function send(owner, waiting, now) {
   const answer = http.send({
     method: "POST", url: is.url, headers: { "content-type": "application/json; charset=utf-8" }, body: body(owner, waiting, is.channel),
   });
   if (answer.status === 429) {
-    throw after(new Error("the webhook wants to be asked less often"), (Number(answer.headers["retry-after"]) || 30) * 1_000);
+    const wait = (Number(answer.headers["retry-after"]) || 30) * 1_000;
+    notBefore = now + wait;
+    throw after(new Error("the webhook wants to be asked less often"), wait);
   }
   if (answer.status < 200 || answer.status > 299) throw new Error(`the webhook answered with status ${answer.status}: ${answer.text().slice(0, 200)}`);
   // Slack's API says so with status 200 when it has refused something.
@@ -109,7 +119,7 @@ function reconcile(key) {
   const now = Date.now();
   const wait = waitForTurn(now);
   if (wait > 0) return wait;
-  if (is.webhook !== null) send(key, record.waiting);
+  if (is.webhook !== null) send(key, record.waiting, now);
   log.warn(text(key, record.waiting));
   metrics.counterAdd("restart_alert_messages_total", {});
   tell(record, now);
@@ -131,6 +141,8 @@ export const { lifecycle, handler, reconciler } = plugin({
   start(config) {
     is = settings(config);
     hasLooked = false;
+    tried = { since: 0, sent: 0 };
+    notBefore = 0;
     if (is.webhook === null) log.info("no `url` is set: messages are lines of this log");
   },
   handle,

@@ -106,12 +106,13 @@ test("messages wait for their minute", (t) => {
 
 /** What comes of an answer of the webhook: the failure, after which it is told by the next attempt. */
 function checkRefused(t, answer, message, retry = { tag: "backoff" }) {
-  const { host, sent } = started(t);
+  const { host, clock, sent } = started(t);
   host.add(PODS, pod("web-1", [crashing(3)]));
   host.answerRequest = () => ({ ...answer, body: new TextEncoder().encode(answer.text ?? "") });
   assert.throws(() => host.reconcile(), { message, retry });
   host.answerRequest = () => ({ status: 204 });
   host.keys.push("Deployment shop/web");
+  clock.now += retry.val ?? 0;
   host.reconcile();
   assert.equal(sent().length, 2);
 }
@@ -122,6 +123,30 @@ test("a webhook that refuses is asked again", (t) => {
   const busy = "the webhook wants to be asked less often";
   checkRefused(t, { status: 429, headers: [["retry-after", "7"]] }, busy, { tag: "after-ms", val: 7_000 });
   checkRefused(t, { status: 429 }, busy, { tag: "after-ms", val: 30_000 });
+});
+
+/** How long another owner waits once so many requests have been answered so. */
+function checkOthersWait(t, answer, requests, wait) {
+  const { host, clock, sent } = started(t, { messagesPerMinute: 2 });
+  for (const name of ["a", "b"]) host.add(PODS, pod(name, [killed(1)], { owner: null }));
+  host.answerRequest = () => answer;
+  for (let i = 0; i < requests; i++) {
+    host.keys.splice(0, host.keys.length, "Pod shop/a");
+    assert.throws(() => host.reconcile());
+  }
+  host.answerRequest = () => ({ status: 204 });
+  host.keys.splice(0, host.keys.length, "Pod shop/b");
+  assert.deepEqual(host.reconcile(), { "Pod shop/b": wait });
+  assert.equal(sent().length, requests);
+  clock.now += wait;
+  host.keys.push("Pod shop/b");
+  assert.deepEqual(host.reconcile(), {});
+  assert.equal(sent().length, requests + 1);
+}
+
+test("a webhook that fails is asked no more often than one that does not", (t) => {
+  checkOthersWait(t, { status: 500 }, 2, MINUTE);
+  checkOthersWait(t, { status: 429, headers: [["retry-after", "7"]] }, 1, 7 * SECOND);
 });
 
 /** To whom a pod's incidents are put down. */
