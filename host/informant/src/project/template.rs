@@ -72,7 +72,10 @@ pub(crate) fn project_name(text: &str) -> Result<PluginName> {
              and a letter or digit last (a plugin's file may be called otherwise: informant plugin build -o FILE)"
         );
     }
-    if TAKEN.contains(&text) {
+    // Files of tests, and what Go takes for the number of a version, are no plugins to whoever looks for them.
+    let is_version =
+        text.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit()));
+    if TAKEN.contains(&text) || text.ends_with("_test") || is_version {
         bail!(
             "{text:?} cannot be a project's name: a compiler or package manager means something else by it; choose another"
         );
@@ -161,6 +164,9 @@ mod tests {
         check("9lives", Some("a letter first"));
         check("a-", Some("letter or digit last"));
         check("std", Some("choose another"));
+        check("pod_test", Some("choose another"));
+        check("v2", Some("choose another"));
+        check("v2x", None);
         check("informant-plugin", Some("choose another"));
     }
 
