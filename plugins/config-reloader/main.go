@@ -37,6 +37,9 @@ const filter = `has(object.metadata.annotations) && '` + asks + `' in object.met
 // settleMax bounds the wait for more changes.
 const settleMax = 10 * time.Minute
 
+// staleWait is how long the cache is given to hear of a write.
+const staleWait = 100 * time.Millisecond
+
 var workloads = []string{"deployments", "statefulsets", "daemonsets"}
 
 // The settings, as in config-reloader.yaml.
@@ -121,7 +124,12 @@ func (r *reloader) Reconcile(key string, _ uint32) (time.Duration, error) {
 	if parts[0] == configMaps || parts[0] == secrets {
 		return 0, r.enqueueUsers(source{parts[0], of.Name}, of.Namespace)
 	}
-	return 0, r.bringInLine(parts[0], of)
+	err := r.bringInLine(parts[0], of)
+	if kube.IsReason(err, "Conflict") {
+		// The cache is behind, maybe behind this plugin's own write.
+		return staleWait, nil
+	}
+	return 0, err
 }
 
 // enqueueUsers adds the keys of all workloads that may use a source. Those that use it only perhaps find nothing to do.
@@ -155,7 +163,7 @@ func (r *reloader) enqueueUsers(of source, namespace string) error {
 
 // bringInLine rolls a workload if something that it used before is another now, and writes down what it uses.
 func (r *reloader) bringInLine(resource string, key informant.Key) error {
-	fields, err := indexer.Fields("apps/v1/"+resource, key, asksAt, seenAt, "/spec/template/spec")
+	fields, err := indexer.Fields("apps/v1/"+resource, key, asksAt, seenAt, "/spec/template/spec", "/metadata/resourceVersion")
 	if err != nil || fields == nil || fields[0] == nil {
 		return err
 	}
@@ -185,17 +193,19 @@ func (r *reloader) bringInLine(resource string, key informant.Key) error {
 	if now.String() == before.String() {
 		return nil
 	}
-	return r.write(resource, key, now, now.changed(before))
+	return r.write(resource, key, text(fields[3]), now, now.changed(before))
 }
 
-func (r *reloader) write(resource string, key informant.Key, now hashes, changed []string) error {
+// write brings it about, if the workload is still as the cache has it.
+func (r *reloader) write(resource string, key informant.Key, version string, now hashes, changed []string) error {
 	type annotations map[string]string
 	type metadata struct {
-		Annotations annotations `json:"annotations"`
+		Annotations     annotations `json:"annotations"`
+		ResourceVersion string      `json:"resourceVersion,omitempty"`
 	}
-	patch := map[string]any{"metadata": metadata{annotations{seen: now.String()}}}
+	patch := map[string]any{"metadata": metadata{annotations{seen: now.String()}, version}}
 	if len(changed) > 0 {
-		patch["spec"] = map[string]any{"template": map[string]any{"metadata": metadata{annotations{rolled: now.digest()}}}}
+		patch["spec"] = map[string]any{"template": map[string]any{"metadata": metadata{Annotations: annotations{rolled: now.digest()}}}}
 	}
 	_, err := kube.Patch(kube.Object{Resource: "apps/v1/" + resource, Key: key}, kube.Merge, patch)
 	if kube.IsReason(err, "NotFound") {

@@ -212,8 +212,12 @@ func TestAnAPIServerThatRefusesIsAskedAgain(t *testing.T) {
 		workqueue.Add("deployments/shop/web")
 		return c.Reconcile()
 	}
-	if err := refuse("Conflict"); err == nil {
+	if err := refuse("Forbidden"); err == nil {
 		t.Fatal("it comes again")
+	}
+	// The cache is behind: it is looked at again, and nobody is told of a failure.
+	if err := refuse("Conflict"); err != nil {
+		t.Fatal(err)
 	}
 	if err := refuse("NotFound"); err != nil {
 		t.Fatal(err)
