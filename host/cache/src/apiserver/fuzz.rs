@@ -229,7 +229,9 @@ fn list_bodies() {
             Err(error) => {
                 // Damage within an item is that item's; what is skipped may be what no tree can hold.
                 let has_items = found.as_ref().is_ok_and(|(items, _, _)| !items.is_empty());
-                let read = found.is_err() || has_items || is_beyond_a_tree(&error);
+                let is_no_text = error.to_string().contains("unicode code point");
+                let is_skipped = is_beyond_a_tree(&error) || is_no_text;
+                let read = found.is_err() || has_items || is_skipped;
                 return assert!(read, "no list: {found:?}, and {error}");
             }
         };
