@@ -39,13 +39,16 @@ impl Demand {
         id
     }
 
-    /// Nobody asks for it any more; it counts for `linger` still, so that who comes back finds it warm.
+    /// Nobody asks for it any more; it counts for `linger` still, so that who comes back finds it warm. Each scope lingers once: who asks and gives
+    /// back all the time takes no more room than who does it once.
     pub(crate) fn give_back(&self, id: u64, now: Instant) {
         let mut asked = self.asked.lock();
-        if let Some(entry) = asked.scopes.get_mut(&id) {
-            entry.given_back = Some(now);
-            asked.changed = true;
+        let Some(Entry { scope, .. }) = asked.scopes.remove(&id) else { return };
+        asked.scopes.retain(|_, other| other.given_back.is_none() || other.scope != scope);
+        if asked.scopes.values().all(|other| other.scope != scope) {
+            asked.scopes.insert(id, Entry { scope, given_back: Some(now) });
         }
+        asked.changed = true;
     }
 
     /// The union, if it may have changed since the last call. None in it: nobody asks for anything.
@@ -77,6 +80,27 @@ impl Demand {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scope_that_is_given_back_again_and_again_lingers_once() {
+        let (demand, start) = (Demand::default(), Instant::now());
+        let linger = Duration::from_secs(60);
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let scope = Arc::new(Scope::namespace("x"));
+        let kept = demand.add(scope.clone());
+        for second in 0..10 {
+            demand.give_back(demand.add(Arc::new(Scope::namespace("x"))), at(second));
+        }
+        assert_eq!(demand.asked.lock().scopes.len(), 1, "somebody asks for it still");
+        demand.give_back(kept, at(10));
+        for second in 11..20 {
+            demand.give_back(demand.add(scope.clone()), at(second));
+        }
+        assert_eq!(demand.asked.lock().scopes.len(), 1);
+        assert!(demand.changed(at(78), linger).flatten().is_some());
+        assert_eq!(demand.due(), Some(at(79)), "it counts from when it was given back last");
+        assert_eq!(demand.changed(at(79), linger).map(|union| union.is_none()), Some(true));
+    }
 
     #[test]
     fn a_scope_counts_until_it_was_given_back_for_a_while() {
