@@ -2,7 +2,7 @@
 
 mod offline;
 
-pub(crate) use offline::{GoldenArgs, RecordArgs, ReplayArgs, TestArgs};
+pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 
 use crate::commands::{BuildArgs, NewArgs};
 use crate::compiler::{CompileArgs, CompilerArgs};

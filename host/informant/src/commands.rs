@@ -7,6 +7,7 @@ mod dev;
 mod dlq;
 mod golden;
 mod manifests;
+mod offline;
 mod plugin;
 mod plugin_build;
 mod plugin_new;

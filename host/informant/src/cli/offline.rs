@@ -5,17 +5,12 @@ use crate::compiler::{CompilerArgs, size};
 use informant_runtime::{PluginName, RECORDING_BYTES_MAX, RecordOptions};
 use std::path::PathBuf;
 
+/// Which plugin is run without a host, and how.
 #[derive(clap::Args, Debug)]
-pub(crate) struct TestArgs {
+pub(crate) struct OfflineArgs {
     /// Plugin file. What stands in NAME.yaml beside NAME.wasm counts as it would for a host.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Directory of manifests, YAML or JSON: what is in the cluster, and in the cache, when the plugin starts.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) objects: Option<PathBuf>,
-    /// File with a JSON object a line: what happens then, and how requests are answered.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) events: Option<PathBuf>,
     /// The plugin's own configuration, in place of NAME.yaml beside it.
     #[arg(long, value_name = "FILE")]
     pub(crate) plugin_config: Option<PathBuf>,
@@ -28,6 +23,18 @@ pub(crate) struct TestArgs {
     /// How a run is shown: `json` is a JSON object a line.
     #[arg(long, short, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct TestArgs {
+    /// Directory of manifests, YAML or JSON: what is in the cluster, and in the cache, when the plugin starts.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) objects: Option<PathBuf>,
+    /// File with a JSON object a line: what happens then, and how requests are answered.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) offline: OfflineArgs,
 }
 
 /// What a run is to be.
@@ -46,21 +53,8 @@ pub(crate) struct ReplayArgs {
     /// Recording, as `run --record` and `dev --record` make it.
     #[arg(value_name = "RECORDING")]
     pub(crate) recording: PathBuf,
-    /// Plugin file that it is played back to: the build that was recorded, or another.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// The plugin's own configuration, in place of NAME.yaml beside it.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plugin_config: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) golden: GoldenArgs,
-    #[command(flatten)]
-    pub(crate) config: ConfigArgs,
-    #[command(flatten)]
-    pub(crate) compiler: CompilerArgs,
-    /// How the playback is shown: `json` is a JSON object a line.
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
-    pub(crate) output: Output,
+    pub(crate) offline: OfflineArgs,
 }
 
 /// What is written down of plugins.
