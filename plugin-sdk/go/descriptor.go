@@ -33,6 +33,8 @@ type Subscription struct {
 	OnlyIfChanged []string `json:"onlyIfChanged,omitempty"`
 	// Filter is an expression in CEL.
 	Filter string `json:"filter,omitempty"`
+	// ResyncPeriod has every object told again after so long, as an update for the reason Resync: 10m.
+	ResyncPeriod string `json:"resyncPeriod,omitempty"`
 	// Enqueue makes keys of events, for package workqueue.
 	Enqueue []Enqueue `json:"enqueue,omitempty"`
 }

@@ -1,5 +1,6 @@
 //! What a plugin asks for: the JSON that its `describe` answers with, checked key by key.
 
+mod durations;
 mod enqueue;
 mod exports;
 mod http;
@@ -271,11 +272,81 @@ mod tests {
             r#"{"version":"1","subscriptions":[{"resource":"v1/pods"},{"resource":"v1/pods"}]}"#,
             expect![[r#"descriptor subscriptions: the name "v1/pods" is used twice"#]],
         );
+        let resync = |period: &str, types: &str| {
+            let (begin, end) = (r#"{"version":"1","subscriptions":[{"resource":"v1/pods""#, "}]}");
+            format!(r#"{begin},"types":[{types}],"resyncPeriod":"{period}"{end}"#)
+        };
         check(
-            r#"{"version":"1","subscriptions":[{"resource":"v1/pods","resyncPeriod":"1h"}]}"#,
+            &resync("1s", r#""updated""#),
+            expect![[r#"
+            Descriptor {
+                version: "1",
+                subscriptions: [
+                    SubscriptionSpec {
+                        name: "v1/pods",
+                        resource: GroupVersionResource {
+                            group: "",
+                            version: "v1",
+                            resource: "pods",
+                        },
+                        namespaces: {},
+                        label_selector: LabelSelector {
+                            requirements: [],
+                        },
+                        field_selector: FieldSelector {
+                            requirements: [],
+                        },
+                        types: ChangeTypes {
+                            added: false,
+                            updated: true,
+                            deleted: false,
+                        },
+                        replay: Initial,
+                        delivery: Full,
+                        with_old: false,
+                        only_if_changed: [],
+                        filter: None,
+                        resync_period: Some(
+                            1s,
+                        ),
+                        enqueue: EnqueueRules {
+                            rules: [],
+                            projection: Projection {
+                                nodes: [
+                                    Node {
+                                        here: [],
+                                        within: [],
+                                        steps: [],
+                                    },
+                                ],
+                                len: 0,
+                            },
+                        },
+                    },
+                ],
+                indexes: [],
+                reads: [],
+                writes: [],
+                http: [],
+                schedules: [],
+                shards: 1,
+            }"#]],
+        );
+        check(
+            &resync("999ms", r#""updated""#),
+            expect!["descriptor subscriptions[0]: resyncPeriod 999ms is not between 1s and 8784h"],
+        );
+        check(
+            &resync("soon", r#""updated""#),
             expect![[
-                r#"descriptor subscriptions[0]: the key "resyncPeriod" is not offered by this host yet"#
+                r#"descriptor subscriptions[0]: resyncPeriod "soon" is no duration; write it as 30s or 1h30m"#
             ]],
+        );
+        check(
+            &resync("1h", r#""added""#),
+            expect![
+                "descriptor subscriptions[0]: resyncPeriod tells of updates, which types leaves out: add updated to it"
+            ],
         );
         check(
             r#"{"version":"1","subscriptions":[{"resource":"v1/pods","filter":"object.spec.x == pod"}]}"#,

@@ -112,7 +112,7 @@ pub struct Event {
     pub gone: Option<Gone>,
     /// The newest state; for [`Change::Deleted`] the last one known.
     pub object: Object,
-    /// The state before the oldest change that this event stands for; only with [`Change::Updated`].
+    /// The state before the oldest change that this event stands for; only with [`Change::Updated`], and not with [`Reason::Resync`].
     pub old: Option<Object>,
     /// How many older events were merged into this one.
     pub coalesced: u32,

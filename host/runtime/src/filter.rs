@@ -1,6 +1,6 @@
 //! `filter`: a CEL expression that says whether an event of a subscription is told.
 //!
-//! It sees `object` and `old` as the event has them, null where there is none (`object` of a deletion, `old` of an addition), and
+//! It sees `object` and `old` as the event has them, null where there is none (`object` of a deletion, `old` of an addition and of a resync), and
 //! `change` as `"added"`, `"updated"` or `"deleted"`. It suppresses calls, never membership. A deletion is filtered only by an
 //! expression that names `change`. Where the evaluation fails the event is told.
 //!

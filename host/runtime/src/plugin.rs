@@ -281,7 +281,12 @@ impl Plugin {
         self.status.queue.begin_initial(id, begun_by, informer.informer().room_signal());
         let handler = Arc::new(handler);
         let replay = spec.replay != Replay::Never;
-        let options = HandlerOptions { replay, paced: true, ..HandlerOptions::default() };
+        let options = HandlerOptions {
+            replay,
+            paced: true,
+            resync_period: spec.resync_period,
+            ..HandlerOptions::default()
+        };
         let registration = match before {
             Some(before) => {
                 let old = before.registration;

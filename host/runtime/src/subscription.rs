@@ -83,6 +83,11 @@ impl<'a> Telling<'a> {
         Self { knew: true, ..Self::added(object) }
     }
 
+    /// Nothing has happened to it.
+    fn resynced(object: &'a Object) -> Self {
+        Self { change: Change::Updated, ..Self::added(object) }
+    }
+
     fn updated([old, object]: [&'a Object; 2]) -> Self {
         Self { change: Change::Updated, old: Some(old), ..Self::added(object) }
     }
@@ -229,6 +234,13 @@ impl SubscriptionHandler {
         }
     }
 
+    /// Tells of an object because the resync period came round: whatever `onlyIfChanged` says, as nothing has changed, and beside what happens.
+    fn tell_resynced(&self, object: &Object, cause: Cause) {
+        if self.contains(object, self.types.updated) {
+            self.enqueue(Telling::resynced(object), cause, Line::Replay);
+        }
+    }
+
     /// Whether the view has the object. The bytes of one that could only be filtered are not looked at.
     fn contains(&self, object: &Object, is_wanted: bool) -> bool {
         if is_wanted { self.view.contains(object) } else { self.view.may_contain(object) }
@@ -308,6 +320,9 @@ impl ResourceEventHandler for SubscriptionHandler {
     }
 
     fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
+        if cause.reason == informant_cache::Reason::Resync {
+            return self.tell_resynced(new, cause);
+        }
         self.tell_update([old, new], self.judge([old, new]), cause);
     }
 

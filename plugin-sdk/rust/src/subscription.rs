@@ -129,7 +129,8 @@ impl Subscription {
         Self { filter: Some(cel.into()), ..self }
     }
 
-    /// Tells every object again after this long, although nothing changed.
+    /// Tells every object again after this long, from a second to 366 days, although nothing changed: as an update with
+    /// [`Reason::Resync`](crate::Reason::Resync), without a state before. Rounds that come while one is being told are left out.
     #[must_use]
     pub fn resync_every(self, period: Duration) -> Self {
         Self { resync_period: Some(period), ..self }

@@ -4,9 +4,6 @@ use super::{DescriptorError, error};
 use crate::configuration::unknown_key;
 use serde_json::Value;
 
-/// Keys that the contract names and that this host does not carry out yet.
-const NOT_OFFERED: [&str; 1] = ["resyncPeriod"];
-
 /// Refuses unknown keys, naming the nearest known one, before serde looks at the values.
 pub(super) fn checked<T: serde::de::DeserializeOwned>(
     value: Value,
@@ -15,13 +12,9 @@ pub(super) fn checked<T: serde::de::DeserializeOwned>(
 ) -> Result<T, DescriptorError> {
     if let Some(object) = value.as_object() {
         for key in object.keys() {
-            if known.contains(&key.as_str()) {
-                continue;
+            if !known.contains(&key.as_str()) {
+                return Err(error(at, unknown_key(key, known)));
             }
-            if NOT_OFFERED.contains(&key.as_str()) {
-                return Err(error(at, format!("the key {key:?} is not offered by this host yet")));
-            }
-            return Err(error(at, unknown_key(key, known)));
         }
     }
     serde_json::from_value(value).map_err(|e| error(at, e.to_string()))

@@ -1,9 +1,9 @@
 //! The times at which a plugin wants to be called.
 
+use super::durations::duration;
 use super::keys::checked;
 use super::{Descriptor, DescriptorError, check_name, error};
 use crate::schedule::{CronLine, ScheduleSpec, When};
-use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -11,9 +11,8 @@ use std::time::Duration;
 
 /// Schedules of one plugin.
 pub(crate) const SCHEDULES_MAX: usize = 64;
-/// A period shorter than this is no schedule but a loop; one longer outlives every host.
+/// A period shorter than this is no schedule but a loop.
 const PERIOD_MIN: Duration = Duration::from_millis(100);
-const PERIOD_MAX: Duration = Duration::from_secs(366 * 86_400);
 
 #[derive(Deserialize)]
 struct RawSchedule {
@@ -30,25 +29,10 @@ pub(super) fn schedule(value: Value, at: &str) -> Result<ScheduleSpec, Descripto
             let line = CronLine::parse(&line);
             When::Cron(line.map_err(|problem| error(at, format!("the cron line {problem}")))?)
         }
-        (None, Some(period)) => When::Every(self::period(&period, at)?),
+        (None, Some(period)) => When::Every(duration("every", &period, PERIOD_MIN, at)?),
         _ => return Err(error(at, "needs one of cron and every")),
     };
     Ok(ScheduleSpec { name: raw.name.into(), when })
-}
-
-/// As Kubernetes writes durations: `30s`, `1h30m`, `1500ms`.
-fn period(text: &str, at: &str) -> Result<Duration, DescriptorError> {
-    let is_known = |c: char| c.is_ascii_digit() || ".nuµmsh".contains(c);
-    let parsed = text.chars().all(is_known).then(|| text.parse::<SignedDuration>().ok()).flatten();
-    let period = parsed.and_then(|period| Duration::try_from(period).ok());
-    let Some(period) = period else {
-        let problem = format!("every {text:?} is no duration; write it as 30s or 1h30m");
-        return Err(error(at, problem));
-    };
-    match (PERIOD_MIN..=PERIOD_MAX).contains(&period) {
-        true => Ok(period),
-        false => Err(error(at, format!("every {text} is not between 100ms and 8784h"))),
-    }
 }
 
 impl Descriptor {

@@ -1,5 +1,6 @@
 //! What a plugin wants to hear of.
 
+use super::durations::duration;
 use super::keys::checked;
 use super::{DescriptorError, bound, check_pointer, enqueue, error, reads, resource};
 use crate::enqueue::EnqueueRules;
@@ -9,9 +10,12 @@ use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector}
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Pointers of one subscription, which are looked up together in every update's bytes.
 pub(crate) const POINTERS_MAX: usize = 32;
+/// As client-go's `minimumResyncPeriod` (`tools/cache/shared_informer.go`); a shorter one is refused here.
+const RESYNC_PERIOD_MIN: Duration = Duration::from_secs(1);
 
 /// One view of one resource, whose changes the plugin wants to hear of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +42,8 @@ pub struct SubscriptionSpec {
     pub only_if_changed: Vec<String>,
     /// Only events for which this is true are told.
     pub filter: Option<Filter>,
+    /// Everything that the view has is told again after so long, as an update.
+    pub resync_period: Option<Duration>,
     /// The keys that events become, instead of being told.
     pub enqueue: EnqueueRules,
 }
@@ -118,6 +124,7 @@ struct RawSubscription {
     #[serde(default)]
     only_if_changed: Vec<String>,
     filter: Option<String>,
+    resync_period: Option<String>,
     #[serde(default)]
     enqueue: Vec<Value>,
 }
@@ -153,6 +160,7 @@ pub(super) fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, D
         "withOld",
         "onlyIfChanged",
         "filter",
+        "resyncPeriod",
         "enqueue",
     ];
     let raw: RawSubscription = checked(value, at, &known)?;
@@ -163,7 +171,14 @@ pub(super) fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, D
     let filter = raw.filter.as_deref().map(Filter::compile).transpose();
     let filter = filter.map_err(|e| error(at, e.to_string()))?;
     let enqueue = enqueue::rules(raw.enqueue, at)?;
+    let period = raw.resync_period.as_deref();
+    let resync = |text| duration("resyncPeriod", text, RESYNC_PERIOD_MIN, at);
+    let resync_period = period.map(resync).transpose()?;
     let wants = |wanted| raw.types.as_ref().is_none_or(|types| types.contains(&wanted));
+    if resync_period.is_some() && !wants(RawType::Updated) {
+        let problem = "resyncPeriod tells of updates, which types leaves out: add updated to it";
+        return Err(error(at, problem));
+    }
     Ok(SubscriptionSpec {
         name: raw.name.unwrap_or_else(|| raw.resource.clone()),
         resource: resource(&raw.resource, at)?,
@@ -186,6 +201,7 @@ pub(super) fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, D
         with_old: raw.with_old,
         only_if_changed: raw.only_if_changed,
         filter,
+        resync_period,
         enqueue,
     })
 }

@@ -40,9 +40,33 @@ pub(super) struct Run {
     surroundings: Surroundings,
     journal: Arc<Journal>,
     /// In the descriptor's order.
-    handlers: Vec<(GroupVersionResource, SubscriptionId, SubscriptionHandler)>,
+    handlers: Vec<Told>,
     steps: usize,
     steps_max: usize,
+}
+
+/// A subscription and what it wants to be told of again.
+struct Told {
+    resource: GroupVersionResource,
+    id: SubscriptionId,
+    handler: SubscriptionHandler,
+    resync_period: Option<Duration>,
+    resync_due: Option<Instant>,
+}
+
+impl Told {
+    fn on_all(&self, world: &World, tell: impl Fn(&SubscriptionHandler, &Object)) {
+        let all = Default::default();
+        let found = world.store(&self.resource).indexer().list(None, &all, 0, None);
+        for object in found.map(|page| page.items).unwrap_or_default() {
+            tell(&self.handler, &object);
+        }
+    }
+
+    /// The resync that comes next is counted from now.
+    fn wait_for_resync(&mut self, now: Instant) {
+        self.resync_due = self.resync_period.and_then(|period| now.checked_add(period));
+    }
 }
 
 impl Run {
@@ -68,7 +92,13 @@ impl Run {
         };
         let handlers = descriptor.subscriptions.iter().zip(&ids).map(|(spec, id)| {
             let handler = SubscriptionHandler::new(*id, spec, status.queue.clone());
-            (spec.resource.clone(), *id, handler.of_loads(LOAD, LOAD))
+            Told {
+                resource: spec.resource.clone(),
+                id: *id,
+                handler: handler.of_loads(LOAD, LOAD),
+                resync_period: spec.resync_period,
+                resync_due: None,
+            }
         });
         Self {
             handlers: handlers.collect(),
@@ -112,16 +142,14 @@ impl Run {
     /// Tells of what is there, as a first list does.
     async fn tell_initial(&mut self) {
         let queue = self.actor.status.queue.clone();
-        for (_, id, _) in &self.handlers {
-            queue.begin_initial_at_once(*id, LOAD);
+        for told in &self.handlers {
+            queue.begin_initial_at_once(told.id, LOAD);
         }
-        for (resource, _, handler) in &self.handlers {
-            let all = Default::default();
-            let found = self.world.store(resource).indexer().list(None, &all, 0, None);
-            for object in found.map(|page| page.items).unwrap_or_default() {
-                handler.on_add(&object, self.cause(Reason::Initial));
-            }
-            handler.on_synced();
+        let (cause, now) = (self.cause(Reason::Initial), self.surroundings.now());
+        for told in &mut self.handlers {
+            told.on_all(&self.world, |handler, object| handler.on_add(object, cause));
+            told.handler.on_synced();
+            told.wait_for_resync(now);
         }
         queue.put_in_place(LOAD);
         self.work_until(self.surroundings.now()).await;
@@ -166,7 +194,7 @@ impl Run {
         let (of, key) = (resource.to_string(), object.key().to_string());
         self.journal.note("event", json!({ "resource": of, "change": change, "key": key }));
         let cause = self.cause(Reason::Watch);
-        for (_, _, handler) in self.handlers.iter().filter(|(of, ..)| of == resource) {
+        for Told { handler, .. } in self.handlers.iter().filter(|it| it.resource == *resource) {
             match changed {
                 Changed::Added(object) => handler.on_add(object, cause),
                 Changed::Updated(old, new) => handler.on_update(old, new, cause),
@@ -180,15 +208,37 @@ impl Run {
 
     /// Does what is due, until it is this late.
     async fn work_until(&mut self, until: Instant) {
-        while let Some(due) = self.actor.next_due(true).filter(|due| *due <= until) {
-            if !self.step_at(due).await {
-                return;
+        loop {
+            let due = self.actor.next_due(true).filter(|due| *due <= until);
+            let resync = self.handlers.iter().filter_map(|told| told.resync_due).min();
+            let resync = resync.filter(|at| *at <= until && due.is_none_or(|due| *at < due));
+            match (resync, due) {
+                (Some(at), _) => self.resync_at(at),
+                (None, Some(due)) if !self.step_at(due).await => return,
+                (None, Some(_)) => {}
+                (None, None) => break,
             }
         }
         self.surroundings.pass(until.saturating_duration_since(self.surroundings.now()));
     }
 
-    /// Does what comes again, and lets schedules be.
+    /// Tells again of everything that is due.
+    fn resync_at(&mut self, at: Instant) {
+        self.surroundings.pass(at.saturating_duration_since(self.surroundings.now()));
+        let cause = self.cause(Reason::Resync);
+        for told in self.handlers.iter_mut().filter(|told| told.resync_due == Some(at)) {
+            let resource = told.resource.to_string();
+            self.journal.note("resync", json!({ "resource": resource }));
+            let again = |handler: &SubscriptionHandler, object: &Object| {
+                handler.on_update(object, object, cause);
+            };
+            told.on_all(&self.world, again);
+            told.handler.on_batch_told();
+            told.wait_for_resync(at);
+        }
+    }
+
+    /// Does what comes again, and lets schedules and resyncs be.
     async fn come_to_rest(&mut self) {
         let until = self.surroundings.now() + SETTLE_TIME;
         while let Some(due) = self.actor.next_due(false).filter(|due| *due <= until) {
@@ -242,11 +292,20 @@ mod tests {
     use super::*;
     use crate::compiler::CompilerOptions;
     use crate::configuration::Configurations;
-    use crate::offline::{KindedObject, OfflineOptions};
+    use crate::offline::{KindedObject, OfflineOptions, Script};
 
-    /// Why a run of the shipped text plugin is cut off that is told of two objects and may do so many things.
-    async fn cut(steps_max: usize) -> Option<String> {
+    /// What a run of the shipped text plugin, with this resync period, does with two objects and these events. It may do so many things.
+    async fn run(resync_period: &str, events: &str, steps_max: usize) -> Transcript {
         let text = include_str!("../../../../plugins/hello-wat/hello-wat.wat");
+        let quoted = |json: &str| json.replace('"', "\\\"");
+        let before =
+            r#"{"version":"0.1.0","subscriptions":[{"name":"v1/pods","resource":"v1/pods"}]}"#;
+        let descriptor = format!(
+            r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","resyncPeriod":"{resync_period}"}}]}}"#
+        );
+        let descriptor = format!("{descriptor:width$}", width = before.len());
+        assert!(descriptor.len() == before.len() && text.contains(&quoted(before)));
+        let text = text.replace(&quoted(before), &quoted(&descriptor));
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("hello.wasm");
         std::fs::write(&file, wat::parse_str(text).expect("it is well formed")).expect("a file");
@@ -263,15 +322,35 @@ mod tests {
             };
             world.put(&resource, &json).expect("it is an object");
         }
+        let steps = Script::parse(events.as_bytes()).expect("events").steps;
         let run = Run { steps_max, ..Run::new(&plugin, world, Timestamp::UNIX_EPOCH) };
-        let transcript = plugin.on_guest_thread(run.through(Vec::new())).await.expect("it runs");
-        transcript.cut().map(str::to_owned)
+        plugin.on_guest_thread(run.through(steps)).await.expect("it runs")
     }
 
     #[tokio::test]
     async fn what_a_run_does_is_bounded() {
-        assert_eq!(cut(2).await, None);
+        assert_eq!(run("1m", "", 2).await.cut(), None);
         let why = "it has had something to do 1 times, and still has: give it less to do";
-        assert_eq!(cut(1).await.as_deref(), Some(why));
+        assert_eq!(run("1m", "", 1).await.cut(), Some(why));
+    }
+
+    #[tokio::test]
+    async fn everything_is_told_again_each_resync_period() {
+        let goes =
+            r#"{"resource":"v1/pods","change":"deleted","object":{"metadata":{"name":"a"}}}"#;
+        let events = format!("{{\"wait\":\"70s\"}}\n{goes}\n{{\"wait\":\"60s\"}}\n");
+        let shown = run("1m", &events, STEPS_MAX).await.to_text();
+        let told = |line: &&str| line.contains("call handle") || line.contains("resync");
+        let told: Vec<&str> = shown.lines().filter(told).collect();
+        let expect = expect_test::expect![[r#"
+            0.000 call handle subscription=v1/pods change=added reason=initial key=a seq=1 attempt=1
+            0.000 call handle subscription=v1/pods change=added reason=initial key=b seq=2 attempt=1
+            60.000 resync resource=v1/pods
+            60.000 call handle subscription=v1/pods change=updated reason=resync key=a seq=3 attempt=1
+            60.000 call handle subscription=v1/pods change=updated reason=resync key=b seq=4 attempt=1
+            70.000 call handle subscription=v1/pods change=deleted reason=watch gone=deleted key=a seq=5 attempt=1
+            120.000 resync resource=v1/pods
+            120.000 call handle subscription=v1/pods change=updated reason=resync key=b seq=6 attempt=1"#]];
+        expect.assert_eq(&told.join("\n"));
     }
 }

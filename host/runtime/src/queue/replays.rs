@@ -5,7 +5,7 @@
 //! object's events keep their order: what happens to it takes along what of it waits here, and a replay goes behind what has happened.
 
 use super::{EventQueue, Lane, Queued, size};
-use crate::event::{Event, SubscriptionId};
+use crate::event::{Event, Reason, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -122,6 +122,10 @@ impl EventQueue {
     /// to end goes on with its walks.
     pub(crate) fn push_replayed(&mut self, event: Event) {
         let lane = Lane::of(&event);
+        if self.aside.is_some() && event.reason == Reason::Resync {
+            // What comes round again and again would keep it from its end.
+            return;
+        }
         if let Some(aside) = &mut self.aside
             && aside.is_waiting(&lane)
         {
@@ -221,7 +225,7 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Reason;
+    use crate::event::Change;
     use crate::queue::tests::{SUBSCRIPTION, parse, show};
     use crate::queue::{Marks, Settled};
     use std::time::Duration;
@@ -325,6 +329,27 @@ mod tests {
             queue.check_invariants();
         }
         assert_eq!(popped, ["-x2", "+b4", "+X5"]);
+    }
+
+    #[test]
+    fn above_the_mark_a_resync_is_no_news_of_what_has_happened() {
+        let resync = |text| Event { reason: Reason::Resync, old: None, ..parse(text) };
+        let check = |resync_first: bool| {
+            let mut queue = EventQueue::new(Marks { events: 0, bytes: usize::MAX });
+            queue.initials.begin(SUBSCRIPTION, 1);
+            if resync_first {
+                queue.push_replayed(resync("~a1"));
+            }
+            queue.push(parse("~a2"));
+            if !resync_first {
+                queue.push_replayed(resync("~a2"));
+            }
+            let Queued { event, .. } = queue.pop(Instant::now()).expect("it waits");
+            assert_eq!((event.change, event.reason), (Change::Updated, Reason::Watch));
+            assert_eq!((event.old.is_some(), event.coalesced, queue.depth()), (true, 1, 0));
+        };
+        check(true);
+        check(false);
     }
 
     #[test]

@@ -72,3 +72,39 @@ async fn a_version_that_wants_no_replay_goes_on_with_the_one_that_is_under_way()
     bench.until("hello", |status| handled(status) == left + 1).await;
     bench.stop().await;
 }
+
+#[tokio::test]
+async fn everything_is_told_again_each_resync_period_whatever_filters_compare() {
+    let bench = Bench::start();
+    (0..300).for_each(|number| _ = bench.source.add(&pod(&format!("p{number:03}"))));
+    let keys =
+        r#""resyncPeriod":"1s","onlyIfChanged":["/spec"],"filter":"old == null || object.x""#;
+    bench.drop_in("hello.wasm", &hello_with(keys));
+    // More than a step of the walk.
+    bench.until("hello", |status| handled(status) >= 900).await;
+    let json = bench.status("hello").expect("it runs").to_json();
+    assert_eq!(
+        (&json["counters"]["filtered"], &json["counters"]["filterErrors"]),
+        (&0.into(), &0.into())
+    );
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn resyncs_of_a_paused_plugin_do_not_pile_up_and_end_with_its_file() {
+    let bench = Bench::with_many_pods();
+    let name: PluginName = "hello".parse().expect("a name");
+    bench.drop_in("hello.wasm", &hello_with(r#""resyncPeriod":"1s""#));
+    bench.until("hello", |status| handled(status) >= 1_000).await;
+    bench.admin.pause(&name).await.expect("it is paused");
+    let before = handled(bench.status("hello").as_ref());
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    let (replay, depth) = waits(bench.status("hello").as_ref());
+    let left = replay.map_or(0, |(_, left)| left);
+    assert!(left < 512 && depth == 0, "{left} wait of three resyncs, and {depth} beside them");
+    bench.admin.resume(&name).await.expect("it goes on");
+    bench.until("hello", |status| handled(status) >= before + 2_000).await;
+    std::fs::remove_file(bench.directory().join("hello.wasm")).expect("it was there");
+    bench.until("hello", |status| status.is_none()).await;
+    bench.stop().await;
+}

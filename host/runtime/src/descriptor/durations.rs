@@ -1,0 +1,28 @@
+//! Lengths of time in a descriptor.
+
+use super::{DescriptorError, error};
+use jiff::SignedDuration;
+use std::time::Duration;
+
+/// Nothing that comes round more seldom than this does so in a host's life.
+const DURATION_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+/// Reads one as Kubernetes writes it: `30s`, `1h30m`, `1500ms`. `min` is at least one millisecond.
+pub(super) fn duration(
+    key: &str,
+    text: &str,
+    min: Duration,
+    at: &str,
+) -> Result<Duration, DescriptorError> {
+    let is_known = |c: char| c.is_ascii_digit() || ".nuµmsh".contains(c);
+    let parsed = text.chars().all(is_known).then(|| text.parse::<SignedDuration>().ok()).flatten();
+    let duration = parsed.and_then(|duration| Duration::try_from(duration).ok());
+    let Some(duration) = duration else {
+        let problem = format!("{key} {text:?} is no duration; write it as 30s or 1h30m");
+        return Err(error(at, problem));
+    };
+    match (min..=DURATION_MAX).contains(&duration) {
+        true => Ok(duration),
+        false => Err(error(at, format!("{key} {text} is not between {min:?} and 8784h"))),
+    }
+}
