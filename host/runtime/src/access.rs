@@ -23,6 +23,9 @@ use tokio::task::{Id, JoinSet};
 
 /// An API server that does not answer in this time has not answered.
 const REVIEW_TIME_MAX: Duration = Duration::from_secs(10);
+/// A version waits so long for the first answers about what it may read, and begins without those that are not there. With all that can be asked for they
+/// take longer; with what a few dozen plugins ask for they do not.
+pub(crate) const ANSWERS_TIME_MAX: Duration = Duration::from_secs(30);
 /// What has to be allowed. Whoever may do both is told of all objects and of all changes.
 const VERBS: [&str; 2] = ["list", "watch"];
 

@@ -11,7 +11,7 @@ mod requests;
 mod standby;
 pub(crate) mod versions;
 
-use crate::access::Access;
+use crate::access::{ANSWERS_TIME_MAX, Access};
 use crate::actor::Version;
 use crate::admin::{AdminError, PluginAdmin, Request};
 use crate::archive::{Archive, ArchiveThread, Kept};
@@ -339,6 +339,8 @@ impl PluginHost {
         let takeover = plugin.takeover(&load.name, &self.preparer, with, prepared.shards);
         let begun = load.clone();
         self.loads.spawn(load, async move {
+            // What it reads while it starts is not refused because the question is under way.
+            _ = tokio::time::timeout(ANSWERS_TIME_MAX, granted.answered()).await;
             match takeover.carry_out(version).await {
                 Ok(restored) => {
                     let took_over = TookOver { prepared, ids, restored, granted };

@@ -6,6 +6,7 @@ use crate::service_account::ServiceAccount;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tokio_util::sync::CancellationToken;
 
 /// Of one resource, in one namespace or in all. Clones are the same.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub(crate) struct Permission(Arc<Shared>);
 struct Shared {
     /// As `verdict` says, without a lock.
     is_allowed: AtomicBool,
+    /// Somebody has said something, if only that nobody can say.
+    is_answered: CancellationToken,
     verdict: Mutex<Verdict>,
 }
 
@@ -43,8 +46,11 @@ pub(crate) struct Granted {
 
 impl Permission {
     pub(super) fn new() -> Self {
-        let verdict = Mutex::new(Verdict::default());
-        Self(Arc::new(Shared { is_allowed: AtomicBool::new(false), verdict }))
+        Self(Arc::new(Shared {
+            is_allowed: AtomicBool::new(false),
+            is_answered: CancellationToken::new(),
+            verdict: Mutex::new(Verdict::default()),
+        }))
     }
 
     /// Whether anybody has it but who hands it out.
@@ -57,6 +63,7 @@ impl Permission {
         let mut known = self.0.verdict.lock();
         let has_changed = *known != *verdict;
         if has_changed {
+            self.0.is_answered.cancel();
             *known = verdict.clone();
             self.0.is_allowed.store(*verdict == Verdict::Allowed, Ordering::Release);
         }
@@ -115,6 +122,14 @@ impl Granted {
             account: None,
             subscriptions: vec![Permissions::default(); descriptor.subscriptions.len()],
             reads: vec![Permissions::default(); descriptor.reads.len()],
+        }
+    }
+
+    /// Waits until it was said of each whether it may be read, or why nobody can say. It is reviewed meanwhile by whoever hands it out.
+    pub(crate) async fn answered(&self) {
+        let all = self.subscriptions.iter().chain(&self.reads);
+        for permission in all.flat_map(|permissions| permissions.0.iter()) {
+            permission.0.is_answered.cancelled().await;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::configuration::{host, yaml};
 use super::writes::{Answer, Cluster, patches};
-use super::{Bench, HELLO, handled, hello, hello_again, is, pod, swap};
+use super::{Bench, HELLO, handled, hello, hello_again, is, last_load, pod, swap};
 use futures::future::BoxFuture;
 use informant_cache::ObjectKey;
 use informant_runtime::configuration::Configurations;
@@ -233,6 +233,36 @@ async fn writes_are_made_in_the_name_of_the_account() {
     bench.source.modify(&pod("a"));
     let expect = format!("the plugin answered: {refusal}");
     bench.until("hello", |status| super::writes::told(status) == expect).await;
+    bench.stop().await;
+}
+
+/// An API server that answers once it is let.
+struct Late(tokio::sync::Semaphore);
+
+impl AccessReviewer for &'static Late {
+    fn review(&self, _: AccessReview) -> BoxFuture<'static, Result<AccessAnswer, String>> {
+        let late: &'static Late = self;
+        Box::pin(async move {
+            let permit = late.0.acquire().await;
+            permit.map(|_| AccessAnswer::Allowed).map_err(|error| error.to_string())
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_first_to_act_in_a_name_waits_for_the_answer_before_it_starts() {
+    let late: &'static Late = Box::leak(Box::new(Late(tokio::sync::Semaphore::new(0))));
+    let ways = (Arc::new(NoCluster) as _, Arc::new(NoHttp) as _, Arc::new(late) as _);
+    let bench = Bench::start_reviewed(None, acting(), None, ways);
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &asks_at_start());
+    let asked =
+        |status: Option<&PluginStatus>| is(status, "loading") && last_load(status) == "null: null";
+    bench.until("hello", asked).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(asked(bench.status("hello").as_ref()), "it waits, and nothing was refused");
+    late.0.add_permits(1);
+    bench.until("hello", |status| is(status, "running") && handled(status) == 1).await;
     bench.stop().await;
 }
 
