@@ -1,10 +1,13 @@
 //! How log lines look: text for people, JSON for machines, the same keys in both.
 
+mod stdout;
+
 use crate::cli::LogFormat;
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
-use std::io::{self, IsTerminal};
+use std::io::IsTerminal;
+pub(crate) use stdout::{Stdout, end};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
@@ -16,8 +19,9 @@ use tracing_subscriber::registry::LookupSpan;
 /// was for; the client's own line would only come twice.
 const FILTER: &str = "info,hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
 
-/// Sends all of the process's log lines to standard output.
+/// Sends all of the process's log lines to standard output, from a thread of their own until [`end`].
 pub(crate) fn init(format: LogFormat) {
+    stdout::begin();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(FILTER));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stdout);
     match format {
@@ -27,21 +31,6 @@ pub(crate) fn init(format: LogFormat) {
                 || std::env::var_os("CLICOLOR_FORCE").is_some();
             builder.event_format(TextLines { colour }).init();
         }
-    }
-}
-
-/// Standard output, whose reader may be gone (`informant dev ... | head`): then lines are lost, and nothing else.
-pub(crate) struct Stdout;
-
-impl io::Write for Stdout {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // An error would have to be told on standard error, which may be gone with it.
-        let _ = io::stdout().write_all(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Two-stage shutdown: the first signal drains, the second ends the process at once.
 
+use crate::logging;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +24,7 @@ pub(crate) fn on_signals() -> io::Result<CancellationToken> {
         info!("stopping after {name}; once more to stop at once");
         let (name, number) = signals.next().await;
         warn!("stopped at once after a second signal, {name}");
+        logging::end();
         std::process::exit(128 + number)
     };
     let thread = std::thread::Builder::new().name("signals".to_owned());

@@ -1,0 +1,67 @@
+//! Standard output, shared by the log and by what is printed beside it.
+//!
+//! While the log is on, one thread writes, as much at once as there is: a plugin that floods the log runs on a thread of low priority, which would otherwise
+//! hold standard output's lock through thousands of writes, with every other plugin's line behind it. A reader who is slow holds up whoever
+//! logs, once so many lines wait; none is dropped. What waits when the process is killed is lost, as it is in a pipe.
+
+use parking_lot::Mutex;
+use std::io::{self, BufWriter, Write};
+use std::sync::OnceLock;
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
+
+/// Lines that wait for the thread: a few milliseconds' worth of what it can write.
+const LINES_MAX: usize = 1_024;
+/// Bytes written at once.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// The way to the thread, from when the log is on.
+static LINES: OnceLock<NonBlocking> = OnceLock::new();
+/// The thread, until it is to end.
+static THREAD: Mutex<Option<WorkerGuard>> = Mutex::new(None);
+
+/// Whose reader may be gone (`informant dev ... | head`): then lines are lost, and nothing else.
+pub(crate) struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // An error would have to be told on standard error, which may be gone with it.
+        let _ = match LINES.get() {
+            Some(lines) => lines.clone().write_all(bytes),
+            None => io::stdout().write_all(bytes),
+        };
+        Ok(bytes.len())
+    }
+
+    /// The thread does so by itself.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// From here on a thread writes.
+pub(super) fn begin() {
+    let writer = BufWriter::with_capacity(WRITE_BYTES, Unbuffered);
+    let builder = NonBlockingBuilder::default().lossy(false).buffered_lines_limit(LINES_MAX);
+    let (lines, thread) = builder.thread_name("log").finish(writer);
+    if LINES.set(lines).is_ok() {
+        *THREAD.lock() = Some(thread);
+    }
+}
+
+/// Writes what waits, and nothing after it. A reader who does not read is not waited for longer than about a second.
+pub(crate) fn end() {
+    drop(THREAD.lock().take());
+}
+
+/// Standard output without the buffer of the standard library, which would write each line by itself.
+struct Unbuffered;
+
+impl Write for Unbuffered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
