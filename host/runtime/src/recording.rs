@@ -5,6 +5,7 @@
 //! plugin works ends and says so.
 
 mod format;
+mod queue;
 mod recorder;
 mod secrets;
 mod writer;

@@ -1,8 +1,8 @@
 //! Records live plugins: a tape for each version in each shard, a file for each tape.
 
-use super::format::{Asked, CalledWith, Head, Line, Named};
-use super::secrets::Secrets;
-use super::writer::{Message, Sender, start};
+use super::format::{Asked, CalledWith, Head, Named};
+use super::queue::{Message, Recorded, Refused, Sender, Told, Why};
+use super::writer::start;
 use crate::actor::Version;
 use crate::call_error::CallError;
 use crate::plugin_name::PluginName;
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Instant;
 use tracing::{error, info, warn};
@@ -25,8 +26,6 @@ pub const RECORDING_BYTES_DEFAULT: u64 = 64 << 20;
 pub const RECORDING_BYTES_MAX: u64 = 1 << 30;
 /// Recordings of one host: it may run for months, and load new versions all the time.
 const RECORDINGS_MAX: u64 = 1_000;
-/// What the line takes that says why a recording ends.
-const LAST_LINE_BYTES: u64 = 512;
 
 /// What is to be recorded.
 #[derive(Debug, Clone)]
@@ -74,8 +73,9 @@ impl Recorder {
     pub(crate) async fn stop(self) {
         let Self { tapes, thread } = self;
         let ended = tokio::task::spawn_blocking(move || {
-            tapes.begun.lock().tapes.values().for_each(|tape| tape.stop("the host ended"));
-            tapes.sender.send_in_any_case(Message::Stop);
+            tapes.begun.lock().tapes.values().for_each(|tape| tape.end(Why::HostEnded));
+            // A thread that is gone needs no word.
+            let _ = tapes.sender.send(Message::Stop);
             thread.join()
         });
         if !matches!(ended.await, Ok(Ok(()))) {
@@ -95,8 +95,6 @@ struct Begun {
     number: u64,
     /// Plugins that are not recorded for what they are granted, and that it was said of.
     left_out: HashSet<PluginName>,
-    /// What each plugin was shown, whichever of its versions and shards was.
-    secrets: HashMap<PluginName, Arc<Mutex<Secrets>>>,
     /// By plugin, load and shard.
     tapes: HashMap<(PluginName, u64, usize), Arc<RecordingTape>>,
 }
@@ -133,7 +131,7 @@ impl Tapes for RecordingTapes {
             return Some(tape.clone());
         }
         // The one before it ends when its own instance stops: this version may never be in charge.
-        begun.tapes.retain(|_, tape| !tape.state.lock().is_over);
+        begun.tapes.retain(|_, tape| !tape.recorded.is_over());
         let Some(number) = begun.next_number() else {
             warn!(
                 plugin = plugin.as_str(),
@@ -141,8 +139,7 @@ impl Tapes for RecordingTapes {
             );
             return None;
         };
-        let secrets = begun.secrets.entry(plugin.clone()).or_default().clone();
-        let tape = self.begin(plugin, version, shard, (number, secrets))?;
+        let tape = self.begin(plugin, version, shard, number)?;
         begun.tapes.insert(key, tape.clone());
         Some(tape)
     }
@@ -154,7 +151,7 @@ impl RecordingTapes {
         plugin: &PluginName,
         version: &Version,
         shard: usize,
-        (number, secrets): (u64, Arc<Mutex<Secrets>>),
+        number: u64,
     ) -> Option<Arc<RecordingTape>> {
         let began = Timestamp::now();
         let stamp = began.strftime("%Y%m%dT%H%M%SZ");
@@ -167,22 +164,19 @@ impl RecordingTapes {
             }
         };
         info!(plugin = plugin.as_str(), "recorded in {}", path.display());
-        if !self.sender.send(Message::Begin(number, file, path.display().to_string())) {
-            error!(plugin = plugin.as_str(), "not recorded: too much waits to be written");
+        let shard = [shard, version.shards];
+        let head =
+            Head::new(plugin.as_str(), &version.number, shard, began, subscriptions(version));
+        let recorded = Arc::new(Recorded::new(number, plugin.clone(), path));
+        let (of, file, bytes_max) = (recorded.clone(), Box::new(file), self.options.bytes_max);
+        if self.sender.send(Message::Begin { of, file, bytes_max, head }).is_err() {
+            error!(
+                plugin = plugin.as_str(),
+                "not recorded: the thread that writes recordings has ended; please report this, and start the host again to record"
+            );
             return None;
         }
-        let tape = RecordingTape {
-            number,
-            began: Instant::now(),
-            sender: self.sender.clone(),
-            secrets,
-            state: Mutex::new(State::new(self.options.bytes_max, subscriptions(version))),
-        };
-        let named = tape.state.lock().subscriptions.clone();
-        let shard = [shard, version.shards];
-        let head = Head::new(plugin.as_str(), &version.number, shard, began, named);
-        tape.put(serde_json::to_value(head).unwrap_or_default());
-        Some(Arc::new(tape))
+        Some(Arc::new(RecordingTape::new(recorded, self.sender.clone())))
     }
 }
 
@@ -194,140 +188,80 @@ fn subscriptions(version: &Version) -> Vec<Named> {
     found.into_iter().map(|it| named(&it.spec.name, it.spec.resource.to_string())).collect()
 }
 
-/// One recording that is being made.
+/// One recording that is being made: hands everything on, as it is, to the thread that writes.
 struct RecordingTape {
-    number: u64,
+    recorded: Arc<Recorded>,
     began: Instant,
     sender: Sender,
-    secrets: Arc<Mutex<Secrets>>,
-    state: Mutex<State>,
-}
-
-struct State {
-    subscriptions: Vec<Named>,
-    /// Bytes that may still be written.
-    left: u64,
-    is_over: bool,
     /// The guest hears its last call.
-    is_stopping: bool,
-}
-
-impl State {
-    fn new(bytes_max: u64, subscriptions: Vec<Named>) -> Self {
-        let left = bytes_max.min(RECORDING_BYTES_MAX);
-        Self { subscriptions, left, is_over: false, is_stopping: false }
-    }
-
-    /// Ends the recording with a line that says why.
-    fn stop(&mut self, why: &str, sender: &Sender, number: u64) {
-        if std::mem::replace(&mut self.is_over, true) {
-            return;
-        }
-        let line = Line::Stopped { why: why.to_owned() };
-        if let Ok(line) = serde_json::to_string(&line) {
-            sender.send(Message::Line(number, line + "\n"));
-        }
-        sender.send(Message::End(number));
-    }
+    is_stopping: AtomicBool,
 }
 
 impl RecordingTape {
-    fn stop(&self, why: &str) {
-        self.state.lock().stop(why, &self.sender, self.number);
+    fn new(recorded: Arc<Recorded>, sender: Sender) -> Self {
+        Self { recorded, began: Instant::now(), sender, is_stopping: AtomicBool::new(false) }
     }
 
-    fn put(&self, line: Value) {
-        let mut state = self.state.lock();
-        self.put_into(&mut state, line);
-    }
-
-    fn put_into(&self, state: &mut State, line: Value) {
-        if state.is_over {
-            return;
-        }
-        let line = line.to_string() + "\n";
-        let bytes = line.len() as u64;
-        if bytes + LAST_LINE_BYTES > state.left {
-            return state.stop("it has as many bytes as it may have", &self.sender, self.number);
-        }
-        state.left -= bytes;
-        if !self.sender.send(Message::Line(self.number, line)) {
-            warn!("a recording ends: it cannot be written as fast as the plugin works");
-            // There may be room for its end.
-            state.stop(
-                "it could not be written as fast as the plugin works",
-                &self.sender,
-                self.number,
+    fn end(&self, why: Why) {
+        if self.recorded.end()
+            && self.sender.send(Message::End(self.recorded.clone(), why)).is_err()
+        {
+            let path = self.recorded.path.display();
+            error!(
+                plugin = self.recorded.plugin.as_str(),
+                "the recording {path} ends early: the thread that writes recordings has ended; please report this, and start the host again to record"
             );
         }
     }
 
-    /// Hides Secrets in what is written.
-    fn put_hidden(
-        &self,
-        hide: impl FnOnce(&mut Secrets) -> Result<Value, super::secrets::TooMany>,
-    ) {
-        let mut state = self.state.lock();
-        if state.is_over {
-            return;
-        }
-        let hidden = hide(&mut self.secrets.lock());
-        match hidden {
-            Ok(line) => self.put_into(&mut state, line),
-            Err(error) => state.stop(&error.to_string(), &self.sender, self.number),
+    fn tell(&self, told: Told) {
+        match self.sender.tell(&self.recorded, told) {
+            Ok(()) => {}
+            // Also where the thread is gone: the end finds that.
+            Err(Refused::NoRoom | Refused::Gone) => self.end(Why::Slow),
         }
     }
 }
 
 impl Tape for RecordingTape {
     fn called(&self, call: &Called<'_>) {
+        if self.recorded.is_over() {
+            return;
+        }
         let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let Some(mut with) = CalledWith::of(call) else { return };
-        self.state.lock().is_stopping = with == CalledWith::Stop;
+        let Some(with) = CalledWith::of(call) else { return };
+        self.is_stopping.store(with == CalledWith::Stop, Relaxed);
         let resource = match call {
             Called::Handle(_, current) => current.resource.to_string(),
             _ => String::new(),
         };
-        self.put_hidden(|secrets| {
-            if let CalledWith::Handle(event) = &mut with {
-                event.object = secrets.object(&resource, &event.object)?;
-                if let Some(old) = &mut event.old {
-                    *old = secrets.object(&resource, old)?;
-                }
-            }
-            let mut line = serde_json::to_value(Line::Call { at, with }).unwrap_or_default();
-            secrets.everywhere(&mut line)?;
-            Ok(line)
-        });
+        self.tell(Told::Called { at, with, resource });
     }
 
     fn ended(&self, result: Result<Answered, &CallError>) {
+        if self.recorded.is_over() {
+            return;
+        }
         let result = match result {
             Ok(_) => json!({ "ok": null }),
             Err(error) => json!({ "failed": error.to_string() }),
         };
-        self.put_hidden(|secrets| {
-            let mut line = serde_json::to_value(Line::Ended { result }).unwrap_or_default();
-            secrets.everywhere(&mut line)?;
-            Ok(line)
-        });
-        if self.state.lock().is_stopping {
-            self.stop("the plugin was stopped");
+        self.tell(Told::Ended { result });
+        if self.is_stopping.load(Relaxed) {
+            self.end(Why::Stopped);
         }
     }
 
-    fn asked(&self, function: &'static str, mut with: Value, mut answer: Value) {
-        self.put_hidden(|secrets| {
-            secrets.call(function, &mut with, &mut answer)?;
-            let asked = Asked { function: function.to_owned(), with, answer };
-            Ok(serde_json::to_value(Line::Asked(asked)).unwrap_or_default())
-        });
+    fn asked(&self, function: &'static str, with: Value, answer: Value) {
+        if !self.recorded.is_over() {
+            self.tell(Told::Asked(Asked { function: function.to_owned(), with, answer }));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::writer;
+    use super::super::queue::{WAITING_BYTES_OF_ONE_MAX, queue};
     use super::*;
 
     #[test]
@@ -337,44 +271,33 @@ mod tests {
         assert_eq!(begun.next_number(), None);
     }
 
-    /// What is written of lines of so many bytes each by a recording that may have so many, with the line that ends it.
-    fn written(lines: usize, bytes: usize, bytes_max: u64) -> String {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("a.rec");
-        let (sender, thread) = writer::start().expect("a thread");
-        let file = private_files::create(&path).expect("a file");
-        assert!(sender.send(Message::Begin(1, file, "a".to_owned())));
-        let state = Mutex::new(State::new(bytes_max, Vec::new()));
-        let (began, secrets) = (Instant::now(), Arc::default());
-        let tape = RecordingTape { number: 1, began, sender, secrets, state };
-        // Two quotes and the line's end.
-        (0..lines).for_each(|_| tape.put("x".repeat(bytes - 3).into()));
-        tape.sender.send_in_any_case(Message::Stop);
-        thread.join().expect("it ends");
-        std::fs::read_to_string(path).expect("it is there")
+    fn tape(sender: Sender) -> RecordingTape {
+        let recorded = Recorded::new(1, "p".parse().expect("a name"), "p.rec".into());
+        RecordingTape::new(Arc::new(recorded), sender)
     }
 
     #[test]
-    fn a_recording_ends_before_it_has_too_many_bytes_and_says_so() {
-        let whole = written(2, 100, 200 + LAST_LINE_BYTES);
-        assert_eq!(whole.lines().count(), 2);
-        let cut = written(3, 100, 200 + LAST_LINE_BYTES);
-        assert_eq!(cut.lines().count(), 3);
-        assert!(cut.ends_with("\"why\":\"it has as many bytes as it may have\"}\n"), "{cut}");
-        assert!(cut.len() as u64 <= 200 + LAST_LINE_BYTES);
+    fn what_is_told_is_handed_on_as_it_is_and_nobody_waits_for_room() {
+        let (sender, receiver) = queue();
+        let tape = tape(sender);
+        let long = "x".repeat(WAITING_BYTES_OF_ONE_MAX / 2);
+        (0..3).for_each(|_| tape.asked("state.get", Value::Null, long.as_str().into()));
+        assert!(tape.recorded.is_over());
+        let told = |message| match message {
+            Message::Told(_, Told::Asked(asked), _) => (asked.answer == *long).to_string(),
+            Message::End(_, why) => why.to_string(),
+            _ => "another".to_owned(),
+        };
+        let messages: Vec<String> = receiver.messages.try_iter().map(told).collect();
+        assert_eq!(messages, ["true", "it could not be written as fast as the plugin works"]);
     }
 
     #[test]
-    fn a_recording_that_cannot_be_written_as_fast_ends() {
-        let (sender, _receiver) = writer::queue();
-        let state = Mutex::new(State::new(RECORDING_BYTES_MAX, Vec::new()));
-        let (began, secrets) = (Instant::now(), Arc::default());
-        let tape = RecordingTape { number: 1, began, sender, secrets, state };
-        for _ in 0..writer::WAITING_LINES_MAX {
-            tape.put(Value::Null);
-        }
-        assert!(!tape.state.lock().is_over);
-        tape.put(Value::Null);
-        assert!(tape.state.lock().is_over, "and nobody has waited");
+    fn a_tape_whose_writer_is_gone_is_over() {
+        let (sender, receiver) = queue();
+        let tape = tape(sender);
+        drop(receiver);
+        tape.called(&Called::Start);
+        assert!(tape.recorded.is_over());
     }
 }

@@ -3,12 +3,15 @@
 //!
 //! What is hidden is replaced by the same text everywhere, so that a plugin that is told of it in a playback makes of it what the recording has.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+mod search;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use informant_apimachinery::GroupVersionResource;
+use search::Search;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// What stands in the place of something hidden, and the same as Secrets' data has it.
 pub(crate) const HIDDEN: &str = "REDACTED";
@@ -32,11 +35,12 @@ pub(crate) struct TooMany;
 /// The values of all Secrets that one plugin was shown while it was recorded.
 #[derive(Default)]
 pub(crate) struct Secrets {
-    /// What stands in the place of each.
-    needles: BTreeMap<String, &'static str>,
+    needles: HashSet<Arc<str>>,
     bytes: usize,
-    /// Made when it is needed and the values have changed.
-    search: Option<(AhoCorasick, Vec<&'static str>)>,
+    /// What stands in the place of each.
+    search: Search,
+    /// There are values that are not looked for: nothing that is written could be trusted any more.
+    is_full: bool,
 }
 
 impl Secrets {
@@ -80,16 +84,18 @@ impl Secrets {
     fn remember(&mut self, text: &str, hidden: &'static str) -> Result<(), TooMany> {
         for text in forms(text.trim()) {
             let text = text.as_str();
-            let is_known = text.len() < NEEDLE_BYTES_MIN || self.needles.contains_key(text);
+            let is_known = text.len() < NEEDLE_BYTES_MIN || self.needles.contains(text);
             if is_known || text == HIDDEN || text == HIDDEN_BASE64 {
                 continue;
             }
             if self.needles.len() >= NEEDLES_MAX || self.bytes + text.len() > NEEDLE_BYTES_MAX {
+                self.is_full = true;
                 return Err(TooMany);
             }
             self.bytes += text.len();
-            self.needles.insert(text.to_owned(), hidden);
-            self.search = None;
+            let text: Arc<str> = text.into();
+            self.needles.insert(text.clone());
+            self.search.add(text, hidden);
         }
         Ok(())
     }
@@ -186,33 +192,26 @@ impl Secrets {
 
     /// Hides the known values in all texts of a value.
     pub(crate) fn everywhere(&mut self, value: &mut Value) -> Result<(), TooMany> {
-        if self.needles.is_empty() {
-            return Ok(());
+        // It can be too large for what numbers its states, and for nothing else.
+        self.is_full |= self.search.prepare().is_err();
+        if self.is_full {
+            return Err(TooMany);
         }
-        let (search, hidden) = self.search()?;
-        hide_texts(value, search, hidden);
+        if !self.needles.is_empty() {
+            hide_texts(value, &self.search);
+        }
         Ok(())
-    }
-
-    fn search(&mut self) -> Result<(&AhoCorasick, &[&'static str]), TooMany> {
-        if self.search.is_none() {
-            let hidden = self.needles.values().copied().collect();
-            let mut search = AhoCorasick::builder();
-            let search = search.match_kind(MatchKind::LeftmostLongest);
-            // It can be too large for what numbers its states, and for nothing else.
-            let search = search.build(self.needles.keys()).map_err(|_| TooMany)?;
-            self.search = Some((search, hidden));
-        }
-        self.search.as_ref().map(|(search, hidden)| (search, hidden.as_slice())).ok_or(TooMany)
     }
 }
 
-fn hide_texts(value: &mut Value, search: &AhoCorasick, hidden: &[&'static str]) {
+fn hide_texts(value: &mut Value, search: &Search) {
     match value {
-        Value::String(text) if search.is_match(text.as_str()) => {
-            *text = search.replace_all(text, hidden);
+        Value::String(text) => {
+            if let Some(hidden) = search.replaced(text) {
+                *text = hidden;
+            }
         }
-        Value::Array(items) => items.iter_mut().for_each(|it| hide_texts(it, search, hidden)),
+        Value::Array(items) => items.iter_mut().for_each(|it| hide_texts(it, search)),
         // Bytes that are no text: a value may be anywhere among them.
         Value::Object(found) if found.len() == 1 && found.contains_key("base64") => {
             found.insert("base64".to_owned(), HIDDEN_BASE64.into());
@@ -221,12 +220,9 @@ fn hide_texts(value: &mut Value, search: &AhoCorasick, hidden: &[&'static str]) 
             // Names of members, too.
             *found = std::mem::take(found)
                 .into_iter()
-                .map(|(mut key, mut value)| {
-                    if search.is_match(key.as_str()) {
-                        key = search.replace_all(&key, hidden);
-                    }
-                    hide_texts(&mut value, search, hidden);
-                    (key, value)
+                .map(|(key, mut value)| {
+                    hide_texts(&mut value, search);
+                    (search.replaced(&key).unwrap_or(key), value)
                 })
                 .collect();
         }

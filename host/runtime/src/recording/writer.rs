@@ -1,159 +1,206 @@
-//! The thread that writes recordings. What plugins' threads hand it waits in a queue with a bound: a recording for which there is no room ends.
+//! The thread that writes recordings: hides what is secret in what it is told, writes it, and knows when a file cannot be written any more. What it does
+//! with what it is told, and when, is [`Writer`], which is synchronous and given the time.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use super::format::{Asked, CalledWith, Head, Line};
+use super::queue::{Message, Receiver, Recorded, Sender, Told, Why, queue};
+use super::recorder::RECORDING_BYTES_MAX;
+use super::secrets::{Secrets, TooMany};
+use crate::plugin_name::PluginName;
+use hashbrown::HashMap;
+use serde::Serialize;
+use serde_json::Value;
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
-use tracing::{error, info};
+use std::time::{Duration, Instant};
+use tracing::{info, warn};
 
-/// Lines that wait to be written, and their bytes.
-pub(super) const WAITING_LINES_MAX: usize = 4_096;
-pub(super) const WAITING_BYTES_MAX: usize = 64 << 20;
-
-/// What the thread is told.
-pub(super) enum Message {
-    /// A recording begins; its number is new.
-    Begin(u64, File, String),
-    /// A line with its end.
-    Line(u64, String),
-    /// A recording has ended.
-    End(u64),
-    /// All of them have.
-    Stop,
-}
-
-/// The way to the thread. Clones lead to the same.
-#[derive(Clone)]
-pub(super) struct Sender {
-    messages: SyncSender<Message>,
-    waiting: Arc<AtomicUsize>,
-}
-
-impl Sender {
-    /// Never waits; answers whether there was room.
-    pub(super) fn send(&self, message: Message) -> bool {
-        let bytes = size(&message);
-        if self.waiting.fetch_add(bytes, Relaxed) + bytes > WAITING_BYTES_MAX {
-            self.waiting.fetch_sub(bytes, Relaxed);
-            return false;
-        }
-        match self.messages.try_send(message) {
-            Ok(()) => true,
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.waiting.fetch_sub(bytes, Relaxed);
-                false
-            }
-        }
-    }
-
-    /// For what has to arrive, and from whoever may wait.
-    pub(super) fn send_in_any_case(&self, message: Message) {
-        self.waiting.fetch_add(size(&message), Relaxed);
-        // A thread that is gone writes nothing.
-        let _ = self.messages.send(message);
-    }
-}
-
-fn size(message: &Message) -> usize {
-    match message {
-        Message::Line(_, line) => line.len(),
-        Message::Begin(..) | Message::End(_) | Message::Stop => 0,
-    }
-}
+/// What the line takes that says why a recording ends.
+pub(super) const LAST_LINE_BYTES: u64 = 512;
+/// For so long a line may wait for others to be written with: what a quiet plugin did last is soon in its file.
+const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
 /// Starts the thread.
 pub(super) fn start() -> io::Result<(Sender, JoinHandle<()>)> {
     let (sender, receiver) = queue();
-    let waiting = sender.waiting.clone();
-    let run = move || write(&receiver, &waiting);
-    let thread = std::thread::Builder::new().name("recordings".into()).spawn(run)?;
-    Ok((sender, thread))
+    let thread = std::thread::Builder::new().name("recordings".into());
+    Ok((sender, thread.spawn(move || run(&receiver))?))
 }
 
-pub(super) fn queue() -> (Sender, Receiver<Message>) {
-    let (messages, receiver) = sync_channel(WAITING_LINES_MAX);
-    (Sender { messages, waiting: Arc::default() }, receiver)
-}
-
-/// A file that is being written; none if it could not be written any more, which was said.
-type Open = (String, Option<BufWriter<File>>);
-
-fn write(messages: &Receiver<Message>, waiting: &AtomicUsize) {
-    let mut open: hashbrown::HashMap<u64, Open> = hashbrown::HashMap::new();
-    while let Ok(message) = messages.recv() {
-        waiting.fetch_sub(size(&message), Relaxed);
+fn run(receiver: &Receiver) {
+    let mut writer = Writer::default();
+    loop {
+        let wait = writer.next_flush.map(|due| due.saturating_duration_since(Instant::now()));
+        let message = match wait {
+            None => receiver.messages.recv().map_err(RecvTimeoutError::from),
+            Some(wait) => receiver.messages.recv_timeout(wait),
+        };
         match message {
-            Message::Begin(number, file, name) => {
-                open.insert(number, (name, Some(BufWriter::new(file))));
+            Ok(Message::Begin { of, file, bytes_max, head }) => {
+                writer.begin(of, file, bytes_max, &head, Instant::now());
             }
-            Message::Line(number, line) => {
-                if let Some(open) = open.get_mut(&number) {
-                    put(open, &line);
-                }
+            Ok(Message::Told(of, told, bytes)) => {
+                writer.write(&of, told, Instant::now());
+                receiver.is_done(&of, bytes);
             }
-            Message::End(number) => {
-                if let Some((name, Some(mut file))) = open.remove(&number) {
-                    match file.flush() {
-                        Ok(()) => info!("the recording {name} has ended"),
-                        Err(problem) => cannot(&name, &problem),
-                    }
-                }
-            }
-            Message::Stop => break,
+            Ok(Message::End(of, why)) => writer.end(&of, why),
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+        }
+        writer.flush_due(Instant::now());
+    }
+    writer.flush_all();
+}
+
+/// All recordings that are being made.
+#[derive(Default)]
+pub(super) struct Writer {
+    open: HashMap<u64, Open>,
+    /// What each plugin was shown, whichever of its versions and shards was. One thread writes all recordings, in the order in which everything happened: what
+    /// one shard was shown is known before another can have been told of it.
+    secrets: HashMap<PluginName, Secrets>,
+    /// When a line has waited long enough.
+    next_flush: Option<Instant>,
+}
+
+/// One recording.
+struct Open {
+    of: Arc<Recorded>,
+    file: BufWriter<Box<dyn Write + Send>>,
+    /// Bytes that may still be written.
+    left: u64,
+    /// Since when a line waits.
+    unflushed: Option<Instant>,
+}
+
+impl Writer {
+    pub(super) fn begin(
+        &mut self,
+        of: Arc<Recorded>,
+        file: Box<dyn Write + Send>,
+        bytes_max: u64,
+        head: &Head,
+        now: Instant,
+    ) {
+        let (file, left) = (BufWriter::new(file), bytes_max.min(RECORDING_BYTES_MAX));
+        let mut open = Open { of: of.clone(), file, left, unflushed: None };
+        let put = open.put(&value(head), now);
+        self.open.insert(of.number, open);
+        self.after(&of, put);
+    }
+
+    pub(super) fn write(&mut self, of: &Arc<Recorded>, told: Told, now: Instant) {
+        // What still came after its end.
+        let Some(open) = self.open.get_mut(&of.number) else { return };
+        let secrets = self.secrets.entry(of.plugin.clone()).or_default();
+        let put = hidden(secrets, told).map_err(Why::from).and_then(|line| open.put(&line, now));
+        self.after(of, put);
+    }
+
+    fn after(&mut self, of: &Recorded, put: Result<Instant, Why>) {
+        match put {
+            Ok(due) => self.next_flush = Some(self.next_flush.map_or(due, |next| next.min(due))),
+            Err(why) => self.end(of, why),
         }
     }
-    for (name, file) in open.into_values() {
-        if let Some(Err(problem)) = file.map(|mut file| file.flush()) {
-            cannot(&name, &problem);
+
+    /// Writes the last line, and says that it is the last.
+    pub(super) fn end(&mut self, of: &Recorded, why: Why) {
+        let Some(mut open) = self.open.remove(&of.number) else { return };
+        of.end();
+        let why = match why {
+            Why::Unwritable(_) => why,
+            why => open.put_last(&why).err().unwrap_or(why),
+        };
+        if matches!(why, Why::Unwritable(_)) {
+            // What could not be written is not tried again as the file is closed.
+            let _ = open.file.into_parts();
         }
+        tell(of, &why);
+    }
+
+    /// Has the files what has waited long enough.
+    pub(super) fn flush_due(&mut self, now: Instant) {
+        if self.next_flush.is_none_or(|due| now < due) {
+            return;
+        }
+        self.flush(|since| now >= since + FLUSH_AFTER);
+        let waiting = self.open.values().filter_map(|open| open.unflushed);
+        self.next_flush = waiting.min().map(|since| since + FLUSH_AFTER);
+    }
+
+    pub(super) fn flush_all(&mut self) {
+        self.flush(|_| true);
+    }
+
+    fn flush(&mut self, is_due: impl Fn(Instant) -> bool) {
+        let mut failed = Vec::new();
+        for open in self.open.values_mut().filter(|open| open.unflushed.is_some_and(&is_due)) {
+            open.unflushed = None;
+            if let Err(problem) = open.file.flush() {
+                failed.push((open.of.clone(), problem));
+            }
+        }
+        failed.into_iter().for_each(|(of, problem)| self.end(&of, problem.into()));
     }
 }
 
-fn put((name, file): &mut Open, line: &str) {
-    if let Some(Err(problem)) = file.as_mut().map(|file| file.write_all(line.as_bytes())) {
-        cannot(name, &problem);
-        *file = None;
+/// Says once what became of a recording.
+fn tell(of: &Recorded, why: &Why) {
+    let (plugin, path) = (of.plugin.as_str(), of.path.display());
+    match why.advice() {
+        None => info!(plugin, "the recording {path} has ended: {why}"),
+        Some(advice) => warn!(plugin, "the recording {path} ends early: {why}; {advice}"),
     }
 }
 
-fn cannot(name: &str, problem: &io::Error) {
-    error!("the recording {name} cannot be written any more: {problem}");
+/// The line, without what is secret.
+fn hidden(secrets: &mut Secrets, told: Told) -> Result<Value, TooMany> {
+    let line = match told {
+        Told::Called { at, mut with, resource } => {
+            if let CalledWith::Handle(event) = &mut with {
+                event.object = secrets.object(&resource, &event.object)?;
+                if let Some(old) = &mut event.old {
+                    *old = secrets.object(&resource, old)?;
+                }
+            }
+            Line::Call { at, with }
+        }
+        Told::Ended { result } => Line::Ended { result },
+        Told::Asked(Asked { function, mut with, mut answer }) => {
+            secrets.call(&function, &mut with, &mut answer)?;
+            return Ok(value(&Line::Asked(Asked { function, with, answer })));
+        }
+    };
+    let mut line = value(&line);
+    secrets.everywhere(&mut line)?;
+    Ok(line)
+}
+
+fn value(line: &impl Serialize) -> Value {
+    serde_json::to_value(line).unwrap_or_default()
+}
+
+impl Open {
+    /// Until when it may wait for others.
+    fn put(&mut self, line: &Value, now: Instant) -> Result<Instant, Why> {
+        let line = line.to_string() + "\n";
+        let bytes = line.len() as u64;
+        if bytes + LAST_LINE_BYTES > self.left {
+            return Err(Why::Large);
+        }
+        self.left -= bytes;
+        self.file.write_all(line.as_bytes())?;
+        Ok(*self.unflushed.get_or_insert(now) + FLUSH_AFTER)
+    }
+
+    fn put_last(&mut self, why: &Why) -> Result<(), Why> {
+        let line = serde_json::to_string(&Line::Stopped { why: why.to_string() });
+        self.file.write_all((line.unwrap_or_default() + "\n").as_bytes())?;
+        Ok(self.file.flush()?)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_waits_to_be_written_is_bounded() {
-        let (sender, _receiver) = queue();
-        let line = |bytes: usize| Message::Line(1, "x".repeat(bytes));
-        assert!(sender.send(line(WAITING_BYTES_MAX)));
-        assert!(!sender.send(line(1)), "one byte more");
-        let (sender, _receiver) = queue();
-        assert!((0..WAITING_LINES_MAX).all(|_| sender.send(line(1))));
-        assert!(!sender.send(line(1)), "one line more");
-    }
-
-    #[test]
-    fn lines_are_written_to_their_files_in_order() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let (sender, thread) = start().expect("a thread");
-        for number in [1, 2] {
-            let name = directory.path().join(number.to_string());
-            let file = File::create(&name).expect("a file");
-            assert!(sender.send(Message::Begin(number, file, name.display().to_string())));
-        }
-        for (number, line) in [(1, "a\n"), (2, "b\n"), (1, "c\n")] {
-            assert!(sender.send(Message::Line(number, line.to_owned())));
-        }
-        sender.send_in_any_case(Message::End(1));
-        sender.send_in_any_case(Message::Stop);
-        thread.join().expect("it ends");
-        let text =
-            |name: &str| std::fs::read_to_string(directory.path().join(name)).expect("a file");
-        assert_eq!((text("1"), text("2")), ("a\nc\n".to_owned(), "b\n".to_owned()));
-    }
-}
+mod tests;
