@@ -2,12 +2,14 @@
 //! `dev` follows them.
 //!
 //! What decides is synchronous: which language a folder is in ([`recognition`]), what is run to build it ([`recipe`]), which files are
-//! sources ([`sources`]), what a save does while a build runs ([`rebuild`]). The rest carries it out.
+//! sources ([`sources`]), which changes are saves ([`own_writes`]), what a save does while a build runs ([`rebuild`]). The rest carries it out.
 
 mod artifact;
 mod build;
+mod build_lock;
 mod builder;
 mod language;
+mod own_writes;
 mod process;
 mod rebuild;
 mod recipe;

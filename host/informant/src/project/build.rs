@@ -1,6 +1,7 @@
 //! Builds a project: brings what its package manager is to bring, runs its tool, and looks what that has left.
 
 use super::artifact::place;
+use super::build_lock::BuildLock;
 use super::process::{self, ProcessError, Stream};
 use super::recipe::{self, Fetch, Mode, Step, recipe};
 use super::recognition::Project;
@@ -16,6 +17,8 @@ use tracing::info;
 
 /// Of a tool's last line, what an error quotes.
 const QUOTED_CHARS_MAX: usize = 300;
+/// How often it is looked whether another build has ended.
+const LOCK_LOOK: Duration = Duration::from_millis(50);
 
 /// How a tool's lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +46,8 @@ pub(crate) struct Built {
     /// `NAME.wasm` in a folder of the build's own.
     pub(crate) file: PathBuf,
     pub(crate) took: Duration,
+    /// No other build of the project touches the file while this is there.
+    _lock: BuildLock,
 }
 
 /// Why a build has left nothing.
@@ -56,6 +61,12 @@ pub(crate) enum BuildError {
     Nothing { what: &'static str, language: super::Language },
     #[error("{} cannot be read or written: {error}", .path.display())]
     File { path: PathBuf, error: io::Error },
+    #[error("{0:#}")]
+    Project(anyhow::Error),
+    #[error("another build of this project has not ended after {} s: end it, or see why it takes so long", .0.as_secs())]
+    Busy(Duration),
+    #[error("it was ended before it began")]
+    Stopped,
 }
 
 impl BuildError {
@@ -68,6 +79,7 @@ impl BuildError {
 impl Build<'_> {
     /// Runs the project's tools in its folder, until they have ended or `stop`.
     pub(crate) async fn run(&self, stop: &CancellationToken) -> Result<Built, BuildError> {
+        let lock = self.lock(stop).await?;
         let begin = Instant::now();
         let stage = self.project.build_folder().join(self.mode.stage());
         let file = self.project.plugin_file(&stage);
@@ -91,7 +103,29 @@ impl Build<'_> {
             let (what, language) = (recipe.build.what, self.project.language);
             return Err(BuildError::Nothing { what, language });
         }
-        Ok(Built { file, took: begin.elapsed() })
+        Ok(Built { file, took: begin.elapsed(), _lock: lock })
+    }
+
+    /// Waits for other builds of the project, of whatever program: they work in the same folders.
+    async fn lock(&self, stop: &CancellationToken) -> Result<BuildLock, BuildError> {
+        let folder = self.project.build_folder();
+        let try_take = || BuildLock::try_take(&folder, "build").map_err(BuildError::file(&folder));
+        if let Some(lock) = try_take()? {
+            return Ok(lock);
+        }
+        self.show("another build of this project runs: waiting for its end");
+        let wait = async {
+            loop {
+                tokio::time::sleep(LOCK_LOOK).await;
+                if let Some(lock) = try_take()? {
+                    return Ok(lock);
+                }
+            }
+        };
+        tokio::select! {
+            waited = tokio::time::timeout(self.time_max, wait) => waited.unwrap_or(Err(BuildError::Busy(self.time_max))),
+            () = stop.cancelled() => Err(BuildError::Stopped),
+        }
     }
 
     /// Brings packages where those that are there are not those that the project names now.
@@ -209,7 +243,11 @@ mod tests {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, "of an earlier build").unwrap();
         let told = match build.run(&CancellationToken::new()).await {
-            Ok(built) => std::fs::read_to_string(built.file).unwrap(),
+            Ok(built) => {
+                let try_take = BuildLock::try_take(&project.build_folder(), "build");
+                assert!(try_take.unwrap().is_none(), "nobody else builds before it is taken");
+                std::fs::read_to_string(built.file).unwrap()
+            }
             Err(error) => error.to_string(),
         };
         assert!(told.contains(expect), "{told:?} has no {expect:?}");
@@ -234,6 +272,38 @@ mod tests {
         check("exit 4", LONG, "the C compiler failed (exit status: 4)").await;
         check("exit 0", LONG, "the C compiler has left no plugin").await;
         check("sleep 60", Duration::from_millis(50), "the C compiler was ended after 0 s").await;
+    }
+
+    /// What becomes of a build while another one of the project runs.
+    #[tokio::test(start_paused = true)]
+    async fn builds_of_one_project_wait_for_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, settings) = ("pods".parse().unwrap(), Settings::default());
+        let project =
+            Project { folder: folder.path().to_owned(), language: Language::C, name, settings };
+        let tools = Toolchain::C { compiler: vec!["/bin/false".into()] };
+        let (mode, shown) = (Mode::Release, Shown::Log);
+        let build = Build { project: &project, tools: &tools, mode, time_max: LONG, shown };
+        let file = project.plugin_file(&folder.path().join("build/.release"));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "of the other build").unwrap();
+        let other = BuildLock::try_take(&project.build_folder(), "build").unwrap().unwrap();
+        let stop = CancellationToken::new();
+        let told = build.run(&stop).await.unwrap_err().to_string();
+        assert!(
+            told.starts_with("another build of this project has not ended after 600 s"),
+            "{told}"
+        );
+        stop.cancel();
+        let told = build.run(&stop).await.unwrap_err().to_string();
+        assert_eq!(told, "it was ended before it began");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "of the other build",
+            "it was left alone"
+        );
+        drop(other);
+        assert!(build.lock(&CancellationToken::new()).await.is_ok(), "it is this one's turn");
     }
 
     #[test]

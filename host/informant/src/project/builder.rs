@@ -1,14 +1,17 @@
 //! Follows one project for `informant dev`: builds it, lets the host have what was built, and builds again after every save. What a save does
-//! says [`rebuild`](super::rebuild); this carries it out.
+//! says [`rebuild`](super::rebuild), and what is one [`own_writes`](super::own_writes); this carries it out.
 
 use super::artifact::{Placed, place, place_or_remove};
 use super::build::{Build, BuildError, Built, Shown};
+use super::build_lock::BuildLock;
+use super::own_writes::OwnWrites;
 use super::rebuild::{Input, Order, State};
 use super::recipe::Mode;
 use super::recognition::Project;
+use super::sources::Change;
 use super::toolchain::Toolchain;
 use super::watch::SourceWatch;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use informant_runtime::{PluginName, Plugins};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -29,11 +32,14 @@ pub(crate) struct Builder {
     order: Arc<BuildOrder>,
     watch: SourceWatch,
     state: State,
+    own: OwnWrites,
     running: Option<Running>,
     /// Waits for the host to have loaded what was built last.
     loading: Option<JoinHandle<()>>,
     /// When the sources changed last.
     saved: Instant,
+    /// Keeps others from following the project into the same directory.
+    _lock: BuildLock,
 }
 
 /// What every build of the project is made with.
@@ -61,11 +67,18 @@ impl Builder {
     ) -> Result<Self> {
         let tools = Toolchain::find(&project, stop).await?;
         let plugins = project.build_folder().join("dev");
+        let Some(lock) = BuildLock::try_take(&project.build_folder(), "dev")? else {
+            bail!("another informant dev follows {}: end that one first", project.folder.display());
+        };
         emptied(&plugins).with_context(|| format!("{} cannot be made anew", plugins.display()))?;
         let watch = SourceWatch::new(&project.folder)?;
         let order = Arc::new(BuildOrder { project, tools, plugins, time_max, shown });
-        let (state, saved) = (State::Idle, Instant::now());
-        Ok(Self { order, watch, state, running: None, loading: None, saved })
+        Ok(Self::of(order, watch, lock))
+    }
+
+    fn of(order: Arc<BuildOrder>, watch: SourceWatch, lock: BuildLock) -> Self {
+        let (state, own, saved) = (State::Idle, OwnWrites::default(), Instant::now());
+        Self { order, watch, state, own, running: None, loading: None, saved, _lock: lock }
     }
 
     /// The directory that the host is to watch.
@@ -75,22 +88,22 @@ impl Builder {
 
     /// Builds, and builds again after every save, until `stop`.
     pub(crate) async fn run(mut self, loads: Loads, stop: CancellationToken) {
-        let name = self.order.project.name.clone();
         self.step(Input::Saved, None, &loads).await;
         loop {
-            let (input, outcome) = tokio::select! {
+            let (changes, outcome) = tokio::select! {
                 () = stop.cancelled() => break,
-                outcome = ended(&mut self.running) => {
-                    self.running = None;
-                    (if outcome.is_ok() { Input::Built } else { Input::Failed }, Some(outcome))
-                }
-                file = self.watch.changed() => {
-                    info!(plugin = name.as_str(), "{} has changed", file.display());
-                    self.saved = Instant::now();
-                    (Input::Saved, None)
-                }
+                // What it has written up to its end is its own, though nobody has looked yet.
+                outcome = ended(&mut self.running) => (self.watch.look().await, Some(outcome)),
+                changes = self.watch.changed() => (changes, None),
             };
-            self.step(input, outcome, &loads).await;
+            if self.is_saved(changes).await {
+                self.step(Input::Saved, None, &loads).await;
+            }
+            if let Some(outcome) = outcome {
+                self.running = None;
+                let input = if outcome.is_ok() { Input::Built } else { Input::Failed };
+                self.step(input, Some(outcome), &loads).await;
+            }
         }
         if let Some(running) = self.running.take() {
             running.stop.cancel();
@@ -99,6 +112,43 @@ impl Builder {
         }
         if let Some(loading) = self.loading.take() {
             loading.abort();
+        }
+    }
+
+    /// Whether any of these files has to be built. What the plugin runs with is no such: the host has it at once.
+    async fn is_saved(&mut self, changes: Vec<Change>) -> bool {
+        let name = self.order.project.name.clone();
+        let configuration = PathBuf::from(format!("{name}.yaml"));
+        let (of_plugin, of_build): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|change| change.path == configuration);
+        if !of_plugin.is_empty() {
+            self.configure().await;
+        }
+        let saves = self.own.changed(of_build, self.running.is_some());
+        for file in saves.own {
+            warn!(
+                plugin = name.as_str(),
+                "{} is another one after each build: what changes in it during a build starts no other; have it made in build, which is not followed",
+                file.display()
+            );
+        }
+        if let Some(file) = saves.saved.first() {
+            info!(plugin = name.as_str(), "{} has changed", file.display());
+            self.saved = Instant::now();
+        }
+        !saves.saved.is_empty()
+    }
+
+    /// Lets the host have what the plugin runs with. Before there is a plugin it comes with that.
+    async fn configure(&mut self) {
+        let (order, name) = (self.order.clone(), self.order.project.name.as_str());
+        if !order.project.plugin_file(&order.plugins).exists() {
+            return;
+        }
+        let placed = tokio::task::spawn_blocking(move || order.configure()).await;
+        match placed.map_err(io::Error::other).flatten() {
+            Ok(()) => info!(plugin = name, "{name}.yaml has changed: the host has it"),
+            Err(error) => error!(plugin = name, "{name}.yaml cannot be handed over: {error}"),
         }
     }
 
@@ -112,7 +162,10 @@ impl Builder {
         self.state = state;
         let name = self.order.project.name.as_str();
         match (order, outcome) {
-            (Order::Build, _) => self.running = Some(self.order.start()),
+            (Order::Build, _) => {
+                self.own.begin();
+                self.running = Some(self.order.start());
+            }
             (Order::End, _) => self.running.iter().for_each(|running| running.stop.cancel()),
             (Order::Take, Some(Ok(built))) => self.take(built, loads).await,
             (Order::Tell, Some(Err(error))) => {
@@ -151,18 +204,40 @@ impl BuildOrder {
         let stopped = stop.clone();
         info!(plugin = self.project.name.as_str(), "building");
         let task = tokio::spawn(async move {
-            let BuildOrder { project, tools, time_max, shown, .. } = &*order;
-            let build =
-                Build { project, tools, mode: Mode::Dev, time_max: *time_max, shown: *shown };
-            build.run(&stopped).await
+            let again = order.clone();
+            let project = tokio::task::spawn_blocking(move || again.project_now()).await;
+            let project =
+                project.map_err(anyhow::Error::from).flatten().map_err(BuildError::Project)?;
+            let BuildOrder { tools, time_max, shown, .. } = &*order;
+            let (project, time_max, shown) = (&project, *time_max, *shown);
+            Build { project, tools, mode: Mode::Dev, time_max, shown }.run(&stopped).await
         });
         Running { task, stop }
     }
 
+    /// The project as its files say it is now: what they say of its build may have changed.
+    fn project_now(&self) -> Result<Project> {
+        let project = Project::open(&self.project.folder)?;
+        let known = |it: &Project| (it.language.facts().title, it.name.clone());
+        let ((language, name), now) = (known(&self.project), known(&project));
+        if (language, &name) != (now.0, &now.1) {
+            bail!(
+                "it is {} in {} now, and was {name} in {language}: start informant dev again",
+                now.1,
+                now.0
+            );
+        }
+        Ok(project)
+    }
+
+    fn configure(&self) -> io::Result<()> {
+        let beside = self.plugins.join(format!("{}.yaml", self.project.name));
+        place_or_remove(&self.project.configuration(), &beside)
+    }
+
     /// The hash of what lies there now; none if it did before.
     fn place(&self, built: &Built) -> io::Result<Option<String>> {
-        let beside = self.plugins.join(format!("{}.yaml", self.project.name));
-        place_or_remove(&self.project.configuration(), &beside)?;
+        self.configure()?;
         let placed = place(&built.file, &self.project.plugin_file(&self.plugins))?;
         let hash = || std::fs::read(&built.file).map(|bytes| sha256(&bytes));
         (placed == Placed::New).then(hash).transpose()
@@ -258,8 +333,6 @@ fn emptied(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::language::Language;
-    use super::super::recognition::Settings;
     use super::*;
     use serde_json::json;
     use std::ffi::OsString;
@@ -278,54 +351,128 @@ mod tests {
         check(failed, Some(Err("start failed".to_owned())));
     }
 
-    /// A builder whose compiler is a shell: it copies the source, and a source that says so takes a minute.
-    fn builder(folder: &Path) -> Builder {
-        let script = "for out; do :; done; grep -q slow pods.c && echo >> build/started && sleep 60; cp pods.c $out";
-        let compiler = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
-        let (name, settings) = ("pods".parse().unwrap(), Settings::default());
-        let project = Project { folder: folder.to_owned(), language: Language::C, name, settings };
+    /// A builder whose compiler is a shell: it notes that it runs, does what `more` says, and copies the source that has `plugin_describe(` in it.
+    fn builder(folder: &Path, more: &str) -> Builder {
+        let script = format!("for out; do :; done; echo >> build/runs; {more}; cp pods.c $out");
+        let compiler = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
+        let project = Project::open(folder).unwrap();
         let (plugins, time_max, shown) =
             (folder.join("build/dev"), Duration::from_secs(600), Shown::Log);
         let order =
             BuildOrder { project, tools: Toolchain::C { compiler }, plugins, time_max, shown };
-        let watch = SourceWatch::new(folder).unwrap();
-        let (state, saved) = (State::Idle, Instant::now());
-        Builder { order: Arc::new(order), watch, state, running: None, loading: None, saved }
+        let lock = BuildLock::try_take(&folder.join("build"), "dev").unwrap().unwrap();
+        Builder::of(Arc::new(order), SourceWatch::new(folder).unwrap(), lock)
+    }
+
+    fn source(folder: &Path, text: &str) {
+        std::fs::write(folder.join("pods.c"), format!("plugin_describe( {text}")).unwrap();
+    }
+
+    /// How many builds have begun.
+    fn runs(folder: &Path) -> usize {
+        std::fs::read_to_string(folder.join("build/runs")).map_or(0, |text| text.lines().count())
+    }
+
+    /// The builder at work, what lies in the host's directory whenever somebody looks for a load, and what ends it.
+    fn follow(
+        builder: Builder,
+    ) -> (JoinHandle<()>, tokio::sync::mpsc::Receiver<String>, CancellationToken) {
+        let (placed, looks) = tokio::sync::mpsc::channel(1);
+        let file = builder.plugins().join("pods.wasm");
+        let loads = Loads(Arc::new(move |_| {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let _ = placed.try_send(text.trim_start_matches("plugin_describe( ").to_owned());
+            Some(json!({"sha256": sha256(text.as_bytes()), "result": "ok"}))
+        }));
+        let stop = CancellationToken::new();
+        (tokio::spawn(builder.run(loads, stop.clone())), looks, stop)
     }
 
     #[tokio::test]
     async fn newer_save_ends_the_build_and_only_what_it_brings_is_taken() {
         let folder = tempfile::tempdir().unwrap();
-        let source = folder.path().join("pods.c");
-        std::fs::write(&source, "slow").unwrap();
-        // Whoever looks for a load finds what was placed.
-        let (placed, mut looks) = tokio::sync::mpsc::channel(1);
-        let file = folder.path().join("build/dev/pods.wasm");
-        let loads = Loads(Arc::new(move |_| {
-            let text = std::fs::read_to_string(&file).unwrap();
-            let _ = placed.try_send(text.clone());
-            Some(json!({"sha256": sha256(text.as_bytes()), "result": "ok"}))
-        }));
-        let stop = CancellationToken::new();
-        let builder = tokio::spawn(builder(folder.path()).run(loads, stop.clone()));
-        while !folder.path().join("build/started").exists() {
-            tokio::time::sleep(LOAD_LOOK).await;
-        }
-        std::fs::write(&source, "quick").unwrap();
+        source(folder.path(), "slow");
+        let slow = "grep -q slow pods.c && sleep 60";
+        let (builder, mut looks, stop) = follow(builder(folder.path(), slow));
+        let begun = async |builds| {
+            while runs(folder.path()) < builds {
+                tokio::time::sleep(LOAD_LOOK).await;
+            }
+        };
+        begun(1).await;
+        source(folder.path(), "quick");
         let begin = Instant::now();
         assert_eq!(looks.recv().await.as_deref(), Some("quick"));
         assert!(begin.elapsed() < Duration::from_secs(30), "the slow build went on to its end");
         // A build that runs ends with the builder.
-        std::fs::write(&source, "slow once more").unwrap();
-        let lines = || {
-            std::fs::read_to_string(folder.path().join("build/started")).unwrap().lines().count()
-        };
-        while lines() < 2 {
-            tokio::time::sleep(LOAD_LOOK).await;
-        }
+        source(folder.path(), "slow once more");
+        begun(3).await;
         stop.cancel();
         builder.await.unwrap();
         assert!(begin.elapsed() < Duration::from_secs(30), "the slow build went on to its end");
+    }
+
+    /// A build writes this into the sources: how many builds there are until the first is taken, and one more for the next save.
+    async fn check_writing(writes: &str, builds: usize) {
+        let folder = tempfile::tempdir().unwrap();
+        source(folder.path(), "one");
+        let (builder, mut looks, stop) = follow(builder(folder.path(), writes));
+        assert_eq!(looks.recv().await.as_deref(), Some("one"), "{writes}");
+        assert_eq!(runs(folder.path()), builds, "{writes}");
+        source(folder.path(), "two");
+        assert_eq!(looks.recv().await.as_deref(), Some("two"), "{writes}");
+        assert_eq!(runs(folder.path()), builds + 1, "{writes}");
+        stop.cancel();
+        builder.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_a_build_writes_into_the_sources_is_built_once_and_not_for_ever() {
+        check_writing("echo same > made.h", 2).await;
+        check_writing("mkdir -p deep; echo same > deep/made.h", 2).await;
+        check_writing("cat build/runs > made.h", 8).await;
+    }
+
+    #[tokio::test]
+    async fn what_the_plugin_runs_with_and_is_built_from_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let configuration =
+            |text: &str| std::fs::write(folder.path().join("pods.yaml"), text).unwrap();
+        source(folder.path(), "one");
+        configuration("shards: 2");
+        // The compiler is told all C files there are.
+        let (builder, mut looks, stop) =
+            follow(builder(folder.path(), "echo $* > build/arguments"));
+        assert_eq!(looks.recv().await.as_deref(), Some("one"));
+        let placed = || std::fs::read_to_string(folder.path().join("build/dev/pods.yaml")).ok();
+        let becomes = async |text: Option<&str>| {
+            while placed().as_deref() != text {
+                tokio::time::sleep(LOAD_LOOK).await;
+            }
+        };
+        becomes(Some("shards: 2")).await;
+        configuration("shards: 3");
+        becomes(Some("shards: 3")).await;
+        std::fs::remove_file(folder.path().join("pods.yaml")).unwrap();
+        becomes(None).await;
+        assert_eq!(runs(folder.path()), 1, "nothing was built for that");
+        std::fs::write(folder.path().join("more.c"), "").unwrap();
+        source(folder.path(), "two");
+        assert_eq!(looks.recv().await.as_deref(), Some("two"));
+        let arguments = std::fs::read_to_string(folder.path().join("build/arguments")).unwrap();
+        assert!(arguments.contains("more.c"), "{arguments}");
+        stop.cancel();
+        builder.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_project_that_has_become_another_is_not_built() {
+        let folder = tempfile::tempdir().unwrap();
+        source(folder.path(), "one");
+        let builder = builder(folder.path(), "true");
+        std::fs::rename(folder.path().join("pods.c"), folder.path().join("nodes.c")).unwrap();
+        let error = builder.order.project_now().unwrap_err().to_string();
+        assert_eq!(error, "it is nodes in C now, and was pods in C: start informant dev again");
     }
 
     #[test]

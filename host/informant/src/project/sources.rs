@@ -1,8 +1,10 @@
-//! Which of a project's files are its sources, and how they stand: a look at the folder, compared with the one before.
+//! Which of a project's files are its sources, and how they stand: a look at the folder, compared with the one before. What a file has in it is
+//! read where anything else about it has changed: tools write files anew as they were.
 
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::Metadata;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -10,6 +12,8 @@ use std::time::SystemTime;
 pub(crate) const FILES_MAX: usize = 10_000;
 /// Folders in folders: more are a loop.
 const DEPTH_MAX: usize = 32;
+/// Of larger files the content is not read: nobody writes them by hand.
+const READ_BYTES_MAX: u64 = 16 << 20;
 
 /// What tools make and bring, in any of the languages.
 const MADE: [&str; 4] = ["target", "node_modules", "build", "__pycache__"];
@@ -24,34 +28,82 @@ pub(crate) struct Sources {
     pub(crate) folders: BTreeSet<PathBuf>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Stand {
+    meta: Meta,
+    content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Meta {
     modified: Option<SystemTime>,
     bytes: u64,
     /// An editor that writes anew and renames makes another one.
     inode: u64,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Content {
+    /// Its hash.
+    Read([u8; 32]),
+    /// Too large, or not to be read: as good as what else is known of it.
+    Unread(Meta),
+}
+
+/// A file that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    /// Whether there is something else in it, or it has come or gone; else it was only written.
+    pub(crate) is_other: bool,
+}
+
 impl Stand {
-    fn of(metadata: &Metadata) -> Self {
+    /// How a file stands that stood so before.
+    fn of(path: &Path, metadata: &Metadata, before: Option<&Self>) -> Self {
         let inode = std::os::unix::fs::MetadataExt::ino(metadata);
-        Self { modified: metadata.modified().ok(), bytes: metadata.len(), inode }
+        let meta = Meta { modified: metadata.modified().ok(), bytes: metadata.len(), inode };
+        match before {
+            Some(before) if before.meta == meta => before.clone(),
+            _ => Self { content: Content::of(path, &meta), meta },
+        }
+    }
+}
+
+impl Content {
+    fn of(path: &Path, meta: &Meta) -> Self {
+        let read = || {
+            let mut text = Vec::new();
+            File::open(path)?.take(READ_BYTES_MAX + 1).read_to_end(&mut text).map(|_| text)
+        };
+        match read() {
+            Ok(text) if text.len() as u64 <= READ_BYTES_MAX => {
+                Self::Read(Sha256::digest(&text).into())
+            }
+            _ => Self::Unread(meta.clone()),
+        }
     }
 }
 
 impl Sources {
-    /// Looks at a folder. Blocks as file systems do.
-    pub(crate) fn look(folder: &Path) -> io::Result<Self> {
-        Self::look_at_most(folder, FILES_MAX)
+    /// Looks at a folder that was looked at before. Blocks as file systems do.
+    pub(crate) fn look(folder: &Path, before: &Self) -> io::Result<Self> {
+        Self::look_at_most(folder, before, FILES_MAX)
     }
 
-    fn look_at_most(folder: &Path, files_max: usize) -> io::Result<Self> {
+    fn look_at_most(folder: &Path, before: &Self, files_max: usize) -> io::Result<Self> {
         let mut sources = Self::default();
-        sources.walk(folder, 0, files_max)?;
+        sources.walk(folder, before, 0, files_max)?;
         Ok(sources)
     }
 
-    fn walk(&mut self, folder: &Path, depth: usize, files_max: usize) -> io::Result<()> {
+    fn walk(
+        &mut self,
+        folder: &Path,
+        before: &Self,
+        depth: usize,
+        files_max: usize,
+    ) -> io::Result<()> {
         self.folders.insert(folder.to_owned());
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
@@ -62,12 +114,14 @@ impl Sources {
             // What is gone again by now was a tool's or an editor's.
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_dir() && depth < DEPTH_MAX {
-                match self.walk(&entry.path(), depth + 1, files_max) {
+                match self.walk(&entry.path(), before, depth + 1, files_max) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     walked => walked?,
                 }
             } else if metadata.is_file() {
-                self.files.insert(entry.path(), Stand::of(&metadata));
+                let path = entry.path();
+                let stand = Stand::of(&path, &metadata, before.files.get(&path));
+                self.files.insert(path, stand);
             }
             if self.files.len() > files_max {
                 let text = format!(
@@ -79,10 +133,15 @@ impl Sources {
         Ok(())
     }
 
-    /// One file that differs, for people, if any does.
-    pub(crate) fn changed_since<'a>(&'a self, before: &'a Self) -> Option<&'a Path> {
-        let differs = |path: &&PathBuf| self.files.get(*path) != before.files.get(*path);
-        self.files.keys().chain(before.files.keys()).find(differs).map(PathBuf::as_path)
+    /// What is not as it was, by path.
+    pub(crate) fn changes_since(&self, before: &Self) -> Vec<Change> {
+        let paths: BTreeSet<&PathBuf> = self.files.keys().chain(before.files.keys()).collect();
+        let differs = paths.into_iter().filter_map(|path| {
+            let (now, then) = (self.files.get(path), before.files.get(path));
+            let is_other = now.map(|it| &it.content) != then.map(|it| &it.content);
+            (now != then).then(|| Change { path: path.clone(), is_other })
+        });
+        differs.collect()
     }
 }
 
@@ -121,43 +180,53 @@ mod tests {
         }
     }
 
-    /// What happens between two looks, and the file that is named.
+    /// What happens between two looks, the file that has changed, and whether it is another.
     #[track_caller]
-    fn check_change(change: impl FnOnce(&Path), expect: Option<&str>) {
+    fn check_change(change: impl FnOnce(&Path), expect: Option<(&str, bool)>) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         std::fs::create_dir_all(root.join("src")).unwrap();
         std::fs::create_dir_all(root.join("target")).unwrap();
         std::fs::write(root.join("src/lib.rs"), "one").unwrap();
-        let before = Sources::look(root).unwrap();
+        let before = Sources::look(root, &Sources::default()).unwrap();
         change(root);
-        let after = Sources::look(root).unwrap();
-        let expect = expect.map(|path| root.join(path));
-        assert_eq!(after.changed_since(&before), expect.as_deref());
+        let after = Sources::look(root, &before).unwrap();
+        let expect = expect.map(|(path, is_other)| Change { path: root.join(path), is_other });
+        assert_eq!(after.changes_since(&before), Vec::from_iter(expect));
+    }
+
+    /// Another file with this content in its place.
+    fn rename(root: &Path, text: &str) {
+        std::fs::write(root.join(".new"), text).unwrap();
+        std::fs::rename(root.join(".new"), root.join("src/lib.rs")).unwrap();
     }
 
     #[test]
     fn changed_sources_are_found() {
+        let (lib, new) = (Some(("src/lib.rs", true)), Some(("src/new.rs", true)));
         check_change(|_| {}, None);
-        check_change(
-            |root| std::fs::write(root.join("src/lib.rs"), "three").unwrap(),
-            Some("src/lib.rs"),
-        );
-        check_change(
-            |root| std::fs::write(root.join("src/new.rs"), "").unwrap(),
-            Some("src/new.rs"),
-        );
-        check_change(
-            |root| std::fs::remove_file(root.join("src/lib.rs")).unwrap(),
-            Some("src/lib.rs"),
-        );
+        check_change(|root| std::fs::write(root.join("src/lib.rs"), "three").unwrap(), lib);
+        check_change(|root| std::fs::write(root.join("src/new.rs"), "").unwrap(), new);
+        check_change(|root| std::fs::remove_file(root.join("src/lib.rs")).unwrap(), lib);
         check_change(|root| std::fs::write(root.join("target/a"), "").unwrap(), None);
         check_change(|root| std::fs::create_dir(root.join("empty")).unwrap(), None);
-        let rename = |root: &Path| {
-            std::fs::write(root.join(".new"), "one").unwrap();
-            std::fs::rename(root.join(".new"), root.join("src/lib.rs")).unwrap();
+        check_change(|root| rename(root, "two"), lib);
+        check_change(|root| rename(root, "one"), Some(("src/lib.rs", false)));
+    }
+
+    #[test]
+    fn content_is_read_up_to_a_bound() {
+        let content = |bytes: u64, text: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a");
+            std::fs::write(&path, text).unwrap();
+            let file = File::options().append(true).open(&path).unwrap();
+            file.set_len(bytes).unwrap();
+            let meta = Meta { modified: None, bytes, inode: 1 };
+            Content::of(&path, &meta)
         };
-        check_change(rename, Some("src/lib.rs"));
+        assert_ne!(content(READ_BYTES_MAX, "a"), content(READ_BYTES_MAX, "b"));
+        assert_eq!(content(READ_BYTES_MAX + 1, "a"), content(READ_BYTES_MAX + 1, "b"));
     }
 
     #[test]
@@ -167,7 +236,7 @@ mod tests {
             std::fs::create_dir_all(folder.path().join(inner)).unwrap();
         }
         let expect = ["", "src", "src/deep"].map(|path| folder.path().join(path));
-        let found = Sources::look(folder.path()).unwrap().folders;
+        let found = Sources::look(folder.path(), &Sources::default()).unwrap().folders;
         assert_eq!(found, BTreeSet::from(expect.map(|path| path.components().collect())));
     }
 
@@ -177,8 +246,9 @@ mod tests {
         for number in 0..3 {
             std::fs::write(folder.path().join(number.to_string()), "").unwrap();
         }
-        assert!(Sources::look_at_most(folder.path(), 3).is_ok());
-        let error = Sources::look_at_most(folder.path(), 2).unwrap_err().to_string();
+        let look = |files_max| Sources::look_at_most(folder.path(), &Sources::default(), files_max);
+        assert!(look(3).is_ok());
+        let error = look(2).unwrap_err().to_string();
         assert!(error.contains("more than 2 files"), "{error}");
     }
 }

@@ -1,12 +1,13 @@
 //! Follows a project's sources. File events only say that it is time to look; what has changed says the look. Where there are no file
 //! events, it looks every few seconds.
 
-use super::sources::Sources;
+use super::sources::{Change, Sources};
 use anyhow::{Context, Result};
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -22,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// A project's sources, as they were seen last.
 pub(crate) struct SourceWatch {
     folder: PathBuf,
-    seen: Sources,
+    seen: Arc<Sources>,
     hints: mpsc::Receiver<()>,
     /// None where the system gives no events.
     watcher: Option<RecommendedWatcher>,
@@ -35,7 +36,7 @@ pub(crate) struct SourceWatch {
 impl SourceWatch {
     /// Looks once. Blocks as file systems do.
     pub(crate) fn new(folder: &Path) -> Result<Self> {
-        let seen = Sources::look(folder);
+        let seen = Sources::look(folder, &Sources::default());
         let seen = seen
             .with_context(|| format!("the sources in {} cannot be followed", folder.display()))?;
         // One hint is as good as many.
@@ -51,7 +52,7 @@ impl SourceWatch {
         });
         let mut watch = Self {
             folder: folder.to_owned(),
-            seen,
+            seen: Arc::new(seen),
             hints,
             watcher: watcher.ok(),
             watched: BTreeSet::new(),
@@ -62,9 +63,9 @@ impl SourceWatch {
         Ok(watch)
     }
 
-    /// Waits until a source has changed and it has been quiet for a moment; answers one that has. What was heard stays heard where this is
+    /// Waits until a source has changed and it has been quiet for a moment; answers those that have. What was heard stays heard where this is
     /// dropped.
-    pub(crate) async fn changed(&mut self) -> PathBuf {
+    pub(crate) async fn changed(&mut self) -> Vec<Change> {
         loop {
             let due = self.quiet.due().unwrap_or_else(|| Instant::now() + LOOK_EVERY);
             tokio::select! {
@@ -74,21 +75,33 @@ impl SourceWatch {
                 }
                 () = tokio::time::sleep_until(due) => {}
             }
-            let folder = self.folder.clone();
-            let looked = tokio::task::spawn_blocking(move || Sources::look(&folder)).await;
-            self.quiet = Quiet::default();
-            match looked {
-                Ok(Ok(now)) => {
-                    self.complaint = None;
-                    let before = std::mem::replace(&mut self.seen, now);
-                    self.arm();
-                    if let Some(changed) = self.seen.changed_since(&before) {
-                        return changed.strip_prefix(&self.folder).unwrap_or(changed).to_owned();
+            let changes = self.look().await;
+            if !changes.is_empty() {
+                return changes;
+            }
+        }
+    }
+
+    /// Looks now; what has changed since the last look, by paths in the project's folder.
+    pub(crate) async fn look(&mut self) -> Vec<Change> {
+        let (folder, before) = (self.folder.clone(), self.seen.clone());
+        let looked = tokio::task::spawn_blocking(move || Sources::look(&folder, &before)).await;
+        self.quiet = Quiet::default();
+        match looked {
+            Ok(Ok(now)) => {
+                self.complaint = None;
+                let mut changes = now.changes_since(&self.seen);
+                self.seen = Arc::new(now);
+                self.arm();
+                for change in &mut changes {
+                    if let Ok(path) = change.path.strip_prefix(&self.folder) {
+                        change.path = path.to_owned();
                     }
                 }
-                Ok(Err(error)) => self.complain(error.to_string()),
-                Err(error) => self.complain(error.to_string()),
+                changes
             }
+            Ok(Err(error)) => self.complain(error.to_string()),
+            Err(error) => self.complain(error.to_string()),
         }
     }
 
@@ -106,11 +119,13 @@ impl SourceWatch {
         self.watched.extend(new);
     }
 
-    fn complain(&mut self, text: String) {
+    /// Nothing is known to have changed.
+    fn complain(&mut self, text: String) -> Vec<Change> {
         if self.complaint.as_ref() != Some(&text) {
             warn!("{} cannot be looked at: {text}", self.folder.display());
             self.complaint = Some(text);
         }
+        Vec::new()
     }
 }
 
@@ -177,14 +192,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.go"), "one").unwrap();
         let mut watch = SourceWatch::new(folder.path()).unwrap();
+        let other = |path: &str| [Change { path: path.into(), is_other: true }];
         std::fs::write(folder.path().join("a.go"), "three").unwrap();
-        assert_eq!(watch.changed().await, Path::new("a.go"));
+        assert_eq!(watch.changed().await, other("a.go"));
         std::fs::create_dir_all(folder.path().join("build")).unwrap();
         std::fs::write(folder.path().join("build/b.go"), "").unwrap();
         std::fs::create_dir_all(folder.path().join("deep/er")).unwrap();
         std::fs::write(folder.path().join("deep/er/c.go"), "").unwrap();
-        assert_eq!(watch.changed().await, Path::new("deep/er/c.go"));
+        assert_eq!(watch.changed().await, other("deep/er/c.go"));
         std::fs::write(folder.path().join("deep/er/c.go"), "more").unwrap();
-        assert_eq!(watch.changed().await, Path::new("deep/er/c.go"));
+        assert_eq!(watch.changed().await, other("deep/er/c.go"));
+        std::fs::write(folder.path().join("a.go"), "four").unwrap();
+        assert_eq!(watch.look().await, other("a.go"), "nobody need wait for that");
+        assert_eq!(watch.look().await, [], "once is enough");
     }
 }

@@ -1,0 +1,130 @@
+//! Which changes of a project's files while it is built are somebody's saves, and which are its tools' own writes: lock files, generated code. Synchronous.
+//!
+//! What was only written, with the same in it, is no save while a build runs: its tool writes it each time. So a tool that makes the same of the same
+//! sources costs one more build when it makes something new. A file with something else in it ends the build that runs, and is built: it may be a save.
+//! A file that changes during each of many builds in a row is no save, though: who saves it in earnest does so between two builds now and then. Such a file
+//! is its tool's, until it changes while nothing is built.
+
+use super::sources::Change;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Builds in a row during which a file has to change to be its tool's own. Each of them was ended as the file changed.
+const IN_A_ROW: u32 = 8;
+
+#[derive(Debug, Default)]
+pub(crate) struct OwnWrites {
+    /// Files that have changed during each of so many of the last builds.
+    in_a_row: BTreeMap<PathBuf, u32>,
+    /// Files that have changed during this build.
+    during: BTreeSet<PathBuf>,
+}
+
+/// What changes come to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Saves {
+    /// Files that somebody has saved.
+    pub(crate) saved: Vec<PathBuf>,
+    /// Files that are known from here on to be written by what builds them, differently each time.
+    pub(crate) own: Vec<PathBuf>,
+}
+
+impl OwnWrites {
+    /// A build begins.
+    pub(crate) fn begin(&mut self) {
+        let during = std::mem::take(&mut self.during);
+        self.in_a_row.retain(|path, builds| *builds >= IN_A_ROW || during.contains(path));
+        for path in during {
+            *self.in_a_row.entry(path).or_default() += 1;
+        }
+    }
+
+    /// These files have changed, while a build runs or not.
+    pub(crate) fn changed(&mut self, changes: Vec<Change>, is_building: bool) -> Saves {
+        let mut saves = Saves::default();
+        for Change { path, is_other } in changes {
+            if !is_building {
+                self.in_a_row.remove(&path);
+                self.during.remove(&path);
+                saves.saved.push(path);
+            } else if is_other {
+                let before = self.in_a_row.get(&path).copied().unwrap_or_default();
+                let is_first = self.during.insert(path.clone());
+                match before {
+                    IN_A_ROW.. => {}
+                    _ if is_first && before + 1 == IN_A_ROW => {
+                        self.in_a_row.insert(path.clone(), IN_A_ROW);
+                        saves.own.push(path);
+                    }
+                    _ => saves.saved.push(path),
+                }
+            }
+        }
+        saves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What happens, in words: `build`, `end`, and files that change: `a` gets something else in it, `=a` is only written.
+    #[track_caller]
+    fn check(happens: &str, expect: &str) {
+        let (mut own, mut is_building, mut shown) = (OwnWrites::default(), false, Vec::new());
+        for word in happens.split(' ') {
+            match word {
+                "build" | "end" => {
+                    is_building = word == "build";
+                    if is_building {
+                        own.begin();
+                    }
+                }
+                file => {
+                    let (path, is_other) =
+                        (file.trim_start_matches('=').into(), !file.starts_with('='));
+                    let saves = own.changed(vec![Change { path, is_other }], is_building);
+                    shown.extend(saves.saved.iter().map(|it| format!("save {}", it.display())));
+                    shown.extend(saves.own.iter().map(|it| format!("own {}", it.display())));
+                }
+            }
+        }
+        assert_eq!(shown.join(", "), expect, "{happens}");
+    }
+
+    #[test]
+    fn every_save_counts_while_nothing_is_built() {
+        check("a =a b", "save a, save a, save b");
+        check("build end a =a", "save a, save a");
+    }
+
+    #[test]
+    fn what_is_written_as_it_was_while_it_is_built_is_no_save() {
+        check("build =a =a a =b", "save a");
+        check("build a end build =a end build =a", "save a");
+    }
+
+    /// So often `build a`, and what comes then.
+    #[track_caller]
+    fn check_row(builds: usize, then: &str, saves: usize, expect: &str) {
+        let happens = format!("{}{then}", "build a ".repeat(builds));
+        let expect = format!("{}{expect}", "save a, ".repeat(saves));
+        check(&happens, expect.trim_end_matches(", "));
+    }
+
+    #[test]
+    fn what_differs_after_each_of_many_builds_is_its_tools_own() {
+        check_row(7, "end", 7, "");
+        check_row(8, "end", 7, "own a");
+        check_row(8, "a a build a b build a a", 7, "own a, save b");
+        check_row(7, "a a", 9, "");
+        check_row(8, "end build end build a", 7, "own a");
+    }
+
+    #[test]
+    fn a_file_that_is_saved_between_builds_is_somebodys() {
+        check_row(7, "end build end build a build a", 9, "");
+        check_row(7, "end a build a build a", 10, "");
+        check_row(8, "end a build a", 7, "own a, save a, save a");
+    }
+}
