@@ -39,6 +39,22 @@ fn terminated_host_ends_well_and_soon() {
     });
 }
 
+/// A terminal that is closed: it tells the program, and so does the shell in it.
+#[test]
+fn host_whose_terminal_is_closed_ends_well() {
+    host_fact(async |bench| {
+        let mut host = bench.start(&[]).await;
+        let client = half_a_request(&host);
+        host.signal("HUP").unwrap();
+        let stopping = |line: &Line| line.message().starts_with("stopping after SIGHUP");
+        host.await_line("the stop", LINES_DEADLINE, stopping).await.unwrap();
+        host.signal("HUP").unwrap();
+        drop(client);
+        let status = host.await_end(Duration::from_secs(15)).unwrap();
+        assert_eq!(status.code(), Some(0), "{}", host.tail());
+    });
+}
+
 /// A client that has sent half a request, which holds up the stop for some seconds.
 fn half_a_request(host: &Host) -> TcpStream {
     let mut client = TcpStream::connect(host.address()).unwrap();
