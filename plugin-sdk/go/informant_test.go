@@ -58,6 +58,60 @@ func TestAConfigurationIsStrictAndOptional(t *testing.T) {
 	}
 }
 
+type place struct {
+	Name string
+	Port int
+}
+
+type options struct {
+	Names  []string
+	Places []place
+	Labels map[string]string
+	Inner  struct{ Names []string }
+	Pair   [2][]string
+	// What is no configuration's to write.
+	cache map[string]int
+}
+
+func TestAConfigurationIsNotWrittenIntoWhatOthersHave(t *testing.T) {
+	names, places, labels := []string{"a", "b"}, []place{{"a", 1}}, map[string]string{"a": "1", "b": "2"}
+	made := func() options {
+		made := options{Names: names, Places: places, Labels: labels, Pair: [2][]string{names, names}, cache: map[string]int{"a": 1}}
+		made.Inner.Names = names
+		return made
+	}
+	check := func(config string, fits bool, want options) {
+		t.Helper()
+		found := made()
+		equal(t, informant.Config(config).Decode(&found) == nil, fits)
+		equal(t, found, want)
+		equal(t, []any{names, places, labels}, []any{[]string{"a", "b"}, []place{{"a", 1}}, map[string]string{"a": "1", "b": "2"}})
+	}
+	said := made()
+	said.Names = []string{"c"}
+	check(`{"names": ["c"]}`, true, said)
+	said = made()
+	said.Names = []string{}
+	check(`{"names": []}`, true, said)
+	said = made()
+	said.Places = []place{{"b", 0}}
+	check(`{"places": [{"name": "b"}]}`, true, said)
+	said = made()
+	said.Labels = map[string]string{"a": "1", "b": "3", "c": "4"}
+	check(`{"labels": {"b": "3", "c": "4"}}`, true, said)
+	said = made()
+	said.Inner.Names, said.Pair[0] = []string{"d"}, []string{"e"}
+	check(`{"inner": {"names": ["d"]}, "pair": [["e"], null]}`, true, said)
+	check(`{}`, true, made())
+	check(`{"names": ["c", 1]}`, false, made())
+
+	whole := names
+	equal(t, informant.Config(`["c"]`).Decode(&whole), error(nil))
+	equal(t, []any{whole, names}, []any{[]string{"c"}, []string{"a", "b"}})
+	equal(t, informant.Config(`{}`).Decode((*options)(nil)) == nil, false)
+	equal(t, informant.Config(`{}`).Decode(options{}) == nil, false)
+}
+
 func TestRetriesAreFoundThroughOtherErrors(t *testing.T) {
 	wrapped := fmt.Errorf("while writing: %w", informant.After(errors.New("busy"), time.Second))
 	never, after := informant.Retry(wrapped)
