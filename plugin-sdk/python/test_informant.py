@@ -4,6 +4,7 @@ import json
 import sys
 import unittest
 from pathlib import Path
+from types import ModuleType
 
 from informant_testing import Err, Host
 
@@ -65,6 +66,26 @@ class Sdk(unittest.TestCase):
         known = app.Stateful().snapshot()
         app.Stateful().restore("0.1.0", known)
         self.assertEqual(json.loads(known), {"fired": False})
+
+    def test_what_the_readme_shows_works(self):
+        blocks = (Path(__file__).parent / "README.md").read_text().split("```python\n")[1:]
+        hello, counts = [ModuleType("example") for _ in blocks]
+        for module, block in zip((hello, counts), blocks):
+            exec(block.split("```")[0], module.__dict__)
+        host = Host(hello)
+        host.add("v1/pods", pod("web"))
+        self.assertEqual(host.lines, ["INFO pod change=added key=shop/web"])
+        host = Host(counts)
+        host.put("v1/pods", pod("web") | {"status": {"phase": "Pending"}})
+        host.put("v1/pods", pod("other") | {"status": {}})
+        self.assertIsNone(host.synced("v1/pods"))
+        counts.Reconciler().reconcile("shop/web", 1)
+        self.assertIsNone(host.fire("hourly"))
+        self.assertEqual(host.lines, ["INFO all are here pods=2", "INFO so far waiting=1 worked=1"])
+        known = counts.Stateful().snapshot()
+        Host(counts, before=host)
+        counts.Stateful().restore("0.1.0", known)
+        self.assertEqual(json.loads(counts.Stateful().snapshot()), {"worked": 1})
 
     def test_a_plugin_that_does_not_start_says_why(self):
         from informant import Plugin, exports
