@@ -10,8 +10,9 @@ use crate::bindings::informant::plugin::{
     event_data, host_info, indexer, log, metrics, state, workqueue,
 };
 use crate::guest_state::GuestState;
-use crate::tape::{Taped, key_text};
+use crate::tape::{Tape, Taped, key_text};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use wasmtime::component::HasData;
 
 type Json = Vec<u8>;
@@ -37,6 +38,11 @@ impl TapedCall<'_> {
         host_call::begin(self.0)
     }
 
+    /// None where there is no tape.
+    fn question(&self, function: &'static str, with: Value) -> Option<Question> {
+        Some(Question { tape: self.0.tape.clone()?, function, with })
+    }
+
     /// What the tape knows, else what the function answers.
     fn taped<T: Taped>(
         &mut self,
@@ -44,14 +50,11 @@ impl TapedCall<'_> {
         with: Value,
         answer: impl FnOnce(&mut HostCall<'_>) -> wasmtime::Result<T>,
     ) -> wasmtime::Result<T> {
-        let Some(tape) = self.0.tape.clone() else { return answer(&mut self.call()) };
-        let known = tape.answer(function, &with).and_then(|it| T::from_tape(&it));
-        let answer = match known {
-            Some(known) => known,
-            None => answer(&mut self.call())?,
+        let Some(question) = self.question(function, with) else {
+            return answer(&mut self.call());
         };
-        tape.asked(function, with, answer.to_tape());
-        Ok(answer)
+        let known = question.known();
+        Ok(question.answered(known.map_or_else(|| answer(&mut self.call()), Ok)?))
     }
 
     /// The same for what waits for somebody else.
@@ -61,14 +64,32 @@ impl TapedCall<'_> {
         with: Value,
         answer: impl AsyncFnOnce(&mut GuestState) -> wasmtime::Result<T>,
     ) -> wasmtime::Result<T> {
-        let Some(tape) = self.0.tape.clone() else { return answer(self.0).await };
-        let known = tape.answer(function, &with).and_then(|it| T::from_tape(&it));
-        let answer = match known {
+        let Some(question) = self.question(function, with) else { return answer(self.0).await };
+        let answer = match question.known() {
             Some(known) => known,
             None => answer(self.0).await?,
         };
-        tape.asked(function, with, answer.to_tape());
-        Ok(answer)
+        Ok(question.answered(answer))
+    }
+}
+
+/// What a guest with a tape asks.
+struct Question {
+    tape: Arc<dyn Tape>,
+    function: &'static str,
+    with: Value,
+}
+
+impl Question {
+    /// What is answered without asking anybody.
+    fn known<T: Taped>(&self) -> Option<T> {
+        self.tape.answer(self.function, &self.with).and_then(|it| T::from_tape(&it))
+    }
+
+    /// Before the guest hears it.
+    fn answered<T: Taped>(self, answer: T) -> T {
+        self.tape.asked(self.function, self.with, answer.to_tape());
+        answer
     }
 }
 

@@ -5,7 +5,12 @@ use crate::bindings::informant::plugin::http;
 use crate::bindings::informant::plugin::kube::{Error as WriteError, Host as KubeHost, PatchType};
 use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::tape::{Taped, key_text};
-use serde_json::json;
+use serde_json::{Value, json};
+
+/// What an object is to be made or replaced with.
+fn of_object(gvr: &str, key: &GuestKey, subresource: &str, object: &Json) -> Value {
+    json!({ "resource": gvr, "key": key_text(key), "subresource": subresource, "object": object.to_tape() })
+}
 
 impl KubeHost for TapedCall<'_> {
     async fn create(
@@ -15,7 +20,7 @@ impl KubeHost for TapedCall<'_> {
         subresource: String,
         object: Json,
     ) -> Answer<Json, WriteError> {
-        let with = json!({ "resource": gvr, "key": key_text(&key), "subresource": subresource, "object": object.to_tape() });
+        let with = of_object(&gvr, &key, &subresource, &object);
         self.taped_later("kube.create", with, async |it| {
             it.create(gvr, key, subresource, object).await
         })
@@ -29,7 +34,7 @@ impl KubeHost for TapedCall<'_> {
         subresource: String,
         object: Json,
     ) -> Answer<Json, WriteError> {
-        let with = json!({ "resource": gvr, "key": key_text(&key), "subresource": subresource, "object": object.to_tape() });
+        let with = of_object(&gvr, &key, &subresource, &object);
         self.taped_later("kube.update", with, async |it| {
             it.update(gvr, key, subresource, object).await
         })
