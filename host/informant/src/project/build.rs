@@ -224,24 +224,33 @@ mod tests {
     use crate::project::Language;
     use std::ffi::OsString;
 
+    const LONG: Duration = Duration::from_secs(600);
+
+    fn c_project(folder: &Path) -> Project {
+        let (name, settings) = ("pods".parse().unwrap(), Settings::default());
+        Project { folder: folder.to_owned(), language: Language::C, name, settings }
+    }
+
+    fn build<'a>(project: &'a Project, tools: &'a Toolchain) -> Build<'a> {
+        Build { project, tools, mode: Mode::Dev, time_max: LONG, shown: Shown::Log }
+    }
+
+    /// What an earlier build has left.
+    fn left_before(project: &Project) -> PathBuf {
+        let file = project.plugin_file(&project.build_folder().join(Mode::Dev.stage()));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "of an earlier build").unwrap();
+        file
+    }
+
     /// A shell takes the C compiler's place: what becomes of its build?
     async fn check(script: &str, time_max: Duration, expect: &str) {
         let folder = tempfile::tempdir().unwrap();
-        let (name, settings) = ("pods".parse().unwrap(), Settings::default());
-        let project =
-            Project { folder: folder.path().to_owned(), language: Language::C, name, settings };
+        let project = c_project(folder.path());
         let compiler = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
         let tools = Toolchain::C { compiler };
-        let build = Build {
-            project: &project,
-            tools: &tools,
-            mode: Mode::Dev,
-            time_max,
-            shown: Shown::Log,
-        };
-        let file = project.plugin_file(&folder.path().join("build/.dev"));
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, "of an earlier build").unwrap();
+        let build = Build { time_max, ..build(&project, &tools) };
+        left_before(&project);
         let told = match build.run(&CancellationToken::new()).await {
             Ok(built) => {
                 let try_take = BuildLock::try_take(&project.build_folder(), "build");
@@ -252,8 +261,6 @@ mod tests {
         };
         assert!(told.contains(expect), "{told:?} has no {expect:?}");
     }
-
-    const LONG: Duration = Duration::from_secs(600);
 
     #[tokio::test]
     async fn what_the_tool_leaves_is_the_plugin() {
@@ -278,15 +285,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn builds_of_one_project_wait_for_each_other() {
         let folder = tempfile::tempdir().unwrap();
-        let (name, settings) = ("pods".parse().unwrap(), Settings::default());
-        let project =
-            Project { folder: folder.path().to_owned(), language: Language::C, name, settings };
+        let project = c_project(folder.path());
         let tools = Toolchain::C { compiler: vec!["/bin/false".into()] };
-        let (mode, shown) = (Mode::Release, Shown::Log);
-        let build = Build { project: &project, tools: &tools, mode, time_max: LONG, shown };
-        let file = project.plugin_file(&folder.path().join("build/.release"));
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, "of the other build").unwrap();
+        let build = build(&project, &tools);
+        let file = left_before(&project);
         let other = BuildLock::try_take(&project.build_folder(), "build").unwrap().unwrap();
         let stop = CancellationToken::new();
         let told = build.run(&stop).await.unwrap_err().to_string();
@@ -297,11 +299,8 @@ mod tests {
         stop.cancel();
         let told = build.run(&stop).await.unwrap_err().to_string();
         assert_eq!(told, "it was ended before it began");
-        assert_eq!(
-            std::fs::read_to_string(&file).unwrap(),
-            "of the other build",
-            "it was left alone"
-        );
+        let left = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(left, "of an earlier build", "the other build may still have use for it");
         drop(other);
         assert!(build.lock(&CancellationToken::new()).await.is_ok(), "it is this one's turn");
     }
@@ -332,15 +331,8 @@ mod tests {
             [(r#"{"name": "a"}"#, 1), (r#"{"name": "a"}"#, 1), (r#"{"name": "a" }"#, 2)]
         {
             let project = project(text);
-            let build = Build {
-                project: &project,
-                tools: &tools,
-                mode: Mode::Dev,
-                time_max: LONG,
-                shown: Shown::Log,
-            };
             // The script is no program, so it ends here, with the packages there.
-            build.run(&CancellationToken::new()).await.unwrap_err();
+            build(&project, &tools).run(&CancellationToken::new()).await.unwrap_err();
             assert_eq!(
                 std::fs::read_to_string(at("called")).unwrap().lines().count(),
                 calls,

@@ -212,24 +212,45 @@ mod tests {
             "package.json" => {
                 let package: serde_json::Value = serde_json::from_str(text).expect("JSON");
                 let parts = ["main", "scripts", "exports", "bin"].map(|it| &package[it]);
-                let texts = parts.iter().flat_map(|it| it.as_object().map_or(vec![*it], |it| it.values().collect()));
-                texts.filter_map(|it| it.as_str()).flat_map(str::split_whitespace).map(str::to_owned).collect()
+                let texts = parts
+                    .iter()
+                    .flat_map(|it| it.as_object().map_or(vec![*it], |it| it.values().collect()));
+                texts
+                    .filter_map(|it| it.as_str())
+                    .flat_map(str::split_whitespace)
+                    .map(str::to_owned)
+                    .collect()
             }
             "Makefile" => text.split_whitespace().map(str::to_owned).collect(),
             "pyproject.toml" => {
                 let toml = toml();
                 let tool = toml.get("tool").and_then(|it| it.get("setuptools"));
                 let packages = tool.and_then(|it| it.get("packages")).and_then(|it| it.as_array());
-                let module = |it: &toml::Value| format!("{}/__init__.py", it.as_str().unwrap_or_default());
+                let module =
+                    |it: &toml::Value| format!("{}/__init__.py", it.as_str().unwrap_or_default());
                 packages.into_iter().flatten().map(module).collect()
             }
             "Cargo.toml" => {
                 let toml = toml();
-                let all = ["dependencies", "dev-dependencies"].map(|it| toml.get(it).and_then(|it| it.as_table()));
-                let paths = all.into_iter().flatten().flat_map(|it| it.values()).filter_map(|it| it.get("path"));
-                let folders = paths.filter_map(|it| it.as_str()).map(|it| format!("{it}/Cargo.toml"));
-                let targets = ["test", "bench", "example", "bin"].iter().filter_map(|it| toml.get(*it)?.as_array()).flatten();
-                let target = |it: &toml::Value| it.get("path").and_then(|it| it.as_str()).unwrap_or("a target without a path").to_owned();
+                let all = ["dependencies", "dev-dependencies"]
+                    .map(|it| toml.get(it).and_then(|it| it.as_table()));
+                let paths = all
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|it| it.values())
+                    .filter_map(|it| it.get("path"));
+                let folders =
+                    paths.filter_map(|it| it.as_str()).map(|it| format!("{it}/Cargo.toml"));
+                let targets = ["test", "bench", "example", "bin"]
+                    .iter()
+                    .filter_map(|it| toml.get(*it)?.as_array())
+                    .flatten();
+                let target = |it: &toml::Value| {
+                    it.get("path")
+                        .and_then(|it| it.as_str())
+                        .unwrap_or("a target without a path")
+                        .to_owned()
+                };
                 folders.chain(targets.map(target)).collect()
             }
             _ => Vec::new(),
@@ -247,14 +268,21 @@ mod tests {
         for language in Language::ALL {
             let files = files(language, &name());
             for (path, text) in &files {
-                let folder = path.rsplit_once('/').map_or(String::new(), |(it, _)| format!("{it}/"));
+                let folder =
+                    path.rsplit_once('/').map_or(String::new(), |(it, _)| format!("{it}/"));
                 for file in named(path, text).iter().map(|it| format!("{folder}{it}")) {
                     assert!(files.iter().any(|(there, _)| *there == file), "{path} names {file}");
                     found.push(file);
                 }
             }
         }
-        for file in ["plugin.js", "sdk/js/build.js", "pod-watch_test.c", "sdk/rust/Cargo.toml", "sdk/python/informant/__init__.py"] {
+        for file in [
+            "plugin.js",
+            "sdk/js/build.js",
+            "pod-watch_test.c",
+            "sdk/rust/Cargo.toml",
+            "sdk/python/informant/__init__.py",
+        ] {
             assert!(found.iter().any(|it| it == file), "{file} is not among {found:?}");
         }
     }
