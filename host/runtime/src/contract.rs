@@ -59,11 +59,13 @@ pub enum ContractError {
     Precompiled,
     /// The plugin speaks another version of the contract.
     #[error(
-        "made for contract {found}, but this host speaks informant:plugin@{CONTRACT_VERSION}; rebuild the plugin with an SDK for {CONTRACT_VERSION}, or use a host that speaks {found}"
+        "made for contract {found} ({by}), but this host speaks informant:plugin@{CONTRACT_VERSION}; rebuild the plugin with an SDK for {CONTRACT_VERSION}, or use a host that speaks {found}"
     )]
     OtherVersion {
         /// For example `informant:plugin@0.2.0`.
         found: String,
+        /// What of it is of that version, for example `it imports indexer`.
+        by: String,
     },
     /// The exports are not those of a plugin.
     #[error(
@@ -116,10 +118,11 @@ pub fn check(file: &[u8]) -> Result<CheckedComponent, ContractError> {
     match kind(file)? {
         Kind::Component => check_component(file.to_vec()),
         Kind::ModuleWithType => check_component(encode(file)?),
-        Kind::BareModule(exports) => {
+        Kind::BareModule { exports, imports } => {
             let interfaces = exports.iter().filter_map(|name| name.split_once('#')).map(|(i, _)| i);
             let interfaces: BTreeSet<&str> = interfaces.collect();
             check_exports(interfaces.iter().copied())?;
+            imports.iter().filter(|name| ours(name).is_some()).try_for_each(|it| check_ours(it))?;
             let (resolve, world) = world_for(Resolve::default(), interfaces.iter().copied(), &[])?;
             let mut module = file.to_vec();
             let encoding = wit_component::StringEncoding::UTF8;
@@ -133,7 +136,11 @@ pub fn check(file: &[u8]) -> Result<CheckedComponent, ContractError> {
 enum Kind {
     Component,
     ModuleWithType,
-    BareModule(Vec<String>),
+    /// With full names of exports, and modules that are imported from.
+    BareModule {
+        exports: Vec<String>,
+        imports: BTreeSet<String>,
+    },
 }
 
 fn kind(file: &[u8]) -> Result<Kind, ContractError> {
@@ -149,7 +156,7 @@ fn kind(file: &[u8]) -> Result<Kind, ContractError> {
     let malformed = |error: wasmparser::BinaryReaderError| {
         ContractError::Malformed(format!("{error}; its length is {} bytes", file.len()))
     };
-    let mut exports = Vec::new();
+    let (mut exports, mut imports) = (Vec::new(), BTreeSet::new());
     let mut typed = false;
     for payload in Parser::new(0).parse_all(file) {
         match payload.map_err(malformed)? {
@@ -161,10 +168,15 @@ fn kind(file: &[u8]) -> Result<Kind, ContractError> {
                     exports.push(export.map_err(malformed)?.name.to_owned());
                 }
             }
+            Payload::ImportSection(section) => {
+                for import in section.into_imports() {
+                    imports.insert(import.map_err(malformed)?.module.to_owned());
+                }
+            }
             _ => {}
         }
     }
-    Ok(if typed { Kind::ModuleWithType } else { Kind::BareModule(exports) })
+    Ok(if typed { Kind::ModuleWithType } else { Kind::BareModule { exports, imports } })
 }
 
 /// In words: a link may lead to a file that the host can read and whoever made the link cannot, so nothing of what is in it is shown.
@@ -260,8 +272,8 @@ fn ours(name: &str) -> Option<(&str, &str)> {
 }
 
 fn check_exports<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<(), ContractError> {
-    for (_, version) in names.clone().filter_map(ours) {
-        check_version(version)?;
+    for (interface, version) in names.clone().filter_map(ours) {
+        check_version(version, || format!("it exports {interface}"))?;
     }
     let has = |wanted: &[&str]| {
         names.clone().filter_map(ours).any(|(interface, _)| wanted.contains(&interface))
@@ -278,11 +290,12 @@ fn check_exports<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<(),
     Err(ContractError::MissingExport { missing, found })
 }
 
-fn check_version(version: &str) -> Result<(), ContractError> {
+/// No other is taken, be it only a patch apart: a newer one may have functions that this host has not.
+fn check_version(version: &str, by: impl FnOnce() -> String) -> Result<(), ContractError> {
     if version == CONTRACT_VERSION {
         return Ok(());
     }
-    Err(ContractError::OtherVersion { found: format!("informant:plugin@{version}") })
+    Err(ContractError::OtherVersion { found: format!("informant:plugin@{version}"), by: by() })
 }
 
 fn check_import(found: &Resolve, import: &str, item: &WorldItem) -> Result<(), ContractError> {
@@ -297,14 +310,15 @@ fn check_import(found: &Resolve, import: &str, item: &WorldItem) -> Result<(), C
             Some(import) => Err(ContractError::UnknownImport { import, hint: WASI_HINT }),
         };
     }
-    let Some((interface, version)) = ours(import) else {
-        return Err(ContractError::UnknownImport { import: import.to_owned(), hint: "" });
-    };
-    check_version(version)?;
-    if IMPORTS_OFFERED.contains(&interface) {
-        return Ok(());
-    }
-    Err(ContractError::UnknownImport { import: import.to_owned(), hint: "" })
+    check_ours(import)
+}
+
+/// An import that is to be of the contract.
+fn check_ours(import: &str) -> Result<(), ContractError> {
+    let unknown = || ContractError::UnknownImport { import: import.to_owned(), hint: "" };
+    let (interface, version) = ours(import).ok_or_else(unknown)?;
+    check_version(version, || format!("it imports {interface}"))?;
+    IMPORTS_OFFERED.contains(&interface).then_some(()).ok_or_else(unknown)
 }
 
 /// A world with everything a plugin may import and just the exports that were found, so that the check
@@ -379,13 +393,45 @@ mod tests {
         );
     }
 
+    /// A core module and a component, of which one interface has this version.
+    #[track_caller]
+    fn check_version_refused(interface: &str, version: &str, by: &str) {
+        let named = |it: &str| match it == interface {
+            true => format!("informant:plugin/{it}@{version}"),
+            false => format!("informant:plugin/{it}@{CONTRACT_VERSION}"),
+        };
+        let [lifecycle, handler, log] = ["lifecycle", "handler", "log"].map(named);
+        let core = format!(
+            r#"(module (import "{log}" "f" (func)) (func (export "{lifecycle}#stop")) (func (export "{handler}#handle")))"#
+        );
+        let component = format!(
+            r#"(component (import "{log}" (instance)) (instance $i) (export "{lifecycle}" (instance $i)) (export "{handler}" (instance $i)))"#
+        );
+        for file in [core, component] {
+            let expect = format!(
+                "made for contract informant:plugin@{version} ({by}), but this host speaks informant:plugin@0.1.0; rebuild the plugin with an SDK for 0.1.0, or use a host that speaks informant:plugin@{version}"
+            );
+            check_error(&module(&file), &expect);
+        }
+    }
+
     #[test]
     fn another_version_of_the_contract_is_named() {
-        let newer = r#"(module (func (export "informant:plugin/handler@0.2.0#handle")))"#;
-        check_error(
-            &module(newer),
-            "made for contract informant:plugin@0.2.0, but this host speaks",
-        );
+        check_version_refused("handler", "0.2.0", "it exports handler");
+        check_version_refused("lifecycle", "1.0.0", "it exports lifecycle");
+        check_version_refused("log", "0.2.0", "it imports log");
+        // A linker would take these for compatible, and leave out what this host has not.
+        check_version_refused("handler", "0.1.7", "it exports handler");
+        check_version_refused("log", "0.1.7", "it imports log");
+    }
+
+    #[test]
+    fn a_core_modules_imports_are_looked_at_before_it_becomes_a_component() {
+        let text = r#"(module (import "informant:plugin/telepathy@0.1.0" "f" (func))
+            (func (export "informant:plugin/lifecycle@0.1.0#stop"))
+            (func (export "informant:plugin/handler@0.1.0#handle")))"#;
+        let expect = "imports informant:plugin/telepathy@0.1.0, which this host does not offer";
+        check_error(&module(text), expect);
     }
 
     #[test]
