@@ -48,6 +48,7 @@ orphan-finder_WORLD := timer-only
 
 # C plugins: a file each, and what compiles C to wasm32.
 C_PLUGINS       := hello-c
+C_SOURCES       := plugins
 C_PLUGINS_OUT   := target/plugins-c
 C_FLAGS         := -O2 -g0 -std=c11 -Wall -Wextra -Werror -nostdlib -Iplugin-sdk/c -Wl,--no-entry -Wl,-z,stack-size=65536
 PYTHON          ?= python3
@@ -93,7 +94,7 @@ c-plugins:
 	  if echo 'int probe;' | $$cc $(C_FLAGS) -x c - -o $(C_PLUGINS_OUT)/.probe.wasm >/dev/null 2>&1; then \
 	    echo "building C plugins with $$cc: $(C_PLUGINS)"; \
 	    for p in $(C_PLUGINS); do \
-	      $$cc $(C_FLAGS) plugin-sdk/c/informant.c plugins/$$p/$$p.c -o $(C_PLUGINS_OUT)/.$$p.wasm.tmp; \
+	      $$cc $(C_FLAGS) plugin-sdk/c/informant.c $(C_SOURCES)/$$p/$$p.c -o $(C_PLUGINS_OUT)/.$$p.wasm.tmp; \
 	      mv -f $(C_PLUGINS_OUT)/.$$p.wasm.tmp $(C_PLUGINS_OUT)/$$p.wasm; \
 	      echo "  wrote $(C_PLUGINS_OUT)/$$p.wasm"; \
 	    done; \
@@ -113,3 +114,5 @@ wasm-target:
 	  || { echo "the Rust standard library for $(WASM_TARGET) is missing; install rustup (https://rustup.rs), then run: rustup target add $(WASM_TARGET)" >&2; exit 1; }
 
 RUSTC_COMMAND   ?= rustc
+
+include plugins/golden/golden.mk

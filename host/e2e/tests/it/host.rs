@@ -9,6 +9,7 @@ mod check;
 mod configuration;
 mod election;
 mod embedded;
+mod golden;
 mod http;
 mod image;
 mod lifecycle;
