@@ -146,13 +146,12 @@ impl Site {
     fn new(options: &Options, kubeconfig: PathBuf) -> anyhow::Result<Self> {
         let (program, plugins) = (options.program.clone(), tempfile::tempdir()?);
         let state = (options.kills > 0).then(tempfile::tempdir).transpose()?;
-        if options.shards > 1 {
-            let shards = options.shards;
-            let text = format!(
-                "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\nshards: {shards}\n"
-            );
-            write(&plugins.path().join(format!("{PLUGIN}.yaml")), text.as_bytes())?;
-        }
+        // It tells of every change.
+        let (shards, head) = (options.shards, "apiVersion: informant.dev/v1alpha1");
+        let text = format!(
+            "{head}\nkind: PluginConfiguration\nlimits: {{logLines: 10000}}\nshards: {shards}\n"
+        );
+        write(&plugins.path().join(format!("{PLUGIN}.yaml")), text.as_bytes())?;
         Ok(Self { program, kubeconfig, plugins, state })
     }
 

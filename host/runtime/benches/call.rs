@@ -1,7 +1,7 @@
 //! What an event costs between its informer and a guest, in CPU of the two threads that see it.
 //!
 //! Events are decoded beforehand: the informer's share is the store, the subscriptions and the queue, the guests' share is the queue,
-//! the call and the guest's own work. Of plugins that are told of nothing it says what one of them adds. `cargo bench -p informant-runtime --bench call -- [events] [rounds]`. Linux only: a thread's
+//! the call and the guest's own work. Of plugins that are told of nothing it says what one of them adds. `cargo bench -p informant-runtime --bench call -- [hosts] [additions] [reads] [events] [rounds]`. Linux only: a thread's
 //! CPU is read from `/proc`. Last, what one read of some fields costs, canonical ABI included: of the event in hand, and of any object in the cache.
 
 #![allow(clippy::print_stdout)]
@@ -216,12 +216,21 @@ fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse::<usize>().ok());
     let (events, rounds) = (numbers.next().unwrap_or(40_000), numbers.next().unwrap_or(5));
     println!("ns of CPU an event, {events} updates, least of {rounds} rounds");
-    println!("{:<44} {:>9} {:>9}", "plugins, of 2 KB objects", "informer", "guests");
-    whole_hosts(events, rounds);
-    println!("{:<44} {:>9} {:>9}", "what one more adds, of 5 KB pods", "informer", "guests");
-    additions(events, rounds);
-    println!("{:<44} {:>9} {:>9}", "one read of fields of 5 KB pods", "", "guests");
-    reads(events / READS, rounds);
+    let parts = ["hosts", "additions", "reads"];
+    let named: Vec<String> = std::env::args().filter(|it| parts.contains(&it.as_str())).collect();
+    let is_wanted = |part: &str| named.is_empty() || named.iter().any(|name| name == part);
+    if is_wanted("hosts") {
+        println!("{:<44} {:>9} {:>9}", "plugins, of 2 KB objects", "informer", "guests");
+        whole_hosts(events, rounds);
+    }
+    if is_wanted("additions") {
+        println!("{:<44} {:>9} {:>9}", "what one more adds, of 5 KB pods", "informer", "guests");
+        additions(events, rounds);
+    }
+    if is_wanted("reads") {
+        println!("{:<44} {:>9} {:>9}", "one read of fields of 5 KB pods", "", "guests");
+        reads(events / READS, rounds);
+    }
 }
 
 fn whole_hosts(events: usize, rounds: usize) {

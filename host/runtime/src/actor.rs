@@ -348,7 +348,7 @@ impl Actor {
         let now = self.surroundings.now();
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
-        self.pace.took(now - began);
+        self.pace.took(now - began, now);
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {

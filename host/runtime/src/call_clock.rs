@@ -102,6 +102,7 @@ impl CallClock {
     }
 
     fn waited(&self, time: Duration) {
+        self.pace.waited(time);
         let mut call = self.call.lock();
         call.may_wait = call.may_wait.saturating_sub(time);
         if time >= TICK {

@@ -20,13 +20,10 @@ use tokio::sync::oneshot;
 use turn::{Seat, Seen};
 pub(crate) use turn::{Turn, give_turn};
 
-/// What is added to the niceness of threads for slow plugins: about a third of a quick one's weight. Not more, because an informer may have to
+/// What is added to the niceness of threads for slow plugins: about a tenth of a quick one's weight. Not more, because an informer may have to
 /// wait for one that is just looking at its plugin's queue.
 #[cfg(target_os = "linux")]
-const NICENESS: i32 = 5;
-
-/// There is one thread for slow plugins for so many others.
-const SLOW_FOR: usize = 4;
+const NICENESS: i32 = 10;
 
 /// The pool. Dropping it ends the threads, and with them every actor that was not stopped before.
 pub(crate) struct GuestThreads {
@@ -84,7 +81,7 @@ struct Moving {
 }
 
 impl GuestThreads {
-    /// Starts so many threads, and those for slow plugins.
+    /// Starts so many threads, and as many for slow plugins: where all are slow they have all the processors.
     pub(crate) fn start(count: usize) -> std::io::Result<Self> {
         let mut threads = Vec::new();
         let mut start = |names: &str, count: usize, is_slow: bool| {
@@ -96,7 +93,7 @@ impl GuestThreads {
             lanes.collect::<std::io::Result<Vec<Lane>>>()
         };
         let quick = start("guests", count, false)?;
-        let slow = start("slow-guests", count.div_ceil(SLOW_FOR), true)?;
+        let slow = start("slow-guests", count, true)?;
         let loan = Arc::new(Mutex::new(turn::loan(Instant::now())));
         let lanes = Lanes { quick, slow, loan };
         Ok(Self { lanes: Arc::new(lanes), threads })

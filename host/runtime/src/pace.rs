@@ -2,11 +2,12 @@
 //!
 //! A guest gives way at every tick of the engine, and each guest that spins makes its neighbours wait for one tick each time round. So a plugin
 //! whose call lasts for some ticks goes on beside others of that kind, from within that call, and every further tick keeps it there for a while. It
-//! comes back with the first call after that.
+//! comes back with the first call after that. So does one whose calls end before that but hold their thread for a millisecond or more, one after the
+//! other: its neighbours wait for each.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A call that lasts so many ticks is slow: two tens of milliseconds and some.
@@ -18,6 +19,11 @@ const STAY_MAX: Duration = Duration::from_secs(60);
 /// A call that takes no longer keeps nobody waiting, and so many of them in a row promise another.
 const SHORT: Duration = Duration::from_micros(250);
 const SHORT_CALLS: u32 = 32;
+/// A call that holds its thread for so long is long, and so many more of them than of others make the plugin slow.
+const LONG: Duration = Duration::from_millis(1);
+const LONG_CALLS: u32 = 8;
+/// How long it stays so after another of them.
+const LONG_STAY: Duration = Duration::from_secs(10);
 /// A turn that was lent and takes longer has kept an informer waiting. Turns end by themselves after a millisecond.
 const LENT_MAX: Duration = Duration::from_millis(4);
 /// Who keeps informers waiting does so once, and again after a minute, two, four, up to an hour.
@@ -35,6 +41,10 @@ struct Shared {
     is_slow: AtomicBool,
     /// Short calls in a row.
     short: AtomicU32,
+    /// How many more long calls than others there were, up to twice as many as make it slow.
+    long: AtomicU32,
+    /// Microseconds that the call under way has waited for others, its thread being theirs.
+    waited: AtomicU64,
     times: Mutex<Times>,
 }
 
@@ -66,8 +76,16 @@ impl Pace {
         }
     }
 
-    /// An event took so long, what the host did for it included.
-    pub(crate) fn took(&self, time: Duration) {
+    /// The call under way has waited for so long, and its thread had others to run.
+    pub(crate) fn waited(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.shared.waited.fetch_add(micros, Relaxed);
+    }
+
+    /// An event took so long, what the host did for it included. Calls of several shards count together.
+    pub(crate) fn took(&self, time: Duration, now: Instant) {
+        let waited = Duration::from_micros(self.shared.waited.swap(0, Relaxed));
+        self.held(time.saturating_sub(waited), now);
         let short = &self.shared.short;
         let before = short.load(Relaxed);
         match time <= SHORT {
@@ -75,6 +93,22 @@ impl Pace {
             true => {}
             false => short.store(0, Relaxed),
         }
+    }
+
+    /// A call has held its thread for so long.
+    fn held(&self, time: Duration, now: Instant) {
+        let before = self.shared.long.load(Relaxed);
+        if time < LONG {
+            return self.shared.long.store(before.saturating_sub(1), Relaxed);
+        }
+        let long = (before + 1).min(2 * LONG_CALLS);
+        self.shared.long.store(long, Relaxed);
+        if long < LONG_CALLS {
+            return;
+        }
+        let until = &mut self.shared.times.lock().slow_until;
+        *until = (*until).max(Some(now + LONG_STAY));
+        self.shared.is_slow.store(true, Relaxed);
     }
 
     /// An event that the guest was not told of took so long, which promises nothing of its calls.
@@ -158,9 +192,33 @@ mod tests {
         check("60000@0 0@59 0@60", "ssq");
     }
 
+    #[test]
+    fn calls_that_hold_their_thread_again_and_again_are_slow() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        let calls = |count: u32, time: Duration, now: Instant| {
+            for _ in 0..count {
+                pace.call(now);
+                pace.took(time, now);
+            }
+            pace.is_slow()
+        };
+        assert!(!calls(7, LONG, now));
+        assert!(!calls(1, SHORT, now));
+        assert!(!calls(1, LONG, now));
+        assert!(calls(1, LONG, now));
+        let later = now + LONG_STAY;
+        assert!(calls(7, SHORT, later - Duration::from_nanos(1)));
+        assert!(!calls(1, SHORT, later));
+        // Who waits for others holds nobody up.
+        for _ in 0..100 {
+            pace.waited(20 * LONG);
+            assert!(!calls(1, 20 * LONG, later));
+        }
+    }
+
     fn row_of_short_calls(pace: &Pace) {
         for _ in 0..SHORT_CALLS {
-            pace.took(SHORT);
+            pace.took(SHORT, Instant::now());
         }
     }
 
@@ -169,7 +227,7 @@ mod tests {
         let (pace, now) = (Pace::default(), Instant::now());
         let took = |times: u32, time: Duration| {
             for _ in 0..times {
-                pace.took(time);
+                pace.took(time, now);
             }
             pace.may_be_lent(now)
         };

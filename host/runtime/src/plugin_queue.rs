@@ -418,7 +418,7 @@ mod tests {
         let marks = Marks { events: 100, bytes: usize::MAX };
         let queue = Arc::new(PluginQueue::new(marks, Arc::default()));
         let pace = Pace::default();
-        (0..32).for_each(|_| pace.took(Duration::ZERO));
+        (0..32).for_each(|_| pace.took(Duration::ZERO, Instant::now()));
         let (sender, told_on) = mpsc::channel();
         let (events, told) = (queue.clone(), pace.clone());
         let actor = async move {
@@ -427,7 +427,7 @@ mod tests {
                 let now = Instant::now();
                 while events.pop(0, now).is_some() {
                     events.settle(0, Settled::Finished, now);
-                    told.took(Duration::ZERO);
+                    told.took(Duration::ZERO, Instant::now());
                     sender.send(here()).expect("the test listens");
                 }
             }

@@ -41,7 +41,7 @@ impl Actor {
         let now = self.surroundings.now();
         let counters = &self.status.counters;
         counters.fire_seconds.observe(now - called);
-        self.pace.took(now - called);
+        self.pace.took(now - called, now);
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {

@@ -28,7 +28,7 @@ impl Actor {
         self.call_began = called;
         let result = instance.synced(subscription.index).await;
         let now = self.surroundings.now();
-        self.pace.took(now - called);
+        self.pace.took(now - called, now);
         let owes = Self::look_after(&self.name, &self.status.counters, instance, now);
         match result {
             Ok(()) => {

@@ -243,7 +243,7 @@ mod tests {
             let ((sender, polled_on), (orders, received)) = (mpsc::channel(), mpsc::channel());
             let pace = Pace::default();
             for _ in 0..short_calls {
-                pace.took(Duration::from_micros(50));
+                pace.took(Duration::from_micros(50), Instant::now());
             }
             let actor = poll_fn(move |context| {
                 let here = std::thread::current().name().unwrap_or_default().to_owned();
