@@ -1,4 +1,4 @@
-//! Logs 20,000 lines on a pod named `log-flood…`, twenty times what is allowed in a second; and one line of
+//! Logs 20,000 lines on a pod named `log-flood…`, four times what is allowed in a second; and one line of
 //! 4 MiB on `log-flood-long…`.
 //!
 //! The host must drop what is over the limit, say once how much that was, and not slow down for it.

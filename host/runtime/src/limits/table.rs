@@ -126,8 +126,8 @@ limits! {
     page_items_max: usize, "pageItems" = 1_000, up to 10_000, Count;
     "the page ends, and has a cursor", "", "pages_are_bounded_whatever_the_plugin_says";
 
-    /// Log lines a second. A plugin that logs faster is slowed down between its events. One that tells of each event of a busy resource wants more.
-    log_lines_per_second: u32, "logLines" = 1_000, up to 100_000, PerSecond;
+    /// Log lines a second. A plugin that logs faster is slowed down between its events.
+    log_lines_per_second: u32, "logLines" = 5_000, up to 100_000, PerSecond;
     "the plugin waits before its next event; more than a second's worth in one event is dropped",
     "informant_plugin_log_lines_dropped_total", "a_burst_passes_and_is_paid_for_later";
 
