@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Command::Rbac(args) => commands::rbac(&args),
         Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };
-    logging::end();
+    logging::end(|| {});
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -23,11 +23,12 @@ pub(crate) fn on_signals() -> io::Result<CancellationToken> {
     let first = stop.clone();
     let listen = async move {
         let name = signals.first().await;
+        // Whoever should read the log may have stopped reading it: that must not keep the second signal from being heard.
+        let tell = move || info!("stopping after {name}; once more to stop at once");
+        tokio::task::spawn_blocking(tell);
         first.cancel();
-        info!("stopping after {name}; once more to stop at once");
         let (name, number) = signals.next().await;
-        warn!("stopped at once after a second signal, {name}");
-        logging::end();
+        logging::end(move || warn!("stopped at once after a second signal, {name}"));
         std::process::exit(128 + number)
     };
     let thread = std::thread::Builder::new().name("signals".to_owned());

@@ -5,14 +5,18 @@
 //! logs, once so many lines wait; none is dropped. What waits when the process is killed is lost, as it is in a pipe.
 
 use parking_lot::Mutex;
+use std::fmt;
 use std::io::{self, BufWriter, Write};
-use std::sync::OnceLock;
+use std::sync::{OnceLock, mpsc};
+use std::time::Duration;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 /// Lines that wait for the thread: a few milliseconds' worth of what it can write.
 const LINES_MAX: usize = 1_024;
 /// Bytes written at once.
 const WRITE_BYTES: usize = 64 << 10;
+/// How long a reader who does not read holds up the end.
+const END_MAX: Duration = Duration::from_millis(1_500);
 
 /// The way to the thread, from when the log is on.
 static LINES: OnceLock<NonBlocking> = OnceLock::new();
@@ -32,6 +36,11 @@ impl Write for Stdout {
         Ok(bytes.len())
     }
 
+    /// In one piece: nothing that others write comes between its parts.
+    fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
+        self.write_all(text.to_string().as_bytes())
+    }
+
     /// The thread does so by itself.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
@@ -48,9 +57,17 @@ pub(super) fn begin() {
     }
 }
 
-/// Writes what waits, and nothing after it. A reader who does not read is not waited for longer than about a second.
-pub(crate) fn end() {
-    drop(THREAD.lock().take());
+/// Logs the last words, writes what waits, and nothing after it. A reader who does not read is not waited for longer than [`END_MAX`].
+pub(crate) fn end(last_words: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = mpsc::channel();
+    let end = move || {
+        last_words();
+        drop(THREAD.lock().take());
+        let _ = done.send(());
+    };
+    // Where no thread can be had the lines that wait are lost, and the process ends all the same.
+    let _ = std::thread::Builder::new().name("log-end".to_owned()).spawn(end);
+    let _ = is_done.recv_timeout(END_MAX);
 }
 
 /// Standard output without the buffer of the standard library, which would write each line by itself.

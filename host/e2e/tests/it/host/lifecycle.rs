@@ -1,12 +1,15 @@
 //! Start and end.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::host::bench::{LINES_DEADLINE, await_told, host_fact, pod_names};
+use informant_e2e::child::Child;
 use informant_e2e::cluster::User;
-use informant_e2e::host::{Host, Line};
+use informant_e2e::host::{Host, Line, announced_address};
+use informant_e2e::{http, poll};
 
 #[test]
 fn first_lines_say_cluster_user_directory_and_address() {
@@ -44,7 +47,7 @@ fn terminated_host_ends_well_and_soon() {
 fn host_whose_terminal_is_closed_ends_well() {
     host_fact(async |bench| {
         let mut host = bench.start(&[]).await;
-        let client = half_a_request(&host);
+        let client = half_a_request(&host).await;
         host.signal("HUP").unwrap();
         let stopping = |line: &Line| line.message().starts_with("stopping after SIGHUP");
         host.await_line("the stop", LINES_DEADLINE, stopping).await.unwrap();
@@ -55,20 +58,34 @@ fn host_whose_terminal_is_closed_ends_well() {
     });
 }
 
-/// A client that has sent half a request, which holds up the stop for some seconds.
-fn half_a_request(host: &Host) -> TcpStream {
+/// A client that has sent half a request, which holds up the stop for some seconds once the server has read it.
+async fn half_a_request(host: &Host) -> TcpStream {
     let mut client = TcpStream::connect(host.address()).unwrap();
     client.write_all(b"GET /plug").unwrap();
-    // The server takes connections in order: it has the first when it answers the second.
-    assert_eq!(host.get("/livez").unwrap().status, 200);
+    let ports = [host.address().port(), client.local_addr().unwrap().port()];
+    let is_read = async || (unread(ports) == Some(0)).then_some(());
+    poll::until("the server to read half a request", LINES_DEADLINE, is_read).await.unwrap();
     client
+}
+
+/// Bytes that came over loopback to the first port from the second, and that nobody there has read. None without such a connection.
+fn unread(ports: [u16; 2]) -> Option<u64> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    table.lines().find_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let [_, own, other, _, queues, ..] = columns[..] else { return None };
+        let is_port = |address: &str, port: u16| address.ends_with(&format!(":{port:04X}"));
+        let is_it = is_port(own, ports[0]) && is_port(other, ports[1]);
+        let (_, received) = queues.split_once(':').filter(|_| is_it)?;
+        u64::from_str_radix(received, 16).ok()
+    })
 }
 
 #[test]
 fn half_sent_request_makes_no_failure_of_the_end() {
     host_fact(async |bench| {
         let mut host = bench.start(&[]).await;
-        let _client = half_a_request(&host);
+        let _client = half_a_request(&host).await;
         let status = host.terminate(Duration::from_secs(15)).unwrap();
         assert_eq!(status.code(), Some(0), "{}", host.tail());
     });
@@ -78,7 +95,7 @@ fn half_sent_request_makes_no_failure_of_the_end() {
 fn second_signal_ends_the_host_at_once() {
     host_fact(async |bench| {
         let mut host = bench.start(&[]).await;
-        let _client = half_a_request(&host);
+        let _client = half_a_request(&host).await;
         host.ask_to_stop().unwrap();
         let stopping = |line: &Line| line.message().starts_with("stopping after SIGTERM");
         host.await_line("the stop", LINES_DEADLINE, stopping).await.unwrap();
@@ -86,6 +103,45 @@ fn second_signal_ends_the_host_at_once() {
         let status = host.terminate(Duration::from_secs(15)).unwrap();
         assert_eq!(status.code(), Some(128 + 15), "{}", host.tail());
         assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    });
+}
+
+/// A pager in front of the log, a terminal that is held, a collector that hangs.
+#[test]
+fn host_whose_log_nobody_reads_any_more_ends_when_it_is_told_to() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        bench.limit_plugin("event-printer", "logLines: 4000");
+        let mut command = Command::new(&bench.program);
+        command.args(["run", "--log-format", "json"]);
+        let socket = bench.plugins.join("admin.sock");
+        command.arg("--admin-socket").arg(socket).arg("--plugins").arg(&bench.plugins);
+        command.arg("--kubeconfig").arg(bench.cluster.kubeconfig(User::Admin));
+        command.args(["--listen", "127.0.0.1:0"]);
+        let mut child = Child::spawn("informant", command.stdout(Stdio::piped())).unwrap();
+        let mut log = BufReader::new(child.take_output().0.unwrap());
+        let mut line = String::new();
+        let address = loop {
+            line.clear();
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "it ended");
+            if let Some(address) = announced_address(&Line::of(&line)) {
+                break address;
+            }
+        };
+        // From here on nobody reads: the pipe fills, then what the log keeps, and then whoever logs waits.
+        bench.create_pods(&pod_names(0..3_000)).await;
+        let is_held_up = async || {
+            let plugins = http::get(address, "/plugins").ok()?.json();
+            (plugins[0]["queue"]["depth"].as_u64()? > 500).then_some(())
+        };
+        poll::until("the log to hold up the plugin", LINES_DEADLINE, is_held_up).await.unwrap();
+        let ends = async || {
+            let _ = child.signal("TERM");
+            child.ended().unwrap()
+        };
+        let ended = poll::until("the host to end", Duration::from_secs(30), ends).await.unwrap();
+        assert!(matches!(ended.code(), Some(0 | 143)), "{ended}");
+        drop(log);
     });
 }
 
