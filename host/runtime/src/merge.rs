@@ -1,8 +1,8 @@
 //! Events under the cache's merge rule: what a waiting event and a newer one of the same object become above the mark.
 
-use crate::event::{Change, Event, Reason};
+use crate::event::{Change, Event};
 use crate::event_keys::EventKeys;
-use informant_cache::{Merge, MergeKind, Object};
+use informant_cache::{Merge, MergeKind};
 
 /// What is left of two events.
 #[derive(Debug)]
@@ -45,24 +45,15 @@ pub(crate) fn merge(mut waiting: Event, mut newer: Event, told: bool) -> Merged 
             knew: waiting.knew,
             ..newer
         }),
+        // Neither is a resync: one is left out where something of its object waits.
         Merge::One(MergeKind::Updated) => {
-            let (old, reason) = of_updates(waiting, &newer);
-            Merged::One(Event { old, reason, coalesced, before_sync, ..newer })
+            Merged::One(Event { old: waiting.old, coalesced, before_sync, ..newer })
         }
         // Who heard of a change knew it.
         Merge::One(MergeKind::Added) => {
             Merged::One(Event { coalesced, before_sync, knew: true, ..newer })
         }
         Merge::One(MergeKind::Deleted) => Merged::One(Event { coalesced, before_sync, ..newer }),
-    }
-}
-
-/// The state before two updates, and why they are told. A resync says nothing of what has happened: the other does.
-fn of_updates(waiting: Event, newer: &Event) -> (Option<Object>, Reason) {
-    match (waiting.reason, newer.reason) {
-        (Reason::Resync, reason) => (newer.old.clone(), reason),
-        (reason, Reason::Resync) => (waiting.old, reason),
-        (_, reason) => (waiting.old, reason),
     }
 }
 

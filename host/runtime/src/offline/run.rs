@@ -55,7 +55,8 @@ struct Told {
 }
 
 impl Told {
-    fn on_all(&self, world: &World, tell: impl Fn(&SubscriptionHandler, &Object)) {
+    /// Tells the handler of everything that is there.
+    fn tell_all(&self, world: &World, tell: impl Fn(&SubscriptionHandler, &Object)) {
         let all = Default::default();
         let found = world.store(&self.resource).indexer().list(None, &all, 0, None);
         for object in found.map(|page| page.items).unwrap_or_default() {
@@ -147,7 +148,7 @@ impl Run {
         }
         let (cause, now) = (self.cause(Reason::Initial), self.surroundings.now());
         for told in &mut self.handlers {
-            told.on_all(&self.world, |handler, object| handler.on_add(object, cause));
+            told.tell_all(&self.world, |handler, object| handler.on_add(object, cause));
             told.handler.on_synced();
             told.wait_for_resync(now);
         }
@@ -212,18 +213,23 @@ impl Run {
             let due = self.actor.next_due(true).filter(|due| *due <= until);
             let resync = self.handlers.iter().filter_map(|told| told.resync_due).min();
             let resync = resync.filter(|at| *at <= until && due.is_none_or(|due| *at < due));
-            match (resync, due) {
+            let goes_on = match (resync, due) {
                 (Some(at), _) => self.resync_at(at),
-                (None, Some(due)) if !self.step_at(due).await => return,
-                (None, Some(_)) => {}
+                (None, Some(due)) => self.step_at(due).await,
                 (None, None) => break,
+            };
+            if !goes_on {
+                return;
             }
         }
         self.surroundings.pass(until.saturating_duration_since(self.surroundings.now()));
     }
 
-    /// Tells again of everything that is due.
-    fn resync_at(&mut self, at: Instant) {
+    /// Tells again of everything that is due. Answers whether there may be another step.
+    fn resync_at(&mut self, at: Instant) -> bool {
+        if !self.may_step() {
+            return false;
+        }
         self.surroundings.pass(at.saturating_duration_since(self.surroundings.now()));
         let cause = self.cause(Reason::Resync);
         for told in self.handlers.iter_mut().filter(|told| told.resync_due == Some(at)) {
@@ -232,10 +238,11 @@ impl Run {
             let again = |handler: &SubscriptionHandler, object: &Object| {
                 handler.on_update(object, object, cause);
             };
-            told.on_all(&self.world, again);
+            told.tell_all(&self.world, again);
             told.handler.on_batch_told();
             told.wait_for_resync(at);
         }
+        true
     }
 
     /// Does what comes again, and lets schedules and resyncs be.
@@ -248,8 +255,8 @@ impl Run {
         }
     }
 
-    /// Answers whether there may be another.
-    async fn step_at(&mut self, due: Instant) -> bool {
+    /// Counts a step that is to be done, and answers whether it may be.
+    fn may_step(&mut self) -> bool {
         self.steps += 1;
         if self.steps > self.steps_max {
             let times = self.steps_max;
@@ -257,7 +264,12 @@ impl Run {
                 "it has had something to do {times} times, and still has: give it less to do"
             ));
         }
-        if self.journal.is_cut() {
+        !self.journal.is_cut()
+    }
+
+    /// Does what is due. Answers whether there may be another step.
+    async fn step_at(&mut self, due: Instant) -> bool {
+        if !self.may_step() {
             return false;
         }
         self.surroundings.pass(due.saturating_duration_since(self.surroundings.now()));
@@ -332,6 +344,10 @@ mod tests {
         assert_eq!(run("1m", "", 2).await.cut(), None);
         let why = "it has had something to do 1 times, and still has: give it less to do";
         assert_eq!(run("1m", "", 1).await.cut(), Some(why));
+        // The two objects, the first resync, and the two again.
+        let wait = "{\"wait\":\"24h\"}";
+        let why = "it has had something to do 5 times, and still has: give it less to do";
+        assert_eq!(run("1m", wait, 5).await.cut(), Some(why));
     }
 
     #[tokio::test]

@@ -122,8 +122,7 @@ impl EventQueue {
     /// to end goes on with its walks.
     pub(crate) fn push_replayed(&mut self, event: Event) {
         let lane = Lane::of(&event);
-        if self.aside.is_some() && event.reason == Reason::Resync {
-            // What comes round again and again would keep it from its end.
+        if event.reason == Reason::Resync && self.leaves_out_resync(&lane) {
             return;
         }
         if let Some(aside) = &mut self.aside
@@ -141,6 +140,23 @@ impl EventQueue {
             true => self.push_live(lane, event),
             false => self.replays.push(lane, event),
         }
+    }
+
+    /// A resync is no news: where something of its object is to be told anyhow, or nothing is to be told, it is left out. What comes round again and
+    /// again must neither pile up behind what waits, nor keep a queue from its end.
+    fn leaves_out_resync(&mut self, lane: &Lane) -> bool {
+        self.aside.is_some()
+            || self.withheld.get_mut(lane.subscription).is_some()
+            || self.held.contains_key(lane)
+            || self.is_waiting(lane)
+    }
+
+    /// The others of some replayed events: their resyncs are left out.
+    pub(super) fn without_resyncs(&mut self, mut events: Vec<Event>) -> Vec<Event> {
+        for resync in events.extract_if(.., |event| event.reason == Reason::Resync) {
+            self.initials.ended(resync.subscription, resync.before_sync.into());
+        }
+        events
     }
 
     /// Whether anything of an object waits among what has happened.
@@ -181,7 +197,8 @@ impl EventQueue {
         if self.replays.is_empty() {
             return;
         }
-        for event in self.replays.take(lane) {
+        let taken = self.replays.take(lane);
+        for event in self.without_resyncs(taken) {
             self.push_live(lane.clone(), event);
         }
     }
@@ -195,6 +212,10 @@ impl EventQueue {
 
     fn pop_replayed(&mut self) -> Option<Queued> {
         while let Some(event) = self.replays.pop() {
+            if event.reason == Reason::Resync && self.held.contains_key(&Lane::of(&event)) {
+                self.without_resyncs(vec![event]);
+                continue;
+            }
             // What is held counts as waiting.
             self.depth += 1;
             self.bytes += size(&event);
@@ -225,7 +246,6 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Change;
     use crate::queue::tests::{SUBSCRIPTION, parse, show};
     use crate::queue::{Marks, Settled};
     use std::time::Duration;
@@ -262,7 +282,7 @@ mod tests {
         assert!(queue.pop(now).is_some(), "it goes on");
     }
 
-    /// Pushes events, `(+a1)` as a replay, then takes everything out; a `!` lets the first attempt of what comes out next fail.
+    /// Pushes events, `(+a1)` as a replay and `[~a1]` as a resync, then takes everything out; a `!` lets the first attempt of what comes out next fail.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let (mut queue, now) = (queue(), Instant::now());
@@ -270,13 +290,18 @@ mod tests {
         queue.initials.begin(SUBSCRIPTION, 1);
         let mut popped = Vec::new();
         for step in steps.split(' ') {
-            match step.strip_prefix('(') {
-                Some(text) => queue.push_replayed(replayed(text.trim_end_matches(')'))),
-                None if step == "!" => {
+            match step.chars().next() {
+                Some('(') => queue.push_replayed(replayed(step.trim_matches(['(', ')']))),
+                Some('[') => {
+                    let event = parse(step.trim_matches(['[', ']']));
+                    let reason = Reason::Resync;
+                    queue.push_replayed(Event { reason, before_sync: true, old: None, ..event });
+                }
+                Some('!') => {
                     popped.push(show(&queue.pop(now).expect("something waits")));
                     queue.settle(Settled::RetryAt(later), now);
                 }
-                None => queue.push(parse(step)),
+                _ => queue.push(parse(step)),
             }
             queue.check_invariants();
         }
@@ -287,6 +312,7 @@ mod tests {
                 queue.check_invariants();
             }
         }
+        assert_eq!(queue.initials.left(SUBSCRIPTION), 0, "{steps}");
         assert_eq!(popped.join(" "), expect, "{steps}");
     }
 
@@ -332,24 +358,15 @@ mod tests {
     }
 
     #[test]
-    fn above_the_mark_a_resync_is_no_news_of_what_has_happened() {
-        let resync = |text| Event { reason: Reason::Resync, old: None, ..parse(text) };
-        let check = |resync_first: bool| {
-            let mut queue = EventQueue::new(Marks { events: 0, bytes: usize::MAX });
-            queue.initials.begin(SUBSCRIPTION, 1);
-            if resync_first {
-                queue.push_replayed(resync("~a1"));
-            }
-            queue.push(parse("~a2"));
-            if !resync_first {
-                queue.push_replayed(resync("~a2"));
-            }
-            let Queued { event, .. } = queue.pop(Instant::now()).expect("it waits");
-            assert_eq!((event.change, event.reason), (Change::Updated, Reason::Watch));
-            assert_eq!((event.old.is_some(), event.coalesced, queue.depth()), (true, 1, 0));
-        };
-        check(true);
-        check(false);
+    fn a_resync_is_left_out_where_something_of_its_object_waits() {
+        check("[~a1] [~b1]", "~a1 ~b1");
+        check("~a2 [~a2] [~b1]", "~b1 ~a2");
+        check("[~a1] ~a2 [~b1]", "~b1 ~a2");
+        check("(+a1) [~a1] ~a2", "+a1 ~a2");
+        // It fails, and comes again: no other does meanwhile.
+        check("[~a1] ! [~a1] [~a1] ~a2", "~a1 ~a1#2 ~a2");
+        check("~a2 [~b1] ! [~a2] [~a2]", "~b1 ~a2 ~b1#2");
+        check("(+a1) [~a1] !", "+a1 +a1#2");
     }
 
     #[test]

@@ -64,7 +64,8 @@ impl EventQueue {
         }
         self.depth -= events.len();
         self.bytes -= events.iter().map(|queued| size(&queued.event)).sum::<usize>();
-        events.extend(self.take_replays_of(id).into_iter().map(first_attempt));
+        let replays = self.take_replays_of(id);
+        events.extend(self.without_resyncs(replays).into_iter().map(first_attempt));
         if let Some(last) = &mut self.last {
             last.retain(|lane, _| lane.subscription != id);
         }

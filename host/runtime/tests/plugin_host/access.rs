@@ -259,7 +259,8 @@ async fn the_first_to_act_in_a_name_waits_for_the_answer_before_it_starts() {
     let asked =
         |status: Option<&PluginStatus>| is(status, "loading") && last_load(status) == "null: null";
     bench.until("hello", asked).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    bench.drop_in("other.wasm", &hello());
+    bench.until("other", |status| is(status, "running")).await;
     assert!(asked(bench.status("hello").as_ref()), "it waits, and nothing was refused");
     late.0.add_permits(1);
     bench.until("hello", |status| is(status, "running") && handled(status) == 1).await;
