@@ -81,7 +81,8 @@ struct Moving {
 }
 
 impl GuestThreads {
-    /// Starts so many threads, and as many for slow plugins: where all are slow they have all the processors.
+    /// Starts so many threads, and one less for slow plugins, but at least one. A slow call holds a processor until the system looks again, whatever its
+    /// thread's niceness: so one of them is left to whoever is quick.
     pub(crate) fn start(count: usize) -> std::io::Result<Self> {
         let mut threads = Vec::new();
         let mut start = |names: &str, count: usize, is_slow: bool| {
@@ -93,7 +94,7 @@ impl GuestThreads {
             lanes.collect::<std::io::Result<Vec<Lane>>>()
         };
         let quick = start("guests", count, false)?;
-        let slow = start("slow-guests", count, true)?;
+        let slow = start("slow-guests", count.saturating_sub(1).max(1), true)?;
         let loan = Arc::new(Mutex::new(turn::loan(Instant::now())));
         let lanes = Lanes { quick, slow, loan };
         Ok(Self { lanes: Arc::new(lanes), threads })
