@@ -149,7 +149,7 @@ impl Site {
         // It tells of every change.
         let (shards, head) = (options.shards, "apiVersion: informant.dev/v1alpha1");
         let text = format!(
-            "{head}\nkind: PluginConfiguration\nlimits: {{logLines: 4000}}\nshards: {shards}\n"
+            "{head}\nkind: PluginConfiguration\nlimits: {{logLines: 20000}}\nshards: {shards}\n"
         );
         write(&plugins.path().join(format!("{PLUGIN}.yaml")), text.as_bytes())?;
         Ok(Self { program, kubeconfig, plugins, state })
