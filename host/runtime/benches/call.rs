@@ -4,7 +4,7 @@
 //! the call and the guest's own work. Of plugins that are told of nothing it says what one of them adds. `cargo bench -p informant-runtime --bench call -- [hosts] [additions] [reads] [events] [rounds]`. Linux only: a thread's
 //! CPU is read from `/proc`. Last, what one read of some fields costs, canonical ABI included: of the event in hand, and of any object in the cache.
 
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use informant_cache::{Change, FactoryOptions, Object, SharedInformerFactory, WatchEvent};
 use informant_runtime::{
@@ -27,7 +27,7 @@ mod pods;
 mod reader;
 
 use feed::Feed;
-use reader::{Place, READS, reader};
+use reader::{Place, reader};
 
 const GUEST: &str = include_str!("guest.wat");
 const PODS: u64 = 100;
@@ -42,6 +42,10 @@ const IDLE_CHEAP: usize = 100;
 const DEAR_EVENTS: usize = 100;
 /// Events on their way at once: below the mark above which they are merged.
 const BURST: usize = 4000;
+/// Where they are read: few enough to wait with their text.
+const READ_BURST: usize = 200;
+/// Reads of the same in one call.
+const AGAIN: usize = 100;
 
 /// A plugin file that asks for pods with these keys of a subscription.
 fn guest(keys: &str) -> Vec<u8> {
@@ -117,6 +121,7 @@ impl<'a> Bench<'a> {
             status.iter().filter(|status| status.state.name() == "running").count()
         };
         while running() < files {
+            bench.end_where_a_plugin_fails();
             std::thread::sleep(Duration::from_millis(20));
         }
         bench
@@ -128,6 +133,23 @@ impl<'a> Bench<'a> {
         let settled = status.iter().all(|status| status.queue.depth == 0);
         let counted = status.iter().filter(|status| !status.name.as_str().starts_with(IDLE_NAME));
         settled.then(|| counted.map(|status| status.counters.ok.load(Relaxed)).sum())
+    }
+
+    /// Says why and ends the program: what was to be counted would never come.
+    fn end_where_a_plugin_fails(&self) {
+        for status in self.plugins.status() {
+            let counters = &status.counters;
+            let not_ok = counters.retry.load(Relaxed) + counters.dead.load(Relaxed);
+            if not_ok == 0 && counters.restarts().is_empty() && status.state.reason().is_none() {
+                continue;
+            }
+            let shown = status.to_json();
+            let (name, reason, error) = (&shown["name"], &shown["reason"], &shown["lastError"]);
+            eprintln!(
+                "nothing is measured of a plugin that fails: {name}, reason {reason}, last error {error}"
+            );
+            std::process::exit(1);
+        }
     }
 
     /// Feeds a burst and waits until all of it was handled.
@@ -144,6 +166,7 @@ impl<'a> Bench<'a> {
         self.handled += events.len() as u64;
         self.feed.send(events).expect("the watch goes on");
         while self.ok() != Some(self.handled) {
+            self.end_where_a_plugin_fails();
             std::thread::sleep(Duration::from_micros(500));
         }
     }
@@ -165,6 +188,8 @@ fn cpu_by_thread() -> BTreeMap<String, u64> {
 struct Row<'a> {
     files: &'a [(String, Vec<u8>)],
     pod: &'a Pod,
+    /// Events on their way at once.
+    burst: usize,
 }
 
 /// Nanoseconds an event.
@@ -175,7 +200,7 @@ struct Cost {
 }
 
 /// The least of the rounds, by thread: what else the machine does only adds.
-fn measure(Row { files, pod }: Row<'_>, events: usize, rounds: usize) -> Cost {
+fn measure(Row { files, pod, burst }: Row<'_>, events: usize, rounds: usize) -> Cost {
     let directory = tempfile::tempdir().expect("a directory");
     for (name, content) in files {
         std::fs::write(directory.path().join(name), content).expect("a file");
@@ -187,14 +212,14 @@ fn measure(Row { files, pod }: Row<'_>, events: usize, rounds: usize) -> Cost {
         .build()
         .expect("a runtime");
     let mut bench = Bench::start(&runtime, directory.path(), files.len(), pod);
-    bench.burst(events.min(BURST));
+    bench.burst(events.min(burst));
     let mut least = BTreeMap::new();
     for _ in 0..rounds {
         let before = cpu_by_thread();
         let mut left = events;
         while left > 0 {
-            bench.burst(left.min(BURST));
-            left -= left.min(BURST);
+            bench.burst(left.min(burst));
+            left -= left.min(burst);
         }
         for (thread, spent) in cpu_by_thread() {
             let spent = spent - before.get(&thread).copied().unwrap_or(0);
@@ -229,13 +254,13 @@ fn main() {
     }
     if is_wanted("reads") {
         println!("{:<44} {:>9} {:>9}", "one read of fields of 5 KB pods", "", "guests");
-        reads(events / READS, rounds);
+        reads(events, rounds);
     }
 }
 
 fn whole_hosts(events: usize, rounds: usize) {
     let plain = |name: &str, files: &[(String, Vec<u8>)]| {
-        show(name, measure(Row { files, pod: &plain_pod }, events, rounds));
+        show(name, measure(Row { files, pod: &plain_pod, burst: BURST }, events, rounds));
     };
     let interested = ("all.wasm".to_owned(), guest(""));
     plain("one, which does nothing", std::slice::from_ref(&interested));
@@ -252,7 +277,7 @@ fn whole_hosts(events: usize, rounds: usize) {
     }
 }
 
-/// What a read costs above a guest that is called and reads nothing.
+/// What a read costs above a guest that is called and reads nothing. Both are handed no object: of whoever was, it would lie nearer.
 fn reads(events: usize, rounds: usize) {
     let pods = pods::Pods::new(20);
     let pod = move |number, version| {
@@ -260,26 +285,36 @@ fn reads(events: usize, rounds: usize) {
         Object::decode(json.as_bytes(), None).expect("it is an object")
     };
     let key = pod(0, 1).key().clone();
-    let of = |plugin: Vec<u8>| {
+    let plugin = guest_text(r#","delivery":"lazy""#);
+    let of = |plugin: Vec<u8>, events: usize| {
         let files = [("reads.wasm".to_owned(), plugin)];
-        measure(Row { files: &files, pod: &pod }, events, rounds)
+        measure(Row { files: &files, pod: &pod, burst: READ_BURST }, events, rounds).guests
     };
-    let alone = of(guest(""));
     let five = [
-        "/metadata/labels/app",
+        "/metadata/labels/pod-template-hash",
         "/metadata/ownerReferences/0/name",
         "/spec/nodeName",
         "/status/phase",
         "/status/podIP",
     ];
-    for (name, from, pointers) in [
-        ("event-data: 1 pointer", Place::Event, &five[2..3]),
-        ("event-data: 5 pointers", Place::Event, &five[..]),
-        ("indexer: 1 pointer", Place::Indexer(&key), &five[2..3]),
-        ("indexer: 5 pointers", Place::Indexer(&key), &five[..]),
-    ] {
-        let Cost { guests, .. } = of(reader(&guest_text(""), from, pointers));
-        show(name, Cost { informer: 0.0, guests: (guests - alone.guests) / READS as f64 });
+    let (one, all, each) = ([&five[2..3]], [&five[..]], five.each_ref().map(std::slice::from_ref));
+    let of_event = Place::Event;
+    let of_cache = Place::Indexer(&key);
+    let rows: [(&str, Place<'_>, &[&[&str]], usize); 7] = [
+        ("event-data: 1 pointer, an event's only read", of_event, &one, 1),
+        ("event-data: 5 pointers, an event's only read", of_event, &all, 1),
+        ("event-data: 1 pointer, of 5 one by one", of_event, &each, 1),
+        ("event-data: 1 pointer", of_event, &one, AGAIN),
+        ("event-data: 5 pointers", of_event, &all, AGAIN),
+        ("indexer: 1 pointer", of_cache, &one, AGAIN),
+        ("indexer: 5 pointers", of_cache, &all, AGAIN),
+    ];
+    let alone = of(wat::parse_str(&plugin).expect("the guest is well formed"), events);
+    for (name, from, reads, times) in rows {
+        let events = if times == 1 { events } else { events.div_ceil(times) };
+        let guests = of(reader(&plugin, from, reads, times), events);
+        let read = (guests - alone) / (reads.len() * times) as f64;
+        show(name, Cost { informer: 0.0, guests: read });
     }
 }
 
@@ -293,7 +328,7 @@ fn additions(events: usize, rounds: usize) {
     let of = |keys: &str, count: usize, events: usize| {
         let mut files = vec![("all.wasm".to_owned(), guest(""))];
         files.extend((0..count).map(|n| (format!("{IDLE_NAME}{n}.wasm"), guest(keys))));
-        measure(Row { files: &files, pod: &pod }, events, rounds)
+        measure(Row { files: &files, pod: &pod, burst: BURST }, events, rounds)
     };
     let with = |keys: &str, count: usize| of(keys, count, events);
     let cheap = [

@@ -1,9 +1,6 @@
-//! The guest that does nothing, made to read fields again and again in each call.
+//! The guest that does nothing, made to read fields in each call.
 
 use informant_cache::ObjectKey;
-
-/// Reads in one call.
-pub const READS: usize = 100;
 
 /// Where what is said to the host stands: behind all that is handed to the guest.
 const DATA: usize = 2 << 16;
@@ -40,8 +37,9 @@ impl Data {
     }
 }
 
-/// `plugin` with reads of these pointers. It traps if it does not get the first of them.
-pub fn reader(plugin: &str, from: Place<'_>, pointers: &[&str]) -> Vec<u8> {
+/// `plugin` with reads of some pointers each, one after the other, and all of them so many times in one call. It traps where it does
+/// not get the first of them.
+pub fn reader(plugin: &str, from: Place<'_>, reads: &[&[&str]], times: usize) -> Vec<u8> {
     let mut data = Data::default();
     let mut words = Vec::new();
     let interface = match from {
@@ -57,23 +55,15 @@ pub fn reader(plugin: &str, from: Place<'_>, pointers: &[&str]) -> Vec<u8> {
             "indexer"
         }
     };
-    let pointers: Vec<[usize; 2]> = pointers.iter().map(|text| data.text(text)).collect();
-    words.extend(data.list(&pointers));
     let [answer, _] = data.list(&[[0, 0], [0, 0]]);
-    words.push(answer);
-    // The list's address; before it `indexer` says that it is well, and that the object is there.
-    let (list, is_well) = match from {
-        Place::Event => (answer, String::new()),
-        Place::Indexer(_) => (
-            answer + 8,
-            format!(
-                "(i32.ne (i32.load8_u (i32.const {answer})) (i32.const 0)) (i32.ne (i32.load8_u (i32.const {})) (i32.const 1)) (i32.or) (if (then unreachable))",
-                answer + 4
-            ),
-        ),
+    let read = |pointers: &&[&str]| {
+        let pointers: Vec<[usize; 2]> = pointers.iter().map(|text| data.text(text)).collect();
+        let words = words.iter().copied().chain(data.list(&pointers)).chain([answer]);
+        let words: String = words.map(|word| format!(" (i32.const {word})")).collect();
+        format!("(call $fields{words}) {}", checks(from, answer))
     };
-    let parameters = vec!["i32"; words.len()].join(" ");
-    let words: String = words.iter().map(|word| format!(" (i32.const {word})")).collect();
+    let reads: String = reads.iter().map(read).collect();
+    let parameters = vec!["i32"; words.len() + 3].join(" ");
     let bytes: String = data.0.iter().map(|byte| format!("\\{byte:02x}")).collect();
     let import = format!(
         r#"(import "informant:plugin/{interface}@0.1.0" "fields" (func $fields (param {parameters})))"#
@@ -82,12 +72,10 @@ pub fn reader(plugin: &str, from: Place<'_>, pointers: &[&str]) -> Vec<u8> {
     let more = format!(r#"(memory (export "memory") 3) (data (i32.const {DATA}) "{bytes}")"#);
     let handle = r#"#handle") (param i32) (result i32)"#;
     let reads = format!(
-        "{handle} (local $left i32) (local.set $left (i32.const {READS}))
+        "{handle} (local $left i32) (local.set $left (i32.const {times}))
         (loop $again
           (global.set $heap (i32.const 1024))
-          (call $fields{words})
-          {is_well}
-          (i32.eqz (i32.load8_u (i32.load (i32.const {list})))) (if (then unreachable))
+          {reads}
           (br_if $again (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))"
     );
     let mut text = plugin.to_owned();
@@ -98,4 +86,21 @@ pub fn reader(plugin: &str, from: Place<'_>, pointers: &[&str]) -> Vec<u8> {
         text = text.replacen(from, to, 1);
     }
     wat::parse_str(text).expect("the guest is well formed")
+}
+
+/// Traps unless the answer that stands there has a first value. Before it `indexer` says that it is well, and that the object is there.
+fn checks(from: Place<'_>, answer: usize) -> String {
+    let (list, is_well) = match from {
+        Place::Event => (answer, String::new()),
+        Place::Indexer(_) => (
+            answer + 8,
+            format!(
+                "(i32.ne (i32.load8_u (i32.const {answer})) (i32.const 0)) (i32.ne (i32.load8_u (i32.const {})) (i32.const 1)) (i32.or) (if (then unreachable))",
+                answer + 4
+            ),
+        ),
+    };
+    format!(
+        "{is_well} (i32.eqz (i32.load8_u (i32.load (i32.const {list})))) (if (then unreachable))\n"
+    )
 }
