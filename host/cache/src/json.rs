@@ -1,18 +1,28 @@
 //! Values out of JSON without a tree: its text is walked, and what is found is borrowed from it.
 
+mod blocks;
 mod cursor;
 #[cfg(test)]
 mod fuzz;
 mod projection;
+mod reader;
 mod strings;
 
 pub(crate) use cursor::Cursor;
 pub use projection::Projection;
+pub use reader::JsonReader;
 pub(crate) use strings::special;
+
+use std::borrow::Cow;
 
 /// The position in an array that a pointer's step names (RFC 6901): digits without a leading zero.
 pub(crate) fn position(step: &str) -> Option<usize> {
     let plain = step == "0" || !step.starts_with('0');
     let digits = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
     if plain && digits { step.parse().ok() } else { None }
+}
+
+/// The name that a pointer's step means (RFC 6901).
+fn unescape(step: &str) -> Cow<'_, str> {
+    if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
 }

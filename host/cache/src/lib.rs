@@ -141,7 +141,7 @@ pub use indexer::{
 };
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
-pub use json::Projection;
+pub use json::{JsonReader, Projection};
 pub use list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListTweaks, ListTweaksError, ListWatchError,
     ListerWatcher, ListerWatcherSource, Part, QueryParameters, WatchEvent, WatchOptions,

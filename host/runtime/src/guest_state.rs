@@ -18,7 +18,7 @@ use crate::shard::Shard;
 use crate::surroundings::Surroundings;
 use crate::tape::Tape;
 use crate::wasi::Wasi;
-use informant_cache::Object;
+use informant_cache::{JsonReader, Object};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -112,6 +112,8 @@ pub(crate) struct CurrentEvent {
     /// None for a deletion, whose last state is `old`.
     pub(crate) new: Option<Object>,
     pub(crate) old: Option<Object>,
+    /// What the guest reads of `new` and of `old`, from when it first does.
+    pub(crate) readers: [Option<JsonReader>; 2],
 }
 
 impl CurrentEvent {
@@ -122,7 +124,7 @@ impl CurrentEvent {
             true => (None, Some(object.clone())),
             false => (Some(object.clone()), event.old.clone()),
         };
-        Self { resource, object, new, old }
+        Self { resource, object, new, old, readers: [None, None] }
     }
 }
 

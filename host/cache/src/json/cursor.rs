@@ -3,6 +3,7 @@
 //! Whatever is written in JSON is walked: white space, escapes in keys, any depth. Nothing is checked again, so of other bytes
 //! it may find anything or nothing (`None`), and panics at none.
 
+use super::blocks::container_end;
 use super::strings::special;
 use std::borrow::Cow;
 
@@ -17,12 +18,30 @@ pub(crate) struct Cursor<'a> {
 pub(crate) struct Key<'a> {
     /// Between the quotes.
     raw: &'a [u8],
-    has_escapes: bool,
+    place: KeyPlace,
+}
+
+/// Where the name of an object's entry stands, between the quotes.
+#[derive(Clone, Copy)]
+pub(super) struct KeyPlace {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) has_escapes: bool,
 }
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(json: &'a [u8]) -> Self {
-        Self { json, at: 0 }
+        Self::within(json, 0)
+    }
+
+    /// One that stands within a text, before a value.
+    pub(crate) fn within(json: &'a [u8], at: usize) -> Self {
+        Self { json, at }
+    }
+
+    /// Bytes before it.
+    pub(crate) fn at(&self) -> usize {
+        self.at
     }
 
     /// The next byte that is no white space: the first of the value that comes next, for who stands before one.
@@ -96,7 +115,7 @@ impl<'a> Cursor<'a> {
         let end = if has_escapes { string_end(self.json, first)? } else { first + 1 };
         self.at = end;
         self.take(b':')?.then_some(())?;
-        Some(Key { raw: &self.json[from..end - 1], has_escapes })
+        Key::new(self.json, KeyPlace { from, to: end - 1, has_escapes })
     }
 
     /// Reads any value and answers its text.
@@ -121,10 +140,20 @@ impl<'a> Cursor<'a> {
 }
 
 impl<'a> Key<'a> {
+    /// The name that stands there.
+    #[inline]
+    pub(super) fn new(json: &'a [u8], place: KeyPlace) -> Option<Self> {
+        Some(Self { raw: json.get(place.from..place.to)?, place })
+    }
+
+    pub(super) fn place(self) -> KeyPlace {
+        self.place
+    }
+
     /// Whether it is this name.
     #[inline]
     pub(crate) fn is(self, name: &str) -> bool {
-        match self.has_escapes {
+        match self.place.has_escapes {
             false => self.raw == name.as_bytes(),
             true => self.name().is_some_and(|own| own == name),
         }
@@ -133,7 +162,7 @@ impl<'a> Key<'a> {
     /// None where it is no text: half of a surrogate pair has none.
     pub(crate) fn name(self) -> Option<Cow<'a, str>> {
         let raw = std::str::from_utf8(self.raw).ok()?;
-        match self.has_escapes {
+        match self.place.has_escapes {
             false => Some(Cow::Borrowed(raw)),
             true => serde_json::from_str(&format!("\"{raw}\"")).ok().map(Cow::Owned),
         }
@@ -142,28 +171,14 @@ impl<'a> Key<'a> {
 
 /// Where the value that begins at `at` ends.
 #[inline]
-fn value_end(json: &[u8], mut at: usize) -> Option<usize> {
-    let mut open = 0_usize;
-    loop {
-        match *json.get(at)? {
-            b'"' => {
-                at = string_end(json, at + 1)?;
-                if open == 0 {
-                    return Some(at);
-                }
-                continue;
-            }
-            b'{' | b'[' => open += 1,
-            b'}' | b']' => {
-                open = open.checked_sub(1)?;
-                if open == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ if open == 0 => return Some(word_end(json, at)),
-            _ => {}
-        }
-        at += 1;
+fn value_end(json: &[u8], at: usize) -> Option<usize> {
+    match *json.get(at)? {
+        b'"' => string_end(json, at + 1),
+        // Many are empty.
+        open @ (b'{' | b'[') if json.get(at + 1) == Some(&(open + 2)) => Some(at + 2),
+        b'{' | b'[' => container_end(json, at + 1),
+        b'}' | b']' => None,
+        _ => Some(word_end(json, at)),
     }
 }
 

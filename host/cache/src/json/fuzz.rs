@@ -1,6 +1,7 @@
-//! Fuzz target: projections, against serde_json's tree as the oracle.
+//! Fuzz target: projections, and readers that look for one thing after the other, against serde_json's tree as the oracle.
 
-use super::Projection;
+use super::{JsonReader, Projection};
+use bytes::Bytes;
 use informant_fuzz::Target;
 use serde_json::Value;
 
@@ -16,8 +17,12 @@ fn projection() {
         let pointers: Vec<&str> = pointers.split(' ').collect();
         let found = Projection::new(&pointers).values(json);
         assert_eq!(found.len(), pointers.len());
+        let mut reader = JsonReader::new(Bytes::copy_from_slice(json));
+        let read = pointers.iter().map(|pointer| reader.values(&[pointer])[0].map(<[u8]>::to_vec));
+        let read: Vec<Option<Vec<u8>>> = read.collect();
         let Ok(tree) = serde_json::from_slice::<Value>(json) else { return };
-        for (pointer, found) in pointers.iter().zip(found) {
+        for ((pointer, found), read) in pointers.iter().zip(found).zip(read) {
+            assert_eq!(read.as_deref(), found, "{pointer}");
             let value = found.map(serde_json::from_slice::<Value>);
             let value = value.transpose().expect("what is found is JSON");
             assert_eq!(value.as_ref(), tree.pointer(pointer), "{pointer}: {found:?}");

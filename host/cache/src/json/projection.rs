@@ -5,8 +5,7 @@
 //! `serde_json::Value`, so nothing is found for good before that. There is no `*` here; see [`JsonPointer`](crate::JsonPointer).
 
 use super::cursor::{Cursor, Key};
-use super::position;
-use std::borrow::Cow;
+use super::{position, unescape};
 
 /// JSON pointers to look up together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,9 +143,5 @@ impl Projection {
     }
 }
 
-fn unescape(step: &str) -> Cow<'_, str> {
-    if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
-}
-
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,11 +1,11 @@
 //! Several values of one object in one answer, for `event-data` and for `indexer`.
 
 use crate::call_clock::CallClock;
-use informant_cache::Projection;
+use informant_cache::JsonReader;
 use std::time::Instant;
 
-/// Pointers in one call. They are looked up together, in one pass over the object's bytes; a guest that wants more than this
-/// wants the object.
+/// Pointers in one call. Looking them up takes a few passes over the object's bytes at most, however many they are; a guest that wants
+/// more than this wants the object.
 pub(crate) const POINTERS_MAX: usize = 256;
 
 /// Why there is no answer.
@@ -20,7 +20,7 @@ pub(super) enum FieldsError {
 /// The value at each pointer. Together they may have `bytes_max` bytes, or as many as the whole object if it
 /// is larger.
 pub(super) fn fields(
-    json: &[u8],
+    reader: &mut JsonReader,
     pointers: &[String],
     bytes_max: usize,
     clock: &CallClock,
@@ -34,8 +34,8 @@ pub(super) fn fields(
     if clock.expired(Instant::now()) {
         return Err(FieldsError::DeadlineExceeded);
     }
-    let found = Projection::new(pointers).values(json);
-    let bytes_max = bytes_max.max(json.len());
+    let bytes_max = bytes_max.max(reader.json().len());
+    let found = reader.values(pointers);
     let bytes: usize = found.iter().flatten().map(|value| value.len()).sum();
     if bytes > bytes_max {
         let text = format!(
@@ -43,9 +43,15 @@ pub(super) fn fields(
         );
         return Err(FieldsError::TooMuch(text));
     }
-    // An object's JSON is text, and so is every value of it.
-    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     Ok(found.into_iter().map(|value| value.map(text)).collect())
+}
+
+/// An object's JSON is text, and so is every value of it.
+fn text(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(value).into_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -64,7 +70,8 @@ mod tests {
         let pointers: Vec<String> = pointers.iter().map(|&pointer| pointer.to_owned()).collect();
         let expect = expect
             .map(|values| values.iter().map(|value| value.map(str::to_owned)).collect::<Vec<_>>());
-        assert_eq!(fields(JSON, &pointers, 30, &clock), expect);
+        let mut reader = JsonReader::new(JSON.into());
+        assert_eq!(fields(&mut reader, &pointers, 30, &clock), expect);
     }
 
     const LONG: Duration = Duration::from_secs(3600);

@@ -7,7 +7,7 @@ use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest_state::GuestState;
 use crate::reads::{Answer, Bounds, ReadError, Reads};
 use informant_apimachinery::LabelSelector;
-use informant_cache::{Object, ObjectKey};
+use informant_cache::{JsonReader, Object, ObjectKey};
 use wasmtime::Trap;
 
 /// A selector longer than this is no selection that a person wrote; each of its parts is looked at for every
@@ -30,7 +30,9 @@ impl Host for HostCall<'_> {
         pointers: Vec<String>,
     ) -> Result<Option<Vec<Option<String>>>> {
         let bytes_max = self.limits().answer_bytes_max;
-        let values = |object: Object| fields(&object.json(), &pointers, bytes_max, &self.clock);
+        let values = |object: Object| {
+            fields(&mut JsonReader::new(object.json()), &pointers, bytes_max, &self.clock)
+        };
         answer(self.object(&gvr, &key).and_then(|object| Ok(object.map(values).transpose()?)))
     }
 

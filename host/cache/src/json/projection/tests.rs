@@ -62,7 +62,7 @@ fn nesting_is_bounded_by_the_pointer_alone() {
 }
 
 /// JSON text of unusual looks: keys come twice, with and without escapes, numbers are huge, white space is anywhere.
-fn json() -> impl Strategy<Value = String> {
+pub(in crate::json) fn json() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "null",
         "true",
@@ -91,7 +91,7 @@ fn json() -> impl Strategy<Value = String> {
 }
 
 /// A pointer to every place of the tree.
-fn places(tree: &Value, at: &str, all: &mut BTreeSet<String>) {
+pub(in crate::json) fn places(tree: &Value, at: &str, all: &mut BTreeSet<String>) {
     all.insert(at.to_owned());
     match tree {
         Value::Object(map) => {
