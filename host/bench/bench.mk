@@ -3,6 +3,7 @@
 #   make bench         builds the host and all contenders, measures them in turn and writes BENCHMARKS.md
 #   make bench-quick   the same with tiny sizes: shows that everything runs, measures nothing, overwrites nothing
 #   make bench-tools   only builds; then `target/release/informant-bench --help`
+#   make bench-languages  what a plugin costs in each language: writes host/bench/LANGUAGES.md; npm and pip fetch, and a language without its tools is left out
 #   make bench-parts   what decoding, packing, the store, queues and calls cost by themselves: writes host/bench/PARTS.md
 #
 # Without Go there is no client-go to compare with: its rows are left out, and that is said.
@@ -10,7 +11,7 @@
 BENCH_CLIENT_GO := host/bench/comparators/client-go
 BENCH_KUBE_RS   := host/bench/comparators/kube-rs
 
-.PHONY: bench bench-quick bench-parts bench-tools bench-client-go bench-kube-rs bench-guest bench-lint
+.PHONY: bench bench-quick bench-parts bench-languages bench-languages-quick bench-tools bench-client-go bench-kube-rs bench-guest bench-lint
 
 bench: bench-tools
 	target/release/informant-bench --rounds 3 --patience 1200 --report . --json target/bench/results.json
@@ -21,6 +22,16 @@ bench-parts: prerequisites plugins
 	set -o pipefail; { cargo bench -p informant-cache --bench decode --bench parts \
 	  && cargo bench -p informant-runtime --bench queue --bench call; } | tee target/bench/parts.txt
 	cargo run --release -p informant-bench --bin informant-bench -- --parts target/bench/parts.txt --report .
+
+# Projects are made below target/bench/languages, by the program itself.
+bench-languages: prerequisites build
+	cargo build --release -p informant-bench
+	target/release/bench-languages --report .
+
+# The same with tiny sizes and not optimised: measures nothing, overwrites nothing.
+bench-languages-quick: prerequisites
+	cargo build -p informant -p informant-bench
+	target/debug/bench-languages --quick --report target/bench/report
 
 # Not optimised, with what the tests were built with: nothing is measured.
 bench-quick: plugins c-plugins bench-client-go bench-guest

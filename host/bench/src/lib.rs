@@ -6,8 +6,10 @@
 
 pub mod contender;
 pub mod idle;
+pub mod languages;
 pub mod load;
 pub mod load_server;
+pub mod machine;
 pub mod measure;
 pub mod parts;
 pub mod report;

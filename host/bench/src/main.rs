@@ -9,6 +9,7 @@ use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
 use informant_bench::contender::{Contender, Programs};
 use informant_bench::load::Load;
+use informant_bench::machine::machine;
 use informant_bench::measure::{Bench, Plan};
 use informant_bench::parts;
 use informant_bench::report::{self, Scale};
@@ -100,18 +101,6 @@ fn scale(args: &Args) -> Scale {
         machine: machine(),
         updates: plan(args).burst,
     }
-}
-
-/// Processors, their name, and the kernel.
-fn machine() -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let information = read("/proc/cpuinfo");
-    let name = information.lines().find_map(|line| line.strip_prefix("model name"));
-    let name =
-        name.map_or("an unknown processor", |name| name.trim_start_matches([' ', '\t', ':']));
-    let kernel = read("/proc/sys/kernel/osrelease");
-    format!("{processors} cores of {name}, Linux {}", kernel.trim())
 }
 
 #[tokio::main]

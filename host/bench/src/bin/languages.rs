@@ -1,0 +1,62 @@
+//! Measures a plugin in each language, and writes host/bench/LANGUAGES.md. See `host/bench/README.md`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Parser;
+use informant_bench::contender::Programs;
+use informant_bench::languages::{self, Language, Scale};
+use informant_bench::machine::machine;
+use informant_bench::session::say;
+use informant_e2e::paths;
+
+/// Measures what `informant plugin new` makes in each language: file, load, events, memory.
+#[derive(Parser)]
+struct Args {
+    /// Only these.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Language>,
+    /// How often everything is measured; the page has the medians.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Tiny sizes: shows that everything works, measures nothing.
+    #[arg(long)]
+    quick: bool,
+    /// Writes host/bench/LANGUAGES.md there.
+    #[arg(long, value_name = "DIRECTORY")]
+    report: PathBuf,
+}
+
+impl Args {
+    fn scale(&self) -> Scale {
+        match self.quick {
+            true => Scale {
+                rounds: 1,
+                pods: 20,
+                rate: (50, Duration::from_millis(200)),
+                more: 1,
+                settle: Duration::from_millis(100),
+            },
+            false => Scale {
+                rounds: self.rounds,
+                pods: 1_000,
+                rate: (500, Duration::from_secs(10)),
+                more: 8,
+                settle: Duration::from_secs(3),
+            },
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let (scale, programs) = (args.scale(), Programs::find()?);
+    let languages = if args.only.is_empty() { &Language::ALL[..] } else { &args.only };
+    let directory = paths::target_directory().join("bench/languages");
+    std::fs::create_dir_all(&directory).context("make a directory for projects")?;
+    let rows = languages::measure(languages, &scale, &programs, &directory).await?;
+    languages::write(&rows, &scale, &machine(), &args.report)?;
+    say(&format!("host/bench/LANGUAGES.md is written below {}", args.report.display()))
+}
