@@ -99,6 +99,23 @@ class Sdk(unittest.TestCase):
             lifecycle().start(b'{"a": "b"}')
         self.assertEqual(raised.exception.value, "no b")
 
+    def test_a_plugin_that_exits_as_it_stops_has_stopped(self):
+        from informant import Plugin, exports
+
+        class Bad(Plugin):
+            @staticmethod
+            def describe(config):
+                return {"version": "1", "subscriptions": [{"resource": "v1/pods"}]}
+
+            def stop(self):
+                sys.exit(3)
+
+        module = ModuleType("example")
+        module.Lifecycle, module.Handler, *_ = exports(Bad)
+        host = Host(module)
+        module.Lifecycle().stop()
+        self.assertTrue(host.lines[0].startswith("ERROR stop: SystemExit: 3 stack=Traceback"), host.lines)
+
 
 if __name__ == "__main__":
     unittest.main()

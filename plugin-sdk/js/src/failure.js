@@ -1,11 +1,17 @@
 // What is thrown, and what becomes of it.
 
+// A name of our own: errors of others have a `retry` that means something else.
+const RETRY = Symbol("when its event comes again");
+
 /** The error with a wish for when its event comes again. */
 function asking(reason, retry) {
   const error = reason instanceof Error ? reason : new Error(String(reason));
-  error.retry = retry;
+  error[RETRY] = retry;
   return error;
 }
+
+/** Whether somebody has said what is to become of it: then it is an answer, and not an accident. */
+export const isAsking = (reason) => reason?.[RETRY] !== undefined;
 
 /** Sends the event to the dead letters at once: trying again would not help. */
 export const never = (reason) => asking(reason, { tag: "never" });
@@ -33,4 +39,4 @@ export function text(reason) {
 }
 
 /** The contract's failure. */
-export const failure = (reason) => ({ message: text(reason), retry: reason?.retry ?? { tag: "backoff" } });
+export const failure = (reason) => ({ message: text(reason), retry: reason?.[RETRY] ?? { tag: "backoff" } });

@@ -1,7 +1,7 @@
 // Informant plugins in JavaScript: what a plugin says of itself, and how the host hears of it. What the host promises is written in the contract,
 // plugin-sdk/wit.
 
-import { failure, text } from "./failure.js";
+import { failure, isAsking, text } from "./failure.js";
 import { log } from "./log.js";
 import { decode, encode } from "./utf8.js";
 
@@ -9,7 +9,7 @@ export { after, HostError, never } from "./failure.js";
 export { eventData, http, hostInfo, indexer, kube, metrics, state, workqueue } from "./host.js";
 export { log } from "./log.js";
 
-/** Calls f, and throws in the host's words what it throws, so that the instance goes on. */
+/** Calls f, and throws in the host's words what it throws, so that the instance goes on. Where an accident happened is logged. */
 function guarded(words, f) {
   return (...values) => {
     try {
@@ -19,7 +19,7 @@ function guarded(words, f) {
       }
       return answer;
     } catch (reason) {
-      if (reason instanceof Error && reason.stack) log.error(text(reason), { stack: reason.stack });
+      if (reason instanceof Error && reason.stack && !isAsking(reason)) log.error(text(reason), { stack: reason.stack });
       throw words(reason);
     }
   };

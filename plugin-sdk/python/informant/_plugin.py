@@ -111,7 +111,7 @@ def exports(plugin):
         def stop(self) -> None:
             try:
                 running.pop("plugin").stop()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 logging.exception(f"stop: {text(error)}")
 
     class Handler:
