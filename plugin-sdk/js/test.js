@@ -80,9 +80,10 @@ test("a plugin is called by the clock, hears that its first objects are there, a
 });
 
 test("text is read and written as others do it", () => {
-  for (const text of ["", "plain", "söhne", "€", "𝒳y", "a\u0000b", "x".repeat(10_000)]) {
+  for (const text of ["", "plain", "söhne", "€", "𝒳y", "a\u0000b", "x".repeat(10_000), `${"x".repeat(4096)}€`, `${"x".repeat(4095)}€y`, "a€𝒳".repeat(3_000)]) {
     assert.deepEqual([...write(text)], [...new TextEncoder().encode(text)], text);
     assert.equal(read(new TextEncoder().encode(text)), text);
+    assert.equal(read([...new TextEncoder().encode(text)]), text);
   }
   for (const bytes of [[0xff], [0xc3], [0xe2, 0x82], [0xed, 0xa0, 0x80, 65], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x80, 65]]) {
     assert.match(read(Uint8Array.from(bytes)), /\ufffd/, `${bytes}`);
