@@ -3,7 +3,8 @@
 #   make bench         builds the host and all contenders, measures them in turn and writes BENCHMARKS.md
 #   make bench-quick   the same with tiny sizes: shows that everything runs, measures nothing, overwrites nothing
 #   make bench-tools   only builds; then `target/release/informant-bench --help`
-#   make bench-languages  what a plugin costs in each language: writes host/bench/LANGUAGES.md; npm and pip fetch, and a language without its tools is left out
+#   make bench-languages  what a plugin costs in each language: writes host/bench/LANGUAGES.md and its tables in plugin-sdk/README.md; npm and pip fetch, and a
+#                      language without its tools is left out. bench-languages-quick shows that it works, measures nothing, overwrites nothing
 #   make bench-parts   what decoding, packing, the store, queues and calls cost by themselves: writes host/bench/PARTS.md
 #
 # Without Go there is no client-go to compare with: its rows are left out, and that is said.

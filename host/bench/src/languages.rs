@@ -1,12 +1,13 @@
-//! What a plugin costs in each language: what `informant plugin new` makes, built by `informant plugin build`, loaded, called and kept.
+//! What a plugin costs in each language: one that does the same in each, in a project of `informant plugin new`, built by `informant plugin build`, loaded, called and kept.
 
-mod events;
+mod language;
 mod page;
 mod project;
+mod round;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
@@ -14,100 +15,34 @@ use crate::contender::Programs;
 use crate::load::Load;
 use crate::session::say;
 use crate::stolen::ProcessorTime;
+pub use language::Language;
 pub use page::write;
 use project::Project;
 
-/// A language in which `informant plugin new` makes projects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Language {
-    /// With the SDK, for wasm32-unknown-unknown.
-    Rust,
-    /// Go's own compiler.
-    Go,
-    /// QuickJS.
-    Js,
-    /// CPython.
-    Python,
-    /// Two files to compile along.
-    C,
-}
-
-impl Language {
-    /// All, in the order of the table.
-    pub const ALL: [Self; 5] = [Self::Rust, Self::Go, Self::Js, Self::Python, Self::C];
-
-    /// What `--lang` calls it.
-    fn key(self) -> &'static str {
-        match self {
-            Self::Rust => "rust",
-            Self::Go => "go",
-            Self::Js => "js",
-            Self::Python => "python",
-            Self::C => "c",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Rust => "Rust",
-            Self::Go => "Go",
-            Self::Js => "JavaScript",
-            Self::Python => "Python",
-            Self::C => "C",
-        }
-    }
-
-    /// Commands for a shell in the project's folder; each that succeeds says one thing about what built it.
-    fn tools(self) -> &'static [&'static str] {
-        match self {
-            Self::Rust => &["rustc --version"],
-            Self::Go => &["go version || /usr/local/go/bin/go version"],
-            Self::Js => &[
-                r#"echo "Node.js $(node --version)""#,
-                // npm puts it beside the SDK or above it.
-                r#"for package in node_modules/componentize-qjs/package.json sdk/js/node_modules/componentize-qjs/package.json; do
-                test -e $package && echo "componentize-qjs $(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).version' $package)" && exit; done; exit 1"#,
-            ],
-            Self::Python => &[".venv/bin/python --version", ".venv/bin/componentize-py --version"],
-            Self::C => &[
-                // In the order in which `informant plugin build` tries them.
-                r#"if clang --target=wasm32 -nostdlib -Wl,--no-entry -x c /dev/null -o /dev/null; then clang --version | head -n 1
-                elif version=$(zig version); then echo "Zig $version"
-                else echo "Zig $(.venv/bin/python -m ziglang version || python3 -m ziglang version)"; fi"#,
-            ],
-        }
-    }
-
-    /// What there is not in it, or is bounded by it.
-    fn limits(self) -> &'static str {
-        match self {
-            Self::Rust => "none of its own; no WASI is in it",
-            Self::Go => {
-                "one call brings at most 9 MiB; goroutines run while a call lasts; `os.Exit` and fatal errors of the runtime end the instance"
-            }
-            Self::Js => "nobody waits for promises; there is no `setTimeout`",
-            Self::Python => "imports stand at the top; compiling wants some 470 MiB, once",
-            Self::C => {
-                "`lifecycle`, `handler`, `log` and `event-data` of the contract; no libc, no JSON parser"
-            }
-        }
-    }
-}
+/// No round begins that would not end by then, as long as the longest before it: one command, ten minutes, with some left for making the projects.
+const ROUNDS_TIME_MAX: Duration = Duration::from_secs(9 * 60);
 
 /// What is measured of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Measure {
     FileBytes,
-    /// With an empty code cache.
-    ColdSeconds,
-    /// With the code in the cache.
-    WarmSeconds,
-    /// By the clock, in the plugin's `handle`.
-    HandleSeconds,
-    /// Of the host's processor time, everything included.
+    /// Of the compiled code, as the cache keeps it.
+    CodeBytes,
+    /// What a load takes longer where the cache has no code.
+    CompileSeconds,
+    /// From the file in its place to the line that says that it runs, with the code in the cache.
+    LoadSeconds,
+    /// By the clock, in the plugin's `handle`, of single updates.
+    CallSeconds,
+    /// The same, of many in a row: their mean.
+    RowSeconds,
+    /// The host's processor time for each of many in a row, everything included.
     ProcessorSeconds,
-    LinearBytes,
-    /// What one more instance adds to the host.
+    /// Linear memory, before the first event.
+    IdleBytes,
+    /// Linear memory after many events.
+    LaterBytes,
+    /// What one more idle plugin adds to the host.
     ResidentBytes,
     /// The share of the machine that its own host took meanwhile.
     Stolen,
@@ -116,13 +51,15 @@ enum Measure {
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// How often; the page has medians.
+    /// How often everything is, as far as there is time.
     pub rounds: u32,
-    /// Pods that each instance is told of first.
+    /// Pods that there are.
     pub pods: u32,
-    /// Updates a second, and for how long.
-    pub rate: (u32, Duration),
-    /// Instances that are added to see what one takes.
+    /// Updates that are awaited one by one.
+    pub singles: u32,
+    /// Updates in a row after those.
+    pub events: u32,
+    /// Plugins that are added to see what one takes.
     pub more: u32,
     /// Before memory counts as settled.
     pub settle: Duration,
@@ -134,16 +71,31 @@ pub struct Row {
     language: Language,
     /// What its tools say that they are; or why there is nothing.
     toolchain: Result<Vec<String>, String>,
-    /// A value of each for each round.
+    /// What was found in all rounds.
     measured: BTreeMap<Measure, Vec<f64>>,
 }
 
 impl Row {
-    /// The middle one of the rounds, or the higher of the two.
-    fn median(&self, measure: Measure) -> Option<f64> {
+    /// The smallest value that such a share of all does not exceed.
+    fn quantile(&self, measure: Measure, share: f64) -> Option<f64> {
         let mut values = self.measured.get(&measure)?.clone();
         values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
+        let rank = (values.len() as f64 * share).ceil() as usize;
+        values.get(rank.saturating_sub(1)).copied()
+    }
+
+    fn median(&self, measure: Measure) -> Option<f64> {
+        self.quantile(measure, 0.5)
+    }
+
+    /// Rounds that there were: in each there is one file.
+    fn rounds(&self) -> usize {
+        self.measured.get(&Measure::FileBytes).map_or(0, Vec::len)
+    }
+
+    /// Why nothing was measured.
+    fn skipped(&self) -> Option<&str> {
+        self.toolchain.as_ref().err().map(String::as_str)
     }
 }
 
@@ -159,18 +111,19 @@ pub async fn measure(
     for language in languages {
         say(&format!("{}: making and building a project", language.title()))?;
         let built = Project::build(*language, &programs.informant(), directory)?;
-        let toolchain = match &built {
-            Ok(project) => Ok(project.toolchain()),
-            Err(why) => {
-                say(&format!("SKIPPED {}: {why}", language.title()))?;
-                Err(why.clone())
-            }
-        };
+        let toolchain = built.as_ref().map(Project::toolchain).map_err(Clone::clone);
         rows.push(Row { language: *language, toolchain, measured: BTreeMap::new() });
         projects.push(built.ok());
     }
+    say_skipped(&rows)?;
     let load = Load::start(&programs.load_server(), None, directory)?;
+    let (begin, mut longest) = (Instant::now(), Duration::ZERO);
     for round in 1..=scale.rounds {
+        if !has_time(begin.elapsed(), longest) {
+            say(&format!("no time for round {round}: the page says how many there were"))?;
+            break;
+        }
+        let round_begin = Instant::now();
         for (row, project) in rows.iter_mut().zip(&projects) {
             let Some(project) = project else { continue };
             say(&format!("round {round} of {}: {}", scale.rounds, row.language.title()))?;
@@ -180,8 +133,25 @@ pub async fn measure(
                 row.measured.entry(measure).or_default().push(value);
             }
         }
+        longest = longest.max(round_begin.elapsed());
     }
+    say_skipped(&rows)?;
     Ok(rows)
+}
+
+/// Whether another round may begin; the first one always may.
+fn has_time(elapsed: Duration, longest: Duration) -> bool {
+    elapsed + longest <= ROUNDS_TIME_MAX
+}
+
+/// Before anything is measured, so that it need not be waited for, and at the end, where it is seen.
+fn say_skipped(rows: &[Row]) -> anyhow::Result<()> {
+    for row in rows {
+        if let Some(why) = row.skipped() {
+            say(&format!("SKIPPED {}: {why}", row.language.title()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Everything of one language, once.
@@ -192,16 +162,7 @@ async fn round(
     load: &Load,
 ) -> anyhow::Result<Vec<(Measure, f64)>> {
     let begin = ProcessorTime::now()?;
-    let scratch = tempfile::tempdir().context("a directory for plugins and code")?;
-    let code = scratch.path().join("code");
-    let cold = project.load(&programs.informant(), &code)?;
-    let warm = project.load(&programs.informant(), &code)?;
-    let mut measured = vec![
-        (Measure::FileBytes, project.bytes()?),
-        (Measure::ColdSeconds, cold.as_secs_f64()),
-        (Measure::WarmSeconds, warm.as_secs_f64()),
-    ];
-    measured.extend(events::measure(project.file(), &code, scale, programs, load).await?);
+    let mut measured = round::measure(project.file(), scale, programs, load).await?;
     measured.push((Measure::Stolen, ProcessorTime::now()?.stolen_since(begin)));
     Ok(measured)
 }
@@ -211,14 +172,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_the_middle_one() {
-        let row = |values: &[f64]| Row {
-            language: Language::C,
-            toolchain: Ok(Vec::new()),
-            measured: BTreeMap::from([(Measure::FileBytes, values.to_vec())]),
+    fn no_round_begins_that_would_not_end_in_time() {
+        let minutes = |number: u64| Duration::from_secs(number * 60);
+        assert!(has_time(Duration::ZERO, Duration::ZERO));
+        assert!(has_time(minutes(6), minutes(3)));
+        assert!(!has_time(minutes(6), minutes(3) + Duration::from_nanos(1)));
+    }
+
+    #[test]
+    fn a_quantile_is_a_value_that_was_measured() {
+        let check = |values: &[f64], share: f64, expect: Option<f64>| {
+            let row = Row {
+                language: Language::C,
+                toolchain: Ok(Vec::new()),
+                measured: BTreeMap::from([(Measure::FileBytes, values.to_vec())]),
+            };
+            assert_eq!(row.quantile(Measure::FileBytes, share), expect, "{share} of {values:?}");
         };
-        assert_eq!(row(&[3.0, 1.0, 2.0]).median(Measure::FileBytes), Some(2.0));
-        assert_eq!(row(&[4.0, 1.0]).median(Measure::FileBytes), Some(4.0));
-        assert_eq!(row(&[1.0]).median(Measure::LinearBytes), None);
+        check(&[3.0, 1.0, 2.0], 0.5, Some(2.0));
+        check(&[4.0, 1.0], 0.5, Some(1.0));
+        check(&[4.0, 1.0], 0.99, Some(4.0));
+        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+        check(&hundred, 0.99, Some(99.0));
+        check(&hundred, 0.0, Some(1.0));
+        check(&[], 0.5, None);
     }
 }

@@ -1,15 +1,26 @@
-//! A project as `informant plugin new` makes it, built and loaded by the program alone.
+//! A project as `informant plugin new` makes it, with the bench's plugin in it, built by the program alone.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use informant_e2e::paths;
 
 use super::Language;
 
 /// What projects and their plugins are called.
 const NAME: &str = "hello";
+
+/// What package managers have brought into a project, which the next one of its language gets. No part of it is measured.
+const BROUGHT: [&str; 3] = [".venv", "node_modules", "sdk/js/node_modules"];
+
+/// What `informant plugin build` says to run where there is no C compiler.
+const BRING_ZIG: &str = "python3 -m venv .venv && .venv/bin/python -m pip install --quiet --disable-pip-version-check ziglang==0.17.0";
+
+/// Of why there is nothing, what a page quotes.
+const QUOTED_CHARS_MAX: usize = 300;
 
 /// A project that was built.
 pub(super) struct Project {
@@ -25,26 +36,31 @@ impl Project {
         informant: &Path,
         directory: &Path,
     ) -> anyhow::Result<Result<Self, String>> {
-        let place = directory.join(language.key());
-        let folder = place.join(NAME);
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).context("remove the project of the last run")?;
+        let folder = directory.join(language.key()).join(NAME);
+        let file = folder.join("build").join(format!("{NAME}.wasm"));
+        if language == Language::Wat {
+            assemble(&file)?;
+            return Ok(Ok(Self { language, folder, file }));
         }
-        std::fs::create_dir_all(&place).context("make a directory for the project")?;
-        let program = |arguments: &[&str], from: &Path| {
+        renew(&folder, language, informant)?;
+        // What Rust compiles is kept between runs, away from the repository's own.
+        let build = || {
             let mut command = Command::new(informant);
-            // What Rust compiles is kept between runs, away from the repository's own.
-            command.args(arguments).current_dir(from);
+            command.args(["plugin", "build"]).current_dir(&folder);
             command.env("CARGO_TARGET_DIR", directory.join("cargo")).output()
         };
-        let new = ["plugin", "new", NAME, "--lang", language.key()];
-        let made = program(&new, &place).context("start the program")?;
-        ensure!(made.status.success(), "{}", last_words(&made));
-        let built = program(&["plugin", "build"], &folder).context("start the program")?;
-        if !built.status.success() {
-            return Ok(Err(last_words(&built)));
+        let mut built = build().context("start the program")?;
+        if language == Language::C && !built.status.success() {
+            let brought = shell(BRING_ZIG, &folder)?;
+            if !brought.status.success() {
+                let why = format!("{}, and pip brings no Zig: {}", why(&built), why(&brought));
+                return Ok(Err(why));
+            }
+            built = build().context("start the program")?;
         }
-        let file = folder.join("build").join(format!("{NAME}.wasm"));
+        if !built.status.success() {
+            return Ok(Err(why(&built)));
+        }
         ensure!(file.exists(), "{} was not built", file.display());
         Ok(Ok(Self { language, folder, file }))
     }
@@ -53,40 +69,78 @@ impl Project {
         &self.file
     }
 
-    pub(super) fn bytes(&self) -> anyhow::Result<f64> {
-        Ok(self.file.metadata().context("look at the plugin's file")?.len() as f64)
-    }
-
     /// What the tools say that they are; those that say nothing are left out.
     pub(super) fn toolchain(&self) -> Vec<String> {
         let said = |tool: &&str| {
-            let shell =
-                Command::new("/bin/sh").args(["-c", tool]).current_dir(&self.folder).output();
-            let output = shell.ok().filter(|output| output.status.success())?;
+            let output = shell(tool, &self.folder).ok().filter(|it| it.status.success())?;
             let line = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
             (!line.is_empty()).then_some(line)
         };
         self.language.tools().iter().filter_map(said).collect()
     }
-
-    /// How long the program takes from its start to its end to check the file, compile it or take its code from the cache, and describe it.
-    pub(super) fn load(&self, informant: &Path, code: &Path) -> anyhow::Result<Duration> {
-        let mut command = Command::new(informant);
-        command.args(["plugin", "check"]).arg(&self.file).arg("--code-cache").arg(code);
-        let begin = Instant::now();
-        let checked = command.output().context("start the program")?;
-        let took = begin.elapsed();
-        ensure!(checked.status.success(), "{}", last_words(&checked));
-        Ok(took)
-    }
 }
 
-/// The last line that says something.
-fn last_words(output: &Output) -> String {
+/// The shipped text plugin.
+fn assemble(file: &Path) -> anyhow::Result<()> {
+    let text = paths::root().join("plugins/hello-wat/hello-wat.wat");
+    let plugin = wat::parse_file(&text).with_context(|| format!("assemble {}", text.display()))?;
+    let folder = file.parent().context("the plugin is in no folder")?;
+    fs::create_dir_all(folder).context("make a folder for the plugin")?;
+    fs::write(file, plugin).with_context(|| format!("write {}", file.display()))
+}
+
+/// A new project in the place of the last run's, with what that one had fetched.
+fn renew(folder: &Path, language: Language, informant: &Path) -> anyhow::Result<()> {
+    let place = folder.parent().context("the project is nowhere")?;
+    let kept = place.join("kept");
+    fs::create_dir_all(&kept).context("make a folder for what was fetched")?;
+    let in_kept = |number: usize| kept.join(number.to_string());
+    for (number, brought) in BROUGHT.iter().enumerate() {
+        carry(&folder.join(brought), &in_kept(number))?;
+    }
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).context("remove the project of the last run");
+        }
+        _ => {}
+    }
+    let new = ["plugin", "new", NAME, "--lang", language.key()];
+    let made = Command::new(informant).args(new).current_dir(place).output();
+    let made = made.context("start the program")?;
+    ensure!(made.status.success(), "no project was made: {}", why(&made));
+    for (number, brought) in BROUGHT.iter().enumerate() {
+        carry(&in_kept(number), &folder.join(brought))?;
+    }
+    if let Some((place, text)) = language.source() {
+        let place = folder.join(place);
+        // Otherwise the template would be measured, beside a file that nobody reads.
+        ensure!(place.exists(), "the template has no {}", place.display());
+        fs::write(&place, text).with_context(|| format!("write {}", place.display()))?;
+    }
+    Ok(())
+}
+
+/// Renames a folder, if it is there and the other place is free.
+fn carry(from: &Path, to: &Path) -> anyhow::Result<()> {
+    if !from.exists() || to.exists() {
+        return Ok(());
+    }
+    fs::rename(from, to).with_context(|| format!("rename {}", from.display()))
+}
+
+fn shell(command: &str, folder: &Path) -> anyhow::Result<Output> {
+    let output = Command::new("/bin/sh").args(["-c", command]).current_dir(folder).output();
+    output.context("start a shell")
+}
+
+/// The program's own error, or else the last line that says something.
+fn why(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     let text = String::from_utf8_lossy(&text);
-    let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    last.unwrap_or("it said nothing").trim().to_owned()
+    let mut lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let last = lines.clone().next().unwrap_or("it said nothing");
+    let said = lines.find_map(|line| line.strip_prefix("error: ")).unwrap_or(last);
+    said.chars().take(QUOTED_CHARS_MAX).collect()
 }
 
 #[cfg(test)]
@@ -95,13 +149,30 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     #[test]
-    fn the_last_line_that_says_something_is_why() {
-        let output = |stdout: &str, stderr: &str| Output {
-            status: std::process::ExitStatus::from_raw(1),
-            stdout: stdout.into(),
-            stderr: stderr.into(),
+    fn the_programs_error_is_why_or_the_last_line() {
+        let check = |stdout: &str, stderr: &str, expect: &str| {
+            let status = std::process::ExitStatus::from_raw(1);
+            let output = Output { status, stdout: stdout.into(), stderr: stderr.into() };
+            assert_eq!(why(&output), expect);
         };
-        assert_eq!(last_words(&output("compiling\n", "error: no clang\n\n")), "error: no clang");
-        assert_eq!(last_words(&output("", "\n")), "it said nothing");
+        check("compiling\n", "error: no clang\n\n", "no clang");
+        check("", "error: it is not there\nmore of it\n", "it is not there");
+        check("", "pip has no network\n", "pip has no network");
+        check("", "\n", "it said nothing");
+        check(&"x".repeat(301), "", &"x".repeat(300));
+    }
+
+    #[test]
+    fn what_was_fetched_is_carried_on_and_nothing_in_its_way_is_lost() {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let [from, to] = ["from", "to"].map(|name| scratch.path().join(name));
+        carry(&from, &to).expect("there is nothing to carry");
+        fs::create_dir(&from).expect("a folder");
+        fs::write(from.join("old"), "").expect("a file");
+        carry(&from, &to).expect("it can be renamed");
+        assert!(to.join("old").exists() && !from.exists());
+        fs::create_dir(&from).expect("a folder");
+        carry(&from, &to).expect("it stays where it is");
+        assert!(to.join("old").exists() && from.exists());
     }
 }
