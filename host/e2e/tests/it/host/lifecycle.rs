@@ -135,14 +135,13 @@ fn host_whose_log_nobody_reads_any_more_ends_when_it_is_told_to() {
         bench.create_pods(&pod_names(0..PODS)).await;
         let mut seen = (0, 0);
         let is_held_up = async || {
-            let plugins = http::get(address, "/plugins").ok()?.json();
-            let handled = plugins[0]["counters"]["ok"].as_u64()?;
+            // It may be the thread that would answer that waits for the log.
+            let Ok(plugins) = http::get(address, "/plugins") else { return Some(()) };
+            let handled = plugins.json()[0]["counters"]["ok"].as_u64()?;
             seen = if handled == seen.0 { (handled, seen.1 + 1) } else { (handled, 0) };
-            (handled > 500 && seen.1 > 50).then_some(handled)
+            ((500..PODS as u64).contains(&handled) && seen.1 > 50).then_some(())
         };
-        let handled =
-            poll::until("the log to hold up the plugin", LINES_DEADLINE, is_held_up).await;
-        assert!(handled.unwrap() < PODS as u64, "nothing holds it up");
+        poll::until("the log to hold up the plugin", LINES_DEADLINE, is_held_up).await.unwrap();
         let ends = async || {
             let _ = child.signal("TERM");
             child.ended().unwrap()
