@@ -77,7 +77,10 @@ fn what_is_remembered_is_bounded() {
         check(&json, &["/b/c", &last, "/b/c", "/b/d"]);
         // The whole text, `a`, `b` and the items.
         let places = &mut Places::new(json.len());
-        assert_eq!(remembered(places, &json, &[last.clone()]), usize::from(is_remembered));
+        assert_eq!(
+            remembered(places, &json, std::slice::from_ref(&last)),
+            usize::from(is_remembered)
+        );
         // There is no room for `c`; what was remembered stays.
         assert_eq!(places.find(json.as_bytes(), "/b/c"), Err(NoRoom));
         assert_eq!(remembered(places, &json, &[last]), usize::from(is_remembered));
