@@ -154,9 +154,13 @@ impl EventQueue {
     /// The others of some replayed events: their resyncs are left out.
     pub(super) fn without_resyncs(&mut self, mut events: Vec<Event>) -> Vec<Event> {
         for resync in events.extract_if(.., |event| event.reason == Reason::Resync) {
-            self.initials.ended(resync.subscription, resync.before_sync.into());
+            self.leave_out(&resync);
         }
         events
+    }
+
+    fn leave_out(&mut self, resync: &Event) {
+        self.initials.ended(resync.subscription, resync.before_sync.into());
     }
 
     /// Whether anything of an object waits among what has happened.
@@ -213,7 +217,7 @@ impl EventQueue {
     fn pop_replayed(&mut self) -> Option<Queued> {
         while let Some(event) = self.replays.pop() {
             if event.reason == Reason::Resync && self.held.contains_key(&Lane::of(&event)) {
-                self.without_resyncs(vec![event]);
+                self.leave_out(&event);
                 continue;
             }
             // What is held counts as waiting.
