@@ -37,8 +37,17 @@ pub(crate) fn compile_plugin(args: &CompileArgs) -> ExitCode {
     informant_runtime::compile_standard_input(args.memory_bytes_max)
 }
 
+/// What the compiler is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Plugins that are to run, or to be looked at.
+    Plugins,
+    /// Plugins that are being written: each save is a version, most of whose functions are those of the one before.
+    Versions,
+}
+
 /// What the command line asks for. A directory that it names must be usable; the user's cache directory may not be.
-pub(crate) fn options(args: &CompilerArgs) -> Result<CompilerOptions> {
+pub(crate) fn options(args: &CompilerArgs, of: Use) -> Result<CompilerOptions> {
     let program = CompilerProgram {
         program: this_program()?,
         arguments: vec![
@@ -48,7 +57,11 @@ pub(crate) fn options(args: &CompilerArgs) -> Result<CompilerOptions> {
         memory_bytes_max: args.compile_memory,
         deadline: DEADLINE,
     };
-    let cache = |directory| CodeCacheOptions { directory, bytes_max: CACHE_BYTES_MAX };
+    let cache = |directory| CodeCacheOptions {
+        directory,
+        bytes_max: CACHE_BYTES_MAX,
+        keeps_functions: of == Use::Versions,
+    };
     let cache = match &args.code_cache {
         Some(off) if off.as_os_str() == "off" => None,
         Some(directory) => {

@@ -8,6 +8,8 @@ mod cache;
 mod child;
 mod code;
 mod counts;
+mod functions;
+mod order;
 mod program;
 
 pub use cache::{CodeCacheError, CodeCacheOptions, check_code_cache};
@@ -18,9 +20,12 @@ pub use program::compile_standard_input;
 use crate::contract::CheckedComponent;
 use crate::engine::Engine;
 use crate::load_steps::LoadSteps;
+use crate::plugin_name::PluginName;
 use cache::{CodeCache, CodeKey};
 use code::CompiledCode;
 use counts::Counts;
+pub(crate) use functions::Functions;
+use order::{FunctionsOf, Order};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard};
@@ -72,6 +77,8 @@ struct Shared {
     /// The lock is who may compile: two at once would need twice the memory.
     turn: Mutex<()>,
     cache: Option<CodeCache>,
+    /// Where functions are kept, if they are.
+    functions: Option<CodeCacheOptions>,
     steps: LoadSteps,
     counts: Counts,
 }
@@ -79,11 +86,13 @@ struct Shared {
 impl Compiler {
     /// Opens the cache.
     pub(crate) fn new(options: CompilerOptions) -> Result<Self, CodeCacheError> {
+        let functions = options.cache.clone().filter(|cache| cache.keeps_functions);
         let cache = options.cache.map(CodeCache::open).transpose()?;
         let shared = Shared {
             program: options.program,
             turn: Mutex::new(()),
             cache,
+            functions,
             steps: LoadSteps::default(),
             counts: Counts::default(),
         };
@@ -105,11 +114,12 @@ impl Compiler {
         self.shared.turn.lock().await
     }
 
-    /// The component's compiled form, compiled now or before. Takes 10 ms for a Rust plugin and seconds for a Python one.
+    /// The compiled form of a plugin's component, compiled now or before. Takes 10 ms for a Rust plugin and seconds for a Python one.
     pub(crate) async fn compile(
         &self,
         _turn: &MutexGuard<'_, ()>,
         engine: &Engine,
+        plugin: &PluginName,
         component: CheckedComponent,
     ) -> Result<Component, CompileError> {
         let looked_up = match self.shared.cache {
@@ -121,7 +131,7 @@ impl Compiler {
             self.shared.counts.cached();
             return Ok(kept);
         }
-        let compiled = self.compile_anew(engine, component, key).await;
+        let compiled = self.compile_anew(engine, plugin, component, key).await;
         match &compiled {
             Ok(_) => self.shared.counts.compiled(),
             Err(_) => self.shared.counts.failed(),
@@ -151,11 +161,18 @@ impl Compiler {
     async fn compile_anew(
         &self,
         engine: &Engine,
+        plugin: &PluginName,
         component: CheckedComponent,
         key: Option<CodeKey>,
     ) -> Result<Component, CompileError> {
         let code = match &self.shared.program {
-            Some(program) => program.compile(component.bytes).await?,
+            Some(program) => {
+                let functions = self.shared.functions.as_ref().map(|cache| FunctionsOf {
+                    cache: cache.clone(),
+                    key: CodeKey::of_functions(engine, plugin.as_str()),
+                });
+                compile_there(program, Order { component: component.bytes, functions }).await?
+            }
             None => {
                 let engine = engine.clone();
                 let compiled = spawn_blocking(move || compile_here(&engine, &component.bytes));
@@ -187,6 +204,18 @@ struct LookedUp {
     /// None without a cache.
     key: Option<CodeKey>,
     kept: Option<Component>,
+}
+
+/// Kept functions take memory, too: where there is too little for both, it goes without.
+async fn compile_there(
+    program: &CompilerProgram,
+    mut order: Order,
+) -> Result<CompiledCode, CompileError> {
+    let compiled = program.compile(&order).await;
+    match (&compiled, order.functions.take()) {
+        (Err(CompileError::Memory(_)), Some(_)) => program.compile(&order).await,
+        _ => compiled,
+    }
 }
 
 fn compile_here(engine: &Engine, component: &[u8]) -> Result<CompiledCode, CompileError> {

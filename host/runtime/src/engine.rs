@@ -1,6 +1,7 @@
 //! The only place that tunes wasmtime: one engine, and the thread that makes its time pass.
 
 use crate::backtrace::FRAMES_SEEN;
+use crate::compiler::Functions;
 use sha2::{Digest, Sha256};
 use std::hash::{Hash as _, Hasher};
 use std::num::NonZeroUsize;
@@ -33,14 +34,16 @@ impl EngineError {
 impl Engine {
     /// Makes the engine and starts its ticker thread, which ends when the last clone is dropped.
     pub fn new() -> Result<Self, EngineError> {
-        let engine = Self::compiler()?;
+        let engine = Self::compiler(None)?;
         let ticker =
             Ticker::start(engine.weak()).map_err(|error| EngineError(error.to_string()))?;
         Ok(Self { engine, _ticker: Arc::new(ticker) })
     }
 
-    /// An engine with the same settings that compiles and runs nothing, so that it needs no ticker.
-    pub(crate) fn compiler() -> Result<wasmtime::Engine, EngineError> {
+    /// An engine with the same settings that compiles and runs nothing, so that it needs no ticker; with functions that are compiled already.
+    pub(crate) fn compiler(
+        functions: Option<Arc<Functions>>,
+    ) -> Result<wasmtime::Engine, EngineError> {
         let mut config = Config::new();
         config.wasm_component_model(true);
         config.epoch_interruption(true);
@@ -51,6 +54,10 @@ impl Engine {
         // them, and it is found by frame pointers, as profilers find it. A panic in a host function is caught before it meets the guest.
         config.generate_address_map(false);
         config.native_unwind_info(false);
+        if let Some(functions) = functions {
+            let kept = config.enable_incremental_compilation(functions);
+            kept.map_err(|error| EngineError::new(&error))?;
+        }
         wasmtime::Engine::new(&config).map_err(|error| EngineError::new(&error))
     }
 

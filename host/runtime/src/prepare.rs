@@ -143,7 +143,7 @@ impl Preparer {
             Code::File(content, last) => match last.get(&sha256) {
                 Some(template) => template,
                 None => {
-                    let template = self.compile(content).await?;
+                    let template = self.compile(&name, content).await?;
                     last.set(sha256, &template);
                     template
                 }
@@ -174,12 +174,12 @@ impl Preparer {
         Ok(Prepared { template, descriptor, settings, shards })
     }
 
-    async fn compile(&self, content: Content) -> Result<Template, LoadError> {
+    async fn compile(&self, name: &PluginName, content: Content) -> Result<Template, LoadError> {
         let turn = self.compiler.turn().await;
         // The file's bytes are gone before compiling begins.
         let checked = self.compiler.steps().run(move || check(&content)).await;
         let component = checked.map_err(|error| LoadError::Host(error.to_string()))??;
-        let compiled = self.compiler.compile(&turn, &self.engine, component).await?;
+        let compiled = self.compiler.compile(&turn, &self.engine, name, component).await?;
         Ok(Template::new(&self.functions, &compiled)?)
     }
 }

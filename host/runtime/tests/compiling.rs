@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         a_child_compiles_and_the_cache_spares_the_next_one().await;
         too_little_memory_is_told_and_hurts_nobody().await;
         two_hosts_share_a_cache().await;
+        a_version_made_of_the_one_befores_functions_is_the_same_code().await;
     });
     ExitCode::SUCCESS
 }
@@ -49,10 +50,19 @@ fn program(memory_bytes_max: u64) -> CompilerProgram {
 /// A host over `root/plugins` with a cache in `root/code`, until the plugin has been loaded or refused: what is shown of
 /// it, and what was compiled.
 async fn load(root: &Path, memory_bytes_max: u64) -> (String, CompileCounts) {
+    load_with(root, memory_bytes_max, false).await
+}
+
+/// The same, with functions kept or not.
+async fn load_with(
+    root: &Path,
+    memory_bytes_max: u64,
+    keeps_functions: bool,
+) -> (String, CompileCounts) {
     let source = Arc::new(FakeControllerSource::default());
     let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
     let directory = root.join("code");
-    let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20 });
+    let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20, keeps_functions });
     let host = PluginHost::new(PluginHostOptions {
         directories: vec![root.join("plugins")],
         configurations: watch::channel(Arc::default()).1,
@@ -97,6 +107,14 @@ fn site() -> tempfile::TempDir {
     root
 }
 
+/// The contents of the cache's entries; a mark stands before each.
+fn entries(root: &Path) -> Vec<Vec<u8>> {
+    let files = fs::read_dir(root.join("code")).expect("the cache");
+    let paths = files.map(|file| file.expect("an entry").path());
+    let codes = paths.filter(|path| path.extension().is_some_and(|ending| ending == "code"));
+    codes.map(|path| fs::read(path).expect("an entry").split_off(40)).collect()
+}
+
 async fn a_child_compiles_and_the_cache_spares_the_next_one() {
     let root = site();
     let (shown, compiles) = load(root.path(), ENOUGH).await;
@@ -135,4 +153,25 @@ async fn two_hosts_share_a_cache() {
     }
     let (_, compiles) = load(root.path(), ENOUGH).await;
     assert_eq!(compiles, CompileCounts { cached: 1, ..CompileCounts::default() });
+}
+
+async fn a_version_made_of_the_one_befores_functions_is_the_same_code() {
+    let (with, without) = (site(), site());
+    let next = HELLO.replace("hello", "salut");
+    assert_ne!(next, HELLO);
+    load_with(with.path(), ENOUGH, true).await;
+    assert_eq!(entries(with.path()).len(), 2, "its code, and its functions");
+    for root in [with.path(), without.path()] {
+        let module = wat::parse_str(&next).expect("it is well formed");
+        fs::write(root.join("plugins/hello.wasm"), module).expect("a file");
+    }
+    let (shown, compiles) = load_with(with.path(), ENOUGH, true).await;
+    assert_eq!(shown, r#""running" null"#);
+    assert_eq!(compiles, CompileCounts { compiled: 1, ..CompileCounts::default() });
+    load_with(without.path(), ENOUGH, false).await;
+    let of_next = entries(without.path());
+    assert_eq!(of_next.len(), 1, "its code alone");
+    let all = entries(with.path());
+    assert_eq!(all.len(), 3, "one entry has the functions of both");
+    assert!(all.contains(&of_next[0]), "it is the same code");
 }

@@ -73,7 +73,11 @@ async fn check(root: &Path, look: impl AsyncFnOnce(&Plugins)) {
     put(&directory, 0);
     let source = Arc::new(FakeControllerSource::default());
     let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
-    let cache = CodeCacheOptions { directory: root.join("code"), bytes_max: 64 << 20 };
+    let cache = CodeCacheOptions {
+        directory: root.join("code"),
+        bytes_max: 64 << 20,
+        keeps_functions: false,
+    };
     let host = PluginHost::new(PluginHostOptions {
         directories: vec![directory],
         configurations: watch::channel(Arc::default()).1,

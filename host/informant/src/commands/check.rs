@@ -15,7 +15,10 @@ use std::path::Path;
 /// Shows what each file is, and fails if one of them cannot be a plugin.
 pub(crate) fn check(args: &CheckArgs) -> Result<()> {
     let configurations = host_configuration::load(args.config.config.as_deref())?;
-    let checker = PluginChecker::new(compiler::options(&args.compiler)?, configurations)?;
+    let checker = PluginChecker::new(
+        compiler::options(&args.compiler, compiler::Use::Plugins)?,
+        configurations,
+    )?;
     let shown = block_on(async {
         let mut shown = Vec::with_capacity(args.files.len());
         for file in &args.files {

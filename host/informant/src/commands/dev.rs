@@ -77,7 +77,7 @@ async fn host(
         directories: args.paths,
         configuration,
         review_every: args.access.review_every(),
-        compiler: compiler::options(&args.compiler)?,
+        compiler: compiler::options(&args.compiler, compiler::Use::Versions)?,
         state: args.state.options(),
         outbound: args.outbound,
         record: args.record.options(),

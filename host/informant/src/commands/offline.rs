@@ -15,7 +15,7 @@ pub(super) fn run_offline(
     run: impl AsyncFnOnce(OfflinePlugin) -> Result<Transcript>,
 ) -> Result<()> {
     let configurations = host_configuration::load(args.config.config.as_deref())?;
-    let compiler = compiler::options(&args.compiler)?;
+    let compiler = compiler::options(&args.compiler, compiler::Use::Plugins)?;
     let options = OfflineOptions { compiler, configurations, patch };
     let transcript = block_on(async {
         let plugin = OfflinePlugin::load(&args.file, args.plugin_config.as_deref(), options).await;

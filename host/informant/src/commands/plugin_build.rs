@@ -43,7 +43,10 @@ pub(crate) fn build(args: BuildArgs) -> Result<()> {
     let output = args.output.clone().unwrap_or_else(own);
     check_file_name(&output)?;
     let configurations = host_configuration::load(args.config.config.as_deref())?;
-    let checker = PluginChecker::new(compiler::options(&args.compiler)?, configurations)?;
+    let checker = PluginChecker::new(
+        compiler::options(&args.compiler, compiler::Use::Plugins)?,
+        configurations,
+    )?;
     super::run_until_signal(async |stop| run(&args, &project, &output, &checker, &stop).await)
 }
 

@@ -19,7 +19,10 @@ const LEASE: &str = "informant";
 /// Prints the objects that grant it, for kubectl apply.
 pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
     let configurations = host_configuration::load(args.config.config.as_deref())?;
-    let checker = PluginChecker::new(compiler::options(&args.compiler)?, configurations)?;
+    let checker = PluginChecker::new(
+        compiler::options(&args.compiler, compiler::Use::Plugins)?,
+        configurations,
+    )?;
     let files = files(&args.paths)?;
     let plugins = block_on(async {
         let mut plugins = Vec::with_capacity(files.len());

@@ -20,7 +20,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             directories: vec![args.plugins],
             configuration,
             review_every: args.access.review_every(),
-            compiler: compiler::options(&args.compiler)?,
+            compiler: compiler::options(&args.compiler, compiler::Use::Plugins)?,
             state: args.state.options(),
             outbound: args.outbound,
             record: args.record.options(),

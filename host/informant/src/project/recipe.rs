@@ -64,7 +64,9 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
         Toolchain::Js { node, npm } => {
             let entry = settings.entry.as_deref().unwrap_or("plugin.js");
             let script = "node_modules/.bin/informant-plugin";
-            let arguments = [script.into(), entry.into(), out.into(), world.into()];
+            let dev = (mode == Mode::Dev).then(|| "--dev".into());
+            let words = [entry.into(), out.into(), world.into()];
+            let arguments = std::iter::once(script.into()).chain(dev).chain(words);
             Recipe {
                 fetch: Some(npm_install(npm)),
                 build: step("informant-plugin", node, arguments),
@@ -227,8 +229,14 @@ mod tests {
     fn package_managers_bring_what_is_missing_into_the_project() {
         let js = Toolchain::Js { node: "node".into(), npm: "npm".into() };
         let install = "npm install --no-audit --no-fund";
-        let build = "node node_modules/.bin/informant-plugin plugin.js /o/pods.wasm plugin";
-        check(Language::Js, &js, Settings::default(), Mode::Dev, &[install, build]);
+        let build = |dev: &str| {
+            format!("node node_modules/.bin/informant-plugin {dev}plugin.js /o/pods.wasm plugin")
+        };
+        let check_js = |mode, dev| {
+            check(Language::Js, &js, Settings::default(), mode, &[install, &build(dev)]);
+        };
+        check_js(Mode::Dev, "--dev ");
+        check_js(Mode::Release, "");
         let python = Toolchain::Python { python: "python3".into() };
         let settings = Settings {
             world: Some("full".into()),

@@ -27,12 +27,15 @@ const UNFINISHED_ENDING: &str = ".unfinished";
 const UNFINISHED_MAX: Duration = Duration::from_secs(3_600);
 
 /// Where compiled code is kept, and how much.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeCacheOptions {
     /// A directory of the host's own, which is made if it is not there.
     pub directory: PathBuf,
     /// Bytes of all entries; beyond it those go that were not used for longest. One that is larger is not kept.
     pub bytes_max: u64,
+    /// Whether a plugin's functions are kept, too, so that its next version is compiled in a part of the time where most of them are the same.
+    /// Only a [`CompilerProgram`](crate::CompilerProgram) does that. It is for development: what does it in the compiler is experimental.
+    pub keeps_functions: bool,
 }
 
 /// The directory cannot be used for compiled code.
@@ -50,7 +53,7 @@ pub fn check_code_cache(options: &CodeCacheOptions) -> Result<(), CodeCacheError
 }
 
 /// What an entry is found by.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeKey(String);
 
 /// An open cache.
@@ -63,10 +66,26 @@ pub(super) struct CodeCache {
 impl CodeKey {
     /// For what this engine makes of a component.
     pub(super) fn new(engine: &Engine, component: &[u8]) -> Self {
+        Self::hashed(&[&FORMAT, &engine.compatibility(), &Sha256::digest(component)])
+    }
+
+    /// For the functions of a plugin's last version, as this engine compiles them.
+    pub(super) fn of_functions(engine: &Engine, plugin: &str) -> Self {
+        Self::hashed(&[b"functions", &FORMAT, &engine.compatibility(), plugin.as_bytes()])
+    }
+
+    /// As one was called before.
+    pub(super) fn named(name: String) -> Self {
+        Self(name)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn hashed(parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
-        hash.update(FORMAT);
-        hash.update(engine.compatibility());
-        hash.update(Sha256::digest(component));
+        parts.iter().for_each(|part| hash.update(part));
         Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
@@ -74,7 +93,7 @@ impl CodeKey {
 impl CodeCache {
     /// Makes the directory and the key where they are missing.
     pub(super) fn open(options: CodeCacheOptions) -> Result<Self, CodeCacheError> {
-        let CodeCacheOptions { directory, bytes_max } = options;
+        let CodeCacheOptions { directory, bytes_max, keeps_functions: _ } = options;
         match open_key(&directory) {
             Ok(key) => {
                 let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
@@ -86,9 +105,14 @@ impl CodeCache {
 
     /// The code, if it is there and is what was kept. Blocks as file systems do.
     pub(super) fn find(&self, key: &CodeKey) -> Option<CompiledCode> {
+        self.content(key).map(CompiledCode::trusted)
+    }
+
+    /// What was kept, be it code or something else.
+    pub(super) fn content(&self, key: &CodeKey) -> Option<Vec<u8>> {
         let path = self.entry(key);
         match self.read(&path, key) {
-            Ok(code) => Some(CompiledCode::trusted(code)),
+            Ok(content) => Some(content),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
                 let shown = path.display();
@@ -123,12 +147,17 @@ impl CodeCache {
 
     /// Keeps code for the next time. That it cannot is told and harms nobody. Blocks as file systems do.
     pub(super) fn keep(&self, key: &CodeKey, code: &CompiledCode) {
-        if let Err(error) = self.write(key, code.bytes()).and_then(|()| self.shrink()) {
+        if let Err(error) = self.put(key, code.bytes()) {
             let shown = self.directory.display();
             warn!(
                 "compiled code cannot be kept in {shown}, it is compiled again next time: {error}"
             );
         }
+    }
+
+    /// Keeps something, and makes room for it.
+    pub(super) fn put(&self, key: &CodeKey, content: &[u8]) -> io::Result<()> {
+        self.write(key, content).and_then(|()| self.shrink())
     }
 
     fn write(&self, key: &CodeKey, code: &[u8]) -> io::Result<()> {

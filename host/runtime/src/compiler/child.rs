@@ -1,16 +1,17 @@
 //! The host's end of a compiler in a process of its own: hands it a component, takes the code, and keeps it to its bounds.
 //!
-//! To the child: the length in eight bytes, little-endian, and the component; then the pipe stays open for as long as the
-//! host wants the answer. From it: the same way, the code. What it has to say it says on its standard error.
+//! To the child: an [`Order`]; then the pipe stays open for as long as the host wants the answer. From it: the length of the code in
+//! eight bytes, little-endian, and the code. What it has to say it says on its standard error.
 
 use super::CompileError;
 use super::code::CompiledCode;
+use super::order::Order;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStdin, Command};
 
 /// What the largest plugin file compiles to, and some: code is up to five times as large as what it is made from.
@@ -40,14 +41,14 @@ pub struct CompilerProgram {
 
 impl CompilerProgram {
     /// Compiles a component. The process is gone when this returns, and is killed when it is dropped.
-    pub(super) async fn compile(&self, component: Vec<u8>) -> Result<CompiledCode, CompileError> {
-        match tokio::time::timeout(self.deadline, self.run(component)).await {
+    pub(super) async fn compile(&self, order: &Order) -> Result<CompiledCode, CompileError> {
+        match tokio::time::timeout(self.deadline, self.run(order)).await {
             Ok(compiled) => compiled,
             Err(_) => Err(CompileError::Deadline(self.deadline)),
         }
     }
 
-    async fn run(&self, component: Vec<u8>) -> Result<CompiledCode, CompileError> {
+    async fn run(&self, order: &Order) -> Result<CompiledCode, CompileError> {
         let program = self.program.display();
         let host = |what: &str, error: io::Error| {
             CompileError::Host(format!("{program} cannot be {what}: {error}"))
@@ -68,8 +69,7 @@ impl CompilerProgram {
         let (Some(stdin), Some(stdout), Some(stderr)) = piped else {
             return Err(CompileError::Host("a pipe is missing".to_owned()));
         };
-        let (given, code, message) =
-            tokio::join!(give(stdin, component), take(stdout), listen(stderr));
+        let (given, code, message) = tokio::join!(give(stdin, order), take(stdout), listen(stderr));
         let status = child.wait().await.map_err(|error| host("waited for", error))?;
         match code {
             Ok(code) if status.success() => Ok(CompiledCode::trusted(code)),
@@ -103,11 +103,9 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
 }
 
-/// Hands the component over. The pipe is to stay open: it says that somebody waits.
-async fn give(mut stdin: ChildStdin, component: Vec<u8>) -> io::Result<ChildStdin> {
-    stdin.write_all(&(component.len() as u64).to_le_bytes()).await?;
-    stdin.write_all(&component).await?;
-    stdin.flush().await?;
+/// Hands the order over. The pipe is to stay open: it says that somebody waits.
+async fn give(mut stdin: ChildStdin, order: &Order) -> io::Result<ChildStdin> {
+    order.write(&mut stdin).await?;
     Ok(stdin)
 }
 
@@ -138,6 +136,10 @@ async fn listen(stderr: impl AsyncRead + Unpin) -> String {
 mod tests {
     use super::*;
 
+    fn order(bytes: usize) -> Order {
+        Order { component: vec![7; bytes], functions: None }
+    }
+
     /// A shell takes the compiler's place: what does the host make of it?
     async fn check(script: &str, expect: &str) {
         let program = CompilerProgram {
@@ -146,7 +148,7 @@ mod tests {
             memory_bytes_max: 64 << 20,
             deadline: Duration::from_secs(20),
         };
-        let told = match program.compile(vec![7; 100_000]).await {
+        let told = match program.compile(&order(100_000)).await {
             Ok(code) => format!("code {:?}", String::from_utf8_lossy(code.bytes())),
             Err(error) => error.to_string(),
         };
@@ -191,7 +193,7 @@ mod tests {
             memory_bytes_max: 0,
             deadline: Duration::from_secs(20),
         };
-        let error = program.compile(vec![]).await.err().expect("there is none").to_string();
+        let error = program.compile(&order(0)).await.err().expect("there is none").to_string();
         assert!(error.contains("/no/such/program cannot be started: No such file"), "{error}");
     }
 
@@ -208,7 +210,7 @@ mod tests {
             memory_bytes_max: 0,
             deadline: Duration::from_millis(500),
         };
-        let error = program.compile(vec![]).await.err().expect("it takes too long");
+        let error = program.compile(&order(0)).await.err().expect("it takes too long");
         assert_eq!(error, CompileError::Deadline(Duration::from_millis(500)));
         let pid = std::fs::read_to_string(pid).expect("it had begun");
         let process = std::path::Path::new("/proc").join(pid.trim());

@@ -1,9 +1,13 @@
 //! The compiler's end: what a process does that was started to compile one component.
 
+use super::cache::CodeCache;
+use super::functions::Functions;
+use super::order::{FunctionsOf, Order};
 use crate::engine::Engine;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// The exit code that says that the component is refused; what for stands on the standard error.
 pub(super) const EXIT_REFUSED: i32 = 3;
@@ -11,8 +15,6 @@ pub(super) const EXIT_REFUSED: i32 = 3;
 const EXIT_UNWANTED: i32 = 4;
 /// Lower than everything that handles events: it can wait, they cannot.
 const NICENESS: i32 = 10;
-/// What the host hands over at most: its largest plugin file, and what turning a core module into a component adds.
-const COMPONENT_BYTES_MAX: u64 = 80 << 20;
 
 /// Compiles the component on the standard input within so many bytes of memory and writes the code to the standard
 /// output, for a [`CompilerProgram`](super::CompilerProgram). Call it first thing in a process that does nothing else.
@@ -46,13 +48,18 @@ impl From<io::Error> for Failure {
 
 fn compile(memory_bytes_max: u64) -> Result<(), Failure> {
     keep_to(memory_bytes_max)?;
-    let component = read(&mut io::stdin().lock())?;
+    let order = Order::read(&mut io::stdin().lock())?;
     let watch = std::thread::Builder::new().name("host-watch".into());
     // It ends with the process.
     let _ = watch.spawn(end_with_host)?;
     let refused = |error: &dyn std::fmt::Display| Failure::Refused(format!("{error:#}"));
-    let engine = Engine::compiler().map_err(|error| refused(&error))?;
-    let code = engine.precompile_component(&component).map_err(|error| refused(&error))?;
+    let functions = order.functions.as_ref().and_then(KeptFunctions::open);
+    let store = functions.as_ref().map(|kept| kept.functions.clone());
+    let engine = Engine::compiler(store).map_err(|error| refused(&error))?;
+    let code = engine.precompile_component(&order.component).map_err(|error| refused(&error))?;
+    if let Some(functions) = functions {
+        functions.keep();
+    }
     let mut stdout = io::stdout().lock();
     stdout.write_all(&(code.len() as u64).to_le_bytes())?;
     stdout.write_all(&code)?;
@@ -74,16 +81,27 @@ fn keep_to(memory_bytes_max: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn read(stdin: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut length = [0; 8];
-    stdin.read_exact(&mut length)?;
-    let length = u64::from_le_bytes(length);
-    if length > COMPONENT_BYTES_MAX {
-        return Err(io::ErrorKind::FileTooLarge.into());
+/// The functions of the version before, and where those of this one go. Nothing of it is needed: what cannot be read or kept is compiled
+/// anew, and the host has looked at the directory and said what is wrong with it.
+struct KeptFunctions<'a> {
+    functions: Arc<Functions>,
+    cache: CodeCache,
+    of: &'a FunctionsOf,
+}
+
+impl<'a> KeptFunctions<'a> {
+    fn open(of: &'a FunctionsOf) -> Option<Self> {
+        let cache = CodeCache::open(of.cache.clone()).ok()?;
+        let before = cache.content(&of.key).unwrap_or_default();
+        let functions = Arc::new(Functions::of(before).unwrap_or_default());
+        Some(Self { functions, cache, of })
     }
-    let mut component = vec![0; length as usize];
-    stdin.read_exact(&mut component)?;
-    Ok(component)
+
+    fn keep(self) {
+        if let Some(kept) = self.functions.kept() {
+            let _ = self.cache.put(&self.of.key, &kept);
+        }
+    }
 }
 
 /// The host keeps its end of the pipe for as long as it waits, and the system closes it when the host is killed.

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 const LARGE: u64 = 1 << 20;
 
 fn options(root: &TempDir, bytes_max: u64) -> CodeCacheOptions {
-    CodeCacheOptions { directory: root.path().join("cache"), bytes_max }
+    CodeCacheOptions { directory: root.path().join("cache"), bytes_max, keeps_functions: false }
 }
 
 fn cache(root: &TempDir, bytes_max: u64) -> CodeCache {
@@ -137,7 +137,8 @@ fn a_directory_of_another_user_is_refused() {
         let give = |at: &Path| std::os::unix::fs::chown(at, Some(65_532), None).expect("root may");
         check_refused(give, "it belongs to user 65532 and not to user 0");
     } else {
-        let options = CodeCacheOptions { directory: "/usr".into(), bytes_max: LARGE };
+        let options =
+            CodeCacheOptions { directory: "/usr".into(), bytes_max: LARGE, keeps_functions: false };
         let error = CodeCache::open(options).err().expect("it is refused").to_string();
         assert!(error.contains("it belongs to user 0"), "{error}");
     }
