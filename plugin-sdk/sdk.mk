@@ -16,7 +16,7 @@ sdk: sdk-go sdk-js sdk-python
 
 # $(call sdk_facts,language,plugins): what a host makes of what was built, and of the shipped plugins in that language.
 define sdk_facts
-INFORMANT_SDK=$(1) cargo test -p informant-e2e --test it -- host::sdk::$(1) $(subst -,_,$(2:%=host::shipped::%))
+INFORMANT_SDK=$(1) cargo test -p informant-e2e --test it -- host::sdk::$(1) $(subst -,_,$(2:%=host::shipped::%) $(2:%=host::shipped::offline::%))
 endef
 
 # Whether there is what a language needs is seen once for each make, and left as a file that says so. What npm and pip fetch goes below target, and only there.

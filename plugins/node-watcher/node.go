@@ -137,7 +137,7 @@ func count(changes []change) error {
 
 // measure sets the gauges to what there is.
 func (w *watcher) measure() error {
-	states := map[string]float64{isReady: 0, notReady: 0, unknown: 0}
+	states := map[string]float64{}
 	unschedulable, troubles := 0.0, map[string]float64{}
 	for _, node := range w.nodes {
 		states[node.state()]++
@@ -150,8 +150,8 @@ func (w *watcher) measure() error {
 			}
 		}
 	}
-	for state, nodes := range states {
-		if err := metrics.GaugeSet("node_watcher_nodes", metrics.Labels{"state": state}, nodes); err != nil {
+	for _, state := range []string{isReady, notReady, unknown} {
+		if err := metrics.GaugeSet("node_watcher_nodes", metrics.Labels{"state": state}, states[state]); err != nil {
 			return err
 		}
 	}

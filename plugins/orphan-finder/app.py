@@ -68,7 +68,7 @@ class OrphanFinder(Plugin):
             for namespace, _ in orphans:
                 series = kind, namespace if namespace in own else OTHERS
                 counts[series] = counts.get(series, 0) + 1
-        for (kind, namespace), count in counts.items():
+        for (kind, namespace), count in sorted(counts.items()):
             if namespace == "":
                 metrics.gauge_set("orphan_finder_orphans_of_all_namespaces", {"kind": kind}, count)
             else:

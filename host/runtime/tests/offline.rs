@@ -327,6 +327,40 @@ config: {asks: [{what: one, url: "https://a.org/x"}, {what: two, url: "https://a
 }
 
 #[test]
+fn answers_that_the_file_begins_with_are_there_for_the_first_objects() {
+    let sidecar = r#"http: [{origins: ["https://a.org"], methods: [GET]}]
+config: {asks: [{what: one, url: "https://a.org/x"}]}"#;
+    let answer = r#"{"http":{"method":"GET","url":"https://a.org/x"},"answer":{"status":200,"headers":{},"body":"BODY"}}"#;
+    let [first, later] = ["first", "later"].map(|body| answer.replace("BODY", body));
+    let events =
+        format!("{first}\n{{\"wait\":\"1s\"}}\n{later}\n{}", event("added", "asks-outside"));
+    let given = Given { pods: &["asks-outside-1"], events: &events, sidecar: Some(sidecar) };
+    check(
+        "asks-outside",
+        given,
+        &expect![[r#"
+        0.000 plugin name=asks-outside version=0.1.0
+        0.000 call start
+        0.000   answer -> ok
+        0.000 call handle subscription=v1/pods change=added reason=initial key=a/asks-outside-1 seq=1 attempt=1
+        0.000   http.send method=GET url=https://a.org/x timeoutMs=0 -> ok {"status":200,"headers":[],"body":"first"}
+        0.000   log level=info message="one: 200 first"
+        0.000   log level=info message="asked about a/asks-outside-1"
+        0.000   answer -> ok
+        1.000 event resource=v1/pods change=added key=a/asks-outside
+        1.000 call handle subscription=v1/pods change=added reason=watch key=a/asks-outside seq=2 attempt=1
+        1.000   http.send method=GET url=https://a.org/x timeoutMs=0 -> ok {"status":200,"headers":[],"body":"later"}
+        1.000   log level=info message="one: 200 later"
+        1.000   log level=info message="asked about a/asks-outside"
+        1.000   answer -> ok
+        1.000 call stop
+        1.000   answer -> ok
+        1.000 end events=0 keys=0 deadLetters=0
+    "#]],
+    );
+}
+
+#[test]
 fn a_guest_that_sleeps_has_the_time_pass_and_no_more_than_it_may() {
     let events = event("added", "asks-system-sleep");
     let sidecar = Some("limits: {attempts: 1}");

@@ -1,7 +1,7 @@
 //! What answers a run's writes and requests: the events file where it says something, else writes as an API server would that had the run's objects. Nothing
 //! leaves the process, and nothing that is written is there afterwards.
 
-use super::script::{HttpAnswer, HttpResult, KubeAnswer, KubeResult};
+use super::script::{Answer, HttpAnswer, HttpResult, KubeAnswer, KubeResult};
 use super::world::{World, uid};
 use crate::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
 use crate::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
@@ -47,12 +47,12 @@ impl Outside {
         Self { world, patch, answers: Arc::default() }
     }
 
-    pub(super) fn answer_http(&self, answer: HttpAnswer) {
-        self.answers.lock().http.push(answer);
-    }
-
-    pub(super) fn answer_kube(&self, answer: KubeAnswer) {
-        self.answers.lock().kube.push(answer);
+    /// From here on such requests are answered so.
+    pub(super) fn prepare(&self, answer: Answer) {
+        match answer {
+            Answer::Http(answer) => self.answers.lock().http.push(answer),
+            Answer::Kube(answer) => self.answers.lock().kube.push(answer),
+        }
     }
 
     fn written(&self, request: &WriteRequest) -> Result<Vec<u8>, WriteError> {
@@ -367,7 +367,7 @@ mod tests {
         };
         let answer =
             KubeResult { status: Some(409), reason: "Conflict".to_owned(), ..Default::default() };
-        outside.answer_kube(KubeAnswer { of, answer, times: Some(1) });
+        outside.prepare(Answer::Kube(KubeAnswer { of, answer, times: Some(1) }));
         let a = "/api/v1/namespaces/n/pods/a";
         check(&outside, "DELETE", a, "{}", r#""a" "7" {"x":1}"#);
         check(&outside, "PATCH", a, "{}", "409 Conflict: ");

@@ -119,7 +119,13 @@ impl Run {
         (self.actor, self.version, self.surroundings, self.journal)
     }
 
-    pub(super) async fn through(mut self, steps: Vec<Step>) -> Transcript {
+    pub(super) async fn through(mut self, mut steps: Vec<Step>) -> Transcript {
+        // Answers that the file begins with are there when the plugin starts and is told of what is there.
+        let begins = self.surroundings.wall();
+        let answers = steps.iter().take_while(|step| step.is_answer_by(begins)).count();
+        for step in steps.drain(..answers) {
+            self.take(step).await;
+        }
         let version = &self.version.number;
         self.journal
             .note("plugin", json!({ "name": self.actor.name.as_str(), "version": version }));
@@ -164,8 +170,7 @@ impl Run {
         match step.what {
             What::Nothing => {}
             What::Wait(time) => self.work_until(self.surroundings.now() + time).await,
-            What::Http(answer) => self.outside.answer_http(answer),
-            What::Kube(answer) => self.outside.answer_kube(answer),
+            What::Answer(answer) => self.outside.prepare(answer),
             What::Change(change) => {
                 match self.world.change(&change) {
                     Ok(changed) => self.tell(&change.resource, &changed),

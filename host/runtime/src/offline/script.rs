@@ -54,15 +54,19 @@ pub(super) struct Step {
     pub(super) what: What,
 }
 
+impl Step {
+    /// Whether all that it does is to prepare an answer, by then.
+    pub(super) fn is_answer_by(&self, time: Timestamp) -> bool {
+        matches!(self.what, What::Answer(_)) && self.time.is_none_or(|at| at <= time)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) enum What {
     Change(ScriptedChange),
     /// Nothing happens for so long.
     Wait(Duration),
-    /// From here on such requests are answered so.
-    Http(HttpAnswer),
-    /// From here on such writes are answered so.
-    Kube(KubeAnswer),
+    Answer(Answer),
     /// Only its time comes.
     Nothing,
 }
@@ -73,6 +77,13 @@ pub(super) struct ScriptedChange {
     pub(super) change: Change,
     pub(super) object: Bytes,
     pub(super) old: Option<Bytes>,
+}
+
+/// From here on such requests and writes are answered so.
+#[derive(Debug, Clone)]
+pub(super) enum Answer {
+    Http(HttpAnswer),
+    Kube(KubeAnswer),
 }
 
 /// Which requests are meant, and what they are answered with.
@@ -207,8 +218,8 @@ fn read(bytes: &[u8]) -> Result<(Option<Timestamp>, What), String> {
         [false, false, false, false] if time.is_some() => What::Nothing,
         [true, false, false, false] => What::Change(change(&line)?),
         [false, true, false, false] => What::Wait(wait(&line.wait.unwrap_or_default())?),
-        [false, false, true, false] => What::Http(http(line)?),
-        [false, false, false, true] => What::Kube(kube(line)?),
+        [false, false, true, false] => What::Answer(Answer::Http(http(line)?)),
+        [false, false, false, true] => What::Answer(Answer::Kube(kube(line)?)),
         _ => {
             return Err(
                 "it is to have one of `resource`, `wait`, `http`, `kube` and `time`".to_owned()
@@ -291,8 +302,8 @@ mod tests {
                 let steps = script.steps.iter().map(|step| match &step.what {
                     What::Change(it) => format!("{} {}", it.change.as_str(), it.resource),
                     What::Wait(time) => format!("wait {}", duration::show(*time)),
-                    What::Http(it) => format!("http {}", it.target.origin()),
-                    What::Kube(it) => format!("kube {:?}", it.of.verb),
+                    What::Answer(Answer::Http(it)) => format!("http {}", it.target.origin()),
+                    What::Answer(Answer::Kube(it)) => format!("kube {:?}", it.of.verb),
                     What::Nothing => "time".to_owned(),
                 });
                 steps.collect::<Vec<_>>().join(", ")

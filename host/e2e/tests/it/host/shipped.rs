@@ -3,6 +3,7 @@
 
 mod config_reloader;
 mod node_watcher;
+mod offline;
 mod orphan_finder;
 mod restart_alert;
 

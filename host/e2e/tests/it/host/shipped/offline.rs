@@ -1,0 +1,86 @@
+//! Shipped plugins without a cluster: each over its own `testdata`, held against what it did there before. `UPDATE_EXPECT=1` writes that anew.
+
+use std::path::Path;
+
+use informant_e2e::host::{self, run_to_end};
+use informant_e2e::{paths, skip};
+
+use super::LANGUAGE_VARIABLE;
+
+/// What a run of the plugin over its `testdata` shows, with the file that is shipped beside it.
+fn run(program: &Path, plugin: &Path, name: &str, more: &[&str]) -> (bool, String) {
+    let folder = paths::root().join("plugins").join(name);
+    let shown = |path: &Path| path.display().to_string();
+    let [objects, events, own] =
+        ["testdata/cluster", "testdata/events.jsonl", "testdata/host.yaml"]
+            .map(|it| folder.join(it));
+    let mut arguments = vec!["plugin".to_owned(), "test".to_owned(), shown(plugin)];
+    let mut add = |option: &str, path: &Path| arguments.extend([option.to_owned(), shown(path)]);
+    add("--plugin-config", &folder.join(format!("{name}.yaml")));
+    add("--objects", &objects);
+    add("--events", &events);
+    if own.exists() {
+        add("--config", &own);
+    }
+    arguments.extend(more.iter().map(|&it| it.to_owned()));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let output = run_to_end(program, &arguments).expect("it runs");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).expect("it is text"))
+}
+
+#[track_caller]
+fn check(name: &str, language: &str) {
+    let Some(program) = host::program().expect("the program that is named exists") else {
+        return skip::say(
+            "target/debug/informant is not built; `cargo build -p informant` builds it",
+        );
+    };
+    let plugin = paths::target_directory().join("plugins").join(format!("{name}.wasm"));
+    if !plugin.exists() {
+        let is_asked_for = std::env::var(LANGUAGE_VARIABLE).is_ok_and(|named| named == language);
+        assert!(!is_asked_for, "make plugins has not built {name}");
+        return skip::say(&format!("{name} is not built; `make {language}-plugins` builds it"));
+    }
+    let golden = paths::root().join("plugins").join(name).join("testdata/run.golden");
+    let golden = golden.display().to_string();
+    let mut against = vec!["--golden", &golden];
+    against.extend(std::env::var_os("UPDATE_EXPECT").map(|_| "--update"));
+    let (success, said) = run(&program, &plugin, name, &against);
+    assert!(success, "{name}: {said}");
+    let expect = std::fs::read_to_string(&golden).expect("it is there");
+    for _ in 0..2 {
+        let (success, shown) = run(&program, &plugin, name, &[]);
+        assert!(success && shown == expect, "{name}, run again, shows something else: {shown}");
+    }
+}
+
+#[test]
+fn event_printer() {
+    check("event-printer", "rust");
+}
+
+#[test]
+fn bandwidth() {
+    check("bandwidth", "rust");
+}
+
+#[test]
+fn node_watcher() {
+    check("node-watcher", "go");
+}
+
+#[test]
+fn config_reloader() {
+    check("config-reloader", "go");
+}
+
+#[test]
+fn restart_alert() {
+    check("restart-alert", "js");
+}
+
+#[test]
+fn orphan_finder() {
+    check("orphan-finder", "python");
+}
