@@ -1,0 +1,52 @@
+//! JSON into Zig's values and back, by `std.json`, with errors that say where.
+const std = @import("std");
+const failure = @import("failure.zig");
+const memory = @import("memory.zig");
+
+pub const DecodeError = std.json.ParseError(std.json.Scanner);
+
+/// Reads a struct with the fields that matter; others are passed over. A field needs a default where the object may not have it. Texts lie in the
+/// object itself where they can, so what is read lives as long as that: until the call ends.
+pub fn decode(comptime T: type, text: []const u8) DecodeError!T {
+    return decodeWith(T, text, memory.arena, .{ .ignore_unknown_fields = true }, "the JSON", .backoff);
+}
+
+/// The same with other options; `what` names the text where it does not fit.
+pub fn decodeWith(
+    comptime T: type,
+    text: []const u8,
+    allocator: std.mem.Allocator,
+    options: std.json.ParseOptions,
+    what: []const u8,
+    retry: failure.Retry,
+) DecodeError!T {
+    var scanner: std.json.Scanner = .initCompleteInput(memory.arena, text);
+    defer scanner.deinit();
+    var place: std.json.Diagnostics = .{};
+    scanner.enableDiagnostics(&place);
+    return std.json.parseFromTokenSourceLeaky(T, allocator, &scanner, options) catch |err| {
+        const format = "{s} does not fit {s}: {t} at line {d}, column {d}";
+        return failure.note(err, retry, format, .{ what, @typeName(T), err, place.getLine(), place.getColumn() });
+    };
+}
+
+/// The JSON of a value; of a text, the text itself, which is JSON then. Optional fields that are null are left out.
+pub fn encode(value: anytype) error{OutOfMemory}![]const u8 {
+    if (comptime isText(@TypeOf(value))) return value;
+    return std.json.Stringify.valueAlloc(memory.arena, value, .{ .emit_null_optional_fields = false });
+}
+
+pub fn isText(comptime T: type) bool {
+    const info = switch (@typeInfo(T)) {
+        .pointer => |info| info,
+        else => return false,
+    };
+    return switch (info.size) {
+        .slice => info.child == u8,
+        .one => switch (@typeInfo(info.child)) {
+            .array => |array| array.child == u8,
+            else => false,
+        },
+        else => false,
+    };
+}

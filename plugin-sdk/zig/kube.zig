@@ -1,0 +1,162 @@
+//! Writes to the cluster, as far as whoever runs the host grants them to the plugin: the descriptor's `writes` say beforehand what for. The plugin waits for
+//! the answer. It may write in `handle`, `reconcile`, `fire` and `synced`; a call that fails takes back nothing that it wrote, and comes again.
+const std = @import("std");
+const abi = @import("abi.zig");
+const failure = @import("failure.zig");
+const host = @import("imports.zig").host.kube;
+const json = @import("json.zig");
+const Key = @import("event.zig").Key;
+
+/// What is written: an object of a resource, and for some verbs a subresource, as `status`.
+pub const Object = struct { resource: []const u8, key: Key, subresource: []const u8 = "" };
+
+/// What a patch is written in.
+pub const PatchType = enum {
+    /// RFC 6902.
+    json_patch,
+    /// RFC 7386.
+    merge,
+    /// Lists merge by key; not for custom resources.
+    strategic,
+    /// Server-side apply; the field manager is the plugin's name.
+    apply,
+    /// The same, and conflicting fields are taken over.
+    force_apply,
+};
+
+/// Why it was not written, or may not have been. `informant.message` has the host's words, `status` the API server's.
+pub const Error = error{
+    /// Nothing was sent; the words have the lines of configuration that would grant it.
+    NotGranted,
+    /// Another replica of the host writes.
+    NotLeader,
+    /// It cannot be a request. Nothing was sent.
+    Invalid,
+    /// The API server's `Conflict`: somebody else was quicker.
+    Conflict,
+    /// The API server's `AlreadyExists`.
+    AlreadyExists,
+    /// The API server's `NotFound`.
+    NotFound,
+    /// The API server refused it for another reason.
+    Refused,
+    /// No answer came: it may have been done or not, unless the words say that nothing was sent.
+    NoAnswer,
+    OutOfMemory,
+};
+
+/// The API server's `Status`.
+pub const Status = struct {
+    /// Of the answer over HTTP.
+    code: u16,
+    /// As the API server says it: `Conflict`, `AlreadyExists`, `NotFound`, `Invalid`.
+    reason: []const u8,
+    message: []const u8,
+    /// With 429 and 503, when to try again.
+    retry_after_ms: ?u64,
+};
+
+/// Makes an object: `body` is its JSON as a text, or a value that becomes it. An empty name leaves it to the object's `generateName`. The answer is the object
+/// as the API server has it.
+pub fn create(object: Object, body: anytype) Error![]const u8 {
+    return put(host.create, object, body);
+}
+
+/// Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation: rather patch.
+pub fn update(object: Object, body: anytype) Error![]const u8 {
+    return put(host.update, object, body);
+}
+
+/// Changes what the patch names, and nothing else.
+pub fn patch(object: Object, patch_type: PatchType, body: anytype) Error![]const u8 {
+    const gvr: abi.Text, const namespace: abi.Text, const name: abi.Text = lower(object);
+    const subresource: abi.Text, const text: abi.Text = .{ .of(object.subresource), .of(try json.encode(body)) };
+    const case: u32, const force: u32 = switch (patch_type) {
+        .json_patch => .{ 0, 0 },
+        .merge => .{ 1, 0 },
+        .strategic => .{ 2, 0 },
+        .apply => .{ 3, 0 },
+        .force_apply => .{ 3, 1 },
+    };
+    var answer: abi.Result(abi.Text, abi.WriteRefusal) = undefined;
+    host.patch(gvr.ptr, gvr.len, namespace.ptr, namespace.len, name.ptr, name.len, subresource.ptr, subresource.len, case, force, text.ptr, text.len, &answer);
+    if (answer.is_error != 0) return refused(answer.with.err);
+    return answer.with.answer.slice();
+}
+
+/// Deletes an object; with a UID only that one, and `Conflict` if another has its name.
+pub fn delete(object: Object, uid: ?[]const u8) Error!void {
+    const gvr: abi.Text, const namespace: abi.Text, const name: abi.Text = lower(object);
+    const of: abi.Optional = .of(uid);
+    var answer: abi.Result(abi.Nothing, abi.WriteRefusal) = undefined;
+    host.delete(gvr.ptr, gvr.len, namespace.ptr, namespace.len, name.ptr, name.len, of.is_some, of.text.ptr, of.text.len, &answer);
+    if (answer.is_error != 0) return refused(answer.with.err);
+}
+
+/// A Kubernetes Event about an object.
+pub const Note = struct { warning: bool = false, reason: []const u8, message: []const u8 };
+
+/// Writes a Kubernetes Event, without waiting for it.
+pub fn recordEvent(object: Object, event: Note) Error!void {
+    const gvr: abi.Text, const namespace: abi.Text, const name: abi.Text = lower(object);
+    const reason: abi.Text, const message: abi.Text = .{ .of(event.reason), .of(event.message) };
+    var answer: abi.Result(abi.Nothing, abi.WriteRefusal) = undefined;
+    const warning: u32 = @intFromBool(event.warning);
+    const call = host.@"record-event";
+    call(gvr.ptr, gvr.len, namespace.ptr, namespace.len, name.ptr, name.len, warning, reason.ptr, reason.len, message.ptr, message.len, &answer);
+    if (answer.is_error != 0) return refused(answer.with.err);
+}
+
+/// What the API server said to the last write that it refused in this call.
+pub fn status() ?Status {
+    return last;
+}
+
+/// A new call has begun.
+pub fn forget() void {
+    last = null;
+}
+
+var last: ?Status = null;
+
+fn put(comptime call: anytype, object: Object, body: anytype) Error![]const u8 {
+    const gvr: abi.Text, const namespace: abi.Text, const name: abi.Text = lower(object);
+    const subresource: abi.Text, const text: abi.Text = .{ .of(object.subresource), .of(try json.encode(body)) };
+    var answer: abi.Result(abi.Text, abi.WriteRefusal) = undefined;
+    call(gvr.ptr, gvr.len, namespace.ptr, namespace.len, name.ptr, name.len, subresource.ptr, subresource.len, text.ptr, text.len, &answer);
+    if (answer.is_error != 0) return refused(answer.with.err);
+    return answer.with.answer.slice();
+}
+
+fn lower(object: Object) struct { abi.Text, abi.Text, abi.Text } {
+    return .{ .of(object.resource), .of(object.key.namespace), .of(object.key.name) };
+}
+
+fn refused(refusal: abi.WriteRefusal) Error {
+    const note = failure.note;
+    switch (refusal.case) {
+        0 => return note(error.NotGranted, .backoff, "not written: not granted: {s}", .{refusal.with.text.slice()}),
+        1 => return note(error.NotLeader, .backoff, "not written: another replica of the host writes", .{}),
+        2 => return note(error.Invalid, .backoff, "not written: {s}", .{refusal.with.text.slice()}),
+        3 => {
+            const said = refusal.with.status;
+            last = .{
+                .code = said.code,
+                .reason = said.reason.slice(),
+                .message = said.message.slice(),
+                .retry_after_ms = said.retry_after_ms.get(),
+            };
+            const known = [_]Error{ error.Conflict, error.AlreadyExists, error.NotFound };
+            for (known) |err| if (std.mem.eql(u8, last.?.reason, @errorName(err))) return ofStatus(err);
+            return ofStatus(error.Refused);
+        },
+        else => return note(error.NoAnswer, .backoff, "no answer to a write: {s}", .{refusal.with.text.slice()}),
+    }
+}
+
+/// Comes again when the API server says, if it does.
+fn ofStatus(err: Error) Error {
+    const said = last.?;
+    const retry: failure.Retry = if (said.retry_after_ms) |ms| .{ .after_ms = ms } else .backoff;
+    return failure.note(err, retry, "not written: {d} {s}: {s}", .{ said.code, said.reason, said.message });
+}

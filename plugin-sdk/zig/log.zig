@@ -1,0 +1,135 @@
+//! Lines in the host's log. The host adds the plugin's name, and the object, key or schedule of the call.
+//!
+//!     informant.log.info("seen", .{ .pod = event.key, .change = event.change });
+//!
+//! `std.log` goes there, too, with its scope as a field; the root file says so by `pub const std_options = informant.std_options;`.
+const std = @import("std");
+const abi = @import("abi.zig");
+const host = @import("imports.zig").host.log;
+
+/// How much a line matters. Whoever runs the host chooses from which level on lines are written.
+pub const Level = enum(u8) { trace, debug, info, warn, err };
+
+/// The host cuts a message there, and a line's fields together.
+const text_bytes_max = 16 << 10;
+
+pub fn trace(message: []const u8, values: anytype) void {
+    write(.trace, message, values);
+}
+
+pub fn debug(message: []const u8, values: anytype) void {
+    write(.debug, message, values);
+}
+
+pub fn info(message: []const u8, values: anytype) void {
+    write(.info, message, values);
+}
+
+pub fn warn(message: []const u8, values: anytype) void {
+    write(.warn, message, values);
+}
+
+pub fn err(message: []const u8, values: anytype) void {
+    write(.err, message, values);
+}
+
+/// Whether a line of this level would go anywhere: to be asked before making one that is dear.
+pub fn enabled(level: Level) bool {
+    return host.enabled(@backingInt(level)) != 0;
+}
+
+/// One line with a field for each field of the struct `values`: texts, numbers, enums, errors, and what prints itself by `{f}`.
+pub fn write(level: Level, message: []const u8, values: anytype) void {
+    if (!enabled(level)) return;
+    var room: Room = .begin(&texts);
+    const text = room.readable(message);
+    var pairs: [fieldCount(@TypeOf(values))]abi.Pair = undefined;
+    room = .begin(&field_texts);
+    put(level, text, fields(&room, values, &pairs));
+}
+
+/// `std.Options` that have `std.log` write here: every level, as the host's own setting decides.
+pub const std_options: std.Options = .{ .log_level = .debug, .logFn = stdLog };
+
+fn stdLog(comptime level: std.log.Level, comptime scope: @EnumLiteral(), comptime format: []const u8, args: anytype) void {
+    const of: Level = switch (level) {
+        .err => .err,
+        .warn => .warn,
+        .info => .info,
+        .debug => .debug,
+    };
+    if (!enabled(of)) return;
+    var room: Room = .begin(&formatted);
+    const text = room.print(format, args);
+    var fitting: Room = .begin(&texts);
+    var pairs: [1]abi.Pair = .{.{ .first = .of("scope"), .second = .of(@tagName(scope)) }};
+    put(of, fitting.readable(text), if (scope == .default) &.{} else &pairs);
+}
+
+fn put(level: Level, message: []const u8, pairs: []const abi.Pair) void {
+    const list: abi.List(abi.Pair) = .of(pairs);
+    const text: abi.Text = .of(message);
+    host.log(@backingInt(level), text.ptr, text.len, list.ptr, list.len);
+}
+
+var formatted: [text_bytes_max]u8 = undefined;
+var texts: [text_bytes_max]u8 = undefined;
+var field_texts: [text_bytes_max]u8 = undefined;
+
+pub fn fieldCount(comptime Values: type) usize {
+    return @typeInfo(Values).@"struct".field_names.len;
+}
+
+/// The fields of a struct as pairs of texts, in `room`; for labels of metrics, too.
+pub fn fields(room: *Room, values: anytype, pairs: []abi.Pair) []const abi.Pair {
+    inline for (@typeInfo(@TypeOf(values)).@"struct".field_names, pairs) |name, *pair| {
+        pair.* = .{ .first = .of(name), .second = .of(room.value(@field(values, name))) };
+    }
+    return pairs;
+}
+
+/// Memory for texts, which are cut where it ends. Nothing is allocated, so that a plugin without memory can say so.
+pub const Room = struct {
+    writer: std.Io.Writer,
+
+    pub fn begin(bytes: []u8) Room {
+        return .{ .writer = .fixed(bytes) };
+    }
+
+    fn print(room: *Room, comptime format: []const u8, args: anytype) []const u8 {
+        const start = room.writer.end;
+        room.writer.print(format, args) catch {}; // What does not fit is cut off.
+        return room.writer.buffered()[start..];
+    }
+
+    /// A text that the host takes: valid UTF-8, whatever it was.
+    fn readable(room: *Room, text: []const u8) []const u8 {
+        if (text.len <= text_bytes_max and std.unicode.utf8ValidateSlice(text)) return text;
+        return whole(room.print("{f}", .{std.unicode.fmtUtf8(text)}));
+    }
+
+    fn value(room: *Room, of: anytype) []const u8 {
+        const T = @TypeOf(of);
+        return switch (@typeInfo(T)) {
+            .optional => if (of) |some| room.value(some) else "none",
+            .null => "none",
+            .@"enum", .enum_literal => @tagName(of),
+            .error_set => @errorName(of),
+            .bool => if (of) "true" else "false",
+            .int, .comptime_int, .float, .comptime_float => room.print("{d}", .{of}),
+            else => if (comptime @import("json.zig").isText(T))
+                room.readable(of)
+            else if (comptime std.meta.hasMethod(T, "format"))
+                room.readable(room.print("{f}", .{of}))
+            else
+                room.readable(room.print("{any}", .{of})),
+        };
+    }
+};
+
+/// Without the beginning of a character that was cut off.
+fn whole(text: []const u8) []const u8 {
+    var end = text.len;
+    while (end > 0 and text.len - end < 4 and !std.unicode.utf8ValidateSlice(text[0..end])) end -= 1;
+    return text[0..end];
+}

@@ -1,0 +1,55 @@
+//! JSON pointers (RFC 6901), and `*` as the descriptor's indexes have it.
+const std = @import("std");
+const Value = std.json.Value;
+
+/// The value at a pointer; null where nothing is.
+pub fn at(value: Value, pointer: []const u8) ?Value {
+    var found = value;
+    var steps = std.mem.splitScalar(u8, pointer, '/');
+    _ = steps.next();
+    while (steps.next()) |step| found = into(found, step) orelse return null;
+    return found;
+}
+
+/// Every value that a pointer leads to, `*` being every member.
+pub fn all(memory: std.mem.Allocator, value: Value, pointer: []const u8, found: *std.ArrayList(Value)) error{OutOfMemory}!void {
+    if (pointer.len == 0) return found.append(memory, value);
+    const end = std.mem.indexOfScalarPos(u8, pointer, 1, '/') orelse pointer.len;
+    const rest = pointer[end..];
+    if (into(value, pointer[1..end])) |one| return all(memory, one, rest, found);
+    if (!std.mem.eql(u8, pointer[1..end], "*")) return;
+    switch (value) {
+        .object => |members| for (members.values()) |one| try all(memory, one, rest, found),
+        .array => |members| for (members.items) |one| try all(memory, one, rest, found),
+        else => {},
+    }
+}
+
+fn into(value: Value, step: []const u8) ?Value {
+    switch (value) {
+        .object => |members| {
+            for (members.keys(), members.values()) |key, member| if (spells(step, key)) return member;
+            return null;
+        },
+        .array => |members| {
+            const place = std.fmt.parseInt(usize, step, 10) catch return null;
+            return if (place < members.items.len) members.items[place] else null;
+        },
+        else => return null,
+    }
+}
+
+/// Whether a step stands for a key: `~1` is a slash in it, `~0` a tilde.
+fn spells(step: []const u8, key: []const u8) bool {
+    var rest = step;
+    for (key) |letter| {
+        const spelt = switch (letter) {
+            '/' => "~1",
+            '~' => "~0",
+            else => &[1]u8{letter},
+        };
+        if (!std.mem.startsWith(u8, rest, spelt)) return false;
+        rest = rest[spelt.len..];
+    }
+    return rest.len == 0;
+}
