@@ -7,8 +7,8 @@ const memory = @import("memory.zig");
 pub const Config = struct {
     json: []const u8,
 
-    /// Reads the configuration into a struct, whose fields need defaults where nothing has to be said. A key that the struct does not have is an error:
-    /// it is a mistake of whoever wrote it. What is read stays, in memory of `informant.allocator`.
+    /// Reads the configuration into a struct, whose fields need defaults where nothing has to be said. A key that the struct does not have is an
+    /// error: it is a mistake of whoever wrote it. What is read stays, in memory of `informant.allocator`.
     pub fn decode(config: Config, comptime T: type) json.DecodeError!T {
         const text = std.mem.trim(u8, config.json, " \t\r\n");
         const options: std.json.ParseOptions = .{ .allocate = .alloc_always };

@@ -1,5 +1,5 @@
-//! What the host calls: the contract's exports, made from the declarations of a plugin's struct. Each keeps the ABI's rules: arguments lie in memory that
-//! `realloc` gave, answers stay in place until the host has read them, and then everything is free again.
+//! What the host calls: the contract's exports, made from the declarations of a plugin's struct. Each keeps the ABI's rules: arguments lie in memory
+//! that `realloc` gave, answers stay in place until the host has read them, and then everything is free again.
 const std = @import("std");
 const builtin = @import("builtin");
 const abi = @import("abi.zig");

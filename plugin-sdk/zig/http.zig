@@ -1,5 +1,6 @@
-//! Requests to HTTP servers, as far as whoever runs the host grants them to the plugin: the descriptor's `http` says beforehand whom. The plugin waits for the
-//! answer. It may ask in `handle`, `reconcile`, `fire` and `synced`; a call that fails takes back nothing that it sent, and comes again.
+//! Requests to HTTP servers, as far as whoever runs the host grants them to the plugin: the descriptor's `http` says beforehand whom. The plugin
+//! waits for the answer. It may ask in `handle`, `reconcile`, `fire` and `synced`; a call that fails takes back nothing that it sent, and comes
+//! again.
 const std = @import("std");
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");

@@ -1,5 +1,5 @@
-//! The shared cache: what the plugin subscribes to, and what it names in its descriptor's `reads`. Reads never wait and never reach the API server. What
-//! they answer lives until the call ends, or the innermost `informant.Scope`.
+//! The shared cache: what the plugin subscribes to, and what it names in its descriptor's `reads`. Reads never wait and never reach the API server.
+//! What they answer lives until the call ends, or the innermost `informant.Scope`.
 const std = @import("std");
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");

@@ -1,5 +1,5 @@
-//! Informant plugins in Zig: bindings for the whole contract (plugin-sdk/wit/plugin.wit), with Zig's own compiler and nothing else. A plugin is a struct
-//! whose declarations say what it wants and what it does; README.md has one, `plugin` the list of what it can declare.
+//! Informant plugins in Zig: bindings for the whole contract (plugin-sdk/wit/plugin.wit), with Zig's own compiler and nothing else. A plugin is a
+//! struct whose declarations say what it wants and what it does; README.md has one, `plugin` the list of what it can declare.
 //!
 //! What the host hands over, and what is made in `arena`, lives until the call ends. `allocator` is for what stays.
 const exports = @import("exports.zig");

@@ -11,6 +11,12 @@ pub fn decode(comptime T: type, text: []const u8) DecodeError!T {
     return decodeWith(T, text, memory.arena, .{ .ignore_unknown_fields = true }, "the JSON", .backoff);
 }
 
+/// The same in memory of `informant.allocator`, for what is to stay.
+pub fn keep(comptime T: type, text: []const u8) DecodeError!T {
+    const options: std.json.ParseOptions = .{ .ignore_unknown_fields = true, .allocate = .alloc_always };
+    return decodeWith(T, text, memory.allocator, options, "the JSON", .backoff);
+}
+
 /// The same with other options; `what` names the text where it does not fit.
 pub fn decodeWith(
     comptime T: type,
@@ -25,14 +31,26 @@ pub fn decodeWith(
     var place: std.json.Diagnostics = .{};
     scanner.enableDiagnostics(&place);
     return std.json.parseFromTokenSourceLeaky(T, allocator, &scanner, options) catch |err| {
-        const format = "{s} does not fit {s}: {t} at line {d}, column {d}";
-        return failure.note(err, retry, format, .{ what, @typeName(T), err, place.getLine(), place.getColumn() });
+        const hint = if (err == error.UnknownField) comptime "; its keys are " ++ keysOf(T) else "";
+        const format = "{s} does not fit {s}: {t} before line {d}, column {d}{s}";
+        return failure.note(err, retry, format, .{ what, @typeName(T), err, place.getLine(), place.getColumn(), hint });
     };
+}
+
+/// The fields of a struct, for people.
+fn keysOf(comptime T: type) []const u8 {
+    if (@typeInfo(T) != .@"struct") return "others";
+    var keys: []const u8 = "";
+    for (@typeInfo(T).@"struct".field_names, 0..) |name, i| keys = keys ++ (if (i > 0) ", " else "") ++ name;
+    return keys;
 }
 
 /// The JSON of a value; of a text, the text itself, which is JSON then. Optional fields that are null are left out.
 pub fn encode(value: anytype) error{OutOfMemory}![]const u8 {
-    if (comptime isText(@TypeOf(value))) return value;
+    const T = @TypeOf(value);
+    if (comptime isText(T)) return value;
+    // `.{}` is an object without members; Zig cannot tell it from a tuple.
+    if (T == @TypeOf(.{})) return "{}";
     return std.json.Stringify.valueAlloc(memory.arena, value, .{ .emit_null_optional_fields = false });
 }
 

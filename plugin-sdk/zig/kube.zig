@@ -1,5 +1,6 @@
-//! Writes to the cluster, as far as whoever runs the host grants them to the plugin: the descriptor's `writes` say beforehand what for. The plugin waits for
-//! the answer. It may write in `handle`, `reconcile`, `fire` and `synced`; a call that fails takes back nothing that it wrote, and comes again.
+//! Writes to the cluster, as far as whoever runs the host grants them to the plugin: the descriptor's `writes` say beforehand what for. The plugin
+//! waits for the answer. It may write in `handle`, `reconcile`, `fire` and `synced`; a call that fails takes back nothing that it wrote, and comes
+//! again.
 const std = @import("std");
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");
@@ -56,8 +57,8 @@ pub const Status = struct {
     retry_after_ms: ?u64,
 };
 
-/// Makes an object: `body` is its JSON as a text, or a value that becomes it. An empty name leaves it to the object's `generateName`. The answer is the object
-/// as the API server has it.
+/// Makes an object: `body` is its JSON as a text, or a value that becomes it. An empty name leaves it to the object's `generateName`. The answer is
+/// the object as the API server has it.
 pub fn create(object: Object, body: anytype) Error![]const u8 {
     return put(host.create, object, body);
 }
@@ -79,7 +80,21 @@ pub fn patch(object: Object, patch_type: PatchType, body: anytype) Error![]const
         .force_apply => .{ 3, 1 },
     };
     var answer: abi.Result(abi.Text, abi.WriteRefusal) = undefined;
-    host.patch(gvr.ptr, gvr.len, namespace.ptr, namespace.len, name.ptr, name.len, subresource.ptr, subresource.len, case, force, text.ptr, text.len, &answer);
+    host.patch(
+        gvr.ptr,
+        gvr.len,
+        namespace.ptr,
+        namespace.len,
+        name.ptr,
+        name.len,
+        subresource.ptr,
+        subresource.len,
+        case,
+        force,
+        text.ptr,
+        text.len,
+        &answer,
+    );
     if (answer.is_error != 0) return refused(answer.with.err);
     return answer.with.answer.slice();
 }

@@ -48,6 +48,12 @@ pub fn write(level: Level, message: []const u8, values: anytype) void {
     put(level, text, fields(&room, values, &pairs));
 }
 
+/// One line as `std.fmt` makes it, without fields.
+pub fn print(level: Level, comptime format: []const u8, args: anytype) void {
+    if (!enabled(level)) return;
+    put(level, formattedText(format, args), &.{});
+}
+
 /// `std.Options` that have `std.log` write here: every level, as the host's own setting decides.
 pub const std_options: std.Options = .{ .log_level = .debug, .logFn = stdLog };
 
@@ -59,11 +65,15 @@ fn stdLog(comptime level: std.log.Level, comptime scope: @EnumLiteral(), comptim
         .debug => .debug,
     };
     if (!enabled(of)) return;
+    const pairs: [1]abi.Pair = .{.{ .first = .of("scope"), .second = .of(@tagName(scope)) }};
+    put(of, formattedText(format, args), if (scope == .default) &.{} else &pairs);
+}
+
+fn formattedText(comptime format: []const u8, args: anytype) []const u8 {
     var room: Room = .begin(&formatted);
     const text = room.print(format, args);
     var fitting: Room = .begin(&texts);
-    var pairs: [1]abi.Pair = .{.{ .first = .of("scope"), .second = .of(@tagName(scope)) }};
-    put(of, fitting.readable(text), if (scope == .default) &.{} else &pairs);
+    return fitting.readable(text);
 }
 
 fn put(level: Level, message: []const u8, pairs: []const abi.Pair) void {

@@ -134,6 +134,11 @@ pub fn endCall() void {
     _ = of_call.reset(.{ .retain_with_limit = kept_bytes });
 }
 
+/// How many bytes an arena holds for calls, those of scopes not counted. For tests.
+pub fn heldByCall() usize {
+    return of_call.queryCapacity();
+}
+
 /// The end of a test's host.
 pub fn endTest() void {
     endCall();

@@ -1,5 +1,5 @@
-//! Answers of the cache that come in pages, as iterators. A page lives in memory of its own, which the next one takes over: however many objects there
-//! are, there is room for one page.
+//! Answers of the cache that come in pages, as iterators. A page lives in memory of its own, which the next one takes over: however many objects
+//! there are, there is room for one page.
 const abi = @import("abi.zig");
 const host = @import("imports.zig").host.indexer;
 const indexer = @import("indexer.zig");
@@ -71,7 +71,8 @@ pub fn Pages(comptime Item: type) type {
                 .list => |of| if (Raw == abi.Text) {
                     const gvr: abi.Text, const selector: abi.Text = .{ .of(of.resource), .of(of.what.label_selector) };
                     const in: abi.Optional = .of(of.what.namespace);
-                    host.list(gvr.ptr, gvr.len, in.is_some, in.text.ptr, in.text.len, selector.ptr, selector.len, of.what.limit, more, from.ptr, from.len, answer);
+                    const labels = .{ selector.ptr, selector.len, of.what.limit };
+                    @call(.auto, host.list, .{ gvr.ptr, gvr.len, in.is_some, in.text.ptr, in.text.len } ++ labels ++ .{ more, from.ptr, from.len, answer });
                 },
                 .by_index => |of| {
                     const gvr: abi.Text, const index: abi.Text, const value: abi.Text = .{ .of(of.resource), .of(of.index), .of(of.value) };

@@ -14,7 +14,7 @@ fn end(message: []const u8, _: ?usize) noreturn {
     // A panic while the first one is written has nothing to say.
     if (!is_ending) {
         is_ending = true;
-        log.err("panic", .{ .message = message });
+        log.print(.err, "panic: {s}", .{message});
     }
     @trap();
 }

@@ -1,5 +1,6 @@
-//! A small store of the plugin's own that outlives reloads, and restarts where the host has a state directory. It is written in `handle`, `reconcile` and
-//! `fire`, and read everywhere but in `describe`. What a call wrote that fails was never there. Keys have 1 to 512 bytes; 1,000 keys and 1 MiB fit.
+//! A small store of the plugin's own that outlives reloads, and restarts where the host has a state directory. It is written in `handle`,
+//! `reconcile` and `fire`, and read everywhere but in `describe`. What a call wrote that fails was never there. Keys have 1 to 512 bytes; 1,000 keys
+//! and 1 MiB fit.
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");
 const host = @import("imports.zig").host.state;

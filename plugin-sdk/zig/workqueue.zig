@@ -1,9 +1,9 @@
-//! The plugin's own rate-limited queue of keys, on which `reconcile` works, with the meaning that client-go gives it. It belongs to the plugin's name:
-//! traps and reloads leave it alone.
+//! The plugin's own rate-limited queue of keys, on which `reconcile` works, with the meaning that client-go gives it. It belongs to the plugin's
+//! name: traps and reloads leave it alone.
 //!
 //! It is changed in `handle`, `reconcile`, `fire` and `synced`; elsewhere these functions end the instance, and so they do in a plugin without
-//! `reconcile`. A key has 1 to 512 bytes: a call that adds one that has not has failed for good, whatever it returns. Keys that a call has added stay added
-//! if it fails then.
+//! `reconcile`. A key has 1 to 512 bytes: a call that adds one that has not has failed for good, whatever it returns. Keys that a call has added
+//! stay added if it fails then.
 const abi = @import("abi.zig");
 const host = @import("imports.zig").host.workqueue;
 

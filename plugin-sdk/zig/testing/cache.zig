@@ -1,5 +1,5 @@
-//! The cache of a test: `indexer` over the objects that the test has put there, in the order of keys. Selectors are of the form `a=b,c=d`; what else kubectl
-//! takes is refused.
+//! The cache of a test: `indexer` over the objects that the test has put there, in the order of keys. Selectors are of the form `a=b,c=d`; what else
+//! kubectl takes is refused.
 const std = @import("std");
 const abi = @import("../abi.zig");
 const events = @import("../event.zig");

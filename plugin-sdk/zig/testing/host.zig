@@ -42,7 +42,15 @@ pub const event_data = struct {
 pub const indexer = struct {
     const Objects = *Result(abi.Page(Text), abi.Refusal);
 
-    pub fn get(gvr: Bytes, gvr_len: usize, ns: Bytes, ns_len: usize, name: Bytes, name_len: usize, answer: *Result(abi.Option(Text), abi.Refusal)) void {
+    pub fn get(
+        gvr: Bytes,
+        gvr_len: usize,
+        ns: Bytes,
+        ns_len: usize,
+        name: Bytes,
+        name_len: usize,
+        answer: *Result(abi.Option(Text), abi.Refusal),
+    ) void {
         cache.get(gvr[0..gvr_len], .{ .namespace = ns[0..ns_len], .name = name[0..name_len] }, answer);
     }
 

@@ -9,12 +9,9 @@ const worlds = @import("world.zig");
 const Value = std.json.Value;
 const world = &worlds.world;
 
-/// JSON of a text or a value; of `.{}` an empty object.
+/// JSON of a text or a value.
 pub fn encode(value: anytype) []const u8 {
-    const T = @TypeOf(value);
-    if (comptime json.isText(T)) return worlds.copy(value);
-    if (comptime @typeInfo(T) == .@"struct" and @typeInfo(T).@"struct".field_names.len == 0) return "{}";
-    return worlds.jsonOf(value);
+    return worlds.copy(json.encode(value) catch worlds.noMemory());
 }
 
 /// An object as the cache has it. One that is no JSON, or has no name, is a mistake of the test.

@@ -20,7 +20,19 @@ pub const kube = struct {
 
     fn Put(comptime verb: []const u8) type {
         return struct {
-            fn put(gvr: Bytes, gvr_len: usize, ns: Bytes, ns_len: usize, name: Bytes, name_len: usize, sub: Bytes, sub_len: usize, body: Bytes, body_len: usize, answer: Object) void {
+            fn put(
+                gvr: Bytes,
+                gvr_len: usize,
+                ns: Bytes,
+                ns_len: usize,
+                name: Bytes,
+                name_len: usize,
+                sub: Bytes,
+                sub_len: usize,
+                body: Bytes,
+                body_len: usize,
+                answer: Object,
+            ) void {
                 write(verb, .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], sub[0..sub_len] }, body[0..body_len], answer);
             }
         };
@@ -46,7 +58,18 @@ pub const kube = struct {
     }
 
     /// The body is the UID.
-    pub fn delete(gvr: Bytes, gvr_len: usize, ns: Bytes, ns_len: usize, name: Bytes, name_len: usize, _: u32, uid: Bytes, uid_len: usize, answer: Done) void {
+    pub fn delete(
+        gvr: Bytes,
+        gvr_len: usize,
+        ns: Bytes,
+        ns_len: usize,
+        name: Bytes,
+        name_len: usize,
+        _: u32,
+        uid: Bytes,
+        uid_len: usize,
+        answer: Done,
+    ) void {
         write("delete", .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], "" }, uid[0..uid_len], answer);
     }
 

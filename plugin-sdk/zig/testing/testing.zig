@@ -1,5 +1,5 @@
-//! A plugin in an ordinary test, without WebAssembly and without a cluster: `zig test hello.zig`. The plugin is called by the same functions that a host
-//! calls, and what it calls answers from what the test has said.
+//! A plugin in an ordinary test, without WebAssembly and without a cluster: `zig test hello.zig`. The plugin is called by the same functions that a
+//! host calls, and what it calls answers from what the test has said.
 //!
 //!     var host = try informant.testing.Host(Hello).start(.{ .greeting = "good morning" });
 //!     defer host.deinit();
@@ -13,7 +13,6 @@ const events = @import("../event.zig");
 const exports = @import("../exports.zig");
 const failures = @import("../failure.zig");
 const http = @import("../http.zig");
-const json = @import("../json.zig");
 const memory = @import("../memory.zig");
 const objects = @import("object.zig");
 const worlds = @import("world.zig");
@@ -200,6 +199,11 @@ pub fn Host(comptime Plugin: type) type {
             const expected = std.mem.join(worlds.memory, "\n", lines) catch worlds.noMemory();
             const found = std.mem.join(worlds.memory, "\n", world.lines.items) catch worlds.noMemory();
             try std.testing.expectEqualStrings(expected, found);
+        }
+
+        /// Adds a key to the queue, as the host does by the rules of `enqueue`.
+        pub fn enqueue(_: *Self, key: []const u8) void {
+            world.enqueue(key, 0);
         }
 
         /// The keys of the queue, in the order in which they came.
