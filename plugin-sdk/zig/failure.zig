@@ -41,7 +41,7 @@ pub fn after(ms: u64, comptime format: []const u8, args: anytype) Failed {
 
 /// Keeps what is to be said of `err` if the call ends with it, and returns it.
 pub fn note(err: anytype, retry: Retry, comptime format: []const u8, args: anytype) @TypeOf(err) {
-    const text = std.fmt.allocPrint(memory.arena, format, args) catch @errorName(err);
+    const text = std.fmt.allocPrint(memory.call, format, args) catch @errorName(err);
     last = .{ .err = err, .failure = .{ .message = text, .retry = retry } };
     return err;
 }
@@ -65,7 +65,7 @@ pub fn forget() void {
 /// A text as the host takes it: what is no UTF-8 is replaced, as it would end the instance.
 pub fn readable(text: []const u8) []const u8 {
     if (std.unicode.utf8ValidateSlice(text)) return text;
-    return std.fmt.allocPrint(memory.arena, "{f}", .{std.unicode.fmtUtf8(text)}) catch "a text that is no UTF-8";
+    return std.fmt.allocPrint(memory.call, "{f}", .{std.unicode.fmtUtf8(text)}) catch "a text that is no UTF-8";
 }
 
 /// How the host reads a failure.

@@ -6,6 +6,7 @@ const abi = @import("abi.zig");
 const failure = @import("failure.zig");
 const host = @import("imports.zig").host.kube;
 const json = @import("json.zig");
+const memory = @import("memory.zig");
 const Key = @import("event.zig").Key;
 
 /// What is written: an object of a resource, and for some verbs a subresource, as `status`.
@@ -154,11 +155,12 @@ fn refused(refusal: abi.WriteRefusal) Error {
         1 => return note(error.NotLeader, .backoff, "not written: another replica of the host writes", .{}),
         2 => return note(error.Invalid, .backoff, "not written: {s}", .{refusal.with.text.slice()}),
         3 => {
+            // The answer may end with a scope.
             const said = refusal.with.status;
             last = .{
                 .code = said.code,
-                .reason = said.reason.slice(),
-                .message = said.message.slice(),
+                .reason = memory.call.dupe(u8, said.reason.slice()) catch |err| return err,
+                .message = memory.call.dupe(u8, said.message.slice()) catch |err| return err,
                 .retry_after_ms = said.retry_after_ms.get(),
             };
             const known = [_]Error{ error.Conflict, error.AlreadyExists, error.NotFound };

@@ -20,6 +20,9 @@ const native = struct {
 /// For what lives until the call ends, or the innermost `Scope`. Nothing in it has to be freed.
 pub const arena: Allocator = .{ .ptr = undefined, .vtable = &.{ .alloc = alloc, .resize = resize, .remap = remap, .free = free } };
 
+/// For what lives until the call ends, whatever scope is open: the words of an error, which outlive the scope that it ends.
+pub const call = of_call.allocator();
+
 var of_call: std.heap.ArenaAllocator = .init(allocator);
 /// Begun and not ended, the innermost first.
 var scopes: ?*Scope = null;
@@ -27,7 +30,15 @@ var scopes: ?*Scope = null;
 var detached: ?*Scope = null;
 
 fn current() *std.heap.ArenaAllocator {
-    return if (scopes) |scope| &scope.memory else &of_call;
+    if (scopes) |scope| return &scope.memory;
+    if (of_call.state.used_list == null and of_call.state.free_list == null) takeFirstBlock();
+    return &of_call;
+}
+
+/// One block from the start: each of the sizes by which an arena would grow takes a page of its own. An arena takes half as much again as it is asked for.
+fn takeFirstBlock() void {
+    _ = of_call.allocator().rawAlloc(kept_bytes * 2 / 3 - 256, .@"1", @returnAddress()) orelse return;
+    _ = of_call.reset(.retain_capacity);
 }
 
 fn alloc(_: *anyopaque, len: usize, alignment: Alignment, address: usize) ?[*]u8 {

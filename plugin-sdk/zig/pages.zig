@@ -72,7 +72,8 @@ pub fn Pages(comptime Item: type) type {
                     const gvr: abi.Text, const selector: abi.Text = .{ .of(of.resource), .of(of.what.label_selector) };
                     const in: abi.Optional = .of(of.what.namespace);
                     const labels = .{ selector.ptr, selector.len, of.what.limit };
-                    @call(.auto, host.list, .{ gvr.ptr, gvr.len, in.is_some, in.text.ptr, in.text.len } ++ labels ++ .{ more, from.ptr, from.len, answer });
+                    const of_namespace = .{ gvr.ptr, gvr.len, in.is_some, in.text.ptr, in.text.len };
+                    @call(.auto, host.list, of_namespace ++ labels ++ .{ more, from.ptr, from.len, answer });
                 },
                 .by_index => |of| {
                     const gvr: abi.Text, const index: abi.Text, const value: abi.Text = .{ .of(of.resource), .of(of.index), .of(of.value) };

@@ -77,7 +77,7 @@ fn look() void {
     const shard = informant.host_info.shard();
     std.log.scoped(.looking).warn("an old way to log, {d} of {d}", .{ shard.number, shard.count });
     log.info("looked", .{ .shard = shard.number, .of = shard.count, .version = informant.host_info.hostVersion() });
-    log.debug("bytes that are no text: \xff", .{ .bytes = "\xc0" });
+    log.info("bytes that are no text: \xff", .{ .bytes = "\xc0" });
 }
 
 /// Calls every function of the host once.

@@ -1,5 +1,4 @@
 //! Hello greets every pod.
-const std = @import("std");
 const informant = @import("sdk/zig/informant.zig");
 
 const Hello = struct {

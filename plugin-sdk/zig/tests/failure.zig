@@ -38,6 +38,17 @@ fn caughtAndOwn(event: informant.Event) !void {
     _ = informant.indexer.get("v1/secrets", event.key) catch |err| return informant.never("{s}", .{informant.message(err)});
 }
 
+fn inScope(event: informant.Event) !void {
+    const scope = try informant.Scope.begin();
+    defer {
+        scope.end();
+        // What was in the scope is overwritten.
+        const filler = informant.allocator.alloc(u8, 64 << 10) catch unreachable;
+        @memset(filler, 'x');
+    }
+    _ = try informant.indexer.get("v1/secrets", event.key);
+}
+
 fn noText(_: informant.Event) !void {
     return informant.fail("a\xffb", .{});
 }
@@ -63,6 +74,7 @@ test "what was said of one error is not said of another" {
 test "the host's own words are the message" {
     const words = "the cache was not read: NotGranted: the descriptor neither subscribes to v1/secrets nor reads it";
     try check(unread, words, .backoff);
+    try check(inScope, words, .backoff);
     try check(caughtAndOwn, words, .never);
 }
 
