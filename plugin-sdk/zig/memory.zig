@@ -45,16 +45,20 @@ fn alloc(_: *anyopaque, len: usize, alignment: Alignment, address: usize) ?[*]u8
     return current().allocator().rawAlloc(len, alignment, address);
 }
 
+/// A block may be of an outer scope, in which nothing grows in place. An arena that holds nothing cannot be asked.
 fn resize(_: *anyopaque, block: []u8, alignment: Alignment, len: usize, address: usize) bool {
-    return current().allocator().rawResize(block, alignment, len, address);
+    const of = current();
+    if (of.state.used_list == null) return len <= block.len;
+    return of.allocator().rawResize(block, alignment, len, address);
 }
 
-fn remap(_: *anyopaque, block: []u8, alignment: Alignment, len: usize, address: usize) ?[*]u8 {
-    return current().allocator().rawRemap(block, alignment, len, address);
+fn remap(context: *anyopaque, block: []u8, alignment: Alignment, len: usize, address: usize) ?[*]u8 {
+    return if (resize(context, block, alignment, len, address)) block.ptr else null;
 }
 
 fn free(_: *anyopaque, block: []u8, alignment: Alignment, address: usize) void {
-    current().allocator().rawFree(block, alignment, address);
+    const of = current();
+    if (of.state.used_list != null) of.allocator().rawFree(block, alignment, address);
 }
 
 /// Memory that is given back before the call ends. What is taken from `arena` and what the host answers between `begin` and `end` is gone after

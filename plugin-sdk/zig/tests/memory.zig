@@ -56,6 +56,19 @@ test "a scope gives back what came in it, and nothing else" {
     try std.testing.expectEqualStrings("before", before);
 }
 
+test "a scope leaves alone what came before it" {
+    defer memory.endTest();
+    const before = try informant.arena.dupe(u8, "before");
+    const other = try informant.arena.dupe(u8, "other");
+    const scope = try informant.Scope.begin();
+    defer scope.end();
+    informant.arena.free(other);
+    try std.testing.expect(informant.arena.resize(before, 3));
+    try std.testing.expect(!informant.arena.resize(before, 30));
+    const moved = try informant.arena.realloc(before, 3000);
+    try std.testing.expectEqualStrings("before", moved[0..6]);
+}
+
 test "a scope that nobody ended ends with the call" {
     defer memory.endTest();
     _ = try informant.Scope.begin();
