@@ -1,0 +1,51 @@
+// What the language expects of where it runs: the build puts these in the place of functions of `env`, which no host has. What is called makes the
+// plugin import the first WASI, which the host joins to its own.
+
+import { log } from "./log";
+
+@external("wasi_snapshot_preview1", "random_get")
+declare function randomGet(at: usize, length: usize): u32;
+@external("wasi_snapshot_preview1", "clock_time_get")
+declare function clockTimeGet(clock: u32, precision: u64, into: usize): u32;
+
+const PLACE: usize = memory.data(8, 8);
+const WALL_CLOCK: u32 = 0;
+const MONOTONIC_CLOCK: u32 = 1;
+const NANOSECONDS: f64 = 1_000_000;
+
+/** The end of the instance: what is thrown, asserted, or out of bounds. It stands in the log before the trap. */
+export function abort(message: string | null, file: string | null, line: u32, column: u32): void {
+  const words: string = message === null ? "aborted" : message;
+  const place: string = file === null ? "unknown" : file;
+  log.error(words, [["at", `${place}:${line}:${column}`]]);
+  unreachable();
+}
+
+/** What Math.random begins with. */
+export function seed(): f64 {
+  randomGet(PLACE, 8);
+  return load<f64>(PLACE);
+}
+
+/** A line for whoever looks for a fault, with up to five numbers. */
+export function trace(message: string, count: i32 = 0, a: f64 = 0, b: f64 = 0, c: f64 = 0, d: f64 = 0, e: f64 = 0): void {
+  const numbers: f64[] = [a, b, c, d, e];
+  log.trace(message, count == 0 ? [] : [["values", numbers.slice(0, count).join(", ")]]);
+}
+
+/** The wall clock, in milliseconds. */
+export function now(): f64 {
+  clockTimeGet(WALL_CLOCK, 1, PLACE);
+  return Math.floor(<f64>load<u64>(PLACE) / NANOSECONDS);
+}
+
+/** The instance's own clock, which nobody sets. */
+export function elapsed(): f64 {
+  clockTimeGet(MONOTONIC_CLOCK, 1, PLACE);
+  return <f64>load<u64>(PLACE) / NANOSECONDS;
+}
+
+/** Random bytes. */
+export function random(bytes: Uint8Array): void {
+  randomGet(bytes.dataStart, bytes.length);
+}

@@ -1,0 +1,14 @@
+// Why nothing was read.
+
+import { text } from "../abi/read";
+import { Problem } from "../problem";
+
+const KINDS: StaticArray<string> = ["not-granted", "unknown-resource", "unknown-index", "not-synced", "expired", "invalid"];
+const EXPIRED = 4;
+
+/** The problem in an answer whose error lies at this offset; null if it is none. */
+export function refused(area: usize, offset: usize): Problem | null {
+  if (load<u8>(area) == 0) return null;
+  const number = load<u8>(area + offset);
+  return new Problem("indexer", KINDS[number], number == EXPIRED ? "" : text(area + offset + 4));
+}

@@ -1,0 +1,146 @@
+// Compiles a plugin: the compiler's own work, with the contract's names for what is exported.
+
+import { readFile } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as asc from "assemblyscript/asc";
+import binaryen from "assemblyscript/binaryen";
+
+const SDK = dirname(fileURLToPath(import.meta.url));
+const PACKAGE = "informant-plugin-assemblyscript";
+const VERSION = "0.1.0";
+
+/** The first file that is compiled, beside the plugin's own: assembly/exports.ts of the SDK. */
+const ENTRY = "informant-exports";
+
+/** What a plugin's file may export, and which function of the contract that is. */
+const FUNCTIONS = {
+  describe: ["lifecycle", "describe"],
+  start: ["lifecycle", "start"],
+  stop: ["lifecycle", "stop"],
+  handle: ["handler", "handle"],
+  synced: ["sync-aware", "synced"],
+  reconcile: ["reconciler", "reconcile"],
+  fire: ["timer", "fire"],
+  snapshot: ["stateful", "snapshot"],
+  restore: ["stateful", "restore"],
+};
+const ALWAYS = ["describe", "start", "stop"];
+const CALLED = ["handle", "reconcile", "fire"];
+const PREVIEW1 = "wasi_snapshot_preview1";
+
+/** What is wrong with a plugin, in lines for people: the compiler's words, or what to export. */
+export class CompileError extends Error {}
+
+/** The exports that go into the plugin, by the names that its file exports. */
+function exported(has) {
+  const names = Object.keys(FUNCTIONS).filter(has);
+  if (!names.includes("describe")) throw new CompileError("the plugin does not say what it wants: export function describe(config: Config): Descriptor");
+  if (!names.some((name) => CALLED.includes(name))) {
+    throw new CompileError("nothing would ever be called: export function handle(event: Event): Failure | null, or reconcile, or fire");
+  }
+  for (const [one, other] of [["snapshot", "restore"], ["restore", "snapshot"]]) {
+    if (names.includes(one) && !names.includes(other)) throw new CompileError(`the plugin exports ${one}, and there is no ${other}: memory is carried by both`);
+  }
+  return [...new Set([...ALWAYS, ...names])];
+}
+
+/** Renames what stays and removes everything else, before the compiler looks what is still needed. */
+function rename(module, names) {
+  const kept = new Map([["memory", "memory"], ["cabi_realloc", "cabi_realloc"], ["_initialize", "_initialize"]]);
+  const post = [];
+  for (const name of names) {
+    const [api, function_] = FUNCTIONS[name];
+    const external = `informant:plugin/${api}@${VERSION}#${function_}`;
+    kept.set(`${api}_${function_}`.replaceAll("-", "_"), external);
+    if (name !== "stop") post.push(`cabi_post_${external}`);
+  }
+  const imports = importsOf(module);
+  if (imports.some(([from]) => from === PREVIEW1)) kept.set("cabi_realloc_adapter", "cabi_realloc_adapter");
+  for (const { name, value } of exportsOf(module)) {
+    if (name === "cabi_post") post.forEach((external) => module.addFunctionExport(value, external));
+    const external = kept.get(name);
+    if (external === name) continue;
+    module.removeExport(name);
+    if (external !== undefined) module.addFunctionExport(value, external);
+  }
+}
+
+function exportsOf(module) {
+  return Array.from({ length: module.getNumExports() }, (_, place) => binaryen.getExportInfo(module.getExportByIndex(place)));
+}
+
+/** Module and name of every function that is imported. */
+function importsOf(module) {
+  const all = Array.from({ length: module.getNumFunctions() }, (_, place) => binaryen.getFunctionInfo(module.getFunctionByIndex(place)));
+  return all.filter(({ module: from }) => from).map(({ module: from, base }) => [from, base]);
+}
+
+/** The host has no `env`: what the standard library would take from a browser or from Node.js is not there. */
+function checkImports(module) {
+  const unknown = importsOf(module).filter(([from]) => from !== PREVIEW1 && !from.startsWith("informant:plugin/"));
+  if (unknown.length === 0) return;
+  const names = unknown.map(([from, name]) => `${from}.${name}`).join(", ");
+  throw new CompileError(`no host has ${names}: a plugin may call what ${PACKAGE} offers, Date.now, Math.random, crypto.getRandomValues and console`);
+}
+
+/** Where the compiler finds files: the SDK wherever it is installed, and the plugin's own. */
+function reader(file) {
+  const inPackage = `node_modules/${PACKAGE}/`;
+  return async (name, folder) => {
+    if (name === `${ENTRY}.ts`) {
+      const text = await readFile(join(SDK, "assembly", "exports.ts"), "utf8");
+      return text.replace('from "informant:plugin"', `from ${JSON.stringify(`./${file.replace(/\.ts$/, "")}`)}`);
+    }
+    const path = name.split(sep).join("/");
+    const at = path.lastIndexOf(inPackage);
+    try {
+      return await readFile(at < 0 ? resolve(folder, name) : join(SDK, path.slice(at + inPackage.length)), "utf8");
+    } catch (error) {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "EISDIR") return null;
+      throw error;
+    }
+  };
+}
+
+/** What the compiler is to do between its steps. */
+class Steps {
+  constructor(file) {
+    this.file = file.replace(/\.ts$/, "");
+  }
+  afterInitialize(program) {
+    const file = program.filesByName.get(this.file);
+    this.names = exported((name) => file.lookupExport(name) !== null);
+  }
+  afterCompile(module) {
+    rename(module, this.names);
+    checkImports(module);
+  }
+}
+
+const ENVIRONMENT = `~lib/${PACKAGE}/assembly/environment`;
+const OPTIONS = [
+  "--runtime", "incremental", "--exportStart", "_initialize", "--stackSize", "65536",
+  ...["abort", "seed", "trace"].flatMap((name) => ["--use", `${name}=${ENVIRONMENT}/${name}`]),
+];
+
+/**
+ * A plugin's bytes, from its first file of AssemblyScript. The folder is the project's: places in messages are relative to it.
+ * Throws a CompileError with the compiler's lines.
+ */
+export async function compile(file, { folder = process.cwd(), options = ["-O3"] } = {}) {
+  const place = relative(folder, resolve(folder, file)).split(sep).join("/");
+  asc.libraryFiles["bindings/dom"] = await readFile(join(SDK, "assembly", "bindings.ts"), "utf8");
+  const out = new Map();
+  const said = asc.createMemoryStream();
+  const { error } = await asc.main([`${ENTRY}.ts`, "--outFile", "plugin.wasm", ...OPTIONS, ...options], {
+    stdout: said,
+    stderr: said,
+    readFile: reader(place),
+    writeFile: (name, contents) => void out.set(name, contents),
+    listFiles: () => [],
+    transforms: [new Steps(place)],
+  });
+  if (error) throw error instanceof CompileError ? error : new CompileError(said.toString().trim() || error.message, { cause: error });
+  return out.get("plugin.wasm");
+}

@@ -1,0 +1,3 @@
+// What a plugin imports: import { Descriptor, Event, Failure, log } from "informant-plugin-assemblyscript";
+
+export * from "./assembly/index";
