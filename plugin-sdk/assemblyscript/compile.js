@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import "./v8.js";
 import * as asc from "assemblyscript/asc";
 import binaryen from "assemblyscript/binaryen";
 
@@ -120,7 +121,7 @@ class Steps {
 
 const ENVIRONMENT = `~lib/${PACKAGE}/assembly/environment`;
 const OPTIONS = [
-  "--runtime", "incremental", "--exportStart", "_initialize", "--stackSize", "65536",
+  "--runtime", "incremental", "--exportStart", "_initialize", "--stackSize", "32768",
   ...["abort", "seed", "trace"].flatMap((name) => ["--use", `${name}=${ENVIRONMENT}/${name}`]),
 ];
 
@@ -128,7 +129,7 @@ const OPTIONS = [
  * A plugin's bytes, from its first file of AssemblyScript. The folder is the project's: places in messages are relative to it.
  * Throws a CompileError with the compiler's lines.
  */
-export async function compile(file, { folder = process.cwd(), options = ["-O3"] } = {}) {
+export async function compile(file, { folder = process.cwd(), options = ["-O2", "--shrinkLevel", "1"] } = {}) {
   const place = relative(folder, resolve(folder, file)).split(sep).join("/");
   asc.libraryFiles["bindings/dom"] = await readFile(join(SDK, "assembly", "bindings.ts"), "utf8");
   const out = new Map();

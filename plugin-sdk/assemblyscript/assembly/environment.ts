@@ -15,10 +15,26 @@ const NANOSECONDS: f64 = 1_000_000;
 
 /** The end of the instance: what is thrown, asserted, or out of bounds. It stands in the log before the trap. */
 export function abort(message: string | null, file: string | null, line: u32, column: u32): void {
-  const words: string = message === null ? "aborted" : message;
-  const place: string = file === null ? "unknown" : file;
-  log.error(words, [["at", `${place}:${line}:${column}`]]);
+  if (__stack_pointer < __data_end) {
+    // The stack that the collector looks through has run out, and the compiler's words and place for that are empty. Nobody returns to those who are on
+    // it, and to say so takes some.
+    __stack_pointer = __heap_base;
+    overrun();
+  } else {
+    report(changetype<usize>(message), changetype<usize>(file), line, column);
+  }
   unreachable();
+}
+
+function overrun(): void {
+  log.error("stack overflow: functions call each other too deep");
+}
+
+/** With places for objects: abort itself has no room on that stack. */
+function report(message: usize, file: usize, line: u32, column: u32): void {
+  const words = message == 0 ? "aborted" : changetype<string>(message);
+  const place = file == 0 ? "unknown" : changetype<string>(file);
+  log.error(words, [["at", `${place}:${line}:${column}`]]);
 }
 
 /** What Math.random begins with. */

@@ -105,22 +105,20 @@ export class Event {
 
   /** The new state, or the last one of an object that is gone; nothing with lazy delivery, for which there is eventData. Read when it is asked for, and once. */
   get object(): Json {
-    let read = this.readObject;
-    if (read === null) {
-      const place = this.place(60);
-      read = load<u8>(place) == 0 && this.change == Change.Deleted ? this.old : parsed(place);
-      this.readObject = read;
-    }
+    const before = this.readObject;
+    if (before !== null) return before;
+    const place = this.place(60);
+    const read = load<u8>(place) == 0 && this.change == Change.Deleted ? this.old : parsed(place);
+    this.readObject = read;
     return read;
   }
 
   /** The state before: of a deletion always, else where the subscription says withOld. Nothing if there is none. */
   get old(): Json {
-    let read = this.readOld;
-    if (read === null) {
-      read = parsed(this.place(72));
-      this.readOld = read;
-    }
+    const before = this.readOld;
+    if (before !== null) return before;
+    const read = parsed(this.place(72));
+    this.readOld = read;
     return read;
   }
 

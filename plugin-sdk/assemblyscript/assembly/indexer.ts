@@ -36,7 +36,7 @@ export namespace indexer {
     const list = texts(pointers);
     hostFields(gvr.at, gvr.length, space.at, space.length, name.at, name.length, list.at, list.length, AREA);
     const problem = refused(AREA, 4);
-    const found = problem !== null || load<u8>(AREA, 4) == 0 ? null : fieldsAt(AREA + 8);
+    const found: Json[] | null = problem !== null || load<u8>(AREA, 4) == 0 ? null : fieldsAt(AREA + 8);
     release(before);
     return problem === null ? Result.of<Json[] | null>(found) : Result.refused<Json[] | null>(problem);
   }

@@ -26,7 +26,7 @@ function counted(which: u32, name: string, labels: string[][], value: f64): Prob
   if (which == COUNTER_ADD) hostCounterAdd(series.at, series.length, named.at, named.length, value, AREA);
   else if (which == GAUGE_SET) hostGaugeSet(series.at, series.length, named.at, named.length, value, AREA);
   else hostHistogramObserve(series.at, series.length, named.at, named.length, value, AREA);
-  const problem = load<u8>(AREA) == 0 ? null : new Problem("metrics", "refused", textAt(AREA + 4));
+  const problem: Problem | null = load<u8>(AREA) == 0 ? null : new Problem("metrics", "refused", textAt(AREA + 4));
   release(before);
   return problem;
 }

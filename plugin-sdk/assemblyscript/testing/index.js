@@ -1,0 +1,160 @@
+// Runs a plugin in an ordinary test of Node.js, as WebAssembly and without a host:
+//   const host = await Host.start("assembly/index.ts", { greeting: "good morning" });
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { compile } from "../compile.js";
+import { Instance } from "./instance.js";
+import { encode, keyOf, World } from "./world.js";
+
+const modules = new Map();
+
+/** A plugin is compiled once for a process. It is a file of AssemblyScript, or a plugin file. */
+function moduleOf(file) {
+  const path = resolve(file);
+  if (!modules.has(path)) {
+    const bytes = path.endsWith(".wasm") ? readFile(path) : compile(path);
+    modules.set(path, bytes.then((of) => new WebAssembly.Module(of)));
+  }
+  return modules.get(path);
+}
+
+/** A host with one plugin. What the plugin answers as an error to describe, start or restore is thrown. */
+export class Host {
+  #instance;
+  #world;
+  #seq = 0;
+
+  /** Compiles a plugin and starts it. With the host before this one it is a reload: the cache, the state, the keys, the metrics and the log go on. */
+  static async start(file, config = {}, before = null) {
+    return new Host(await moduleOf(file), config, before);
+  }
+
+  constructor(module, config, before) {
+    this.#world = before === null ? new World() : before.#world;
+    this.#instance = new Instance(module, this.#world);
+    const describe = this.#plain("lifecycle", "describe", encode(config));
+    this.descriptor = JSON.parse(new TextDecoder().decode(describe));
+    for (const { resource, name, pointer } of this.descriptor.indexes ?? []) this.#world.indexes.set(`${resource} ${name}`, pointer);
+    this.#plain("lifecycle", "start", encode(config));
+    const known = before !== null && before.#instance.has("stateful", "snapshot") ? before.#plain("stateful", "snapshot") : null;
+    if (known !== null) this.#plain("stateful", "restore", before.descriptor.version, known);
+  }
+
+  /** What was logged: the level, the message, the fields. */
+  get lines() {
+    return this.#world.lines;
+  }
+  get writes() {
+    return this.#world.writes;
+  }
+  get requests() {
+    return this.#world.requests;
+  }
+  get keys() {
+    return this.#world.keys;
+  }
+  get series() {
+    return this.#world.series;
+  }
+  /** The plugin's memory, in bytes. */
+  get memory() {
+    return this.#instance.size;
+  }
+  /** A function of the write that answers the object, or throws the contract's error: { tag: "status", val: { code, reason, message } }. */
+  set answerWrite(answer) {
+    this.#world.answerWrite = answer;
+  }
+  /** The same of requests, with { status, headers, body }. */
+  set answerRequest(answer) {
+    this.#world.answerRequest = answer;
+  }
+
+  /** Has an object in the cache without telling the plugin. */
+  put(resource, object) {
+    this.#world.of(resource).set(keyOf(object.metadata), object);
+  }
+
+  /** Tells the plugin of an object that came, changed or went. Answers the failure, or null. A trap is thrown, and ends the instance. */
+  add(resource, object) {
+    this.put(resource, object);
+    return this.#tell(resource, "added", object, null);
+  }
+  update(resource, before, after) {
+    this.put(resource, after);
+    return this.#tell(resource, "updated", after, before);
+  }
+  delete(resource, object) {
+    this.#world.of(resource).delete(keyOf(object.metadata));
+    return this.#tell(resource, "deleted", null, object);
+  }
+
+  #tell(resource, change, object, old) {
+    const subscription = this.#subscription(resource);
+    const { withOld = false, delivery = "full" } = this.descriptor.subscriptions[subscription];
+    const { namespace = "", name, uid = "" } = (object ?? old).metadata;
+    const shown = (of, is) => (of !== null && is && delivery !== "lazy" ? encode(of) : null);
+    this.#world.event = { new: object, old };
+    try {
+      return this.#failure("handler", "handle", {
+        seq: ++this.#seq, subscription, change, reason: "watch", key: { namespace, name }, uid, resourceVersion: `${this.#seq}`,
+        gone: change === "deleted" ? "deleted" : null, coalesced: 0, attempt: 1,
+        object: shown(object, true), old: shown(old, withOld || change === "deleted"),
+      });
+    } finally {
+      this.#world.event = { new: null, old: null };
+    }
+  }
+
+  /** Has the plugin work on every key that waits, in turn. Answers when they are to come again, in milliseconds: an object by their names. */
+  reconcile() {
+    const again = {};
+    while (this.keys.length > 0) {
+      const key = this.keys.shift();
+      const wait = this.#plain("reconciler", "reconcile", key, 1);
+      if (wait !== null) again[key] = wait;
+    }
+    return again;
+  }
+
+  /** Calls the plugin as the clock would. Answers the failure, or null. */
+  fire(schedule, at = new Date(0)) {
+    if (!(this.descriptor.schedules ?? []).some(({ name }) => name === schedule)) throw new Error(`the plugin has no schedule ${schedule}`);
+    return this.#failure("timer", "fire", schedule, at.getTime());
+  }
+
+  /** Tells the plugin that the first objects of a resource have all been told. Answers the failure, or null. */
+  synced(resource) {
+    return this.#failure("sync-aware", "synced", this.#subscription(resource));
+  }
+
+  /** Tells the plugin that it ends. */
+  stop() {
+    this.#plain("lifecycle", "stop");
+  }
+
+  #failure(name, function_, ...values) {
+    try {
+      this.#instance.call(name, function_, ...values);
+      return null;
+    } catch (reason) {
+      if (reason?.answered === undefined) throw reason;
+      return reason.answered;
+    }
+  }
+
+  #plain(name, function_, ...values) {
+    try {
+      return this.#instance.call(name, function_, ...values);
+    } catch (reason) {
+      if (reason?.answered === undefined) throw reason;
+      throw new Error(reason.answered.message ?? reason.answered, { cause: reason.answered });
+    }
+  }
+
+  #subscription(resource) {
+    const place = this.descriptor.subscriptions.findIndex((one) => one.resource === resource);
+    if (place < 0) throw new Error(`the plugin does not subscribe to ${resource}`);
+    return place;
+  }
+}

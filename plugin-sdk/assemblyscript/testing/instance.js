@@ -1,0 +1,91 @@
+// One instance of a plugin in Node.js: its exports by the contract's names, with JavaScript's values.
+
+import { Memory, parameters } from "./abi.js";
+import { EXPORTS, IMPORTS, interfaceName } from "./contract.js";
+import { functions } from "./world.js";
+
+/** As a result of the contract: what a function answers or throws. What is thrown by accident is no answer. */
+function answered(type, f) {
+  if (type?.isResult !== true) return f();
+  try {
+    return { tag: "ok", val: f() };
+  } catch (refused) {
+    if (typeof refused !== "string" && refused?.tag === undefined) throw refused;
+    return { tag: "err", val: refused };
+  }
+}
+
+/** A function of the host's, as WebAssembly calls it. A result of more than one word goes where the last parameter says. */
+function lowered(memory, [types, type], f) {
+  return (...words) => {
+    const into = type !== null && type.flat > 1 ? words.pop() >>> 0 : null;
+    const values = types.map((one) => one.lift(memory(), words));
+    const value = answered(type, () => f(...values));
+    if (into !== null) type.store(memory(), into, value);
+    else if (type !== null) return type.lower(memory(), value)[0];
+  };
+}
+
+/** The clock and the random numbers of the first WASI: in a test time stands still, and chance is the same each time. */
+function preview1(memory) {
+  const bytes = (at, length) => memory().bytes(at >>> 0, length);
+  return {
+    clock_time_get: (clock, precision, into) => {
+      memory().view.setBigUint64(into, 1_700_000_000_000_000_000n, true);
+      return 0;
+    },
+    random_get: (at, length) => {
+      bytes(at, length).forEach((_, place, all) => void (all[place] = (place * 37 + 11) & 0xff));
+      return 0;
+    },
+  };
+}
+
+export class Instance {
+  #exports;
+  #memory;
+  /** Why there is nothing more to call; null while there is. */
+  #ended = null;
+
+  constructor(module, world) {
+    const memory = () => this.#memory;
+    const imports = { wasi_snapshot_preview1: preview1(memory) };
+    for (const [name, all] of Object.entries(functions(world))) {
+      const known = Object.entries(all).map(([function_, f]) => [function_, lowered(memory, IMPORTS[name][function_], f)]);
+      imports[interfaceName(name)] = Object.fromEntries(known);
+    }
+    this.#exports = new WebAssembly.Instance(module, imports).exports;
+    this.#memory = new Memory(this.#exports);
+    this.#exports._initialize?.();
+  }
+
+  /** Bytes of memory: what a plugin takes. */
+  get size() {
+    return this.#exports.memory.buffer.byteLength;
+  }
+
+  has(name, function_) {
+    return this.#exports[`${interfaceName(name)}#${function_}`] !== undefined;
+  }
+
+  /** Calls an export. Answers the value; what the plugin answers as an error is thrown. An instance that trapped is not called again. */
+  call(name, function_, ...values) {
+    const external = `${interfaceName(name)}#${function_}`;
+    const f = this.#exports[external];
+    if (f === undefined) throw new Error(`the plugin does not export ${external}`);
+    if (this.#ended !== null) throw new Error(`the instance has ended: ${this.#ended}`);
+    const [types, type] = EXPORTS[name][function_];
+    try {
+      const place = f(...parameters(this.#memory, types, values));
+      if (type === null) return null;
+      const { tag, val = null } = type.load(this.#memory, place >>> 0);
+      this.#exports[`cabi_post_${external}`]?.(place);
+      if (tag === "err") throw { answered: val };
+      return val;
+    } catch (reason) {
+      if (reason !== null && typeof reason === "object" && "answered" in reason) throw reason;
+      this.#ended = reason.message;
+      throw reason;
+    }
+  }
+}
