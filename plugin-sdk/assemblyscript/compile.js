@@ -121,7 +121,7 @@ class Steps {
 
 const ENVIRONMENT = `~lib/${PACKAGE}/assembly/environment`;
 const OPTIONS = [
-  "--runtime", "incremental", "--exportStart", "_initialize", "--stackSize", "32768",
+  "--runtime", "incremental", "--debug", "--exportStart", "_initialize", "--stackSize", "32768",
   ...["abort", "seed", "trace"].flatMap((name) => ["--use", `${name}=${ENVIRONMENT}/${name}`]),
 ];
 
