@@ -134,7 +134,7 @@ export async function compile(file, { folder = process.cwd(), options = ["-O2", 
   asc.libraryFiles["bindings/dom"] = await readFile(join(SDK, "assembly", "bindings.ts"), "utf8");
   const out = new Map();
   const said = asc.createMemoryStream();
-  const { error } = await asc.main([`${ENTRY}.ts`, "--outFile", "plugin.wasm", ...OPTIONS, ...options], {
+  const { error } = await asc.main([`${ENTRY}.ts`, "--baseDir", resolve(folder), "--outFile", "plugin.wasm", ...OPTIONS, ...options], {
     stdout: said,
     stderr: said,
     readFile: reader(place),

@@ -24,24 +24,26 @@ export class Memory {
   }
 }
 
+// Of each type `flat` is the kinds of words that it is as a parameter.
+
 /** A type of one number. */
-const plain = (size, get, set, lift = (value) => value, lower = lift) => ({
-  size, align: size, flat: 1,
+const plain = (kind, size, get, set, lift = (value) => value, lower = lift) => ({
+  size, align: size, flat: [kind],
   load: (memory, at) => lift(memory.view[get](at, true)),
   store: (memory, at, value) => memory.view[set](at, lower(value), true),
   lift: (memory, words) => lift(words.shift()),
   lower: (memory, value) => [lower(value)],
 });
 
-export const u16 = plain(2, "getUint16", "setUint16");
-export const u32 = plain(4, "getUint32", "setUint32", (value) => value >>> 0);
-export const u64 = plain(8, "getBigUint64", "setBigUint64", (value) => Number(BigInt.asUintN(64, value)), BigInt);
-export const f64 = plain(8, "getFloat64", "setFloat64");
-export const bool = plain(1, "getUint8", "setUint8", Boolean, Number);
+export const u16 = plain("i32", 2, "getUint16", "setUint16");
+export const u32 = plain("i32", 4, "getUint32", "setUint32", (value) => value >>> 0);
+export const u64 = plain("i64", 8, "getBigUint64", "setBigUint64", (value) => Number(BigInt.asUintN(64, value)), BigInt);
+export const f64 = plain("f64", 8, "getFloat64", "setFloat64");
+export const bool = plain("i32", 1, "getUint8", "setUint8", Boolean, Number);
 
 /** What is a place and a length. */
 const slice = (load, lower) => ({
-  size: 8, align: 4, flat: 2,
+  size: 8, align: 4, flat: ["i32", "i32"],
   load: (memory, at) => load(memory, memory.view.getUint32(at, true), memory.view.getUint32(at + 4, true)),
   store: (memory, at, value) => {
     const [place, length] = lower(memory, value);
@@ -85,7 +87,7 @@ export function record(fields) {
   });
   const most = Math.max(...places.map(([, type]) => type.align));
   return {
-    size: align(size, most), align: most, flat: places.reduce((sum, [, type]) => sum + type.flat, 0),
+    size: align(size, most), align: most, flat: places.flatMap(([, type]) => type.flat),
     load: (memory, at) => Object.fromEntries(places.map(([name, type, offset]) => [name, type.load(memory, at + offset)])),
     store: (memory, at, value) => places.forEach(([name, type, offset]) => type.store(memory, at + offset, value[name])),
     lift: (memory, words) => Object.fromEntries(places.map(([name, type]) => [name, type.lift(memory, words)])),
@@ -99,19 +101,19 @@ export function tuple(...types) {
   return { ...of, load: (memory, at) => Object.values(of.load(memory, at)), lift: (memory, words) => Object.values(of.lift(memory, words)) };
 }
 
-/** One of several cases, each with a type or none: { tag, val }. As parameters are only those whose cases take words of one kind. */
+/** One of several cases, each with a type or none: { tag, val }. No parameter is one of which two cases take words of different kinds. */
 export function variant(cases) {
   const names = Object.keys(cases);
   const types = Object.values(cases);
   const most = Math.max(1, ...types.map((type) => type?.align ?? 1));
   const largest = Math.max(0, ...types.map((type) => type?.size ?? 0));
-  const flat = Math.max(0, ...types.map((type) => type?.flat ?? 0));
+  const flat = types.reduce((longest, type) => (type !== null && type.flat.length > longest.length ? type.flat : longest), []);
   const made = (number, val) => {
     if (number >= names.length) throw new RangeError(`the plugin names case ${number} of ${names.join(", ")}`);
     return types[number] === null ? { tag: names[number] } : { tag: names[number], val: val(types[number]) };
   };
   return {
-    size: align(most + largest, most), align: most, flat: 1 + flat,
+    size: align(most + largest, most), align: most, flat: ["i32", ...flat],
     load: (memory, at) => made(memory.view.getUint8(at), (type) => type.load(memory, at + most)),
     store: (memory, at, { tag, val }) => {
       const number = names.indexOf(tag);
@@ -121,7 +123,7 @@ export function variant(cases) {
     },
     lift: (memory, words) => {
       const number = words.shift();
-      const rest = words.splice(0, flat);
+      const rest = words.splice(0, flat.length);
       return made(number, (type) => type.lift(memory, rest));
     },
   };
@@ -149,12 +151,22 @@ export function option(type) {
 /** What a function answers, or why not. */
 export const result = (ok, error) => ({ ...variant({ ok, err: error }), isResult: true });
 
-/** As a host calls a plugin: up to so many words are parameters, more lie in memory. */
+/** Up to so many words are parameters, more lie in memory. */
 const PARAMETERS_MAX = 16;
 
+/** A function as WebAssembly has it: the kinds of its parameters and of its result. A result of more words is in memory: an import is told where. */
+export function coreType([types, type], isImport) {
+  const words = types.flatMap(({ flat }) => flat);
+  const taken = words.length > PARAMETERS_MAX ? ["i32"] : words;
+  if (type === null) return [taken, []];
+  if (type.flat.length === 1) return [taken, type.flat];
+  return isImport ? [[...taken, "i32"], []] : [taken, ["i32"]];
+}
+
+/** What an export is called with. */
 export function parameters(memory, types, values) {
-  const all = tuple(...types);
-  if (types.length > 0 && all.flat > PARAMETERS_MAX) {
+  if (types.flatMap(({ flat }) => flat).length > PARAMETERS_MAX) {
+    const all = tuple(...types);
     const at = memory.grab(all.size, all.align);
     all.store(memory, at, values);
     return [at];

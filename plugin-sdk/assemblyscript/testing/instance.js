@@ -18,7 +18,7 @@ function answered(type, f) {
 /** A function of the host's, as WebAssembly calls it. A result of more than one word goes where the last parameter says. */
 function lowered(memory, [types, type], f) {
   return (...words) => {
-    const into = type !== null && type.flat > 1 ? words.pop() >>> 0 : null;
+    const into = type !== null && type.flat.length > 1 ? words.pop() >>> 0 : null;
     const values = types.map((one) => one.lift(memory(), words));
     const value = answered(type, () => f(...values));
     if (into !== null) type.store(memory(), into, value);

@@ -1,0 +1,77 @@
+// What the build says of a plugin that cannot be one, and that what is written of the SDK is so.
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import { compile, CompileError } from "../compile.js";
+import { coreType } from "../testing/abi.js";
+import { EXPORTS, IMPORTS } from "../testing/contract.js";
+
+const HEAD = 'import { Config, Descriptor, Event, Failure, log } from "informant-plugin-assemblyscript";\n';
+const DESCRIBE = 'export function describe(config: Config): Descriptor { return new Descriptor("1"); }\n';
+const HANDLE = "export function handle(event: Event): Failure | null { return null; }\n";
+
+/** Compiles a file with this text. Answers the imports and exports of what was made, by their names; or the problem. */
+async function made(text) {
+  const folder = await mkdtemp(join(tmpdir(), "informant-"));
+  try {
+    await writeFile(join(folder, "plugin.ts"), text);
+    const module = new WebAssembly.Module(await compile("plugin.ts", { folder }));
+    return [WebAssembly.Module.imports(module).map(({ module: from, name }) => `${from} ${name}`), WebAssembly.Module.exports(module).map(({ name }) => name)];
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error;
+    return error.message;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function check(text, ...parts) {
+  const problem = await made(text);
+  for (const part of parts) assert.match(String(problem), part, text);
+}
+
+test("what cannot be a plugin is refused, with its place or what to do", async () => {
+  await check(HEAD + HANDLE, /export function describe\(config: Config\): Descriptor/);
+  await check(HEAD + DESCRIBE, /nothing would ever be called: export function handle\(event: Event\): Failure \| null/);
+  await check(`${HEAD + DESCRIBE + HANDLE}export function snapshot(): Uint8Array | null { return null; }`, /exports snapshot, and there is no restore/);
+  await check(`${HEAD + DESCRIBE + HANDLE}export function restore(from: string, data: Uint8Array): Failure | null { return null; }`, /there is no snapshot/);
+  await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null { return nul; }`, /Cannot find name 'nul'/, /in plugin\.ts\(3,\d+\)/);
+  await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null {`, /ERROR TS1126: Unexpected end of text/, /in plugin\.ts\(3,\d+\)/);
+  // The compiler shows the line that calls it, and that says how it should be.
+  await check(`${HEAD + DESCRIBE}export function handle(event: Event): void {}`, /'void' is not assignable/, /handle\(event: Event\): Failure \| null/);
+  await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null { process.exit(1); return null; }`, /no host has env\.process\.exit/);
+  await check(`import { a } from "./none";${HEAD + DESCRIBE + HANDLE}`, /File '.*none.ts' not found/);
+});
+
+test("a plugin imports what it uses, and exports what its file does", async () => {
+  const [imports, exports] = await made(HEAD + DESCRIBE + HANDLE);
+  assert.deepEqual([...new Set(imports)].sort(), ["informant:plugin/log@0.1.0 enabled", "informant:plugin/log@0.1.0 log"]);
+  const functions = ["lifecycle@0.1.0#describe", "lifecycle@0.1.0#start", "lifecycle@0.1.0#stop", "handler@0.1.0#handle"].map((it) => `informant:plugin/${it}`);
+  const post = functions.filter((it) => !it.endsWith("#stop")).map((it) => `cabi_post_${it}`);
+  assert.deepEqual(exports.toSorted(), ["memory", "cabi_realloc", "_initialize", ...functions, ...post].sort());
+  const [clock, adapted] = await made(`${HEAD + DESCRIBE}export function fire(schedule: string, unixMs: i64): Failure | null { Date.now(); return null; }`);
+  assert.ok(clock.includes("wasi_snapshot_preview1 clock_time_get"), `${clock}`);
+  // The adapter's memory is its own.
+  assert.ok(adapted.includes("cabi_realloc_adapter"), `${adapted}`);
+});
+
+test("the plugin of the README compiles", async () => {
+  const text = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  const [, plugin] = text.match(/```ts\n(.*?)```/s);
+  const [, exports] = await made(plugin);
+  assert.ok(exports.includes("informant:plugin/handler@0.1.0#handle"), plugin);
+});
+
+test("the stand-in for the host has the contract's functions, and their types", async () => {
+  const text = await readFile(new URL("../../reference.md", import.meta.url), "utf8");
+  const rows = [...text.matchAll(/^\| \[`([a-z-]+)\.([a-z-]+)`\]\([^)]*\) \| `\(([^)]*)\)(?: -> (\w+))?` \|/gm)];
+  const known = Object.entries({ ...EXPORTS, ...IMPORTS }).flatMap(([api, all]) => Object.keys(all).map((name) => `${api}.${name}`));
+  assert.deepEqual(rows.map(([, api, name]) => `${api}.${name}`).sort(), known.sort());
+  for (const [, api, name, parameters, result] of rows) {
+    const type = coreType(EXPORTS[api]?.[name] ?? IMPORTS[api][name], api in IMPORTS);
+    assert.deepEqual(type, [parameters.split(" ").filter(Boolean), result === undefined ? [] : [result]], `${api}.${name}`);
+  }
+});
