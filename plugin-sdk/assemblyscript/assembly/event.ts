@@ -58,8 +58,9 @@ export class Key {
   }
 }
 
-// The objects of an event lie in the host's blocks, which are given back when the call has ended.
-let inHand: usize = 0;
+// The objects of an event lie in the host's blocks, which are given back when the call has ended. The next event may lie in the same place: events are numbered.
+let inHand: u64 = 0;
+let last: u64 = 0;
 
 /** The event in hand is done with: its objects cannot be read any more. */
 export function endEvent(): void {
@@ -85,12 +86,13 @@ export class Event {
   readonly coalesced: u32;
   /** 1 for the first delivery. */
   readonly attempt: u32;
+  private readonly number: u64 = ++last;
   private readObject: Json | null = null;
   private readOld: Json | null = null;
 
   /** From the contract's record in memory. */
   constructor(private at: usize) {
-    inHand = at;
+    inHand = last;
     this.seq = load<u64>(at);
     this.subscription = load<u32>(at, 8);
     this.change = CHANGES[load<u8>(at, 12)];
@@ -134,7 +136,7 @@ export class Event {
   }
 
   private place(offset: usize): usize {
-    if (inHand != this.at) throw new Error("an event's objects are gone when handle has answered: read them before, and keep what was read");
+    if (inHand != this.number) throw new Error("an event's objects are gone when handle has answered: read them before, and keep what was read");
     return this.at + offset;
   }
 }

@@ -145,5 +145,15 @@ test("memory stays as it is over many calls, and large objects are given back", 
   for (let round = 0; round < 20_000; round++) host.add("v1/pods", pod("web", ""));
   for (let round = 0; round < 20; round++) host.add("v1/pods", large);
   assert.equal(host.memory, before);
-  assert.equal((await check("hammer 20000")), "40000");
+  await check("hammer 20000", "20000");
+});
+
+test("the collector may run wherever an object is made", async () => {
+  const { compile } = await import("../compile.js");
+  const plugin = await compile(FAILS, { options: ["-O1", "--use", "ASC_GC_GRANULARITY=8"] });
+  const host = new Host(new WebAssembly.Module(plugin), {}, null);
+  for (let i = 0; i < 7; i++) host.put("v1/pods", pod(`pod-${i}`, ""));
+  for (let i = 0; i < 300; i++) assert.equal(host.add("v1/pods", pod(`web-${i % 5}`, "use")), null);
+  assert.equal(host.lines.at(-1), host.lines[0].replaceAll("web-0", "web-4"));
+  assert.match(host.lines[0], /^info used name=web-0 both=2 whole=web-0 .*found=true/);
 });
