@@ -15,9 +15,9 @@ export class Memory {
     if (at + length > all.byteLength) throw new RangeError(`the plugin names ${length} bytes at ${at}, and has ${all.byteLength}`);
     return new Uint8Array(all, at, length);
   }
-  /** Memory that the plugin gives, as a host asks for it: also of size 0. */
-  grab(size, to) {
-    const at = this.exports.cabi_realloc(0, 0, to, size) >>> 0;
+  /** Memory that the plugin gives, as a host asks for it: also of size 0, and more than there was before. */
+  grab(size, to, old = 0, oldSize = 0) {
+    const at = this.exports.cabi_realloc(old, oldSize, to, size) >>> 0;
     if (at === 0 || at % to !== 0) throw new Error(`cabi_realloc gave ${at} for ${size} bytes aligned to ${to}`);
     this.bytes(at, size);
     return at;
@@ -60,10 +60,20 @@ const lowerBytes = (memory, value) => {
   return [at, value.length];
 };
 
+/** A host may not know how long a text will be, and ask for more while it writes. */
+const lowerText = (memory, value) => {
+  const bytes = new TextEncoder().encode(value);
+  const half = bytes.length >> 1;
+  const [at] = lowerBytes(memory, bytes.subarray(0, half));
+  const all = memory.grab(bytes.length, 1, at, half);
+  memory.bytes(all + half, bytes.length - half).set(bytes.subarray(half));
+  return [all, bytes.length];
+};
+
 /** A host ends a plugin that hands over a text that is no UTF-8. */
 export const string = slice(
   (memory, at, length) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(memory.bytes(at, length)),
-  (memory, value) => lowerBytes(memory, new TextEncoder().encode(value)),
+  lowerText,
 );
 export const bytes = slice((memory, at, length) => memory.bytes(at, length).slice(), lowerBytes);
 

@@ -86,6 +86,8 @@ function queued(): string {
 
 export function reconcile(key: string, attempt: u32): Reconciled {
   const web = new Key("shop", "web");
+  const before = kept;
+  if (key == "late" && before !== null) log.info(before.object.toString());
   if (key == "create") log.info(written(kube.create("v1/pods", web, Json.object().set("a", 1), "binding")));
   else if (key == "update") log.info(written(kube.update("v1/pods", web, Json.object())));
   else if (key == "patch") log.info(written(kube.patch("v1/pods", web, PatchType.JsonPatch, Json.array().push(Json.object().set("op", "test")))));
