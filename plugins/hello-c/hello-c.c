@@ -2,21 +2,21 @@
  * copied into the plugin, and the host looks up the one field that is wanted. */
 #include "informant.h"
 
-static const char descriptor[] =
-    "{\"version\":\"0.1.0\",\"subscriptions\":["
-    "{\"name\":\"v1/pods\",\"resource\":\"v1/pods\",\"delivery\":\"lazy\"}]}";
-
 informant_result plugin_describe(informant_string config) {
   (void)config;
-  return (informant_result){.text = INFORMANT_STRING(descriptor)};
+  informant_string descriptor = INFORMANT_JSON({
+    "version": "0.1.0",
+    "subscriptions": [{"name": "v1/pods", "resource": "v1/pods", "delivery": "lazy"}]
+  });
+  return (informant_result){.text = descriptor};
 }
 
 informant_result plugin_start(informant_string config) {
   (void)config;
-  return (informant_result){0};
+  return INFORMANT_STARTED;
 }
 
-informant_outcome plugin_handle(const informant_event *event) {
+static informant_outcome handle(const informant_event *event) {
   informant_side side = event->change == INFORMANT_DELETED ? INFORMANT_OLD : INFORMANT_NEW;
   informant_optional_string phase = informant_field(side, INFORMANT_STRING("/status/phase"));
   informant_string is = phase.is_some ? phase.value : INFORMANT_STRING("without a phase");
@@ -26,7 +26,9 @@ informant_outcome plugin_handle(const informant_event *event) {
       event->key.name, INFORMANT_STRING(" is "), is,
   };
   informant_log(INFORMANT_INFO, informant_concat(line, sizeof line / sizeof *line));
-  return (informant_outcome){0};
+  return INFORMANT_DONE;
 }
+
+INFORMANT_HANDLER(handle);
 
 void plugin_stop(void) {}

@@ -1,34 +1,37 @@
-/* Greets every pod. The subscription is lazy: no object is copied into the plugin, and the host looks up the one field
- * that is wanted. */
+/* Greets every pod. */
 #include "informant.h"
 
-static const char descriptor[] =
-    "{\"version\":\"0.1.0\",\"subscriptions\":["
-    "{\"name\":\"v1/pods\",\"resource\":\"v1/pods\",\"delivery\":\"lazy\"}]}";
+static informant_string greeting;
 
 informant_result plugin_describe(informant_string config) {
   (void)config;
-  return (informant_result){.text = INFORMANT_STRING(descriptor)};
+  informant_string descriptor = INFORMANT_JSON({
+    "version": "0.1.0",
+    "subscriptions": [{"resource": "v1/pods", "delivery": "lazy"}]
+  });
+  return (informant_result){.text = descriptor};
 }
 
 informant_result plugin_start(informant_string config) {
-  (void)config;
-  return (informant_result){0};
+  greeting = INFORMANT_STRING("hello");
+  informant_json_walk settings = informant_json_walk_of(config.len ? config : INFORMANT_STRING("{}"));
+  while (informant_json_next(&settings)) {
+    bool is_greeting = informant_equal(settings.name, INFORMANT_STRING("greeting"));
+    if (!is_greeting || informant_json_text(settings.value, &greeting) != INFORMANT_JSON_FOUND)
+      return informant_refuse(INFORMANT_CONCAT(INFORMANT_STRING("the configuration's "), settings.name,
+                                               INFORMANT_STRING(" does not fit: all it takes is a text, greeting")));
+  }
+  informant_memory_keep();
+  return INFORMANT_STARTED;
 }
 
-static informant_string phase(const informant_event *event) {
-  if (event->change == INFORMANT_DELETED) return INFORMANT_STRING("gone");
-  informant_optional_string phase = informant_field(INFORMANT_NEW, INFORMANT_STRING("/status/phase"));
-  return phase.is_some ? phase.value : INFORMANT_STRING("without a phase");
+static informant_outcome handle(const informant_event *event) {
+  informant_log_with(INFORMANT_INFO, greeting,
+                     INFORMANT_PAIRS(INFORMANT_PAIR("change", informant_change_text(event->change)),
+                                     INFORMANT_PAIR("pod", informant_key_text(event->key))));
+  return INFORMANT_DONE;
 }
 
-informant_outcome plugin_handle(const informant_event *event) {
-  informant_string line[] = {
-      INFORMANT_STRING("hello: pod "), event->key.namespace, INFORMANT_STRING("/"), event->key.name,
-      INFORMANT_STRING(" is "),        phase(event),
-  };
-  informant_log(INFORMANT_INFO, informant_concat(line, sizeof line / sizeof *line));
-  return (informant_outcome){0};
-}
+INFORMANT_HANDLER(handle);
 
 void plugin_stop(void) {}

@@ -1,20 +1,23 @@
 /* What the plugin says of pods. */
 #include "informant_testing.h"
 
-static void check(informant_change change, const char *phase, const char *expect) {
-  informant_testing_begin();
-  if (phase) informant_testing_set(INFORMANT_NEW, "/status/phase", phase);
-  informant_event event = {
-      .change = change,
-      .key = {INFORMANT_STRING("default"), INFORMANT_STRING("web")},
-  };
-  informant_testing_succeeds(plugin_handle(&event));
-  informant_testing_expect(expect);
+static const char pod[] = "{\"metadata\": {\"namespace\": \"default\", \"name\": \"web\"}}";
+
+static void check(const char *config, const char *expected) {
+  informant_testing_starts(config);
+  informant_testing_succeeds(informant_testing_add("v1/pods", pod));
+  informant_testing_succeeds(informant_testing_delete("v1/pods", pod));
+  informant_testing_expect(expected);
 }
 
 int main(void) {
-  check(INFORMANT_ADDED, "\"Running\"", "info hello: pod default/web is \"Running\"\n");
-  check(INFORMANT_UPDATED, NULL, "info hello: pod default/web is without a phase\n");
-  check(INFORMANT_DELETED, NULL, "info hello: pod default/web is gone\n");
+  check("{\"greeting\": \"good morning\"}",
+        "info good morning change=added pod=default/web\n"
+        "info good morning change=deleted pod=default/web\n");
+  check(NULL,
+        "info hello change=added pod=default/web\n"
+        "info hello change=deleted pod=default/web\n");
+  informant_testing_refuses("{\"greeting\": 1}",
+                            "the configuration's greeting does not fit: all it takes is a text, greeting");
   return informant_testing_end();
 }

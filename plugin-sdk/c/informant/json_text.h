@@ -1,0 +1,10 @@
+/* For json.c: strings of JSON without their quotes and escapes. */
+#ifndef INFORMANT_JSON_TEXT_H
+#define INFORMANT_JSON_TEXT_H
+
+#include "types.h"
+
+/* Of a string that is well-formed, with its quotes. */
+informant_string informant_json_unquoted(informant_string quoted);
+
+#endif

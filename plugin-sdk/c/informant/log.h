@@ -1,0 +1,25 @@
+/* Lines in the host's log. The host adds the plugin's name, and the object, key or schedule of the call. A message has up
+ * to 16 KiB, and so have a line's fields together. Texts are UTF-8: see informant_utf8. */
+#ifndef INFORMANT_LOG_H
+#define INFORMANT_LOG_H
+
+#include "types.h"
+
+typedef enum {
+  INFORMANT_TRACE,
+  INFORMANT_DEBUG,
+  INFORMANT_INFO,
+  INFORMANT_WARN,
+  INFORMANT_ERROR
+} informant_level;
+
+/* Whether a line of this level would go anywhere: to be asked before making one that is dear. */
+bool informant_log_enabled(informant_level level);
+
+/* One line. */
+void informant_log(informant_level level, informant_string message);
+
+/* One line with fields: informant_log_with(INFORMANT_INFO, message, INFORMANT_PAIRS(INFORMANT_PAIR("pod", name))). */
+void informant_log_with(informant_level level, informant_string message, informant_pairs fields);
+
+#endif

@@ -1,0 +1,105 @@
+/* What the host calls. Every plugin defines the three plugin_* functions, and names with a macro each, in one of its files,
+ * what else the host is to call: at least one of handler, reconciler and timer. What is not named is no export of the
+ * plugin, and a function of another type than asked for does not compile. Functions that are named are best static: the
+ * compiler then complains about one that was forgotten. */
+#ifndef INFORMANT_PLUGIN_H
+#define INFORMANT_PLUGIN_H
+
+#include "error.h"
+
+typedef enum { INFORMANT_ADDED, INFORMANT_UPDATED, INFORMANT_DELETED } informant_change;
+
+typedef enum {
+  INFORMANT_INITIAL, /* it was there before the plugin subscribed */
+  INFORMANT_WATCH,
+  INFORMANT_RELIST, /* a relist found what the watch had missed */
+  INFORMANT_RESYNC, /* nothing changed */
+  INFORMANT_RELOAD, /* this version took over and asked for its objects again */
+  INFORMANT_REDRIVE /* somebody sent a dead letter again */
+} informant_reason;
+
+typedef enum { INFORMANT_GONE_DELETED, INFORMANT_LEFT_VIEW, INFORMANT_UNKNOWN } informant_gone;
+
+typedef struct {
+  uint64_t seq;
+  uint32_t subscription; /* its place in the descriptor's `subscriptions` */
+  uint8_t change;        /* informant_change */
+  uint8_t reason;        /* informant_reason */
+  informant_object_key key;
+  informant_string uid;
+  informant_string resource_version;
+  uint8_t has_gone; /* only with INFORMANT_DELETED */
+  uint8_t gone;     /* informant_gone */
+  uint32_t coalesced;
+  uint32_t attempt;                 /* 1 for the first delivery */
+  informant_optional_string object; /* JSON; none with INFORMANT_DELETED, or if the delivery is lazy */
+  informant_optional_string old;    /* JSON */
+} informant_event;
+
+/* A word for logs: "added", "updated", "deleted". */
+informant_string informant_change_text(uint8_t change);
+
+/* What plugin_describe and others answer: a text that is the answer or the error. All zero is success. */
+typedef struct {
+  uint8_t is_error;
+  informant_string text;
+} informant_result;
+
+/* That there is nothing to say, and what is wrong. */
+#define INFORMANT_STARTED ((informant_result){0})
+informant_result informant_refuse(informant_string message);
+informant_result informant_refused(const informant_error *error);
+
+typedef enum { INFORMANT_BACKOFF, INFORMANT_AFTER_MS, INFORMANT_NEVER } informant_retry;
+
+typedef struct {
+  informant_string message; /* for people: the host shows it with the plugin and in dead letters */
+  uint8_t retry;            /* informant_retry */
+  uint64_t after_ms;        /* with INFORMANT_AFTER_MS */
+} informant_failure;
+
+/* What became of a call. All zero is success. After a failure the instance goes on. */
+typedef struct {
+  uint8_t is_error;
+  informant_failure failure;
+} informant_outcome;
+
+#define INFORMANT_DONE ((informant_outcome){0})
+
+/* It comes again: with growing waits, after a time, or never. */
+informant_outcome informant_fail(informant_string message);
+informant_outcome informant_fail_after(informant_string message, uint64_t ms);
+informant_outcome informant_give_up(informant_string message);
+
+/* The host's own error: it comes again, and not before the API server wants to be asked again if it said so. */
+informant_outcome informant_failed(const informant_error *error);
+
+/* Every plugin has these. What plugin_describe answers is the descriptor, as JSON of plugin-sdk/descriptor.schema.json: see
+ * INFORMANT_JSON. The configuration is JSON, or empty where there is none. plugin_start's error keeps this version from
+ * running. plugin_stop is the last call; none comes after a trap. */
+informant_result plugin_describe(informant_string config);
+informant_result plugin_start(informant_string config);
+void plugin_stop(void);
+
+/* informant_outcome handle(const informant_event *event): told of changes, one at a time and in order for each object. */
+#define INFORMANT_HANDLER(handle) INFORMANT_EXPORT_HANDLER(handle)
+
+/* informant_outcome reconcile(informant_string key, uint32_t attempt, informant_optional_u64 *again_after_ms): works on keys
+ * of workqueue.h and of `enqueue` rules. `*again_after_ms = (informant_optional_u64){1, 500}` has a key that succeeds come
+ * again. A failure brings the key back however often, but for one that gives up. */
+#define INFORMANT_RECONCILER(reconcile) INFORMANT_EXPORT_RECONCILER(reconcile)
+
+/* informant_outcome fire(informant_string schedule, uint64_t unix_ms): called on the descriptor's `schedules`. */
+#define INFORMANT_TIMER(fire) INFORMANT_EXPORT_TIMER(fire)
+
+/* informant_outcome synced(uint32_t subscription): the first objects of a subscription have all been told. */
+#define INFORMANT_SYNC_AWARE(synced) INFORMANT_EXPORT_SYNC_AWARE(synced)
+
+/* informant_result snapshot(informant_optional_string *data), informant_result restore(informant_string from_version,
+ * informant_string data): carries memory over a reload. Data left at none, or more than 1 MiB, carries nothing; an error of
+ * restore keeps the new version from taking over. What restore is to remember it copies, or keeps: informant_memory_keep. */
+#define INFORMANT_STATEFUL(snapshot, restore) INFORMANT_EXPORT_STATEFUL(snapshot, restore)
+
+#include "plugin_exports.h"
+
+#endif

@@ -1,0 +1,195 @@
+/* Calls into the plugin, as the host makes them. */
+#include "host.h"
+
+informant_plugin_parts informant_plugin;
+testing_call testing_in;
+
+static char *descriptor;
+static uint64_t seq;
+
+void testing_describe(informant_string text) {
+  free(descriptor);
+  descriptor = text.data ? testing_copy(text) : NULL;
+}
+
+informant_json_walk testing_descriptor(const char *list) {
+  informant_string pointer = INFORMANT_CONCAT(INFORMANT_STRING("/"), informant_text(list)), value;
+  informant_string json = descriptor ? informant_text(descriptor) : INFORMANT_STRING("{}");
+  bool is_there = informant_json_find(json, pointer, &value) == INFORMANT_JSON_FOUND;
+  return informant_json_walk_of(is_there ? value : INFORMANT_STRING("[]"));
+}
+
+bool testing_has(informant_string entry, const char *name, informant_string text) {
+  informant_string pointer = INFORMANT_CONCAT(INFORMANT_STRING("/"), informant_text(name)), found;
+  return informant_json_find_text(entry, pointer, &found) == INFORMANT_JSON_FOUND && informant_equal(found, text);
+}
+
+static void call_begins(testing_call call) {
+  informant_memory_end_call();
+  testing_in = call;
+}
+
+static informant_outcome call_ends(informant_outcome outcome) {
+  testing_in = TESTING_NONE;
+  if (outcome.is_error) testing_text(outcome.failure.message.data, outcome.failure.message.len);
+  return outcome;
+}
+
+static informant_result call_answers(informant_result result) {
+  testing_in = TESTING_NONE;
+  testing_text(result.text.data, result.text.len);
+  return result;
+}
+
+/* The configuration is the host's memory: gone after the call. */
+static informant_string handed(const char *text) {
+  informant_string all = informant_text(text ? text : "");
+  return informant_concat(&all, 1);
+}
+
+static informant_result start(const char *config) {
+  testing_forget_cache();
+  testing_forget_stores();
+  testing_forget_answers();
+  testing_forget_memory();
+  informant_testing_lead(true);
+  seq = 0;
+  call_begins(TESTING_DESCRIBE);
+  informant_result described = call_answers(plugin_describe(handed(config)));
+  if (described.is_error) return described;
+  if (informant_json_check(described.text) != INFORMANT_JSON_FOUND) testing_ends("the descriptor is no JSON", described.text);
+  testing_describe(described.text);
+  call_begins(TESTING_START);
+  return call_answers(plugin_start(handed(config)));
+}
+
+void informant_testing_starts(const char *config) {
+  informant_result result = start(config);
+  if (result.is_error) testing_failure("the plugin does not start", result.text);
+  informant_testing_expect("");
+}
+
+void informant_testing_refuses(const char *config, const char *message) {
+  informant_result result = start(config);
+  if (!result.is_error) testing_failure("the plugin starts, and was to refuse", informant_text(message));
+  else informant_testing_same("what the plugin refuses with", result.text, message);
+}
+
+/* The first subscription to a resource. */
+static informant_string subscription(const char *resource, uint32_t *place) {
+  informant_json_walk walk = testing_descriptor("subscriptions");
+  while (informant_json_next(&walk)) {
+    if (!testing_has(walk.value, "resource", informant_text(resource))) continue;
+    *place = (uint32_t)walk.index;
+    return walk.value;
+  }
+  testing_ends("the plugin does not subscribe to", informant_text(resource));
+}
+
+static informant_optional_string delivered(const char *object, informant_string of, bool is_wanted) {
+  if (!object || !is_wanted || testing_has(of, "delivery", INFORMANT_STRING("lazy"))) return INFORMANT_NONE;
+  return informant_some(handed(object));
+}
+
+static informant_outcome tell(const char *resource, informant_change change, const char *new, const char *old) {
+  uint32_t place;
+  bool with_old = false;
+  call_begins(TESTING_WORK);
+  informant_string of = subscription(resource, &place);
+  informant_json_answer answer = informant_json_find_boolean(of, INFORMANT_STRING("/withOld"), &with_old);
+  if (answer == INFORMANT_JSON_OTHER) testing_ends("withOld is true or false in the subscription to", informant_text(resource));
+  if (!informant_plugin.handle) testing_ends("the plugin has no INFORMANT_HANDLER to tell of", informant_text(resource));
+  informant_event event = {
+      .seq = ++seq,
+      .subscription = place,
+      .change = change,
+      .reason = INFORMANT_WATCH,
+      .key = testing_key_of(new ? new : old),
+      .resource_version = informant_unsigned_text(seq),
+      .has_gone = change == INFORMANT_DELETED,
+      .gone = INFORMANT_GONE_DELETED,
+      .attempt = 1,
+      .object = delivered(new, of, true),
+      .old = delivered(old, of, with_old || change == INFORMANT_DELETED),
+  };
+  testing_set_event(new, old);
+  testing_state_begin();
+  informant_outcome outcome = call_ends(informant_plugin.handle(&event));
+  testing_state_end(!outcome.is_error);
+  testing_set_event(NULL, NULL);
+  return outcome;
+}
+
+informant_outcome informant_testing_add(const char *resource, const char *object) {
+  informant_testing_put(resource, object);
+  return tell(resource, INFORMANT_ADDED, object, NULL);
+}
+
+informant_outcome informant_testing_update(const char *resource, const char *before, const char *after) {
+  informant_testing_put(resource, after);
+  return tell(resource, INFORMANT_UPDATED, after, before);
+}
+
+informant_outcome informant_testing_delete(const char *resource, const char *object) {
+  informant_memory_end_call();
+  char *key = testing_copy(informant_key_text(testing_key_of(object)));
+  informant_testing_remove(resource, key);
+  free(key);
+  return tell(resource, INFORMANT_DELETED, NULL, object);
+}
+
+informant_outcome informant_testing_reconcile(void) {
+  informant_optional_u64 again = {0};
+  call_begins(TESTING_WORK);
+  if (!informant_plugin.reconcile) testing_ends("the plugin has no", INFORMANT_STRING("INFORMANT_RECONCILER"));
+  char *key = testing_next_key();
+  if (!key) {
+    testing_failure("there is nothing to reconcile", INFORMANT_STRING("no key waits"));
+    return call_ends(INFORMANT_DONE);
+  }
+  testing_state_begin();
+  informant_outcome outcome = call_ends(informant_plugin.reconcile(handed(key), 1, &again));
+  testing_state_end(!outcome.is_error);
+  testing_in = TESTING_WORK;
+  bool comes_again = outcome.is_error ? outcome.failure.retry != INFORMANT_NEVER : again.is_some;
+  if (comes_again) informant_workqueue_add(informant_text(key));
+  testing_in = TESTING_NONE;
+  free(key);
+  return outcome;
+}
+
+informant_outcome informant_testing_fire(const char *schedule, uint64_t unix_ms) {
+  call_begins(TESTING_WORK);
+  if (!informant_plugin.fire) testing_ends("the plugin has no INFORMANT_TIMER for", informant_text(schedule));
+  informant_json_walk walk = testing_descriptor("schedules");
+  bool is_there = false;
+  while (informant_json_next(&walk)) is_there |= testing_has(walk.value, "name", informant_text(schedule));
+  if (!is_there) testing_ends("the plugin has no such schedule", informant_text(schedule));
+  testing_state_begin();
+  informant_outcome outcome = call_ends(informant_plugin.fire(handed(schedule), unix_ms));
+  testing_state_end(!outcome.is_error);
+  return outcome;
+}
+
+informant_outcome informant_testing_synced(const char *resource) {
+  uint32_t place;
+  call_begins(TESTING_SYNCED);
+  if (!informant_plugin.synced) testing_ends("the plugin has no INFORMANT_SYNC_AWARE to tell of", informant_text(resource));
+  subscription(resource, &place);
+  return call_ends(informant_plugin.synced(place));
+}
+
+informant_result informant_testing_reload(const char *from_version) {
+  informant_optional_string data = {0};
+  call_begins(TESTING_CARRY);
+  if (!informant_plugin.snapshot) testing_ends("the plugin has no", INFORMANT_STRING("INFORMANT_STATEFUL"));
+  informant_result result = call_answers(informant_plugin.snapshot(&data));
+  if (result.is_error || !data.is_some) return result;
+  char *carried = testing_copy(data.value);
+  size_t len = data.value.len;
+  call_begins(TESTING_CARRY);
+  informant_string handed_over = {carried, len};
+  result = call_answers(informant_plugin.restore(handed(from_version), informant_concat(&handed_over, 1)));
+  free(carried);
+  return result;
+}
