@@ -51,6 +51,7 @@ static informant_result start(const char *config) {
   testing_forget_cache();
   testing_forget_stores();
   testing_forget_answers();
+  testing_forget_lines();
   testing_forget_memory();
   informant_testing_lead(true);
   seq = 0;
@@ -66,7 +67,6 @@ static informant_result start(const char *config) {
 void informant_testing_starts(const char *config) {
   informant_result result = start(config);
   if (result.is_error) testing_failure("the plugin does not start", result.text);
-  informant_testing_expect("");
 }
 
 void informant_testing_refuses(const char *config, const char *message) {
@@ -86,9 +86,25 @@ static informant_string subscription(const char *resource, uint32_t *place) {
   testing_ends("the plugin does not subscribe to", informant_text(resource));
 }
 
+static informant_string metadata_of(const char *object) {
+  static const char *const names[] = {"apiVersion", "kind", "metadata"};
+  informant_writer writer = {0};
+  informant_write_object(&writer);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    informant_string name = informant_text(names[i]), value;
+    informant_string pointer = INFORMANT_CONCAT(INFORMANT_STRING("/"), name);
+    if (informant_json_find(informant_text(object), pointer, &value) != INFORMANT_JSON_FOUND) continue;
+    informant_write_name(&writer, name);
+    informant_write_json(&writer, value);
+  }
+  informant_write_end_object(&writer);
+  return informant_written(&writer);
+}
+
 static informant_optional_string delivered(const char *object, informant_string of, bool is_wanted) {
   if (!object || !is_wanted || testing_has(of, "delivery", INFORMANT_STRING("lazy"))) return INFORMANT_NONE;
-  return informant_some(handed(object));
+  bool is_whole = !testing_has(of, "delivery", INFORMANT_STRING("metadata"));
+  return informant_some(is_whole ? handed(object) : metadata_of(object));
 }
 
 static informant_outcome tell(const char *resource, informant_change change, const char *new, const char *old) {

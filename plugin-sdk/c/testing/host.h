@@ -39,6 +39,7 @@ void testing_describe(informant_string descriptor);
 void testing_forget_cache(void);
 void testing_forget_stores(void);
 void testing_forget_answers(void);
+void testing_forget_lines(void);
 void testing_forget_memory(void);
 void testing_set_event(const char *new_object, const char *old_object);
 informant_object_key testing_key_of(const char *object);

@@ -85,15 +85,19 @@ void informant_testing_is(const char *what, bool is) {
   if (!is) testing_failure("it is not so", informant_text(what));
 }
 
+void testing_forget_lines(void) {
+  free(lines);
+  lines = NULL;
+  lines_len = 0;
+}
+
 int informant_testing_end(void) {
   testing_forget_cache();
   testing_forget_stores();
   testing_forget_answers();
   testing_describe((informant_string){NULL, 0});
+  testing_forget_lines();
   testing_forget_memory();
-  free(lines);
-  lines = NULL;
-  lines_len = 0;
   fprintf(stderr, failures ? "%d failed\n" : "all is well\n", failures);
   bool has_failed = failures;
   failures = 0;

@@ -1,0 +1,19 @@
+/* What every plugin has, for tests of parts that are called without one. */
+#ifndef NO_PLUGIN_H
+#define NO_PLUGIN_H
+
+#include "informant_testing.h"
+
+informant_result plugin_describe(informant_string config) {
+  (void)config;
+  return (informant_result){.text = INFORMANT_STRING("{}")};
+}
+
+informant_result plugin_start(informant_string config) {
+  (void)config;
+  return INFORMANT_STARTED;
+}
+
+void plugin_stop(void) {}
+
+#endif

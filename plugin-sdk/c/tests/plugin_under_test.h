@@ -1,0 +1,96 @@
+/* A plugin that does in a call what a test wants to be done there, and how tests say what comes of it. */
+#ifndef PLUGIN_UNDER_TEST_H
+#define PLUGIN_UNDER_TEST_H
+
+#include "informant_testing.h"
+
+#include <stdio.h>
+
+#define TEXT INFORMANT_STRING
+#define PODS INFORMANT_STRING("v1/pods")
+
+static informant_outcome (*handler)(const informant_event *event);
+static informant_outcome (*worker)(informant_string key, informant_optional_u64 *again_after_ms);
+static informant_string kept;
+
+informant_result plugin_describe(informant_string config) {
+  if (informant_equal(config, TEXT("nothing"))) return informant_refuse(TEXT("nothing is asked for"));
+  informant_string descriptor = INFORMANT_JSON({
+    "version": "1",
+    "subscriptions": [{"resource": "v1/pods", "withOld": true}, {"resource": "v1/nodes", "delivery": "lazy"},
+                      {"resource": "v1/services", "delivery": "metadata"}],
+    "reads": [{"resource": "v1/secrets"}],
+    "indexes": [{"resource": "v1/pods", "name": "image", "pointer": "/spec/containers/*/image"}],
+    "schedules": [{"name": "hourly", "cron": "0 * * * *"}]
+  });
+  return (informant_result){.text = descriptor};
+}
+
+informant_result plugin_start(informant_string config) {
+  const informant_error *error = informant_state_set(TEXT("a"), TEXT("b"));
+  if (!error) return informant_refuse(TEXT("a start wrote"));
+  if (informant_equal(config, TEXT("refuse"))) return informant_refused(error);
+  kept = INFORMANT_CONCAT(TEXT("kept "), config);
+  informant_memory_keep();
+  return INFORMANT_STARTED;
+}
+
+void plugin_stop(void) {}
+
+static informant_outcome handle(const informant_event *event) {
+  return handler(event);
+}
+
+static informant_outcome reconcile(informant_string key, uint32_t attempt, informant_optional_u64 *again_after_ms) {
+  informant_testing_is("the first attempt", attempt == 1);
+  return worker(key, again_after_ms);
+}
+
+static informant_outcome fire(informant_string schedule, uint64_t unix_ms) {
+  informant_log_with(INFORMANT_WARN, schedule, INFORMANT_PAIRS(INFORMANT_PAIR("at", informant_unsigned_text(unix_ms))));
+  return INFORMANT_DONE;
+}
+
+static informant_outcome synced(uint32_t subscription) {
+  informant_workqueue_add(informant_unsigned_text(subscription));
+  return INFORMANT_DONE;
+}
+
+static informant_result snapshot(informant_optional_string *data) {
+  *data = informant_some(kept);
+  return INFORMANT_STARTED;
+}
+
+static informant_result restore(informant_string from_version, informant_string data) {
+  if (informant_equal(from_version, TEXT("0"))) return informant_refuse(TEXT("too old"));
+  kept = data;
+  informant_memory_keep();
+  return INFORMANT_STARTED;
+}
+
+INFORMANT_HANDLER(handle);
+INFORMANT_RECONCILER(reconcile);
+INFORMANT_TIMER(fire);
+INFORMANT_SYNC_AWARE(synced);
+INFORMANT_STATEFUL(snapshot, restore);
+
+#define POD(name, label, image)                                                                    \
+  "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" name "\",\"labels\":{\"app\":\"" label "\"}}," \
+  "\"spec\":{\"containers\":[{\"image\":\"proxy\"},{\"image\":\"" image "\"}]}}"
+
+/* A call in which `does` is done, with these lines. */
+static void check(informant_outcome (*does)(const informant_event *event), const char *lines) {
+  handler = does;
+  informant_testing_succeeds(informant_testing_add("v1/pods", POD("web", "a", "nginx")));
+  informant_testing_expect(lines);
+}
+
+static void fine(const char *what, const informant_error *error) {
+  if (error) informant_testing_same(what, informant_error_text(error), "no error");
+}
+
+static void wrong(const informant_error *error, const char *text) {
+  informant_testing_same("an error", error ? informant_error_text(error) : TEXT("no error"), text);
+}
+
+#endif
