@@ -21,10 +21,14 @@ void informant_testing_put(const char *resource, const char *object);
 void informant_testing_remove(const char *resource, const char *key);
 
 /* Tells the plugin of an object that came, changed or went, as the first of its subscriptions to the resource has it
- * (`delivery`, `withOld`); the cache has it as well. */
+ * (`delivery`, `withOld`); the cache has it as well. With `enqueue` rules the object's key waits instead, as in a host; of
+ * those rules only `self` is known here. */
 informant_outcome informant_testing_add(const char *resource, const char *object);
 informant_outcome informant_testing_update(const char *resource, const char *before, const char *after);
 informant_outcome informant_testing_delete(const char *resource, const char *object);
+
+/* Has a key wait, as other `enqueue` rules would. */
+void informant_testing_enqueue(const char *key);
 
 /* Has the plugin work on the key that has waited longest; it is a failure of the test if none does. A key to be worked on
  * later waits like any other. */
@@ -48,7 +52,7 @@ void informant_testing_refuse_write(const char *verb, const char *resource, cons
 void informant_testing_answer_request(const char *method, const char *url, int status, const char *body);
 void informant_testing_break_request(const char *method, const char *url, const char *message);
 
-/* What this host is called, and whether it leads (it does, else every write and request is INFORMANT_NOT_LEADER). */
+/* Whether this host leads. It does; else every write and request is INFORMANT_NOT_LEADER. */
 void informant_testing_lead(bool is_leader);
 
 /* Says what the plugin did since the plugin was started or this was last called, a line each:

@@ -17,7 +17,7 @@ informant_result plugin_describe(informant_string config) {
 
 informant_result plugin_start(informant_string config) {
   (void)config;
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 /* Reads in every way, and counts what it finds. */
@@ -173,13 +173,13 @@ static informant_outcome synced(uint32_t subscription) {
 
 static informant_result snapshot(informant_optional_string *data) {
   *data = informant_some(TEXT("carried"));
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 static informant_result restore(informant_string from_version, informant_string data) {
   informant_log_with(INFORMANT_INFO, TEXT("restored"),
                      INFORMANT_PAIRS(INFORMANT_PAIR("from", from_version), INFORMANT_PAIR("data", data)));
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 void plugin_stop(void) {

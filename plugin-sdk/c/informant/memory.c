@@ -1,13 +1,10 @@
 /* The heap on wasm32, handed out upwards from where the linker says that the program's own memory ends: see memory.h. */
 #include "memory.h"
 
-#if defined(__clang__)
-#define NO_BUILTIN __attribute__((no_builtin))
-#else
-#define NO_BUILTIN
-#endif
+/* Compilers ask for these four even where there is no libc, and must not make calls of them out of the loops in them. Weak, for
+ * plugins that bring their own. */
+#define NO_BUILTIN __attribute__((weak, no_builtin))
 
-/* Compilers ask for these four even where there is no libc. */
 NO_BUILTIN void *memcpy(void *restrict to, const void *restrict from, size_t len) {
   char *target = to;
   const char *source = from;

@@ -45,8 +45,8 @@ typedef struct {
   informant_string text;
 } informant_result;
 
-/* That there is nothing to say, and what is wrong. */
-#define INFORMANT_STARTED ((informant_result){0})
+/* That all is well with nothing to say, and what is wrong. */
+#define INFORMANT_OK ((informant_result){0})
 informant_result informant_refuse(informant_string message);
 informant_result informant_refused(const informant_error *error);
 

@@ -22,7 +22,7 @@ informant_result plugin_start(informant_string config) {
                                                INFORMANT_STRING(" does not fit: all it takes is a text, greeting")));
   }
   informant_memory_keep();
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 static informant_outcome handle(const informant_event *event) {

@@ -107,20 +107,55 @@ static informant_optional_string delivered(const char *object, informant_string 
   return informant_some(is_whole ? handed(object) : metadata_of(object));
 }
 
+/* Of a subscription with `enqueue` rules an event is keys, and the handler is not called. */
+static void enqueue(informant_string rules, informant_object_key key) {
+  informant_json_walk walk = informant_json_walk_of(rules);
+  while (informant_json_next(&walk)) {
+    informant_string word = {0}, prefix = INFORMANT_STRING(""), namespace = INFORMANT_STRING("object");
+    bool is_self = false;
+    informant_json_answer answers[] = {
+        informant_json_text(walk.value, &word),
+        informant_json_find_boolean(walk.value, INFORMANT_STRING("/self"), &is_self),
+        informant_json_find_text(walk.value, INFORMANT_STRING("/prefix"), &prefix),
+        informant_json_find_text(walk.value, INFORMANT_STRING("/namespace"), &namespace),
+    };
+    for (size_t i = 1; i < sizeof answers / sizeof *answers; i++)
+      if (answers[i] == INFORMANT_JSON_OTHER) testing_ends("an enqueue rule is not as the descriptor's schema has it", walk.value);
+    bool has_object = informant_equal(namespace, INFORMANT_STRING("object"));
+    is_self = is_self || informant_equal(word, INFORMANT_STRING("self"));
+    if (!is_self || (!has_object && !informant_equal(namespace, INFORMANT_STRING("none"))))
+      testing_ends("tests know enqueue rules of self; for others: informant_testing_put and informant_testing_enqueue", walk.value);
+    informant_string text = has_object ? informant_key_text(key) : key.name;
+    informant_workqueue_add(INFORMANT_CONCAT(prefix, text));
+  }
+}
+
+void informant_testing_enqueue(const char *key) {
+  call_begins(TESTING_WORK);
+  informant_workqueue_add(informant_text(key));
+  testing_in = TESTING_NONE;
+}
+
 static informant_outcome tell(const char *resource, informant_change change, const char *new, const char *old) {
   uint32_t place;
   bool with_old = false;
+  informant_string rules;
   call_begins(TESTING_WORK);
   informant_string of = subscription(resource, &place);
   informant_json_answer answer = informant_json_find_boolean(of, INFORMANT_STRING("/withOld"), &with_old);
   if (answer == INFORMANT_JSON_OTHER) testing_ends("withOld is true or false in the subscription to", informant_text(resource));
+  informant_object_key key = testing_key_of(new ? new : old);
+  if (informant_json_find(of, INFORMANT_STRING("/enqueue"), &rules) == INFORMANT_JSON_FOUND) {
+    enqueue(rules, key);
+    return call_ends(INFORMANT_DONE);
+  }
   if (!informant_plugin.handle) testing_ends("the plugin has no INFORMANT_HANDLER to tell of", informant_text(resource));
   informant_event event = {
       .seq = ++seq,
       .subscription = place,
       .change = change,
       .reason = INFORMANT_WATCH,
-      .key = testing_key_of(new ? new : old),
+      .key = key,
       .resource_version = informant_unsigned_text(seq),
       .has_gone = change == INFORMANT_DELETED,
       .gone = INFORMANT_GONE_DELETED,

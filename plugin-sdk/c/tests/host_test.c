@@ -82,6 +82,9 @@ static void keys_are_worked_on(void) {
   informant_testing_fails(informant_testing_reconcile(), "no");
   informant_testing_same("it does not", informant_text(informant_testing_keys()), "k1");
   informant_testing_expect("debug k1\ndebug k2\n");
+  informant_testing_succeeds(informant_testing_add("v1/configmaps", "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"one\"}}"));
+  informant_testing_enqueue("by hand");
+  informant_testing_same("keys of rules", informant_text(informant_testing_keys()), "k1 shop/one map/one by hand");
 }
 
 static informant_outcome writes(const informant_event *event) {

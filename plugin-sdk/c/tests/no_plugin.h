@@ -11,7 +11,7 @@ informant_result plugin_describe(informant_string config) {
 
 informant_result plugin_start(informant_string config) {
   (void)config;
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 void plugin_stop(void) {}

@@ -18,7 +18,8 @@ informant_result plugin_describe(informant_string config) {
   informant_string descriptor = INFORMANT_JSON({
     "version": "1",
     "subscriptions": [{"resource": "v1/pods", "withOld": true}, {"resource": "v1/nodes", "delivery": "lazy"},
-                      {"resource": "v1/services", "delivery": "metadata"}],
+                      {"resource": "v1/services", "delivery": "metadata"},
+                      {"resource": "v1/configmaps", "enqueue": ["self", {"self": true, "namespace": "none", "prefix": "map/"}]}],
     "reads": [{"resource": "v1/secrets"}],
     "indexes": [{"resource": "v1/pods", "name": "image", "pointer": "/spec/containers/*/image"}],
     "schedules": [{"name": "hourly", "cron": "0 * * * *"}]
@@ -32,7 +33,7 @@ informant_result plugin_start(informant_string config) {
   if (informant_equal(config, TEXT("refuse"))) return informant_refused(error);
   kept = INFORMANT_CONCAT(TEXT("kept "), config);
   informant_memory_keep();
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 void plugin_stop(void) {}
@@ -58,14 +59,14 @@ static informant_outcome synced(uint32_t subscription) {
 
 static informant_result snapshot(informant_optional_string *data) {
   *data = informant_some(kept);
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 static informant_result restore(informant_string from_version, informant_string data) {
   if (informant_equal(from_version, TEXT("0"))) return informant_refuse(TEXT("too old"));
   kept = data;
   informant_memory_keep();
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 INFORMANT_HANDLER(handle);
