@@ -152,8 +152,10 @@ void informant_host_indexer_fields(const char *resource, size_t resource_len, co
   informant_object_key key = {testing_text(namespace, namespace_len), testing_text(name, name_len)};
   if (!may_read(testing_text(resource, resource_len), answer)) return;
   const char *json = find((informant_string){resource, resource_len}, informant_key_text(key));
-  if (count > 256) return refuse(answer, INVALID, INFORMANT_STRING("more than 256 pointers"), INFORMANT_STRING(""));
-  if (!json) return;
-  answer->value.fields.is_some = 1;
-  answer->value.fields.values = values_at(json, pointers, count);
+  if (count > 256) {
+    refuse(answer, INVALID, INFORMANT_STRING("more than 256 pointers"), INFORMANT_STRING(""));
+  } else if (json) {
+    answer->value.fields.is_some = 1;
+    answer->value.fields.values = values_at(json, pointers, count);
+  }
 }

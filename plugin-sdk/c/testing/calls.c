@@ -150,8 +150,9 @@ static informant_outcome tell(const char *resource, informant_change change, con
     return call_ends(INFORMANT_DONE);
   }
   if (!informant_plugin.handle) testing_ends("the plugin has no INFORMANT_HANDLER to tell of", informant_text(resource));
+  seq++;
   informant_event event = {
-      .seq = ++seq,
+      .seq = seq,
       .subscription = place,
       .change = change,
       .reason = INFORMANT_WATCH,

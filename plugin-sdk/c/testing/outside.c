@@ -180,14 +180,17 @@ void informant_host_http_send(const char *method, size_t method_len, const char 
   const prepared *found = prepared_for(question);
   memset(answer, 0, sizeof *answer);
   TESTING_LINE(INFORMANT_STRING("http.send "), question, testing_pairs(headers, header_count), sent.len ? space : sent, sent);
-  if (!is_leading) return fail_request(answer, HTTP_NOT_LEADER, INFORMANT_STRING(""));
-  if (!may_act())
-    return fail_request(answer, HTTP_NOT_GRANTED,
-                        INFORMANT_STRING("requests are for handlers, reconcilers, timers and sync-aware functions"));
-  if (!found)
-    return fail_request(answer, HTTP_NOT_GRANTED,
-                        INFORMANT_CONCAT(INFORMANT_STRING("the test has no answer to: "), question));
-  if (found->is_error) return fail_request(answer, HTTP_TRANSPORT, informant_text(found->text));
-  answer->value.response.status = (uint16_t)found->code;
-  answer->value.response.body = informant_text(found->text);
+  if (!is_leading) {
+    fail_request(answer, HTTP_NOT_LEADER, INFORMANT_STRING(""));
+  } else if (!may_act()) {
+    fail_request(answer, HTTP_NOT_GRANTED,
+                 INFORMANT_STRING("requests are for handlers, reconcilers, timers and sync-aware functions"));
+  } else if (!found) {
+    fail_request(answer, HTTP_NOT_GRANTED, INFORMANT_CONCAT(INFORMANT_STRING("the test has no answer to: "), question));
+  } else if (found->is_error) {
+    fail_request(answer, HTTP_TRANSPORT, informant_text(found->text));
+  } else {
+    answer->value.response.status = (uint16_t)found->code;
+    answer->value.response.body = informant_text(found->text);
+  }
 }

@@ -148,7 +148,7 @@ static void texts_are_checked(void) {
                               " [ 1 , 2 ] \t\r\n", "\"\x7f\""};
   const char *const bad[] = {"", " ", "tru", "nulll", "01", "1.", ".5", "1e", "1e+", "--1", "[", "]", "[1,]", "[,1]", "[1 2]",
                              "{", "}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{\"a\":1 \"b\":2}", "[}", "{]", "{\"a\":1]",
-                             "[1}", "1 2", "\"\t\"", "\"\\u00g0\"", "'a'", "NaN", "[1]]", "/**/1", "{\"a\":[}", "\xef\xbb\xbf" "1"};
+                             "[1}", "1 2", "\"\t\"", "\"\\u00g0\"", "'a'", "NaN", "[1]]", "/**/1", "{\"a\":[}", "\xef\xbb\xbf[]"};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) check(good[i], "found");
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) check(bad[i], "malformed");
   nested(INFORMANT_JSON_DEPTH_MAX, "found");
