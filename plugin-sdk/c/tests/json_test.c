@@ -107,6 +107,8 @@ static void texts_are_unquoted(void) {
   text("\"\\ud83dx\\ude00\"", "\xef\xbf\xbdx\xef\xbf\xbd");
   text("\"\\ud83d\\ud83d\\ude00\"", "\xef\xbf\xbd\xf0\x9f\x98\x80");
   text("\"\\ud83d\\n\"", "\xef\xbf\xbd\n");
+  text("\"\\ud83d\\ue000\"", "\xef\xbf\xbd\xee\x80\x80");
+  text("\"\\ud83d\\udbff\"", "\xef\xbf\xbd\xef\xbf\xbd");
   text("\"\\u12\"", "malformed");
   text("\"\\x\"", "malformed");
   text("\"\n\"", "malformed");
@@ -148,7 +150,7 @@ static void texts_are_checked(void) {
                               " [ 1 , 2 ] \t\r\n", "\"\x7f\""};
   const char *const bad[] = {"", " ", "tru", "nulll", "01", "1.", ".5", "1e", "1e+", "--1", "[", "]", "[1,]", "[,1]", "[1 2]",
                              "{", "}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{\"a\":1 \"b\":2}", "[}", "{]", "{\"a\":1]",
-                             "[1}", "1 2", "\"\t\"", "\"\\u00g0\"", "'a'", "NaN", "[1]]", "/**/1", "{\"a\":[}", "\xef\xbb\xbf[]"};
+                             "[1}", "1 2", "\"\t\"", "\"\x1f\"", "\"\\u00g0\"", "'a'", "NaN", "[1]]", "/**/1", "{\"a\":[}", "\xef\xbb\xbf[]"};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) check(good[i], "found");
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) check(bad[i], "malformed");
   nested(INFORMANT_JSON_DEPTH_MAX, "found");
