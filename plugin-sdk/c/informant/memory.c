@@ -83,8 +83,8 @@ void informant_memory_end_call(void) {
 }
 
 /* How the host puts arguments and answers into this memory; of size 0, too. */
-__attribute__((export_name("cabi_realloc"))) void *informant_cabi_realloc(void *old, size_t old_size, size_t align,
-                                                                          size_t size) {
+__attribute__((export_name("cabi_realloc"))) void *informant_realloc(void *old, size_t old_size, size_t align, size_t size);
+void *informant_realloc(void *old, size_t old_size, size_t align, size_t size) {
   void *block = allocate(align, size);
   if (old) memcpy(block, old, old_size < size ? old_size : size);
   return block;

@@ -21,6 +21,7 @@ informant_result plugin_start(informant_string config) {
       return informant_refuse(INFORMANT_CONCAT(INFORMANT_STRING("the configuration's "), settings.name,
                                                INFORMANT_STRING(" does not fit: all it takes is a text, greeting")));
   }
+  if (settings.answer != INFORMANT_JSON_FOUND) return informant_refuse(INFORMANT_STRING("the configuration is no object"));
   informant_memory_keep();
   return INFORMANT_OK;
 }

@@ -19,5 +19,6 @@ int main(void) {
         "info hello change=deleted pod=default/web\n");
   informant_testing_refuses("{\"greeting\": 1}",
                             "the configuration's greeting does not fit: all it takes is a text, greeting");
+  informant_testing_refuses("7", "the configuration is no object");
   return informant_testing_end();
 }
