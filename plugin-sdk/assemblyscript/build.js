@@ -12,7 +12,7 @@ if (out === undefined) {
   process.exit(2);
 }
 try {
-  const plugin = await compile(file);
+  const plugin = await compile(file, { warn: (text) => console.error(text) });
   await mkdir(dirname(out), { recursive: true });
   await writeFile(`${out}.partial`, plugin);
   await rename(`${out}.partial`, out);

@@ -119,6 +119,13 @@ class Steps {
   }
 }
 
+/** The compiler's lines, with the first mistake in one line at their end, which is what a log has room for. */
+function inWords(said) {
+  const lines = said.trim().replace(/\n+FAILURE \d+ [a-z]+ error\(s\)$/i, "");
+  const first = lines.match(/^ERROR \w+: (.*)\n[^]*?─ in (.*)$/m);
+  return first === null ? lines : `${lines}\n\n${first[2]}: ${first[1]}`;
+}
+
 const ENVIRONMENT = `~lib/${PACKAGE}/assembly/environment`;
 const OPTIONS = [
   "--runtime", "incremental", "--debug", "--exportStart", "_initialize", "--stackSize", "32768",
@@ -127,9 +134,9 @@ const OPTIONS = [
 
 /**
  * A plugin's bytes, from its first file of AssemblyScript. The folder is the project's: places in messages are relative to it.
- * Throws a CompileError with the compiler's lines.
+ * `warn` is told what the compiler says of a plugin that it makes all the same. Throws a CompileError with the compiler's lines.
  */
-export async function compile(file, { folder = process.cwd(), options = ["-O2", "--shrinkLevel", "1"] } = {}) {
+export async function compile(file, { folder = process.cwd(), options = ["-O2", "--shrinkLevel", "1"], warn = () => {} } = {}) {
   const place = relative(folder, resolve(folder, file)).split(sep).join("/");
   asc.libraryFiles["bindings/dom"] = await readFile(join(SDK, "assembly", "bindings.ts"), "utf8");
   const out = new Map();
@@ -142,6 +149,8 @@ export async function compile(file, { folder = process.cwd(), options = ["-O2", 
     listFiles: () => [],
     transforms: [new Steps(place)],
   });
-  if (error) throw error instanceof CompileError ? error : new CompileError(said.toString().trim() || error.message, { cause: error });
+  if (error) throw error instanceof CompileError ? error : new CompileError(inWords(said.toString()) || error.message, { cause: error });
+  const warnings = said.toString().trim();
+  if (warnings !== "") warn(warnings);
   return out.get("plugin.wasm");
 }

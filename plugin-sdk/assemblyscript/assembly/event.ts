@@ -58,7 +58,8 @@ export class Key {
   }
 }
 
-// The objects of an event lie in the host's blocks, which are given back when the call has ended. The next event may lie in the same place: events are numbered.
+// The objects of an event lie in the host's blocks, which are given back when the call has ended. The next event may lie in the same place: they are
+// numbered.
 let inHand: u64 = 0;
 let last: u64 = 0;
 
@@ -105,7 +106,7 @@ export class Event {
     this.attempt = load<u32>(at, 56);
   }
 
-  /** The new state, or the last one of an object that is gone; nothing with lazy delivery, for which there is eventData. Read when it is asked for, and once. */
+  /** The new state, or the last one of an object that is gone; nothing with lazy delivery, for which there is eventData. It is read once, when asked for. */
   get object(): Json {
     const before = this.readObject;
     if (before !== null) return before;

@@ -128,7 +128,8 @@ export function stateful_snapshot(): usize {
 
 export function stateful_restore(from: usize, fromLength: usize, data: usize, dataLength: usize): usize {
   if (isDefined(plugin.restore)) {
-    const failure: Failure | null = plugin.restore(textAt(from, fromLength), bytesAt(data, dataLength)); // restore(from: string, data: Uint8Array): Failure | null
+    const version = textAt(from, fromLength);
+    const failure: Failure | null = plugin.restore(version, bytesAt(data, dataLength)); // restore(from: string, data: Uint8Array): Failure | null
     return begun(failure);
   }
   return answer(false);

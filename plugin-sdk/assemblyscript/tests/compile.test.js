@@ -38,12 +38,21 @@ test("what cannot be a plugin is refused, with its place or what to do", async (
   await check(HEAD + DESCRIBE, /nothing would ever be called: export function handle\(event: Event\): Failure \| null/);
   await check(`${HEAD + DESCRIBE + HANDLE}export function snapshot(): Uint8Array | null { return null; }`, /exports snapshot, and there is no restore/);
   await check(`${HEAD + DESCRIBE + HANDLE}export function restore(from: string, data: Uint8Array): Failure | null { return null; }`, /there is no snapshot/);
-  await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null { return nul; }`, /Cannot find name 'nul'/, /in plugin\.ts\(3,\d+\)/);
-  await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null {`, /ERROR TS1126: Unexpected end of text/, /in plugin\.ts\(3,\d+\)/);
+  await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null { return nul; }`, /ERROR TS2304: Cannot find name 'nul'/, /\n\nplugin\.ts\(3,\d+\): Cannot find name 'nul'\.$/);
+  await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null {`, /ERROR TS1126: Unexpected end of text/, /\n\nplugin\.ts\(3,\d+\): Unexpected end of text\.$/);
   // The compiler shows the line that calls it, and that says how it should be.
   await check(`${HEAD + DESCRIBE}export function handle(event: Event): void {}`, /'void' is not assignable/, /handle\(event: Event\): Failure \| null/);
   await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null { process.exit(1); return null; }`, /no host has env\.process\.exit/);
   await check(`import { a } from "./none";${HEAD + DESCRIBE + HANDLE}`, /File '.*none.ts' not found/);
+});
+
+test("what the compiler only warns of is told", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "informant-"));
+  const warnings = [];
+  await writeFile(join(folder, "plugin.ts"), HEAD + DESCRIBE + HANDLE);
+  await compile("plugin.ts", { folder, options: ["-O1", "--pedantic"], warn: (text) => warnings.push(text) });
+  await rm(folder, { recursive: true });
+  assert.match(warnings.join(), /PEDANTIC/);
 });
 
 test("a plugin imports what it uses, and exports what its file does", async () => {
