@@ -32,7 +32,7 @@ help:
 	@echo "make fuzz         all decoders of bytes from outside, each for SECONDS=10"
 	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
 	@echo "make golden-plugins  one plugin of each language for a new version of the contract: VERSION=n"
-	@echo "make sdk          the SDKs for Go, JavaScript and Python, their templates and what a host makes of them"
+	@echo "make sdk          the SDKs for other languages than Rust, their templates and what a host makes of them"
 	@echo "make projects     plugin projects in every language, by the READMEs' own commands (npm and pip fetch)"
 	@echo "make lint         formatting, clippy, the library's docs, dependency policy"
 

@@ -1,18 +1,21 @@
-# The SDKs for other languages than Rust and C: tests without WebAssembly, the templates as plugins, and the host's facts about those; the shipped
+# The SDKs for other languages than Rust: tests without WebAssembly, the templates as plugins, and the host's facts about those; the shipped
 # plugins in these languages are tested beside them. Included by the root Makefile; every path is relative to the root.
 #
 #   make sdk          all of them
 #   make sdk-go       needs Go 1.24 or newer
 #   make sdk-js       needs Node.js and npm, which fetches componentize-qjs
 #   make sdk-python   needs Python 3.10 or newer and pip, which fetches componentize-py
+#   make sdk-c        needs a C compiler, and clang with wasm-ld or what pip fetches: Zig
+#   make sdk-zig      needs Zig 0.17, which pip fetches otherwise
+#   make sdk-assemblyscript  needs Node.js and npm, which fetches AssemblyScript
 #
 # Each says what is missing, and is skipped then.
 
 SDK_OUT := target/sdk
 
-.PHONY: sdk sdk-go sdk-js sdk-python go-sdk js-sdk python-sdk
+.PHONY: sdk sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
 
-sdk: sdk-go sdk-js sdk-python
+sdk: sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript
 
 # $(call sdk_facts,language,plugins): what a host makes of what was built, and of the shipped plugins in that language.
 define sdk_facts
@@ -23,6 +26,8 @@ endef
 GO_SDK_READY := $(SDK_OUT)/go-is-ready
 JS_SDK_READY := $(SDK_OUT)/js-is-ready
 PYTHON_SDK_READY := $(SDK_OUT)/python-is-ready
+ZIG_SDK_READY := $(SDK_OUT)/zig-is-ready
+ASSEMBLYSCRIPT_SDK_READY := $(SDK_OUT)/assemblyscript-is-ready
 
 # No module is fetched: there are none.
 SDK_GO = GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod $(GO)
@@ -124,6 +129,76 @@ sdk-python: plugins python-sdk
 	  (cd plugin-sdk/python/fails && $(SDK_COMPONENTIZE) -w full componentize -p . -p .. app -o $(CURDIR)/$(SDK_OUT)/fails-python.wasm); \
 	  cargo build -p informant; \
 	  $(call sdk_facts,python,$(PYTHON_PLUGINS)); \
+	}
+
+# Zig of the version that the SDK is written in, as a program below target: the one on the path, or else pip's.
+ZIG_VERSION := 0.17.0
+SDK_ZIG := $(CURDIR)/$(SDK_OUT)/zig/zig
+
+zig-sdk:
+	@mkdir -p $(dir $(SDK_ZIG)); rm -f $(ZIG_SDK_READY); \
+	if [ "$$($(SDK_ZIG) version 2>/dev/null)" != $(ZIG_VERSION) ]; then \
+	  if [ "$$(zig version 2>/dev/null)" = $(ZIG_VERSION) ]; then ln -sf "$$(command -v zig)" $(SDK_ZIG); \
+	  elif { $(PYTHON) -m venv $(SDK_OUT)/zig/venv && $(SDK_OUT)/zig/venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 ziglang==$(ZIG_VERSION); } >&2; then \
+	    printf '#!/bin/sh\nexec "$(CURDIR)/$(SDK_OUT)/zig/venv/bin/python" -m ziglang "$$@"\n' >$(SDK_ZIG); chmod +x $(SDK_ZIG); \
+	  else \
+	    echo "SKIPPED: there is no Zig $(ZIG_VERSION), and pip cannot fetch it (ziglang). What is written in Zig, and in C where clang makes no WebAssembly, was neither built nor tested." >&2; exit 0; \
+	  fi; \
+	fi; touch $(ZIG_SDK_READY)
+
+# A folder with a plugin's source and, in sdk, ours, as projects have it.
+define zig_folder
+rm -rf $(SDK_OUT)/zig/$(1); mkdir -p $(SDK_OUT)/zig/$(1); cp $(2) $(SDK_OUT)/zig/$(1)/; ln -s $(CURDIR)/plugin-sdk $(SDK_OUT)/zig/$(1)/sdk
+endef
+ZIG_WASM = $(SDK_ZIG) build-exe -target wasm32-freestanding -O safe -fstrip -fno-entry -rdynamic --stack 131072
+
+sdk-zig: plugins zig-sdk
+	@[ ! -e $(ZIG_SDK_READY) ] || { set -ex; \
+	  $(SDK_ZIG) fmt --check plugin-sdk/zig; \
+	  (cd plugin-sdk/zig && $(SDK_ZIG) test --cache-dir $(CURDIR)/$(SDK_OUT)/zig/cache informant_test.zig); \
+	  $(call zig_folder,hello,plugin-sdk/zig/template/hello.zig); $(call zig_folder,fails,plugin-sdk/zig/fails/*.zig); \
+	  (cd $(SDK_OUT)/zig/hello && $(SDK_ZIG) test hello.zig && $(ZIG_WASM) hello.zig -femit-bin=$(CURDIR)/$(SDK_OUT)/hello-zig.wasm); \
+	  (cd $(SDK_OUT)/zig/fails && $(ZIG_WASM) fails.zig -femit-bin=$(CURDIR)/$(SDK_OUT)/fails-zig.wasm); \
+	  cargo build -p informant; \
+	  $(call sdk_facts,zig,); \
+	}
+
+# The system's compiler for the tests, and what makes WebAssembly for the plugins: clang, or Zig.
+sdk-c: plugins zig-sdk
+	@set -e; cc="clang --target=wasm32"; \
+	if ! echo 'int probe;' | $$cc $(C_FLAGS) -x c - -o $(SDK_OUT)/.probe.wasm >/dev/null 2>&1; then \
+	  [ -e $(ZIG_SDK_READY) ] || exit 0; cc="$(SDK_ZIG) cc -target wasm32-freestanding"; \
+	fi; set -x; \
+	$(MAKE) --no-print-directory -C plugin-sdk/c/tests test BUILD=$(CURDIR)/$(SDK_OUT)/c; \
+	rm -rf $(SDK_OUT)/c/hello; cp -r plugin-sdk/c/template $(SDK_OUT)/c/hello; ln -s $(CURDIR)/plugin-sdk $(SDK_OUT)/c/hello/sdk; \
+	$(MAKE) --no-print-directory -C $(SDK_OUT)/c/hello test; \
+	$$cc $(C_FLAGS) plugin-sdk/c/informant.c plugin-sdk/c/template/hello.c -o $(SDK_OUT)/hello-c.wasm; \
+	$$cc $(C_FLAGS) plugin-sdk/c/informant.c plugin-sdk/c/fails/fails.c -o $(SDK_OUT)/fails-c.wasm; \
+	cargo build -p informant; \
+	$(call sdk_facts,c,)
+
+# As with JavaScript; npm puts the compiler beside the SDK's copy.
+assemblyscript-sdk:
+	@mkdir -p $(SDK_NODE)/node_modules; rm -f $(ASSEMBLYSCRIPT_SDK_READY); \
+	if ! command -v npm >/dev/null || ! node -e 'process.exit(+process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then \
+	  echo "SKIPPED: what is written in AssemblyScript needs Node.js 20 or newer with npm, which https://nodejs.org has. It was neither built nor tested." >&2; exit 0; \
+	fi; \
+	set -e; cp -r plugin-sdk/assemblyscript plugin-sdk/reference.md $(SDK_NODE)/; ln -sfn ../assemblyscript $(SDK_NODE)/node_modules/informant-plugin-assemblyscript; \
+	if ! cmp -s plugin-sdk/assemblyscript/package.json $(SDK_NODE)/fetched-assemblyscript.json; then \
+	  if ! $(NPM_INSTALL) --prefix $(SDK_NODE)/assemblyscript; then \
+	    echo "SKIPPED: npm cannot fetch assemblyscript (plugin-sdk/assemblyscript/package.json). What is written in it was neither built nor tested." >&2; exit 0; \
+	  fi; \
+	  cp plugin-sdk/assemblyscript/package.json $(SDK_NODE)/fetched-assemblyscript.json; \
+	fi; \
+	touch $(ASSEMBLYSCRIPT_SDK_READY)
+
+sdk-assemblyscript: plugins assemblyscript-sdk
+	@[ ! -e $(ASSEMBLYSCRIPT_SDK_READY) ] || { set -ex; \
+	  (cd $(SDK_NODE)/assemblyscript && node --test tests/*.test.js); \
+	  (cd $(SDK_NODE)/assemblyscript/template && node --test plugin.test.js && node ../build.js assembly/index.ts $(CURDIR)/$(SDK_OUT)/hello-assemblyscript.wasm); \
+	  (cd $(SDK_NODE)/assemblyscript/fails && node ../build.js assembly/index.ts $(CURDIR)/$(SDK_OUT)/fails-assemblyscript.wasm); \
+	  cargo build -p informant; \
+	  $(call sdk_facts,assemblyscript,); \
 	}
 
 $(foreach p,$(JS_PLUGINS),$(eval $(call js_plugin,$(p),$($(p)_WORLD))))

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Of `plugin-sdk`, what projects get.
-const FOLDERS: [&str; 6] = ["wit", "rust", "go", "js", "python", "c"];
+const FOLDERS: [&str; 8] = ["wit", "rust", "go", "js", "python", "c", "zig", "assemblyscript"];
 /// Tests of the SDKs themselves, and what tools leave.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 9] = [
     "tests",
     "fails",
     "target",
@@ -19,10 +19,13 @@ const LEFT_OUT: [&str; 8] = [
     "__pycache__",
     "test.js",
     "test_informant.py",
+    "informant_test.zig",
 ];
 /// Everything else is nothing that somebody wrote.
-const EXTENSIONS: [&str; 13] =
-    ["rs", "toml", "yaml", "wit", "go", "mod", "js", "json", "py", "txt", "c", "h", "md"];
+const EXTENSIONS: [&str; 15] = [
+    "rs", "toml", "yaml", "wit", "go", "mod", "js", "json", "py", "txt", "c", "h", "md", "zig",
+    "ts",
+];
 /// Files that have no extension.
 const NAMES: [&str; 2] = [".gitignore", "Makefile"];
 

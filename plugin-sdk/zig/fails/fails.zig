@@ -9,8 +9,11 @@ const log = informant.log;
 const state = informant.state;
 
 const Pod = struct {
-    metadata: struct { annotations: struct { does: enum { nothing, fail, panic, overflow, recurse, exhaust, look, use } = .nothing } = .{} },
+    metadata: struct { annotations: struct { does: []const u8 = "" } = .{} },
 };
+
+/// What a pod may ask for; anything else is nothing.
+const Does = enum { nothing, fail, panic, overflow, recurse, exhaust, look, use };
 
 const Fails = struct {
     has_fired: bool = false,
@@ -26,7 +29,7 @@ const Fails = struct {
     pub fn handle(fails: *Fails, event: informant.Event) !void {
         const pod = try event.decode(Pod);
         if (event.change != .added) return;
-        switch (pod.metadata.annotations.does) {
+        switch (std.meta.stringToEnum(Does, pod.metadata.annotations.does) orelse .nothing) {
             .nothing => log.info("well", .{ .pod = event.key }),
             .fail => return informant.never("asked to fail", .{}),
             .panic => std.debug.panic("asked to panic by {s}", .{event.key.name}),

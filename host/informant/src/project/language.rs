@@ -15,6 +15,11 @@ pub(crate) enum Language {
     Python,
     /// C, with clang or Zig.
     C,
+    /// Zig, with its own compiler.
+    Zig,
+    /// AssemblyScript, with its compiler from npm.
+    #[value(name = "assemblyscript")]
+    AssemblyScript,
 }
 
 /// What is to be known of a language.
@@ -32,7 +37,8 @@ pub(crate) struct Facts {
 }
 
 impl Language {
-    pub(crate) const ALL: [Self; 5] = [Self::Rust, Self::Go, Self::Js, Self::Python, Self::C];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Rust, Self::Go, Self::Js, Self::Python, Self::C, Self::Zig, Self::AssemblyScript];
 
     pub(crate) fn facts(self) -> &'static Facts {
         match self {
@@ -70,6 +76,20 @@ impl Language {
                 toolchain: "clang with wasm-ld, or Zig",
                 fetches: "nothing",
                 test: "make test",
+            },
+            Self::Zig => &Facts {
+                title: "Zig",
+                key: "zig",
+                toolchain: "Zig 0.17",
+                fetches: "nothing",
+                test: "zig test hello.zig",
+            },
+            Self::AssemblyScript => &Facts {
+                title: "AssemblyScript",
+                key: "assemblyscript",
+                toolchain: "Node.js 20.6 with npm",
+                fetches: "assemblyscript from npm, into node_modules",
+                test: "npm test",
             },
         }
     }

@@ -82,6 +82,19 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
             let fetch = pip_install(python, &project.folder);
             Recipe { fetch: Some(fetch), build: step("componentize-py", &program, arguments) }
         }
+        Toolchain::Zig { zig } => {
+            let source = settings.entry.as_deref().unwrap_or_default();
+            Recipe { fetch: None, build: self::zig(zig, source, mode, out) }
+        }
+        Toolchain::AssemblyScript { node, npm } => {
+            let entry = settings.entry.as_deref().unwrap_or("assembly/index.ts");
+            let script = "node_modules/.bin/informant-plugin-as";
+            let arguments = [script.into(), entry.into(), out.into()];
+            Recipe {
+                fetch: Some(npm_install(npm)),
+                build: step("informant-plugin-as", node, arguments),
+            }
+        }
         Toolchain::C { compiler } => {
             let sources = settings.sources.iter().map(OsString::from);
             let flags = C_FLAGS.iter().map(OsString::from);
@@ -127,6 +140,20 @@ fn go(go: &Path, out: &Path) -> Step {
     let arguments = arguments.into_iter().chain([out.into(), ".".into()]);
     let environment = vec![("GOOS", "wasip1".into()), ("GOARCH", "wasm".into())];
     Step { environment, ..step("go build", go, arguments) }
+}
+
+/// To be kept: small, with checks of what would be undefined. To be tried: with names in traces, and sooner.
+fn zig(zig: &[OsString], source: &str, mode: Mode, out: &Path) -> Step {
+    let of_mode: &[&str] = match mode {
+        Mode::Release => &["-O", "safe", "-fstrip"],
+        Mode::Dev => &["-O", "debug"],
+    };
+    let flags = ["build-exe", source, "-target", "wasm32-freestanding", "-fno-entry", "-rdynamic"];
+    let flags = flags.iter().chain(&["--stack", "131072"]).chain(of_mode).map(OsString::from);
+    let mut emit = OsString::from("-femit-bin=");
+    emit.push(out);
+    let arguments = zig[1..].iter().cloned().chain(flags).chain([emit]);
+    step("zig build-exe", Path::new(&zig[0]), arguments)
 }
 
 fn npm_install(npm: &Path) -> Fetch {
@@ -226,6 +253,19 @@ mod tests {
     }
 
     #[test]
+    fn zig_is_built_with_checks_to_be_kept_and_with_names_to_be_tried() {
+        let tools = Toolchain::Zig { zig: vec!["python3".into(), "-m".into(), "ziglang".into()] };
+        let settings = || Settings { entry: Some("pods.zig".into()), ..Settings::default() };
+        let line = |of_mode: &str| {
+            format!(
+                "python3 -m ziglang build-exe pods.zig -target wasm32-freestanding -fno-entry -rdynamic --stack 131072 {of_mode} -femit-bin=/o/pods.wasm"
+            )
+        };
+        check(Language::Zig, &tools, settings(), Mode::Release, &[&line("-O safe -fstrip")]);
+        check(Language::Zig, &tools, settings(), Mode::Dev, &[&line("-O debug")]);
+    }
+
+    #[test]
     fn package_managers_bring_what_is_missing_into_the_project() {
         let js = Toolchain::Js { node: "node".into(), npm: "npm".into() };
         let install = "npm install --no-audit --no-fund";
@@ -237,6 +277,10 @@ mod tests {
         };
         check_js(Mode::Dev, "--dev ");
         check_js(Mode::Release, "");
+        let tools = Toolchain::AssemblyScript { node: "node".into(), npm: "npm".into() };
+        let build = "node node_modules/.bin/informant-plugin-as assembly/index.ts /o/pods.wasm";
+        let settings = Settings::default();
+        check(Language::AssemblyScript, &tools, settings, Mode::Dev, &[install, build]);
         let python = Toolchain::Python { python: "python3".into() };
         let settings = Settings {
             world: Some("full".into()),

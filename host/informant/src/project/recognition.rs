@@ -4,9 +4,10 @@
 //! | --- | --- | --- |
 //! | `Cargo.toml` with a `[package]` | Rust | the package's |
 //! | `go.mod` | Go | the last part of the module's path |
-//! | `package.json` | JavaScript | the package's, without its scope |
+//! | `package.json` | JavaScript; AssemblyScript where it depends on that SDK | the package's, without its scope |
 //! | `pyproject.toml` or none, and `app.py` | Python | the project's, else the folder's |
 //! | a `.c` file that defines `plugin_describe` | C | that file's |
+//! | a `.zig` file that calls `informant.plugin` | Zig | that file's |
 //!
 //! The first that is there counts: what other languages have brought along for their tools comes after the plugin's own.
 
@@ -23,6 +24,10 @@ const PROJECT_FILE_BYTES_MAX: u64 = 1 << 20;
 const PROJECTS_MAX: usize = 64;
 /// What the C SDK asks a plugin to define.
 const C_MARK: &str = "plugin_describe(";
+/// What makes a plugin of a struct, in Zig.
+const ZIG_MARK: &str = "informant.plugin(";
+/// What a plugin in AssemblyScript depends on.
+const ASSEMBLYSCRIPT_SDK: &str = "informant-plugin-assemblyscript";
 
 /// A folder with a plugin's sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +43,7 @@ pub(crate) struct Project {
 pub(crate) struct Settings {
     /// World of the contract to build for: `informant.world` of `package.json`, `tool.informant.world` of `pyproject.toml`.
     pub(crate) world: Option<String>,
-    /// The first file: `main` of `package.json`.
+    /// The first file: `main` of `package.json`, the `.zig` file that names the plugin.
     pub(crate) entry: Option<String>,
     /// Where the SDK is, if not in `sdk`: `tool.informant.sdk` of `pyproject.toml`.
     pub(crate) sdk: Option<String>,
@@ -49,9 +54,8 @@ pub(crate) struct Settings {
 impl Project {
     /// The project that a folder is; none if it is no project.
     pub(crate) fn find(folder: &Path) -> Result<Option<Self>> {
-        let found = [cargo, go, javascript, python, c]
-            .into_iter()
-            .find_map(|look| look(folder).transpose());
+        let found =
+            [cargo, go, node, python, c, zig].into_iter().find_map(|look| look(folder).transpose());
         let Some(found) = found.transpose()? else { return Ok(None) };
         let (language, name, settings) = found;
         let title = language.facts().title;
@@ -75,7 +79,7 @@ impl Project {
         Self::find(folder)?.ok_or_else(|| {
             anyhow!(
                 "{} is no plugin project: there is no Cargo.toml with a [package], no go.mod, package.json or app.py, nor a .c file \
-                 that defines plugin_describe; informant plugin new makes one",
+                 that defines plugin_describe or a .zig file that calls informant.plugin; informant plugin new makes one",
                 folder.display()
             )
         })
@@ -148,7 +152,7 @@ fn go(folder: &Path) -> Result<Found> {
     Ok(Some((Language::Go, name.to_owned(), Settings::default())))
 }
 
-fn javascript(folder: &Path) -> Result<Found> {
+fn node(folder: &Path) -> Result<Found> {
     let path = folder.join("package.json");
     let Some(text) = text_file(&path)? else { return Ok(None) };
     let package: Value =
@@ -157,7 +161,12 @@ fn javascript(folder: &Path) -> Result<Found> {
     let name = package["name"].as_str().unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
     let (world, entry) = (text(&package["informant"]["world"]), text(&package["main"]));
-    Ok(Some((Language::Js, name, Settings { world, entry, ..Settings::default() })))
+    let needs = |key: &str| package[key].get(ASSEMBLYSCRIPT_SDK).is_some();
+    let language = match needs("dependencies") || needs("devDependencies") {
+        true => Language::AssemblyScript,
+        false => Language::Js,
+    };
+    Ok(Some((language, name, Settings { world, entry, ..Settings::default() })))
 }
 
 fn python(folder: &Path) -> Result<Found> {
@@ -182,25 +191,33 @@ fn python(folder: &Path) -> Result<Found> {
 }
 
 fn c(folder: &Path) -> Result<Found> {
-    let names = names_in(folder)?;
-    let is_test = |name: &str| name.ends_with("_test.c");
-    let sources: Vec<String> =
-        names.into_iter().filter(|it| it.ends_with(".c") && !is_test(it)).collect();
-    let mut defining = Vec::new();
+    let Some((name, sources)) = marked(folder, ".c", C_MARK)? else { return Ok(None) };
+    Ok(Some((Language::C, name, Settings { sources, ..Settings::default() })))
+}
+
+fn zig(folder: &Path) -> Result<Found> {
+    let Some((name, _)) = marked(folder, ".zig", ZIG_MARK)? else { return Ok(None) };
+    let entry = Some(format!("{name}.zig"));
+    Ok(Some((Language::Zig, name, Settings { entry, ..Settings::default() })))
+}
+
+/// Of the folder's files with such an ending, without tests: the name of the one that has the mark in it, and all of them.
+fn marked(folder: &Path, ending: &str, mark: &str) -> Result<Option<(String, Vec<String>)>> {
+    let stem = |name: &str| name.strip_suffix(ending).map(str::to_owned);
+    let is_source = |name: &String| stem(name).is_some_and(|stem| !stem.ends_with("_test"));
+    let sources: Vec<String> = names_in(folder)?.into_iter().filter(is_source).collect();
+    let mut names = Vec::new();
     for source in &sources {
-        if text_file(&folder.join(source))?.is_some_and(|text| text.contains(C_MARK)) {
-            defining.push(source.trim_end_matches(".c").to_owned());
+        if text_file(&folder.join(source))?.is_some_and(|text| text.contains(mark)) {
+            names.extend(stem(source));
         }
     }
-    match &defining[..] {
-        [] => Ok(None),
-        [name] => {
-            Ok(Some((Language::C, name.clone(), Settings { sources, ..Settings::default() })))
-        }
-        several => bail!(
+    match names.len() {
+        0 | 1 => Ok(names.pop().map(|name| (name, sources))),
+        _ => bail!(
             "{} holds several plugins ({}); one folder is one plugin: move each to its own",
             folder.display(),
-            several.join(", ")
+            names.join(", ")
         ),
     }
 }
@@ -272,7 +289,12 @@ mod tests {
         check(&[("go.mod", "module example.com/a/pods // mine\n\ngo 1.24\n")], "go pods");
         check(&[("go.mod", "module example.com/pods/v2\n")], "go pods");
         check(&[("package.json", r#"{"name": "@me/pods"}"#)], "js pods");
+        let assemblyscript =
+            r#"{"name": "pods", "dependencies": {"informant-plugin-assemblyscript": "file:sdk"}}"#;
+        check(&[("package.json", assemblyscript)], "assemblyscript pods");
         check(&[("app.py", ""), ("pyproject.toml", "[project]\nname = \"pods\"")], "python pods");
+        let zig = ("pods.zig", "comptime { informant.plugin(Pods); }");
+        check(&[zig, ("other.zig", ""), ("build.zig", "")], "zig pods");
         check(
             &[
                 ("pods.c", "informant_result plugin_describe(informant_string c) {"),
@@ -308,6 +330,8 @@ mod tests {
             &[("a.c", "plugin_describe("), ("b.c", "plugin_describe(")],
             "several plugins (a, b)",
         );
+        let both = [("a.zig", "informant.plugin(A)"), ("b.zig", "informant.plugin(B)")];
+        check(&both, "several plugins (a, b)");
         let comment = |bytes: u64| "#".repeat(bytes as usize);
         check(&[("Cargo.toml", &comment(PROJECT_FILE_BYTES_MAX))], "none");
         check(&[("Cargo.toml", &comment(PROJECT_FILE_BYTES_MAX + 1))], "more than 1048576 bytes");
@@ -335,6 +359,8 @@ mod tests {
         let c =
             settings(&[("a.c", "plugin_describe("), ("b.c", ""), ("a_test.c", ""), ("b.h", "")]);
         assert_eq!(c.sources, ["a.c", "b.c"]);
+        let zig = settings(&[("a.zig", "informant.plugin(A)"), ("b.zig", "")]);
+        assert_eq!(zig.entry.as_deref(), Some("a.zig"));
     }
 
     #[test]

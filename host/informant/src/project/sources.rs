@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 32;
 const READ_BYTES_MAX: u64 = 16 << 20;
 
 /// What tools make and bring, in any of the languages.
-const MADE: [&str; 4] = ["target", "node_modules", "build", "__pycache__"];
+const MADE: [&str; 5] = ["target", "node_modules", "build", "__pycache__", "zig-out"];
 /// What tools write beside the sources while they build.
 const WRITTEN: [&str; 2] = ["Cargo.lock", "package-lock.json"];
 

@@ -28,18 +28,21 @@ const NAMED: [&str; 7] = [
 ];
 
 /// Where a template finds its SDK, and where a project does.
-const PLACES: [(&str, &str, &str); 3] = [
-    ("Cargo.toml", "path = \"..\"", "path = \"sdk/rust\""),
-    ("go.mod", "=> ../", "=> ./sdk/go"),
-    ("package.json", "\"file:..\"", "\"file:sdk/js\""),
+const PLACES: [(Language, &str, &str, &str); 4] = [
+    (Language::Rust, "Cargo.toml", "path = \"..\"", "path = \"sdk/rust\""),
+    (Language::Go, "go.mod", "=> ../", "=> ./sdk/go"),
+    (Language::Js, "package.json", "\"file:..\"", "\"file:sdk/js\""),
+    (Language::AssemblyScript, "package.json", "\"file:..\"", "\"file:sdk/assemblyscript\""),
 ];
 
 /// Names that a compiler or a package manager knows as something else.
-const TAKEN: [&str; 20] = [
+const TAKEN: [&str; 22] = [
     "alloc",
+    "assemblyscript",
     "core",
     "informant",
     "informant-plugin",
+    "informant-plugin-assemblyscript",
     "main",
     "proc_macro",
     "sdk",
@@ -94,16 +97,17 @@ pub(crate) fn files(language: Language, name: &PluginName) -> Vec<(String, Strin
     let placed = EMBEDDED.iter().filter_map(|(path, text)| match path.strip_prefix(&template) {
         Some(file) => {
             let place = file.replace(TEMPLATE_NAME, name.as_str());
-            Some((place, adapted(file, text, name)))
+            Some((place, adapted(language, file, text, name)))
         }
         None => of_sdk(path).then(|| (format!("sdk/{path}"), (*text).to_owned())),
     });
     placed.collect()
 }
 
-fn adapted(file: &str, text: &str, name: &PluginName) -> String {
+fn adapted(language: Language, file: &str, text: &str, name: &PluginName) -> String {
     let mut text = text.to_owned();
-    for (_, from, to) in PLACES.iter().filter(|(place, _, _)| *place == file) {
+    let is_here = |place: &&(Language, &str, &str, &str)| place.0 == language && place.1 == file;
+    for (_, _, from, to) in PLACES.iter().filter(is_here) {
         text = text.replace(from, to);
     }
     match NAMED.contains(&file) {
@@ -187,10 +191,7 @@ mod tests {
                 text("README.md").contains("pod-watch") && !text("README.md").contains("hello")
             );
             text(".gitignore");
-            // C has nothing to read a configuration with.
-            if language != Language::C {
-                assert!(text("pod-watch.yaml").contains("config: "));
-            }
+            assert!(text("pod-watch.yaml").contains("config: "));
             text("sdk/LICENSE");
             text("sdk/wit/plugin.wit");
             text(&format!("sdk/{key}/README.md"));
@@ -256,7 +257,7 @@ mod tests {
             _ => Vec::new(),
         };
         let is_file = |word: &String| {
-            let ends = [".js", ".c", ".h", ".py", ".rs", ".toml", ".json"];
+            let ends = [".js", ".ts", ".c", ".h", ".py", ".rs", ".toml", ".json"];
             ends.iter().any(|end| word.ends_with(end)) && !word.starts_with("build/")
         };
         words.into_iter().filter(is_file).map(|it| it.trim_start_matches("./").to_owned()).collect()
@@ -289,11 +290,11 @@ mod tests {
 
     #[test]
     fn every_place_of_an_sdk_is_found_once() {
-        for (file, from, _) in PLACES {
-            let templates =
-                EMBEDDED.iter().filter(|(path, _)| path.ends_with(&format!("template/{file}")));
+        for (language, file, from, _) in PLACES {
+            let place = format!("{}/template/{file}", language.facts().key);
+            let templates = EMBEDDED.iter().filter(|(path, _)| *path == place);
             let found: usize = templates.map(|(_, text)| text.matches(from).count()).sum();
-            assert_eq!(found, 1, "{from} in {file}");
+            assert_eq!(found, 1, "{from} in {place}");
         }
     }
 

@@ -37,6 +37,14 @@ pub(crate) enum Toolchain {
     C {
         compiler: Vec<OsString>,
     },
+    /// The program, or Python with the module's name.
+    Zig {
+        zig: Vec<OsString>,
+    },
+    AssemblyScript {
+        node: PathBuf,
+        npm: PathBuf,
+    },
 }
 
 impl Toolchain {
@@ -60,9 +68,7 @@ impl Toolchain {
                 Ok(Self::Go { go })
             }
             Language::Js => {
-                let get = "install Node.js 20.6 or newer, with npm, from https://nodejs.org";
-                let (node, npm) = (search.need("node", get)?, search.need("npm", get)?);
-                at_least(&node, &["--version"], folder, (20, 6), get).await?;
+                let (node, npm) = node_and_npm(&search, folder).await?;
                 Ok(Self::Js { node, npm })
             }
             Language::Python => {
@@ -72,8 +78,20 @@ impl Toolchain {
                 Ok(Self::Python { python })
             }
             Language::C => c(&search, folder).await,
+            Language::Zig => zig(&search, folder).await,
+            Language::AssemblyScript => {
+                let (node, npm) = node_and_npm(&search, folder).await?;
+                Ok(Self::AssemblyScript { node, npm })
+            }
         }
     }
+}
+
+async fn node_and_npm(search: &Search, folder: &Path) -> Result<(PathBuf, PathBuf)> {
+    let get = "install Node.js 20.6 or newer, with npm, from https://nodejs.org";
+    let (node, npm) = (search.need("node", get)?, search.need("npm", get)?);
+    at_least(&node, &["--version"], folder, (20, 6), get).await?;
+    Ok((node, npm))
 }
 
 async fn rust(search: &Search, folder: &Path) -> Result<Toolchain> {
@@ -92,12 +110,10 @@ async fn rust(search: &Search, folder: &Path) -> Result<Toolchain> {
 
 /// A compiler counts if it can build and link anything: many a clang comes without the wasm backend or linker.
 async fn c(search: &Search, folder: &Path) -> Result<Toolchain> {
-    let own_python = folder.join(".venv/bin/python");
     let clang = search.find("clang").map(|clang| (clang, &["--target=wasm32"][..]));
     let zig = search.find("zig").map(|zig| (zig, &["cc", "-target", "wasm32-freestanding"][..]));
     let module = &["-m", "ziglang", "cc", "-target", "wasm32-freestanding"][..];
-    let pythons = [own_python.exists().then_some(own_python), search.find("python3")];
-    let pythons = pythons.into_iter().flatten().map(|python| (python, module));
+    let pythons = pythons(search, folder).map(|python| (python, module));
     for (program, arguments) in [clang, zig].into_iter().flatten().chain(pythons) {
         let probe: Vec<&str> = arguments.iter().chain(&C_FLAGS).copied().collect();
         let probe = [&probe[..], &["-x", "c", "/dev/null", "-o", "/dev/null"]].concat();
@@ -112,6 +128,38 @@ async fn c(search: &Search, folder: &Path) -> Result<Toolchain> {
         "there is no C compiler that makes WebAssembly: neither a clang with wasm-ld nor Zig; \
          run: python3 -m venv .venv && .venv/bin/pip install ziglang==0.17.0 (Debian, Ubuntu: sudo apt-get install clang lld)"
     )
+}
+
+/// The language is not finished: what one version takes, the next may not.
+const ZIG: &str = "0.17";
+
+async fn zig(search: &Search, folder: &Path) -> Result<Toolchain> {
+    let module = &["-m", "ziglang"][..];
+    let pythons = pythons(search, folder).map(|python| (python, module));
+    let mut others = Vec::new();
+    for (program, arguments) in
+        search.find("zig").map(|zig| (zig, &[][..])).into_iter().chain(pythons)
+    {
+        let asked = [arguments, &["version"]].concat();
+        let Some(said) = answer(&program, &asked, folder).await else { continue };
+        if said.trim().strip_prefix(ZIG).is_some_and(|rest| rest.starts_with('.')) {
+            let arguments = arguments.iter().map(OsString::from);
+            return Ok(Toolchain::Zig {
+                zig: [program.into()].into_iter().chain(arguments).collect(),
+            });
+        }
+        others.push(format!(" ({} is {})", program.display(), said.trim()));
+    }
+    bail!(
+        "there is no Zig {ZIG}{}; run: python3 -m venv .venv && .venv/bin/pip install ziglang=={ZIG}.0 (or get it from https://ziglang.org/download)",
+        others.concat()
+    )
+}
+
+/// Those that may have what pip brings: the project's own, and the one on the path.
+fn pythons(search: &Search, folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let own = folder.join(".venv/bin/python");
+    [own.exists().then_some(own), search.find("python3")].into_iter().flatten()
 }
 
 /// Where programs are looked for.

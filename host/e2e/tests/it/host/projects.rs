@@ -258,32 +258,75 @@ fn python() {
     check(&language, &place);
 }
 
-/// Zig takes clang's place where that makes no WebAssembly; pip brings it.
-#[test]
-fn c() {
+/// Where pip brings Zig to, once for all runs, as a program on the search path.
+fn zig_folder() -> PathBuf {
+    kept("zig").join("on-path")
+}
+
+/// Whether Zig is on the place's path, or pip may and does bring it.
+fn has_zig(place: &Place) -> bool {
     let tools = kept("zig");
-    let Some(place) = place(&[tools.join("on-path")]) else { return };
-    let probe = "clang --target=wasm32 -nostdlib -Wl,--no-entry -x c /dev/null -o /dev/null";
     let at = tools.display();
     let bring = format!(
         "test -x '{at}/on-path/zig' && zig version || {{ \
            python3 -m venv --clear '{at}/venv' && '{at}/venv/bin/pip' install --quiet ziglang==0.17.0 && mkdir -p '{at}/on-path' && \
            printf '#!/bin/sh\\nexec \"{at}/venv/bin/python\" -m ziglang \"$@\"\\n' > '{at}/on-path/zig' && chmod +x '{at}/on-path/zig' && zig version; }}"
     );
-    let has_clang = place.has(probe);
-    if !has_clang && !may_fetch() {
-        return;
-    }
-    if !place.has("cc --version") || !(has_clang || place.has(&bring)) {
+    place.has("zig version | grep -q ^0.17.") || (may_fetch() && place.has(&bring))
+}
+
+/// Zig takes clang's place where that makes no WebAssembly.
+#[test]
+fn c() {
+    let Some(place) = place(&[zig_folder()]) else { return };
+    let probe = "clang --target=wasm32 -nostdlib -Wl,--no-entry -x c /dev/null -o /dev/null";
+    if !place.has("cc --version") || !(place.has(probe) || has_zig(&place)) {
         return skip::say("there is no C compiler that makes WebAssembly, and pip brings no Zig");
     }
     let language = Language {
         key: "c",
-        says: "hello: pod",
+        says: "good day",
         file: "hello.c",
-        from: "\"hello: pod \"",
-        to: "\"hello, again: pod \"",
+        from: "INFORMANT_INFO, greeting,",
+        to: "INFORMANT_INFO, INFORMANT_CONCAT(greeting, INFORMANT_STRING(\", again\")),",
         refuses: "hello.c:1:",
+    };
+    check(&language, &place);
+}
+
+#[test]
+fn zig() {
+    let Some(place) = place(&[zig_folder()]) else { return };
+    if !has_zig(&place) {
+        return skip::say("there is no Zig 0.17, and pip brings none");
+    }
+    let language = Language {
+        key: "zig",
+        says: "good day",
+        file: "hello.zig",
+        from: "informant.log.info(hello.greeting,",
+        to: "informant.log.info(try @import(\"std\").mem.concat(informant.arena, u8, &.{ hello.greeting, \", again\" }),",
+        refuses: "hello.zig:1:",
+    };
+    check(&language, &place);
+}
+
+#[test]
+fn assemblyscript() {
+    if !may_fetch() {
+        return;
+    }
+    let Some(place) = place(&[]) else { return };
+    if !place.has("npm view assemblyscript@0.28.20 version") {
+        return skip::say("there is no Node.js with npm, or npm reaches no registry");
+    }
+    let language = Language {
+        key: "assemblyscript",
+        says: "good day",
+        file: "assembly/index.ts",
+        from: "log.info(greeting,",
+        to: "log.info(greeting + \", again\",",
+        refuses: "Expression expected",
     };
     check(&language, &place);
 }
@@ -309,7 +352,7 @@ fn what_cannot_be_a_project_is_refused_with_what_to_do() {
     check_refused(
         &place,
         "plugin new hello --lang cobol",
-        "possible values: rust, go, js, python, c",
+        "possible values: rust, go, js, python, c, zig, assemblyscript",
     );
     check_refused(&place, "plugin new hello", "--lang");
     check_refused(&place, "plugin build", "is no plugin project");
@@ -322,7 +365,7 @@ fn what_cannot_be_a_project_is_refused_with_what_to_do() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("cargo is missing: there is none on PATH; install Rust: curl"), "{said}");
     let (code, said) = place.run("informant plugin new --list");
-    assert!(code == Some(0) && said.contains("python  Python"), "{said}");
+    assert!(code == Some(0) && said.contains("python          Python"), "{said}");
 }
 
 /// A plugin file that cannot run leaves the one before in its place.

@@ -1,5 +1,5 @@
-//! Plugins in other languages, as `make sdk-go`, `sdk-js` and `sdk-python` build them: each SDK's template, and beside it a plugin that fails in every
-//! way that its language has.
+//! Plugins in other languages, as `make sdk-go` and its like build them: each SDK's template, and beside it a plugin that fails in every way that its
+//! language has.
 
 use std::path::PathBuf;
 
@@ -59,8 +59,8 @@ fn last_error(plugin: &Value) -> &str {
     plugin["lastError"]["message"].as_str().unwrap_or_default()
 }
 
-/// What is the same in every language.
-async fn check(bench: &HostBench<'_>, host: &mut Host, panic: &str) {
+/// What is the same in every language: the template greets, an error that is returned is a failed event with its words, and the instance goes on.
+async fn check_failure(bench: &HostBench<'_>, host: &Host) {
     create(bench, "web", "").await;
     let pod = format!("pod={}/web", bench.namespace);
     says(host, "hello", &["good morning", "change=added", &pod]).await;
@@ -71,18 +71,74 @@ async fn check(bench: &HostBench<'_>, host: &mut Host, panic: &str) {
         plugin["deadLetters"] == 1 && last_error(plugin) == "the plugin answered: asked to fail"
     };
     host.await_plugin("fails", "a dead letter", is_dead).await.unwrap();
+    check_goes_on(bench, host, "after-failure").await;
+}
+
+/// The instance that was there handles the next event.
+async fn check_goes_on(bench: &HostBench<'_>, host: &Host, name: &str) {
+    create(bench, name, "").await;
+    says(host, "fails", &["well", &format!("/{name}")]).await;
+    let plugin = host.plugin("fails").unwrap();
+    assert_eq!(plugin["counters"]["restarts"], json!({}), "the instance goes on: {plugin}");
+}
+
+/// What is the same where a panic is caught and there is WASI.
+async fn check(bench: &HostBench<'_>, host: &mut Host, panic: &str) {
+    check_failure(bench, host).await;
     create(bench, "panicking", "panic").await;
     let failed = |plugin: &Value| last_error(plugin).contains(panic);
     host.await_plugin("fails", "an event that failed", failed).await.unwrap();
-    create(bench, "after", "").await;
-    says(host, "fails", &["well", "/after"]).await;
-    let plugin = host.plugin("fails").unwrap();
-    assert_eq!(plugin["counters"]["restarts"], json!({}), "the instance goes on: {plugin}");
+    check_goes_on(bench, host, "after").await;
 
     create(bench, "looking", "look").await;
     says(host, "fails", &["looked", "environment=0"]).await;
     let empty = host.plugin("fails").unwrap()["wasi"]["empty"].clone();
     assert!(empty.as_array().is_some_and(|empty| empty.contains(&"files".into())), "{empty}");
+    host.check_running().unwrap();
+}
+
+/// What `use` answers, in small letters: everything that the contract offers was asked, and what is not granted was refused.
+fn check_used(used: &str) {
+    let used = used.to_lowercase();
+    for word in [
+        "none=true",
+        "found=true",
+        "value=2",
+        "keys=1",
+        "pods=true",
+        "synced=true",
+        "leader=true",
+        "plugin=fails",
+        "old=true",
+    ] {
+        assert!(used.contains(word), "{word} is not in {used}");
+    }
+    for word in ["refused", "denied", "closed"] {
+        assert!(used.contains(&format!("{word}=")), "{word} is not in {used}");
+        assert!(!used.contains(&format!("{word}=none")), "{used}");
+    }
+}
+
+/// What plugins in languages without exceptions do alike: a panic is a trap, with these words before it. It ends the instance and nobody else's, and
+/// the next one goes on.
+async fn check_traps(bench: &HostBench<'_>, host: &mut Host, language: &str, words: &[&str]) {
+    says(host, "fails", &["synced", "subscription=0"]).await;
+    says(host, "fails", &["fired", "schedule=soon"]).await;
+    check_failure(bench, host).await;
+    create(bench, "using", "use").await;
+    check_used(&says(host, "fails", &["used", "using"]).await);
+    says(host, "fails", &["reconciled", "attempt=1", "waiting=0"]).await;
+    counts(host, language);
+
+    create(bench, "panicking", "panic").await;
+    says(host, "fails", words).await;
+    says(host, "fails", &["handle ended its instance"]).await;
+    create(bench, "after", "").await;
+    says(host, "fails", &["well", "/after"]).await;
+    let is_dead = |plugin: &Value| plugin["deadLetters"] == 2;
+    host.await_plugin("fails", "to be given up", is_dead).await.unwrap();
+    let hello = host.plugin("hello").unwrap();
+    assert_eq!(hello["counters"]["restarts"], json!({}), "it is no other's matter: {hello}");
     host.check_running().unwrap();
 }
 
@@ -101,23 +157,7 @@ async fn check_exceptions(bench: &HostBench<'_>, host: &mut Host, language: &str
     check(bench, host, panic).await;
     says(host, "fails", &[panic, "stack="]).await;
     create(bench, "using", "use").await;
-    let used = says(host, "fails", &["used", "using"]).await.to_lowercase();
-    for word in [
-        "none=true",
-        "found=true",
-        "value=2",
-        "keys=1",
-        "pods=true",
-        "synced=true",
-        "leader=true",
-        "plugin=fails",
-        "old=true",
-    ] {
-        assert!(used.contains(word), "{word} is not in {used}");
-    }
-    for word in ["refused", "denied", "closed"] {
-        assert!(!used.contains(&format!("{word}=none")), "{used}");
-    }
+    check_used(&says(host, "fails", &["used", "using"]).await);
     says(host, "fails", &["reconciled", "attempt=1", "waiting=0"]).await;
     counts(host, language);
 }
@@ -156,25 +196,7 @@ fn go() {
         says(&host, "fails", &["looked", "slept=true", "file=open /etc/passwd"]).await;
 
         create(&bench, "using", "use").await;
-        let used = says(&host, "fails", &["used", "name=using"]).await;
-        for word in [
-            "ok=true",
-            "none=true",
-            "found=true",
-            "swapped=true",
-            "value=2",
-            "keys=1",
-            "pods=true",
-            "synced=true",
-            "leader=true",
-            "plugin=fails",
-            "old=true",
-            "refused=true",
-            "denied=true",
-            "closed=true",
-        ] {
-            assert!(used.contains(word), "{word} is not in {used}");
-        }
+        check_used(&says(&host, "fails", &["used", "name=using", "ok=true", "swapped=true"]).await);
         says(&host, "fails", &["reconciled", "attempt=1", "waiting=0"]).await;
         counts(&host, "go");
 
@@ -185,5 +207,28 @@ fn go() {
         let runs = |plugin: &Value| plugin["state"] == "running";
         host.await_plugin("hello", "it to go on", runs).await.unwrap();
         host.check_running().unwrap();
+    });
+}
+
+#[test]
+fn c() {
+    sdk_fact("c", async |bench, mut host| {
+        let words = ["handle ended its instance", "trap: wasm `unreachable` instruction executed"];
+        check_traps(&bench, &mut host, "c", &words).await;
+    });
+}
+
+#[test]
+fn zig() {
+    sdk_fact("zig", async |bench, mut host| {
+        check_traps(&bench, &mut host, "zig", &["panic: asked to panic by panicking"]).await;
+    });
+}
+
+#[test]
+fn assemblyscript() {
+    sdk_fact("assemblyscript", async |bench, mut host| {
+        let words = ["asked to panic by panicking", "at=assembly/index.ts:"];
+        check_traps(&bench, &mut host, "assemblyscript", &words).await;
     });
 }
