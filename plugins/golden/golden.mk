@@ -1,17 +1,18 @@
 # Golden plugins: one of each language for a version of the contract, built once, when that version is released. Included by plugins/plugins.mk, and run
 # from the repository's root.
 #
-#   make golden-plugins VERSION=0.2.0   plugins/golden/0.2.0, from plugins/golden/sources; needs Go, Node.js, Python, clang or Zig, and zstd
+#   make golden-plugins VERSION=0.2.0   plugins/golden/0.2.0, from plugins/golden/sources; needs Go, Node.js with npm, Python, clang or Zig, and zstd
+#   make golden-zig                     target/golden/zig.wasm alone, to try a source; so for each language
 #
 # A set that is there is never built again: it stands for the files that people have.
 
 GOLDEN          := plugins/golden
 GOLDEN_BUILT    := target/golden
 GOLDEN_SET      = $(GOLDEN)/$(VERSION)
-GOLDEN_LANGUAGES := rust go js python c wat
+GOLDEN_LANGUAGES := rust go js python c zig assemblyscript wat
 GOLDEN_PACK     := zstd --ultra -22 --long=27 -q
 
-.PHONY: golden-plugins golden-wanted golden-built
+.PHONY: golden-plugins golden-wanted golden-tools golden-built golden-zig-sdk golden-assemblyscript-sdk $(GOLDEN_LANGUAGES:%=golden-%)
 
 golden-plugins: golden-built
 	@set -e; staged=$(GOLDEN_BUILT)/set; rm -rf $$staged; cp -r $(GOLDEN)/sources/run $$staged; \
@@ -30,18 +31,87 @@ golden-wanted:
 	@test ! -e $(GOLDEN_SET) || { echo "$(GOLDEN_SET) is there, and stays as it is: it stands for files that people have" >&2; exit 1; }
 	@command -v zstd >/dev/null || { echo "zstd is missing; on Debian and Ubuntu: sudo apt-get install zstd" >&2; exit 1; }
 
-golden-built: golden-wanted wasm-target wat2plugin go-sdk js-sdk python-sdk
-	@for ready in $(GO_SDK_READY) $(JS_SDK_READY) $(PYTHON_SDK_READY); do \
-	  test -e $$ready || { echo "a set has all languages: see above what is missing" >&2; exit 1; }; done
-	@rm -rf $(GOLDEN_BUILT); mkdir -p $(GOLDEN_BUILT)/c/golden $(SDK_NODE)/plugins/golden
+# $(call golden_needs,files): that what a language needs is there, as those who looked for it have said.
+golden_needs = for ready in $(1); do test -e $$ready || { echo "a set has all languages: see above what is missing" >&2; exit 1; }; done
+
+golden-tools: wasm-target wat2plugin go-sdk js-sdk python-sdk golden-zig-sdk golden-assemblyscript-sdk
+	@$(call golden_needs,$(GO_SDK_READY) $(JS_SDK_READY) $(PYTHON_SDK_READY))
+
+# The languages are named in a make of their own, so that nothing is built before everything is there.
+golden-built: golden-wanted golden-tools
+	@rm -rf $(GOLDEN_BUILT)
+	+@$(MAKE) --no-print-directory $(GOLDEN_LANGUAGES:%=golden-%)
+
+golden-rust: wasm-target
+	@mkdir -p $(GOLDEN_BUILT)
 	CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p golden
 	cp $(WASM_BUILT)/golden.wasm $(GOLDEN_BUILT)/rust.wasm
+
+golden-go: go-sdk
+	@$(call golden_needs,$(GO_SDK_READY)); mkdir -p $(GOLDEN_BUILT)
 	cd $(GOLDEN)/sources/go && $(GO_WASM) -o $(CURDIR)/$(GOLDEN_BUILT)/go.wasm .
+
+golden-js: js-sdk
+	@$(call golden_needs,$(JS_SDK_READY)); mkdir -p $(GOLDEN_BUILT) $(SDK_NODE)/plugins/golden
 	cp $(GOLDEN)/sources/js/plugin.js $(SDK_NODE)/plugins/golden/
 	node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/golden/plugin.js $(GOLDEN_BUILT)/js.wasm full
+
+golden-python: python-sdk
+	@$(call golden_needs,$(PYTHON_SDK_READY)); mkdir -p $(GOLDEN_BUILT)
 	cd $(GOLDEN)/sources/python && PYTHONDONTWRITEBYTECODE=1 $(SDK_COMPONENTIZE) -w full componentize -p . -p $(CURDIR)/plugin-sdk/python app \
 	  -o $(CURDIR)/$(GOLDEN_BUILT)/python.wasm
+
+golden-c:
+	@rm -rf $(GOLDEN_BUILT)/c; mkdir -p $(GOLDEN_BUILT)/c/golden
 	cp $(GOLDEN)/sources/c/golden.c $(GOLDEN_BUILT)/c/golden/
 	$(MAKE) --no-print-directory c-plugins C_PLUGINS=golden C_SOURCES=$(GOLDEN_BUILT)/c C_PLUGINS_OUT=$(GOLDEN_BUILT)/c
+	@$(call golden_needs,$(GOLDEN_BUILT)/c/golden.wasm)
 	mv $(GOLDEN_BUILT)/c/golden.wasm $(GOLDEN_BUILT)/c.wasm
+
+# Zig is not settled: plugins are written for this version. What runs it stands in a file, as it is found where a build begins.
+GOLDEN_ZIG       := 0.17
+GOLDEN_ZIG_FETCH := ziglang==0.17.0
+GOLDEN_ZIG_VENV   = $(CURDIR)/$(SDK_OUT)/golden-zig
+GOLDEN_ZIG_RUN    = $(SDK_OUT)/golden-zig-is
+GOLDEN_ZIG_FLAGS := -target wasm32-freestanding -O safe -fstrip -fno-entry -rdynamic --stack 131072
+
+golden-zig-sdk:
+	@mkdir -p $(SDK_OUT); rm -f $(GOLDEN_ZIG_RUN); fetched="$(GOLDEN_ZIG_VENV)/bin/python -m ziglang"; \
+	is_it() { case "$$("$$@" version 2>/dev/null)" in $(GOLDEN_ZIG).*) ;; *) false;; esac; }; \
+	if is_it zig; then echo zig >$(GOLDEN_ZIG_RUN); exit 0; fi; \
+	if ! is_it $$fetched; then \
+	  if ! { $(PYTHON) -m venv $(GOLDEN_ZIG_VENV) && $(GOLDEN_ZIG_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 $(GOLDEN_ZIG_FETCH); }; then \
+	    echo "Zig $(GOLDEN_ZIG) is missing: put it on PATH (https://ziglang.org/download); $(PYTHON) with venv and pip cannot fetch $(GOLDEN_ZIG_FETCH)" >&2; exit 1; \
+	  fi; \
+	fi; \
+	echo "$$fetched" >$(GOLDEN_ZIG_RUN)
+
+golden-zig: golden-zig-sdk
+	@rm -rf $(GOLDEN_BUILT)/zig; mkdir -p $(GOLDEN_BUILT)/zig/sdk
+	cp -r plugin-sdk/zig $(GOLDEN_BUILT)/zig/sdk/
+	cp $(GOLDEN)/sources/zig/golden.zig $(GOLDEN_BUILT)/zig/
+	zig=$$(cat $(GOLDEN_ZIG_RUN)) && cd $(GOLDEN_BUILT)/zig && $$zig build-exe golden.zig $(GOLDEN_ZIG_FLAGS) -femit-bin=../zig.wasm
+
+# Built in a copy, with what npm fetches beside it, as for JavaScript.
+golden-assemblyscript-sdk:
+	@mkdir -p $(SDK_NODE)/plugins; \
+	if ! command -v npm >/dev/null || ! node -e 'process.exit(+process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then \
+	  echo "what is written in AssemblyScript needs Node.js 20 or newer with npm, which https://nodejs.org has" >&2; exit 1; \
+	fi; \
+	set -e; cp -r plugin-sdk/assemblyscript $(SDK_NODE)/; \
+	if ! cmp -s plugin-sdk/assemblyscript/package.json $(SDK_NODE)/golden-fetched.json; then \
+	  if ! $(NPM_INSTALL) --prefix $(SDK_NODE)/assemblyscript; then \
+	    echo "npm cannot fetch assemblyscript (plugin-sdk/assemblyscript/package.json); npm install in $(SDK_NODE)/assemblyscript says why" >&2; exit 1; \
+	  fi; \
+	  cp plugin-sdk/assemblyscript/package.json $(SDK_NODE)/golden-fetched.json; \
+	fi
+
+golden-assemblyscript: golden-assemblyscript-sdk
+	@rm -rf $(SDK_NODE)/plugins/golden-assemblyscript; mkdir -p $(GOLDEN_BUILT)
+	cp -r $(GOLDEN)/sources/assemblyscript $(SDK_NODE)/plugins/golden-assemblyscript
+	cd $(SDK_NODE)/plugins/golden-assemblyscript && \
+	  node $(SDK_NODE)/assemblyscript/build.js assembly/index.ts $(CURDIR)/$(GOLDEN_BUILT)/assemblyscript.wasm
+
+golden-wat: wat2plugin
+	@mkdir -p $(GOLDEN_BUILT)
 	$(WAT2PLUGIN) $(GOLDEN)/sources/wat/golden.wat $(GOLDEN_BUILT)/wat.wasm

@@ -1,4 +1,4 @@
-// The golden plugin in Go. Its twins in Rust, JavaScript and Python do the same, call by call.
+// The golden plugin in Go. Its twins in the other languages do the same, call by call.
 package main
 
 import (

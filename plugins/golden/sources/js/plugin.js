@@ -1,4 +1,4 @@
-// The golden plugin in JavaScript. Its twins in Rust, Go and Python do the same, call by call.
+// The golden plugin in JavaScript. Its twins in the other languages do the same, call by call.
 
 import {
   after, eventData, hostInfo, http, indexer, kube, log, metrics, never, plugin, state, workqueue,

@@ -1,4 +1,4 @@
-"""The golden plugin in Python. Its twins in Rust, Go and JavaScript do the same, call by call."""
+"""The golden plugin in Python. Its twins in the other languages do the same, call by call."""
 
 import logging
 

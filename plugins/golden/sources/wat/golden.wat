@@ -1,4 +1,4 @@
-;; The golden plugin without a language. Its twin in C does the same: it looks at one field of a lazy event, fails for some objects, and logs the rest.
+;; The golden plugin without a language. It has no SDK, and so no twin: it looks at one field of a lazy event, fails for some objects, and logs the rest.
 ;; How the canonical ABI shows in such a module: `plugins/hello-wat/hello-wat.wat`.
 (module
   (import "informant:plugin/log@0.1.0" "log"

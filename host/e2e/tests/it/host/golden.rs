@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use informant_e2e::{host, paths, skip};
 
-/// What a language's plugins are called, and the transcript of theirs: those with an SDK do everything, the others what can be done by hand.
-const LANGUAGES: [(&str, &str); 6] = [
+/// What a language's plugins are called, and the transcript of theirs: those with an SDK do everything, the one in text what can be done by hand.
+const LANGUAGES: [(&str, &str); 8] = [
     ("rust", EVERYTHING),
     ("go", EVERYTHING),
     ("js", EVERYTHING),
     ("python", EVERYTHING),
-    ("c", BY_HAND),
+    ("c", EVERYTHING),
+    ("zig", EVERYTHING),
+    ("assemblyscript", EVERYTHING),
     ("wat", BY_HAND),
 ];
 const EVERYTHING: &str = "everything.golden";
@@ -106,6 +108,16 @@ fn plugins_in_python_do_what_they_did() {
 #[test]
 fn plugins_in_c_do_what_they_did() {
     check("c");
+}
+
+#[test]
+fn plugins_in_zig_do_what_they_did() {
+    check("zig");
+}
+
+#[test]
+fn plugins_in_assemblyscript_do_what_they_did() {
+    check("assemblyscript");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The golden plugin in Rust. Its twins in Go, JavaScript and Python do the same, call by call.
+//! The golden plugin in Rust. Its twins in the other languages do the same, call by call.
 
 use std::time::Duration;
 
