@@ -384,6 +384,44 @@ fn a_guest_that_sleeps_has_the_time_pass_and_no_more_than_it_may() {
     );
 }
 
+/// The breaker opens meanwhile, and the run's clock has to come to its end.
+#[test]
+fn a_plugin_whose_instances_end_again_and_again_is_waited_for() {
+    let events = [event("added", "trap-1"), event("added", "trap-2")].concat();
+    check("trap", Given { events: &events, ..Given::default() }, &expect![[r#"
+        0.000 plugin name=trap version=0.1.0
+        0.000 call start
+        0.000   answer -> ok
+        0.000 event resource=v1/pods change=added key=a/trap-1
+        0.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=1
+        0.000   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+        0.000 event resource=v1/pods change=added key=a/trap-2
+        0.100 call start
+        0.100   answer -> ok
+        0.100 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=2
+        0.100   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+        0.300 call start
+        0.300   answer -> ok
+        0.300 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=3
+        0.300   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+        0.300 gave up
+        0.700 call start
+        0.700   answer -> ok
+        0.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=1
+        0.700   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+        10.700 call start
+        10.700   answer -> ok
+        10.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=2
+        10.700   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+        30.700 call start
+        30.700   answer -> ok
+        30.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=3
+        30.700   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+        30.700 gave up
+        30.700 end events=0 keys=0 deadLetters=2
+    "#]]);
+}
+
 #[test]
 fn what_is_not_as_the_file_says_ends_the_run() {
     check(

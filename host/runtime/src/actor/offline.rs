@@ -32,9 +32,11 @@ impl Actor {
     /// When there is something to do, with schedules or without them: now if it is past, none if nothing waits.
     pub(crate) fn next_due(&mut self, schedules: bool) -> Option<Instant> {
         let now = self.surroundings.now();
+        // What the breaker holds back.
+        let earliest = self.together.open_until().map_or(now, |until| until.max(now));
         let (works_on_keys, debt) = match &mut self.running {
             Running::Nothing => return None,
-            Running::Lost { at, .. } => return Some(*at),
+            Running::Lost { at, .. } => return Some((*at).max(earliest)),
             Running::Alive { instance, .. } => {
                 (instance.works_on_keys(), instance.state().log_budget.debt(now))
             }
@@ -48,9 +50,8 @@ impl Actor {
         }
         let queued = self.status.queue.next_due(self.shard, (!holds_events, &self.syncs), now);
         let due = due.into_iter().chain(queued).min()?;
-        // What it owes for its log, and what the breaker holds back.
-        let earliest = self.together.open_until().map_or(now, |until| until.max(now)) + debt;
-        Some(due.max(earliest))
+        // What it owes for its log.
+        Some(due.max(earliest + debt))
     }
 
     /// Does the next thing that is due.
