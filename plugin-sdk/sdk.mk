@@ -22,6 +22,9 @@ define sdk_facts
 INFORMANT_SDK=$(1) cargo test -p informant-e2e --test it -- host::sdk::$(1) $(subst -,_,$(2:%=host::shipped::%) $(2:%=host::shipped::offline::%))
 endef
 
+# $(call golden_source,language): what the next golden plugin is made of goes on being built.
+golden_source = $(MAKE) --no-print-directory golden-$(1)
+
 # Whether there is what a language needs is seen once for each make, and left as a file that says so. What npm and pip fetch goes below target, and only there.
 GO_SDK_READY := $(SDK_OUT)/go-is-ready
 JS_SDK_READY := $(SDK_OUT)/js-is-ready
@@ -49,6 +52,7 @@ sdk-go: plugins go-sdk
 	  cargo build -p informant; \
 	  INFORMANT_GO_EVENTS=1000000 cargo test -p informant-runtime --test go_plugin -- --nocapture; \
 	  $(call sdk_facts,go,$(GO_PLUGINS)); \
+	  $(call golden_source,go); \
 	}
 
 SDK_NODE := $(CURDIR)/$(SDK_OUT)/node
@@ -89,6 +93,7 @@ sdk-js: plugins js-sdk
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js.wasm full; \
 	  cargo build -p informant; \
 	  $(call sdk_facts,js,$(JS_PLUGINS)); \
+	  $(call golden_source,js); \
 	}
 
 SDK_VENV := $(SDK_OUT)/venv
@@ -129,6 +134,7 @@ sdk-python: plugins python-sdk
 	  (cd plugin-sdk/python/fails && $(SDK_COMPONENTIZE) -w full componentize -p . -p .. app -o $(CURDIR)/$(SDK_OUT)/fails-python.wasm); \
 	  cargo build -p informant; \
 	  $(call sdk_facts,python,$(PYTHON_PLUGINS)); \
+	  $(call golden_source,python); \
 	}
 
 # Zig of the version that the SDK is written in, as a program below target: the one on the path, or else pip's.
@@ -161,6 +167,7 @@ sdk-zig: plugins zig-sdk
 	  (cd $(SDK_OUT)/zig/fails && $(ZIG_WASM) fails.zig -femit-bin=$(CURDIR)/$(SDK_OUT)/fails-zig.wasm); \
 	  cargo build -p informant; \
 	  $(call sdk_facts,zig,); \
+	  $(call golden_source,zig); \
 	}
 
 # The system's compiler for the tests, and what makes WebAssembly for the plugins: clang, or Zig.
@@ -175,7 +182,8 @@ sdk-c: plugins zig-sdk
 	$$cc $(C_FLAGS) plugin-sdk/c/informant.c plugin-sdk/c/template/hello.c -o $(SDK_OUT)/hello-c.wasm; \
 	$$cc $(C_FLAGS) plugin-sdk/c/informant.c plugin-sdk/c/fails/fails.c -o $(SDK_OUT)/fails-c.wasm; \
 	cargo build -p informant; \
-	$(call sdk_facts,c,)
+	$(call sdk_facts,c,); \
+	$(call golden_source,c)
 
 # As with JavaScript; npm puts the compiler beside the SDK's copy.
 assemblyscript-sdk:
@@ -199,6 +207,7 @@ sdk-assemblyscript: plugins assemblyscript-sdk
 	  (cd $(SDK_NODE)/assemblyscript/fails && node ../build.js assembly/index.ts $(CURDIR)/$(SDK_OUT)/fails-assemblyscript.wasm); \
 	  cargo build -p informant; \
 	  $(call sdk_facts,assemblyscript,); \
+	  $(call golden_source,assemblyscript); \
 	}
 
 $(foreach p,$(JS_PLUGINS),$(eval $(call js_plugin,$(p),$($(p)_WORLD))))

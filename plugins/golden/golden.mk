@@ -12,7 +12,7 @@ GOLDEN_SET      = $(GOLDEN)/$(VERSION)
 GOLDEN_LANGUAGES := rust go js python c zig assemblyscript wat
 GOLDEN_PACK     := zstd --ultra -22 --long=27 -q
 
-.PHONY: golden-plugins golden-wanted golden-tools golden-built golden-zig-sdk golden-assemblyscript-sdk $(GOLDEN_LANGUAGES:%=golden-%)
+.PHONY: golden-plugins golden-wanted golden-tools golden-built $(GOLDEN_LANGUAGES:%=golden-%)
 
 golden-plugins: golden-built
 	@set -e; staged=$(GOLDEN_BUILT)/set; rm -rf $$staged; cp -r $(GOLDEN)/sources/run $$staged; \
@@ -34,8 +34,8 @@ golden-wanted:
 # $(call golden_needs,files): that what a language needs is there, as those who looked for it have said.
 golden_needs = for ready in $(1); do test -e $$ready || { echo "a set has all languages: see above what is missing" >&2; exit 1; }; done
 
-golden-tools: wasm-target wat2plugin go-sdk js-sdk python-sdk golden-zig-sdk golden-assemblyscript-sdk
-	@$(call golden_needs,$(GO_SDK_READY) $(JS_SDK_READY) $(PYTHON_SDK_READY))
+golden-tools: wasm-target wat2plugin go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
+	@$(call golden_needs,$(GO_SDK_READY) $(JS_SDK_READY) $(PYTHON_SDK_READY) $(ZIG_SDK_READY) $(ASSEMBLYSCRIPT_SDK_READY))
 
 # The languages are named in a make of their own, so that nothing is built before everything is there.
 golden-built: golden-wanted golden-tools
@@ -68,46 +68,12 @@ golden-c:
 	@$(call golden_needs,$(GOLDEN_BUILT)/c/golden.wasm)
 	mv $(GOLDEN_BUILT)/c/golden.wasm $(GOLDEN_BUILT)/c.wasm
 
-# Zig is not settled: plugins are written for this version. What runs it stands in a file, as it is found where a build begins.
-GOLDEN_ZIG       := 0.17
-GOLDEN_ZIG_FETCH := ziglang==0.17.0
-GOLDEN_ZIG_VENV   = $(CURDIR)/$(SDK_OUT)/golden-zig
-GOLDEN_ZIG_RUN    = $(SDK_OUT)/golden-zig-is
-GOLDEN_ZIG_FLAGS := -target wasm32-freestanding -O safe -fstrip -fno-entry -rdynamic --stack 131072
+golden-zig: zig-sdk
+	@$(call golden_needs,$(ZIG_SDK_READY)); mkdir -p $(GOLDEN_BUILT); $(call zig_folder,golden,$(GOLDEN)/sources/zig/golden.zig)
+	cd $(SDK_OUT)/zig/golden && $(ZIG_WASM) golden.zig -femit-bin=$(CURDIR)/$(GOLDEN_BUILT)/zig.wasm
 
-golden-zig-sdk:
-	@mkdir -p $(SDK_OUT); rm -f $(GOLDEN_ZIG_RUN); fetched="$(GOLDEN_ZIG_VENV)/bin/python -m ziglang"; \
-	is_it() { case "$$("$$@" version 2>/dev/null)" in $(GOLDEN_ZIG).*) ;; *) false;; esac; }; \
-	if is_it zig; then echo zig >$(GOLDEN_ZIG_RUN); exit 0; fi; \
-	if ! is_it $$fetched; then \
-	  if ! { $(PYTHON) -m venv $(GOLDEN_ZIG_VENV) && $(GOLDEN_ZIG_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 $(GOLDEN_ZIG_FETCH); }; then \
-	    echo "Zig $(GOLDEN_ZIG) is missing: put it on PATH (https://ziglang.org/download); $(PYTHON) with venv and pip cannot fetch $(GOLDEN_ZIG_FETCH)" >&2; exit 1; \
-	  fi; \
-	fi; \
-	echo "$$fetched" >$(GOLDEN_ZIG_RUN)
-
-golden-zig: golden-zig-sdk
-	@rm -rf $(GOLDEN_BUILT)/zig; mkdir -p $(GOLDEN_BUILT)/zig/sdk
-	cp -r plugin-sdk/zig $(GOLDEN_BUILT)/zig/sdk/
-	cp $(GOLDEN)/sources/zig/golden.zig $(GOLDEN_BUILT)/zig/
-	zig=$$(cat $(GOLDEN_ZIG_RUN)) && cd $(GOLDEN_BUILT)/zig && $$zig build-exe golden.zig $(GOLDEN_ZIG_FLAGS) -femit-bin=../zig.wasm
-
-# Built in a copy, with what npm fetches beside it, as for JavaScript.
-golden-assemblyscript-sdk:
-	@mkdir -p $(SDK_NODE)/plugins; \
-	if ! command -v npm >/dev/null || ! node -e 'process.exit(+process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then \
-	  echo "what is written in AssemblyScript needs Node.js 20 or newer with npm, which https://nodejs.org has" >&2; exit 1; \
-	fi; \
-	set -e; cp -r plugin-sdk/assemblyscript $(SDK_NODE)/; \
-	if ! cmp -s plugin-sdk/assemblyscript/package.json $(SDK_NODE)/golden-fetched.json; then \
-	  if ! $(NPM_INSTALL) --prefix $(SDK_NODE)/assemblyscript; then \
-	    echo "npm cannot fetch assemblyscript (plugin-sdk/assemblyscript/package.json); npm install in $(SDK_NODE)/assemblyscript says why" >&2; exit 1; \
-	  fi; \
-	  cp plugin-sdk/assemblyscript/package.json $(SDK_NODE)/golden-fetched.json; \
-	fi
-
-golden-assemblyscript: golden-assemblyscript-sdk
-	@rm -rf $(SDK_NODE)/plugins/golden-assemblyscript; mkdir -p $(GOLDEN_BUILT)
+golden-assemblyscript: assemblyscript-sdk
+	@$(call golden_needs,$(ASSEMBLYSCRIPT_SDK_READY)); rm -rf $(SDK_NODE)/plugins/golden-assemblyscript; mkdir -p $(GOLDEN_BUILT) $(SDK_NODE)/plugins
 	cp -r $(GOLDEN)/sources/assemblyscript $(SDK_NODE)/plugins/golden-assemblyscript
 	cd $(SDK_NODE)/plugins/golden-assemblyscript && \
 	  node $(SDK_NODE)/assemblyscript/build.js assembly/index.ts $(CURDIR)/$(GOLDEN_BUILT)/assemblyscript.wasm

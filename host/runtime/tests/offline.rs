@@ -388,7 +388,10 @@ fn a_guest_that_sleeps_has_the_time_pass_and_no_more_than_it_may() {
 #[test]
 fn a_plugin_whose_instances_end_again_and_again_is_waited_for() {
     let events = [event("added", "trap-1"), event("added", "trap-2")].concat();
-    check("trap", Given { events: &events, ..Given::default() }, &expect![[r#"
+    check(
+        "trap",
+        Given { events: &events, ..Given::default() },
+        &expect![[r#"
         0.000 plugin name=trap version=0.1.0
         0.000 call start
         0.000   answer -> ok
@@ -419,7 +422,8 @@ fn a_plugin_whose_instances_end_again_and_again_is_waited_for() {
         30.700   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
         30.700 gave up
         30.700 end events=0 keys=0 deadLetters=2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

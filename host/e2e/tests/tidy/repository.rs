@@ -39,8 +39,10 @@ pub struct Repository {
     pub texts: Vec<Text>,
 }
 
-const TEXT_EXTENSIONS: [&str; 11] =
-    ["rs", "toml", "md", "mk", "yaml", "yml", "wit", "wat", "go", "sh", "c"];
+const TEXT_EXTENSIONS: [&str; 16] = [
+    "rs", "toml", "md", "mk", "yaml", "yml", "wit", "wat", "go", "sh", "c", "h", "js", "ts", "py",
+    "zig",
+];
 
 impl Repository {
     /// Reads what is under version control, or would be.

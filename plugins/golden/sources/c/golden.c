@@ -26,7 +26,7 @@ informant_result plugin_start(informant_string config) {
   if (informant_json_find_text(config, TEXT("/greeting"), &greeting) != INFORMANT_JSON_FOUND)
     return informant_refuse(TEXT("the configuration has no greeting: write config: {greeting: hello}"));
   informant_log_with(INFORMANT_INFO, TEXT("started"), INFORMANT_PAIRS(INFORMANT_PAIR("greeting", greeting)));
-  return INFORMANT_STARTED;
+  return INFORMANT_OK;
 }
 
 /* How many there are of what the cache answers in pages. */
