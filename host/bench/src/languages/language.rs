@@ -11,15 +11,29 @@ pub enum Language {
     Js,
     /// CPython.
     Python,
-    /// Two files to compile along.
+    /// Freestanding, with the SDK compiled along.
     C,
+    /// Its own compiler.
+    Zig,
+    /// Its own compiler, from npm.
+    #[value(name = "assemblyscript")]
+    AssemblyScript,
     /// The WebAssembly text format: what the host itself takes.
     Wat,
 }
 
 impl Language {
     /// All, in the order of the table.
-    pub const ALL: [Self; 6] = [Self::Rust, Self::Go, Self::Js, Self::Python, Self::C, Self::Wat];
+    pub const ALL: [Self; 8] = [
+        Self::Rust,
+        Self::Go,
+        Self::Js,
+        Self::Python,
+        Self::C,
+        Self::Zig,
+        Self::AssemblyScript,
+        Self::Wat,
+    ];
 
     /// What `--lang` calls it, and its folder here.
     pub(super) fn key(self) -> &'static str {
@@ -29,6 +43,8 @@ impl Language {
             Self::Js => "js",
             Self::Python => "python",
             Self::C => "c",
+            Self::Zig => "zig",
+            Self::AssemblyScript => "assemblyscript",
             Self::Wat => "wat",
         }
     }
@@ -40,18 +56,25 @@ impl Language {
             Self::Js => "JavaScript",
             Self::Python => "Python",
             Self::C => "C",
+            Self::Zig => "Zig",
+            Self::AssemblyScript => "AssemblyScript",
             Self::Wat => "WebAssembly text",
         }
     }
 
-    /// The file of a new project that the bench's own takes the place of, and that one's text. C's template does what is wanted already.
+    /// The file of a new project that the bench's own takes the place of, and that one's text.
     pub(super) fn source(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Rust => Some(("src/lib.rs", include_str!("../../guests/languages/lib.rs"))),
             Self::Go => Some(("main.go", include_str!("../../guests/languages/main.go"))),
             Self::Js => Some(("plugin.js", include_str!("../../guests/languages/plugin.js"))),
             Self::Python => Some(("app.py", include_str!("../../guests/languages/app.py"))),
-            Self::C | Self::Wat => None,
+            Self::C => Some(("hello.c", include_str!("../../guests/languages/hello.c"))),
+            Self::Zig => Some(("hello.zig", include_str!("../../guests/languages/hello.zig"))),
+            Self::AssemblyScript => {
+                Some(("assembly/index.ts", include_str!("../../guests/languages/index.ts")))
+            }
+            Self::Wat => None,
         }
     }
 
@@ -73,6 +96,14 @@ impl Language {
                 elif version=$(zig version); then echo "Zig $version"
                 else echo "Zig $(.venv/bin/python -m ziglang version || python3 -m ziglang version)"; fi"#,
             ],
+            Self::Zig => &[
+                r#"echo "Zig $(zig version || .venv/bin/python -m ziglang version || python3 -m ziglang version)""#,
+            ],
+            Self::AssemblyScript => &[
+                r#"echo "Node.js $(node --version)""#,
+                r#"for package in node_modules/assemblyscript/package.json sdk/assemblyscript/node_modules/assemblyscript/package.json; do
+                test -e $package && echo "assemblyscript $(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).version' $package)" && exit; done; exit 1"#,
+            ],
             Self::Wat => &["echo wat2plugin"],
         }
     }
@@ -86,9 +117,11 @@ impl Language {
             }
             Self::Js => "nobody waits for promises; there is no `setTimeout`",
             Self::Python => "imports stand at the top, and are carried out as the plugin is built",
-            Self::C => {
-                "`lifecycle`, `handler`, `log` and `event-data` of the contract; no libc, no JSON parser"
+            Self::C => "a trap ends the instance; no libc, no WASI; the stack has 64 KiB",
+            Self::Zig => {
+                "a panic ends the instance; no WASI: no clock, no files; the stack has 128 KiB"
             }
+            Self::AssemblyScript => "what is thrown ends the instance; no closures",
             Self::Wat => "everything is by hand; this one does not look into objects",
         }
     }

@@ -14,9 +14,10 @@ use super::Language;
 const NAME: &str = "hello";
 
 /// What package managers have brought into a project, which the next one of its language gets. No part of it is measured.
-const BROUGHT: [&str; 3] = [".venv", "node_modules", "sdk/js/node_modules"];
+const BROUGHT: [&str; 4] =
+    [".venv", "node_modules", "sdk/js/node_modules", "sdk/assemblyscript/node_modules"];
 
-/// What `informant plugin build` says to run where there is no C compiler.
+/// What `informant plugin build` says to run where there is neither a C compiler nor Zig.
 const BRING_ZIG: &str = "python3 -m venv .venv && .venv/bin/python -m pip install --quiet --disable-pip-version-check ziglang==0.17.0";
 
 /// Of why there is nothing, what a page quotes.
@@ -50,7 +51,8 @@ impl Project {
             command.env("CARGO_TARGET_DIR", directory.join("cargo")).output()
         };
         let mut built = build().context("start the program")?;
-        if language == Language::C && !built.status.success() {
+        let takes_zig = [Language::C, Language::Zig].contains(&language);
+        if takes_zig && !built.status.success() {
             let brought = shell(BRING_ZIG, &folder)?;
             if !brought.status.success() {
                 let why = format!("{}, and pip brings no Zig: {}", why(&built), why(&brought));
