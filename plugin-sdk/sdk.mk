@@ -1,7 +1,8 @@
-# The SDKs for other languages than Rust: tests without WebAssembly, the templates as plugins, and the host's facts about those; the shipped
+# The SDKs: tests without WebAssembly, the templates as plugins, and the host's facts about those; the shipped
 # plugins in these languages are tested beside them. Included by the root Makefile; every path is relative to the root.
 #
 #   make sdk          all of them
+#   make sdk-rust     needs nothing more, and does WebAssembly text as well
 #   make sdk-go       needs Go 1.24 or newer
 #   make sdk-js       needs Node.js and npm, which fetches componentize-qjs
 #   make sdk-python   needs Python 3.10 or newer and pip, which fetches componentize-py
@@ -13,17 +14,22 @@
 
 SDK_OUT := target/sdk
 
-.PHONY: sdk sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
+.PHONY: sdk sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
 
-sdk: sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript
+sdk: sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript
 
 # $(call sdk_facts,language,plugins): what a host makes of what was built, and of the shipped plugins in that language.
 define sdk_facts
 INFORMANT_SDK=$(1) cargo test -p informant-e2e --test it -- host::sdk::$(1) $(subst -,_,$(2:%=host::shipped::%) $(2:%=host::shipped::offline::%))
 endef
 
-# $(call golden_source,language): what the next golden plugin is made of goes on being built.
-golden_source = $(MAKE) --no-print-directory golden-$(1)
+# $(call golden_source,language): what the next golden plugin is made of goes on doing what the one of today does.
+define golden_source
+mkdir -p $(GOLDEN_BUILT)/check-$(1); cp $(GOLDEN_BUILT)/$(1).wasm $(GOLDEN_BUILT)/check-$(1)/golden.wasm; \
+target/debug/informant plugin test $(GOLDEN_BUILT)/check-$(1)/golden.wasm --objects $(GOLDEN)/sources/run/cluster --events $(GOLDEN)/sources/run/events.jsonl \
+  --config $(GOLDEN)/sources/run/host.yaml --golden $(GOLDEN)/$(CONTRACT_VERSION)/$(if $(filter wat,$(1)),by-hand,everything).golden
+endef
+CONTRACT_VERSION = $(shell sed -n 's/^package informant:plugin@\(.*\);/\1/p' plugin-sdk/wit/plugin.wit)
 
 # Whether there is what a language needs is seen once for each make, and left as a file that says so. What npm and pip fetch goes below target, and only there.
 GO_SDK_READY := $(SDK_OUT)/go-is-ready
@@ -31,6 +37,10 @@ JS_SDK_READY := $(SDK_OUT)/js-is-ready
 PYTHON_SDK_READY := $(SDK_OUT)/python-is-ready
 ZIG_SDK_READY := $(SDK_OUT)/zig-is-ready
 ASSEMBLYSCRIPT_SDK_READY := $(SDK_OUT)/assemblyscript-is-ready
+
+sdk-rust: plugins golden-rust golden-wat
+	@set -ex; cargo test -p informant-plugin; cargo build -p informant; \
+	$(call golden_source,rust); $(call golden_source,wat)
 
 # No module is fetched: there are none.
 SDK_GO = GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod $(GO)
@@ -42,7 +52,7 @@ go-sdk:
 	  echo "SKIPPED: what is written in Go needs Go 1.24 or newer on PATH or in /usr/local/go, which https://go.dev/dl has. It was neither built nor tested." >&2; \
 	else touch $(GO_SDK_READY); fi
 
-sdk-go: plugins go-sdk
+sdk-go: plugins go-sdk golden-go
 	@[ ! -e $(GO_SDK_READY) ] || { set -ex; \
 	  test -z "$$($(GO)fmt -l plugin-sdk/go $(GO_PLUGINS:%=plugins/%))" || { $(GO)fmt -d plugin-sdk/go $(GO_PLUGINS:%=plugins/%); exit 1; }; \
 	  (cd plugin-sdk/go && $(SDK_GO) vet . ./indexer ./kube ./fetch ./informanttest && $(SDK_GO) test ./...); \
@@ -59,13 +69,19 @@ SDK_NODE := $(CURDIR)/$(SDK_OUT)/node
 JS_SDK_SOURCES := $(wildcard plugin-sdk/js/*.js plugin-sdk/js/src/*.js plugin-sdk/js/package.json plugin-sdk/wit/*.wit)
 NPM_INSTALL := npm install --no-audit --no-fund --silent --fetch-retries=1
 
+# $(call fresh_sources,language): of the copy before nothing is left but what npm has brought.
+fresh_sources = mkdir -p $(SDK_NODE)/$(1); find $(SDK_NODE)/$(1) -mindepth 1 -maxdepth 1 ! -name node_modules ! -name package-lock.json -exec rm -rf {} +
+
+# What runs JavaScript, from the version on that the SDKs are for.
+NODE_IS_THERE := command -v npm >/dev/null && node -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major > 20 || (major === 20 && minor >= 6) ? 0 : 1)'
+
 # The SDK is built in a copy, with what npm fetches beside it; it is fetched again when package.json is another.
 js-sdk:
 	@mkdir -p $(SDK_NODE)/node_modules $(SDK_NODE)/plugins; rm -f $(JS_SDK_READY); \
-	if ! command -v npm >/dev/null || ! node -e 'process.exit(+process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then \
+	if ! { $(NODE_IS_THERE); }; then \
 	  echo "SKIPPED: what is written in JavaScript needs Node.js 20.6 or newer with npm, which https://nodejs.org has. It was neither built nor tested." >&2; exit 0; \
 	fi; \
-	set -e; cp -r plugin-sdk/js plugin-sdk/wit $(SDK_NODE)/; ln -sfn ../js $(SDK_NODE)/node_modules/informant-plugin; \
+	set -e; $(call fresh_sources,js); cp -r plugin-sdk/js plugin-sdk/wit $(SDK_NODE)/; ln -sfn ../js $(SDK_NODE)/node_modules/informant-plugin; \
 	if ! cmp -s plugin-sdk/js/package.json $(SDK_NODE)/fetched.json; then \
 	  if ! $(NPM_INSTALL) --prefix $(SDK_NODE)/js; then \
 	    echo "SKIPPED: npm cannot fetch componentize-qjs and esbuild (plugin-sdk/js/package.json). What is written in JavaScript was neither built nor tested." >&2; exit 0; \
@@ -82,7 +98,7 @@ $(PLUGINS_OUT)/$(1).wasm: $(filter-out %.test.js,$(wildcard plugins/$(1)/*.js)) 
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/$(1)/plugin.js target/.$(1).wasm $(2); mv -f target/.$(1).wasm $$@; }
 endef
 
-sdk-js: plugins js-sdk
+sdk-js: plugins js-sdk golden-js
 	@[ ! -e $(JS_SDK_READY) ] || { set -ex; \
 	  (cd $(SDK_NODE)/js && node --import ./testing/register.js --test test.js template/plugin.test.js); \
 	  for plugin in $(JS_PLUGINS); do \
@@ -91,6 +107,8 @@ sdk-js: plugins js-sdk
 	  done; \
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/hello-js.wasm; \
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js.wasm full; \
+	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/hello-js-dev.wasm; \
+	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js-dev.wasm full; \
 	  cargo build -p informant; \
 	  $(call sdk_facts,js,$(JS_PLUGINS)); \
 	  $(call golden_source,js); \
@@ -123,7 +141,7 @@ $(PLUGINS_OUT)/$(1).wasm: $(filter-out %/test_%.py,$(wildcard plugins/$(1)/*.py)
 	  mv -f target/.$(1).wasm $$@; }
 endef
 
-sdk-python: plugins python-sdk
+sdk-python: plugins python-sdk golden-python
 	@[ ! -e $(PYTHON_SDK_READY) ] || { set -ex; \
 	  export PYTHONDONTWRITEBYTECODE=1; \
 	  (cd plugin-sdk/python && $(SDK_PYTHON) -m unittest test_informant); \
@@ -158,7 +176,7 @@ rm -rf $(SDK_OUT)/zig/$(1); mkdir -p $(SDK_OUT)/zig/$(1); cp $(2) $(SDK_OUT)/zig
 endef
 ZIG_WASM = $(SDK_ZIG) build-exe -target wasm32-freestanding -O safe -fstrip -fno-entry -rdynamic --stack 131072
 
-sdk-zig: plugins zig-sdk
+sdk-zig: plugins zig-sdk golden-zig
 	@[ ! -e $(ZIG_SDK_READY) ] || { set -ex; \
 	  $(SDK_ZIG) fmt --check plugin-sdk/zig; \
 	  (cd plugin-sdk/zig && $(SDK_ZIG) test --cache-dir $(CURDIR)/$(SDK_OUT)/zig/cache informant_test.zig); \
@@ -170,12 +188,17 @@ sdk-zig: plugins zig-sdk
 	  $(call golden_source,zig); \
 	}
 
-# The system's compiler for the tests, and what makes WebAssembly for the plugins: clang, or Zig.
-sdk-c: plugins zig-sdk
-	@set -e; cc="clang --target=wasm32"; \
-	if ! echo 'int probe;' | $$cc $(C_FLAGS) -x c - -o $(SDK_OUT)/.probe.wasm >/dev/null 2>&1; then \
-	  [ -e $(ZIG_SDK_READY) ] || exit 0; cc="$(SDK_ZIG) cc -target wasm32-freestanding"; \
-	fi; set -x; \
+# What makes WebAssembly of C, as $$cc: clang if it can, or else Zig. Without both that is all.
+define find_c_compiler
+cc="$${WASM_CC:-clang --target=wasm32}"; \
+if ! echo 'int probe;' | $$cc $(C_FLAGS) -x c - -o $(SDK_OUT)/.probe.wasm >/dev/null 2>&1; then \
+  [ -e $(ZIG_SDK_READY) ] || exit 0; cc="$(SDK_ZIG) cc -target wasm32-freestanding"; \
+fi
+endef
+
+# The system's compiler for the tests.
+sdk-c: plugins zig-sdk golden-c
+	@$(find_c_compiler); set -ex; \
 	$(MAKE) --no-print-directory -C plugin-sdk/c/tests test BUILD=$(CURDIR)/$(SDK_OUT)/c; \
 	rm -rf $(SDK_OUT)/c/hello; cp -r plugin-sdk/c/template $(SDK_OUT)/c/hello; ln -s $(CURDIR)/plugin-sdk $(SDK_OUT)/c/hello/sdk; \
 	$(MAKE) --no-print-directory -C $(SDK_OUT)/c/hello test; \
@@ -188,10 +211,10 @@ sdk-c: plugins zig-sdk
 # As with JavaScript; npm puts the compiler beside the SDK's copy.
 assemblyscript-sdk:
 	@mkdir -p $(SDK_NODE)/node_modules; rm -f $(ASSEMBLYSCRIPT_SDK_READY); \
-	if ! command -v npm >/dev/null || ! node -e 'process.exit(+process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then \
-	  echo "SKIPPED: what is written in AssemblyScript needs Node.js 20 or newer with npm, which https://nodejs.org has. It was neither built nor tested." >&2; exit 0; \
+	if ! { $(NODE_IS_THERE); }; then \
+	  echo "SKIPPED: what is written in AssemblyScript needs Node.js 20.6 or newer with npm, which https://nodejs.org has. It was neither built nor tested." >&2; exit 0; \
 	fi; \
-	set -e; cp -r plugin-sdk/assemblyscript plugin-sdk/reference.md $(SDK_NODE)/; ln -sfn ../assemblyscript $(SDK_NODE)/node_modules/informant-plugin-assemblyscript; \
+	set -e; $(call fresh_sources,assemblyscript); cp -r plugin-sdk/assemblyscript plugin-sdk/reference.md $(SDK_NODE)/; ln -sfn ../assemblyscript $(SDK_NODE)/node_modules/informant-plugin-assemblyscript; \
 	if ! cmp -s plugin-sdk/assemblyscript/package.json $(SDK_NODE)/fetched-assemblyscript.json; then \
 	  if ! $(NPM_INSTALL) --prefix $(SDK_NODE)/assemblyscript; then \
 	    echo "SKIPPED: npm cannot fetch assemblyscript (plugin-sdk/assemblyscript/package.json). What is written in it was neither built nor tested." >&2; exit 0; \
@@ -200,7 +223,7 @@ assemblyscript-sdk:
 	fi; \
 	touch $(ASSEMBLYSCRIPT_SDK_READY)
 
-sdk-assemblyscript: plugins assemblyscript-sdk
+sdk-assemblyscript: plugins assemblyscript-sdk golden-assemblyscript
 	@[ ! -e $(ASSEMBLYSCRIPT_SDK_READY) ] || { set -ex; \
 	  (cd $(SDK_NODE)/assemblyscript && node --test tests/*.test.js); \
 	  (cd $(SDK_NODE)/assemblyscript/template && node --test plugin.test.js && node ../build.js assembly/index.ts $(CURDIR)/$(SDK_OUT)/hello-assemblyscript.wasm); \

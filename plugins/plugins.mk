@@ -90,7 +90,7 @@ test-guests: wasm-target wat2plugin
 c-plugins:
 	@mkdir -p $(C_PLUGINS_OUT)
 	@set -e; \
-	for cc in "$${WASM_CC:-clang --target=wasm32}" "$(PYTHON) -m ziglang cc -target wasm32-freestanding"; do \
+	for cc in "$${WASM_CC:-clang --target=wasm32}" "$(SDK_ZIG) cc -target wasm32-freestanding" "$(PYTHON) -m ziglang cc -target wasm32-freestanding"; do \
 	  if echo 'int probe;' | $$cc $(C_FLAGS) -x c - -o $(C_PLUGINS_OUT)/.probe.wasm >/dev/null 2>&1; then \
 	    echo "building C plugins with $$cc: $(C_PLUGINS)"; \
 	    for p in $(C_PLUGINS); do \

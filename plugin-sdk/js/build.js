@@ -1,19 +1,17 @@
 #!/usr/bin/env node
-// informant-plugin [--dev] PLUGIN.js OUT.wasm [WORLD]: one file of JavaScript and what it imports, as a plugin. The world says what is exported: plugin,
-// controller, timer-only, stateful-plugin, full, as in plugin-sdk/wit/plugin.wit. With --dev it is made of a smaller QuickJS, which is slower, but ready
-// sooner.
+// informant-plugin PLUGIN.js OUT.wasm [WORLD]: one file of JavaScript and what it imports, as a plugin. The world says what is exported: plugin,
+// controller, timer-only, stateful-plugin, full, as in plugin-sdk/wit/plugin.wit. With INFORMANT_DEV=1 it is made of a smaller QuickJS, which is
+// slower, but ready sooner.
 
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { componentize } from "componentize-qjs";
 import { build } from "esbuild";
 
-const { values: options, positionals } = parseArgs({ options: { dev: { type: "boolean", default: false } }, allowPositionals: true });
-const [file, out, world = "plugin"] = positionals;
+const [file, out, world = "plugin"] = process.argv.slice(2);
 if (out === undefined) {
-  console.error("usage: informant-plugin [--dev] PLUGIN.js OUT.wasm [WORLD]");
+  console.error("usage: informant-plugin PLUGIN.js OUT.wasm [WORLD]");
   process.exit(2);
 }
 const bundle = await build({
@@ -24,7 +22,7 @@ const { component } = await componentize({
   world,
   jsSource: bundle.outputFiles[0].text,
   sync: true,
-  optSize: options.dev,
+  optSize: process.env.INFORMANT_DEV === "1",
 });
 await mkdir(dirname(out), { recursive: true });
 await writeFile(`${out}.partial`, component);

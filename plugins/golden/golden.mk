@@ -31,52 +31,47 @@ golden-wanted:
 	@test ! -e $(GOLDEN_SET) || { echo "$(GOLDEN_SET) is there, and stays as it is: it stands for files that people have" >&2; exit 1; }
 	@command -v zstd >/dev/null || { echo "zstd is missing; on Debian and Ubuntu: sudo apt-get install zstd" >&2; exit 1; }
 
-# $(call golden_needs,files): that what a language needs is there, as those who looked for it have said.
-golden_needs = for ready in $(1); do test -e $$ready || { echo "a set has all languages: see above what is missing" >&2; exit 1; }; done
-
+# Everything is there before anything is built.
 golden-tools: wasm-target wat2plugin go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
-	@$(call golden_needs,$(GO_SDK_READY) $(JS_SDK_READY) $(PYTHON_SDK_READY) $(ZIG_SDK_READY) $(ASSEMBLYSCRIPT_SDK_READY))
+	@for ready in $(GO_SDK_READY) $(JS_SDK_READY) $(PYTHON_SDK_READY) $(ZIG_SDK_READY) $(ASSEMBLYSCRIPT_SDK_READY); do \
+	  test -e $$ready || { echo "a set has all languages: see above what is missing" >&2; exit 1; }; done
 
-# The languages are named in a make of their own, so that nothing is built before everything is there.
+# The languages are named in a make of their own, so that what was built for another set is gone first.
 golden-built: golden-wanted golden-tools
 	@rm -rf $(GOLDEN_BUILT)
 	+@$(MAKE) --no-print-directory $(GOLDEN_LANGUAGES:%=golden-%)
 
+# Each by itself is skipped where its language is, as the SDKs' tests are.
 golden-rust: wasm-target
 	@mkdir -p $(GOLDEN_BUILT)
 	CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p golden
 	cp $(WASM_BUILT)/golden.wasm $(GOLDEN_BUILT)/rust.wasm
 
 golden-go: go-sdk
-	@$(call golden_needs,$(GO_SDK_READY)); mkdir -p $(GOLDEN_BUILT)
-	cd $(GOLDEN)/sources/go && $(GO_WASM) -o $(CURDIR)/$(GOLDEN_BUILT)/go.wasm .
+	@[ ! -e $(GO_SDK_READY) ] || { set -ex; mkdir -p $(GOLDEN_BUILT); \
+	  cd $(GOLDEN)/sources/go; $(GO_WASM) -o $(CURDIR)/$(GOLDEN_BUILT)/go.wasm .; }
 
 golden-js: js-sdk
-	@$(call golden_needs,$(JS_SDK_READY)); mkdir -p $(GOLDEN_BUILT) $(SDK_NODE)/plugins/golden
-	cp $(GOLDEN)/sources/js/plugin.js $(SDK_NODE)/plugins/golden/
-	node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/golden/plugin.js $(GOLDEN_BUILT)/js.wasm full
+	@[ ! -e $(JS_SDK_READY) ] || { set -ex; mkdir -p $(GOLDEN_BUILT) $(SDK_NODE)/plugins/golden; \
+	  cp $(GOLDEN)/sources/js/plugin.js $(SDK_NODE)/plugins/golden/; \
+	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/golden/plugin.js $(GOLDEN_BUILT)/js.wasm full; }
 
 golden-python: python-sdk
-	@$(call golden_needs,$(PYTHON_SDK_READY)); mkdir -p $(GOLDEN_BUILT)
-	cd $(GOLDEN)/sources/python && PYTHONDONTWRITEBYTECODE=1 $(SDK_COMPONENTIZE) -w full componentize -p . -p $(CURDIR)/plugin-sdk/python app \
-	  -o $(CURDIR)/$(GOLDEN_BUILT)/python.wasm
+	@[ ! -e $(PYTHON_SDK_READY) ] || { set -ex; mkdir -p $(GOLDEN_BUILT); cd $(GOLDEN)/sources/python; \
+	  PYTHONDONTWRITEBYTECODE=1 $(SDK_COMPONENTIZE) -w full componentize -p . -p $(CURDIR)/plugin-sdk/python app -o $(CURDIR)/$(GOLDEN_BUILT)/python.wasm; }
 
-golden-c:
-	@rm -rf $(GOLDEN_BUILT)/c; mkdir -p $(GOLDEN_BUILT)/c/golden
-	cp $(GOLDEN)/sources/c/golden.c $(GOLDEN_BUILT)/c/golden/
-	$(MAKE) --no-print-directory c-plugins C_PLUGINS=golden C_SOURCES=$(GOLDEN_BUILT)/c C_PLUGINS_OUT=$(GOLDEN_BUILT)/c
-	@$(call golden_needs,$(GOLDEN_BUILT)/c/golden.wasm)
-	mv $(GOLDEN_BUILT)/c/golden.wasm $(GOLDEN_BUILT)/c.wasm
+golden-c: zig-sdk
+	@$(find_c_compiler); set -ex; mkdir -p $(GOLDEN_BUILT); \
+	$$cc $(C_FLAGS) plugin-sdk/c/informant.c $(GOLDEN)/sources/c/golden.c -o $(GOLDEN_BUILT)/c.wasm
 
 golden-zig: zig-sdk
-	@$(call golden_needs,$(ZIG_SDK_READY)); mkdir -p $(GOLDEN_BUILT); $(call zig_folder,golden,$(GOLDEN)/sources/zig/golden.zig)
-	cd $(SDK_OUT)/zig/golden && $(ZIG_WASM) golden.zig -femit-bin=$(CURDIR)/$(GOLDEN_BUILT)/zig.wasm
+	@[ ! -e $(ZIG_SDK_READY) ] || { set -ex; mkdir -p $(GOLDEN_BUILT); $(call zig_folder,golden,$(GOLDEN)/sources/zig/golden.zig); \
+	  cd $(SDK_OUT)/zig/golden; $(ZIG_WASM) golden.zig -femit-bin=$(CURDIR)/$(GOLDEN_BUILT)/zig.wasm; }
 
 golden-assemblyscript: assemblyscript-sdk
-	@$(call golden_needs,$(ASSEMBLYSCRIPT_SDK_READY)); rm -rf $(SDK_NODE)/plugins/golden-assemblyscript; mkdir -p $(GOLDEN_BUILT) $(SDK_NODE)/plugins
-	cp -r $(GOLDEN)/sources/assemblyscript $(SDK_NODE)/plugins/golden-assemblyscript
-	cd $(SDK_NODE)/plugins/golden-assemblyscript && \
-	  node $(SDK_NODE)/assemblyscript/build.js assembly/index.ts $(CURDIR)/$(GOLDEN_BUILT)/assemblyscript.wasm
+	@[ ! -e $(ASSEMBLYSCRIPT_SDK_READY) ] || { set -ex; rm -rf $(SDK_NODE)/plugins/golden-assemblyscript; mkdir -p $(GOLDEN_BUILT) $(SDK_NODE)/plugins; \
+	  cp -r $(GOLDEN)/sources/assemblyscript $(SDK_NODE)/plugins/golden-assemblyscript; cd $(SDK_NODE)/plugins/golden-assemblyscript; \
+	  node $(SDK_NODE)/assemblyscript/build.js assembly/index.ts $(CURDIR)/$(GOLDEN_BUILT)/assemblyscript.wasm; }
 
 golden-wat: wat2plugin
 	@mkdir -p $(GOLDEN_BUILT)

@@ -26,11 +26,12 @@ use code::CompiledCode;
 use counts::Counts;
 pub(crate) use functions::Functions;
 use order::{FunctionsOf, Order};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::{JoinError, spawn_blocking};
-use tracing::warn;
+use tracing::{debug, warn};
 use wasmtime::component::Component;
 
 /// How plugins are compiled.
@@ -77,8 +78,7 @@ struct Shared {
     /// The lock is who may compile: two at once would need twice the memory.
     turn: Mutex<()>,
     cache: Option<CodeCache>,
-    /// Where functions are kept, if they are.
-    functions: Option<CodeCacheOptions>,
+    functions: Option<KeptFunctions>,
     steps: LoadSteps,
     counts: Counts,
 }
@@ -86,7 +86,8 @@ struct Shared {
 impl Compiler {
     /// Opens the cache.
     pub(crate) fn new(options: CompilerOptions) -> Result<Self, CodeCacheError> {
-        let functions = options.cache.clone().filter(|cache| cache.keeps_functions);
+        let keeping = options.cache.clone().filter(|cache| cache.keeps_functions);
+        let functions = keeping.map(|cache| KeptFunctions { cache, without: Mutex::default() });
         let cache = options.cache.map(CodeCache::open).transpose()?;
         let shared = Shared {
             program: options.program,
@@ -167,11 +168,11 @@ impl Compiler {
     ) -> Result<Component, CompileError> {
         let code = match &self.shared.program {
             Some(program) => {
-                let functions = self.shared.functions.as_ref().map(|cache| FunctionsOf {
-                    cache: cache.clone(),
-                    key: CodeKey::of_functions(engine, plugin.as_str()),
-                });
-                compile_there(program, Order { component: component.bytes, functions }).await?
+                let order = Order { component: component.bytes, functions: None };
+                match &self.shared.functions {
+                    Some(kept) => kept.compile(program, engine, plugin, order).await?,
+                    None => program.compile(&order).await?,
+                }
             }
             None => {
                 let engine = engine.clone();
@@ -206,15 +207,38 @@ struct LookedUp {
     kept: Option<Component>,
 }
 
-/// Kept functions take memory, too: where there is too little for both, it goes without.
-async fn compile_there(
-    program: &CompilerProgram,
-    mut order: Order,
-) -> Result<CompiledCode, CompileError> {
-    let compiled = program.compile(&order).await;
-    match (&compiled, order.functions.take()) {
-        (Err(CompileError::Memory(_)), Some(_)) => program.compile(&order).await,
-        _ => compiled,
+/// Where plugins' functions are kept from one version to the next.
+struct KeptFunctions {
+    cache: CodeCacheOptions,
+    /// Plugins that are compiled without: something went wrong with it.
+    without: Mutex<HashSet<PluginName>>,
+}
+
+impl KeptFunctions {
+    /// Compiles with what is kept. It takes memory, and what gives it back to the compiler is experimental: where that ends in anything but a refusal,
+    /// it is done again without, and so is every version of the plugin from then on.
+    async fn compile(
+        &self,
+        program: &CompilerProgram,
+        engine: &Engine,
+        plugin: &PluginName,
+        mut order: Order,
+    ) -> Result<CompiledCode, CompileError> {
+        let mut without = self.without.lock().await;
+        if !without.contains(plugin) {
+            let key = CodeKey::of_functions(engine, plugin.as_str());
+            order.functions = Some(FunctionsOf { cache: self.cache.clone(), key });
+            match program.compile(&order).await {
+                Err(error @ (CompileError::Memory(_) | CompileError::Host(_))) => {
+                    debug!(plugin = plugin.as_str(), "compiled without kept functions: {error}");
+                    without.insert(plugin.clone());
+                    order.functions = None;
+                }
+                compiled => return compiled,
+            }
+        }
+        drop(without);
+        program.compile(&order).await
     }
 }
 
@@ -226,4 +250,59 @@ fn compile_here(engine: &Engine, component: &[u8]) -> Result<CompiledCode, Compi
 /// A part of the work panicked, or the runtime ends.
 fn host(error: JoinError) -> CompileError {
     CompileError::Host(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A shell in the compiler's place, which notes with how much it was called.
+    fn program(root: &Path, script: &str) -> CompilerProgram {
+        let calls = root.join("calls");
+        CompilerProgram {
+            program: "/bin/sh".into(),
+            arguments: vec![
+                "-c".into(),
+                format!("calls={}; echo x >>$calls; {script}", calls.display()).into(),
+            ],
+            memory_bytes_max: 64 << 20,
+            deadline: Duration::from_secs(20),
+        }
+    }
+
+    /// Compiles two versions where each call does this: what came of each, and how many calls it took.
+    async fn check(script: &str, expect: [(&str, usize); 2]) {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let program = program(root.path(), script);
+        let directory = root.path().join("code");
+        let cache = CodeCacheOptions { directory, bytes_max: 1 << 20, keeps_functions: true };
+        let kept = KeptFunctions { cache, without: Mutex::default() };
+        let (engine, plugin) = (Engine::new().expect("an engine"), "a".parse().expect("a name"));
+        let mut before = 0;
+        for (told, calls) in expect {
+            let order = Order { component: vec![7; 100], functions: None };
+            let compiled = kept.compile(&program, &engine, &plugin, order).await;
+            let compiled = compiled
+                .map_or_else(|error| error.to_string(), |code| format!("{:?}", code.bytes()));
+            assert!(compiled.contains(told), "{script}: {compiled}");
+            let all = std::fs::read_to_string(root.path().join("calls")).expect("a file");
+            assert_eq!(all.len() / 2 - before, calls, "{script}");
+            before = all.len() / 2;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_goes_wrong_with_kept_functions_is_done_without_them_from_then_on() {
+        let answer = r"printf '\001\0\0\0\0\0\0\0c'";
+        let first_fails =
+            |failure: &str| format!("[ $(wc -l <$calls) -gt 1 ] || {{ {failure}; }}; {answer}");
+        check(answer, [("[99]", 1), ("[99]", 1)]).await;
+        let memory = first_fails("echo memory allocation of 8 bytes failed >&2; kill -6 $$");
+        check(&memory, [("[99]", 2), ("[99]", 1)]).await;
+        check(&first_fails("kill -9 $$"), [("[99]", 2), ("[99]", 1)]).await;
+        let refused = "echo no such instruction >&2; exit 3";
+        check(refused, [("no such instruction", 1), ("no such instruction", 1)]).await;
+        check("kill -9 $$", [("most likely for want of memory", 2), ("want of memory", 1)]).await;
+    }
 }

@@ -52,6 +52,8 @@ pub(crate) struct GuestState {
     pub(crate) powers: Option<PluginPowers>,
     /// Why a key was not added that the call in progress wanted to add.
     pub(crate) key_refused: Option<CallError>,
+    /// The last line that the call in progress has logged as an error: what a panic says before it traps.
+    pub(crate) last_words: Option<String>,
     /// What it has of WASI; nothing as long as it asks for nothing.
     pub(crate) wasi: Option<Box<Wasi>>,
     /// Time that calls of host functions took since somebody looked.
@@ -150,6 +152,7 @@ impl GuestState {
             leading: Leading::default(),
             powers: None,
             key_refused: None,
+            last_words: None,
             wasi: None,
             host_calls: Duration::ZERO,
             surroundings: Surroundings::default(),

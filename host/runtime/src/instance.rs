@@ -277,7 +277,9 @@ impl Instance {
     fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
         // Where nobody outside may be asked it may still sleep, within its time.
         let may_wait = if phase.is_work() { self.limits.wait_time } else { deadline };
-        self.store.data_mut().phase = phase;
+        let state = self.store.data_mut();
+        state.phase = phase;
+        state.last_words = None;
         arm(&mut self.store, now, deadline);
         self.store.data().clock.may_wait(may_wait);
     }
@@ -360,8 +362,10 @@ fn call_error(error: &wasmtime::Error, store: &Store<GuestState>, deadline: Dura
             CallError::TablesExceeded { limit: state.limits().table_elements_max, place }
         }
         (None, Some(Trap::Interrupt)) => CallError::DeadlineExceeded { limit: deadline, place },
-        (None, Some(trap)) => CallError::trap(&trap_text(&trap.to_string()), &backtrace),
-        (None, None) => CallError::trap(&trap_text(&error.root_cause().to_string()), &backtrace),
+        (None, trap) => {
+            let text = trap.map_or_else(|| error.root_cause().to_string(), Trap::to_string);
+            CallError::trap(&trap_text(&text, state.last_words.as_deref()), &backtrace)
+        }
     };
     state.tell_end(&ended, &backtrace);
     ended
@@ -372,10 +376,12 @@ fn backtrace(error: &wasmtime::Error) -> Backtrace {
     Backtrace::new(frames.iter().map(|frame| (frame.func_name(), frame.func_index())))
 }
 
-fn trap_text(text: &str) -> String {
+/// A panic says in the log why, and then runs into what cannot be reached.
+fn trap_text(text: &str, last_words: Option<&str>) -> String {
     let text = text.strip_prefix("wasm trap: ").unwrap_or(text);
-    match text.contains("unreachable") {
-        true => format!("{text} (a panic or an abort in the plugin)"),
-        false => text.to_owned(),
+    match (text.contains("unreachable"), last_words) {
+        (true, Some(words)) => format!("{words} ({text})"),
+        (true, None) => format!("{text} (a panic or an abort in the plugin)"),
+        (false, _) => text.to_owned(),
     }
 }

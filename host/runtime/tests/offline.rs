@@ -88,6 +88,15 @@ async fn run(name: &str, given: Given<'_>) -> Result<String, OfflineError> {
     Ok(first.to_text() + &cut.unwrap_or_default())
 }
 
+/// The line without the place at which a guest panicked.
+fn without_place(line: &str) -> String {
+    let panicked = line.split_once("panicked at ").and_then(|(before, said)| {
+        let (_, words) = said.split_once(": ")?;
+        Some(format!("{before}panicked at …: {words}\n"))
+    });
+    panicked.unwrap_or_else(|| format!("{line}\n"))
+}
+
 #[track_caller]
 fn check(name: &str, given: Given<'_>, expect: &Expect) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -95,7 +104,7 @@ fn check(name: &str, given: Given<'_>, expect: &Expect) {
     let shown = runtime.block_on(run(name, given)).unwrap_or_else(|error| format!("{error}\n"));
     // Where a guest panicked is of no interest here.
     let is_place = |line: &&str| line.contains(" log level=error ");
-    let shown = shown.lines().filter(|line| !is_place(line)).map(|line| format!("{line}\n"));
+    let shown = shown.lines().filter(|line| !is_place(line)).map(without_place);
     expect.assert_eq(&shown.collect::<String>());
 }
 
@@ -195,31 +204,31 @@ fn keys_are_worked_on_and_given_up_as_in_a_host() {
         "trap-keys",
         Given { pods: &["a", "trap-keys"], ..Given::default() },
         &expect![[r#"
-        0.000 plugin name=trap-keys version=0.1.0
-        0.000 call start
-        0.000   answer -> ok
-        0.000 enqueue subscription=v1/pods change=added key=a/a keys=["a/a"]
-        0.000 enqueue subscription=v1/pods change=added key=a/trap-keys keys=["a/trap-keys"]
-        0.000 call reconcile key=a/a attempt=1
-        0.000   log level=info message="worked on a/a"
-        0.000   answer -> ok
-        0.000 call reconcile key=a/trap-keys attempt=1
-        0.000   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
-        0.100 call start
-        0.100   answer -> ok
-        0.100 call reconcile key=a/trap-keys attempt=2
-        0.100   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
-        0.300 call start
-        0.300   answer -> ok
-        0.300 call reconcile key=a/trap-keys attempt=3
-        0.300   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
-        0.300 gave up
-        0.700 call start
-        0.700   answer -> ok
-        0.700 call stop
-        0.700   answer -> ok
-        0.700 end events=0 keys=0 deadLetters=0
-    "#]],
+            0.000 plugin name=trap-keys version=0.1.0
+            0.000 call start
+            0.000   answer -> ok
+            0.000 enqueue subscription=v1/pods change=added key=a/a keys=["a/a"]
+            0.000 enqueue subscription=v1/pods change=added key=a/trap-keys keys=["a/trap-keys"]
+            0.000 call reconcile key=a/a attempt=1
+            0.000   log level=info message="worked on a/a"
+            0.000   answer -> ok
+            0.000 call reconcile key=a/trap-keys attempt=1
+            0.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-keys (wasm `unreachable` instruction executed), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
+            0.100 call start
+            0.100   answer -> ok
+            0.100 call reconcile key=a/trap-keys attempt=2
+            0.100   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-keys (wasm `unreachable` instruction executed), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
+            0.300 call start
+            0.300   answer -> ok
+            0.300 call reconcile key=a/trap-keys attempt=3
+            0.300   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-keys (wasm `unreachable` instruction executed), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
+            0.300 gave up
+            0.700 call start
+            0.700   answer -> ok
+            0.700 call stop
+            0.700   answer -> ok
+            0.700 end events=0 keys=0 deadLetters=0
+        "#]],
     );
 }
 
@@ -392,37 +401,37 @@ fn a_plugin_whose_instances_end_again_and_again_is_waited_for() {
         "trap",
         Given { events: &events, ..Given::default() },
         &expect![[r#"
-        0.000 plugin name=trap version=0.1.0
-        0.000 call start
-        0.000   answer -> ok
-        0.000 event resource=v1/pods change=added key=a/trap-1
-        0.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=1
-        0.000   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-        0.000 event resource=v1/pods change=added key=a/trap-2
-        0.100 call start
-        0.100   answer -> ok
-        0.100 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=2
-        0.100   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-        0.300 call start
-        0.300   answer -> ok
-        0.300 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=3
-        0.300   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-        0.300 gave up
-        0.700 call start
-        0.700   answer -> ok
-        0.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=1
-        0.700   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-        10.700 call start
-        10.700   answer -> ok
-        10.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=2
-        10.700   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-        30.700 call start
-        30.700   answer -> ok
-        30.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=3
-        30.700   answer -> error {"failed":"trap: wasm `unreachable` instruction executed (a panic or an abort in the plugin), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-        30.700 gave up
-        30.700 end events=0 keys=0 deadLetters=2
-    "#]],
+            0.000 plugin name=trap version=0.1.0
+            0.000 call start
+            0.000   answer -> ok
+            0.000 event resource=v1/pods change=added key=a/trap-1
+            0.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=1
+            0.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            0.000 event resource=v1/pods change=added key=a/trap-2
+            0.100 call start
+            0.100   answer -> ok
+            0.100 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=2
+            0.100   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            0.300 call start
+            0.300   answer -> ok
+            0.300 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=3
+            0.300   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            0.300 gave up
+            0.700 call start
+            0.700   answer -> ok
+            0.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=1
+            0.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            10.700 call start
+            10.700   answer -> ok
+            10.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=2
+            10.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            30.700 call start
+            30.700   answer -> ok
+            30.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=3
+            30.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            30.700 gave up
+            30.700 end events=0 keys=0 deadLetters=2
+        "#]],
     );
 }
 

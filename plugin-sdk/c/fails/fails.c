@@ -139,7 +139,7 @@ static informant_outcome handle(const informant_event *event) {
   informant_json_answer answer = informant_json_find_text(object, TEXT("/metadata/annotations/does"), &does);
   if (answer == INFORMANT_JSON_MALFORMED) return informant_give_up(TEXT("the pod is no JSON"));
   if (informant_equal(does, TEXT("fail"))) return informant_give_up(TEXT("asked to fail"));
-  if (informant_equal(does, TEXT("panic"))) __builtin_trap();
+  if (informant_equal(does, TEXT("panic"))) informant_panic(INFORMANT_CONCAT(TEXT("asked to panic by "), event->key.name));
   if (informant_equal(does, TEXT("exhaust")))
     for (;;) informant_alloc(1 << 20);
   if (informant_equal(does, TEXT("use"))) return use(event);

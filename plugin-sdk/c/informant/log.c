@@ -19,3 +19,8 @@ void informant_log(informant_level level, informant_string message) {
 void informant_log_with(informant_level level, informant_string message, informant_pairs fields) {
   informant_host_log((int32_t)level, INFORMANT_TEXT(message), fields.items, fields.count);
 }
+
+_Noreturn void informant_panic(informant_string message) {
+  informant_log(INFORMANT_ERROR, message);
+  __builtin_trap();
+}

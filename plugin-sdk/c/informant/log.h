@@ -22,4 +22,8 @@ void informant_log(informant_level level, informant_string message);
 /* One line with fields: informant_log_with(INFORMANT_INFO, message, INFORMANT_PAIRS(INFORMANT_PAIR("pod", name))). */
 void informant_log_with(informant_level level, informant_string message, informant_pairs fields);
 
+/* For what cannot happen: says so in the log, where the event's failure has it from, and ends the instance by a trap. The
+ * event comes again, to a new one. In a test it ends the program. */
+_Noreturn void informant_panic(informant_string message);
+
 #endif

@@ -86,5 +86,6 @@ export const { lifecycle, handler, reconciler, timer, syncAware, stateful } = pl
   snapshot: () => ({ fired }),
   restore(from, known) {
     fired = known.fired;
+    log.info("restored", { from });
   },
 });

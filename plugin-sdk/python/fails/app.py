@@ -98,6 +98,7 @@ class Fails(Plugin):
 
     def restore(self, from_version, known):
         self.fired = known["fired"]
+        logging.info("restored", extra={"from": from_version})
 
 
 Lifecycle, Handler, Reconciler, Timer, SyncAware, Stateful = exports(Fails)

@@ -3,6 +3,7 @@
 use super::ask::{print, table};
 use crate::project::{Language, new_project, project_name};
 use anyhow::Result;
+use informant_runtime::PluginName;
 use std::path::PathBuf;
 
 /// What is to be made.
@@ -27,14 +28,20 @@ pub(crate) fn new(args: &NewArgs) -> Result<()> {
     };
     let name = project_name(name)?;
     new_project(&PathBuf::from(name.as_str()), language, &name)?;
+    print(&next(language, &name));
+    Ok(())
+}
+
+/// What the project is, and what to do with it.
+fn next(language: Language, name: &PluginName) -> String {
     let facts = language.facts();
-    print(&format!(
+    let test = facts.test.replace("NAME", name.as_str());
+    format!(
         "{name} is a plugin in {}, with its SDK in {name}/sdk. It needs {}; the first build fetches {}. Next:\n\n  \
          cd {name}\n  informant plugin build    # leaves build/{name}.wasm\n  informant dev .           # runs it beside an embedded cluster, and again after \
-         every save\n\nIts test, without WebAssembly: {}",
-        facts.title, facts.toolchain, facts.fetches, facts.test
-    ));
-    Ok(())
+         every save\n\nIts test, without WebAssembly: {test}",
+        facts.title, facts.toolchain, facts.fetches
+    )
 }
 
 fn languages() -> String {
@@ -51,6 +58,15 @@ fn languages() -> String {
 mod tests {
     use super::*;
     use clap::ValueEnum as _;
+
+    #[test]
+    fn what_to_do_next_names_the_project() {
+        let name: PluginName = "pod-watch".parse().expect("a name");
+        for language in Language::ALL {
+            let next = next(language, &name);
+            assert!(!next.contains("hello") && !next.contains("NAME"), "{next}");
+        }
+    }
 
     #[test]
     fn list_has_what_the_option_takes() {

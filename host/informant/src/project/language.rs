@@ -32,7 +32,7 @@ pub(crate) struct Facts {
     pub(crate) toolchain: &'static str,
     /// What the first build brings.
     pub(crate) fetches: &'static str,
-    /// Runs a new project's own test, without WebAssembly.
+    /// Runs a new project's own test, without WebAssembly; `NAME` is what the project is called.
     pub(crate) test: &'static str,
 }
 
@@ -80,9 +80,9 @@ impl Language {
             Self::Zig => &Facts {
                 title: "Zig",
                 key: "zig",
-                toolchain: "Zig 0.17",
+                toolchain: "Zig 0.17 and no other",
                 fetches: "nothing",
-                test: "zig test hello.zig",
+                test: "zig test NAME.zig",
             },
             Self::AssemblyScript => &Facts {
                 title: "AssemblyScript",

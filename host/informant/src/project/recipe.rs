@@ -64,13 +64,11 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
         Toolchain::Js { node, npm } => {
             let entry = settings.entry.as_deref().unwrap_or("plugin.js");
             let script = "node_modules/.bin/informant-plugin";
-            let dev = (mode == Mode::Dev).then(|| "--dev".into());
-            let words = [entry.into(), out.into(), world.into()];
-            let arguments = std::iter::once(script.into()).chain(dev).chain(words);
-            Recipe {
-                fetch: Some(npm_install(npm)),
-                build: step("informant-plugin", node, arguments),
-            }
+            let arguments = [script.into(), entry.into(), out.into(), world.into()];
+            let mut build = step("informant-plugin", node, arguments);
+            // Not an argument: a project has the SDK that it was made with, which may not know it.
+            build.environment.extend((mode == Mode::Dev).then(|| ("INFORMANT_DEV", "1".into())));
+            Recipe { fetch: Some(npm_install(npm)), build }
         }
         Toolchain::Python { python } => {
             let sdk = settings.sdk.as_deref().unwrap_or("sdk");
@@ -270,12 +268,12 @@ mod tests {
         let js = Toolchain::Js { node: "node".into(), npm: "npm".into() };
         let install = "npm install --no-audit --no-fund";
         let build = |dev: &str| {
-            format!("node node_modules/.bin/informant-plugin {dev}plugin.js /o/pods.wasm plugin")
+            format!("{dev}node node_modules/.bin/informant-plugin plugin.js /o/pods.wasm plugin")
         };
         let check_js = |mode, dev| {
             check(Language::Js, &js, Settings::default(), mode, &[install, &build(dev)]);
         };
-        check_js(Mode::Dev, "--dev ");
+        check_js(Mode::Dev, "INFORMANT_DEV=1 ");
         check_js(Mode::Release, "");
         let tools = Toolchain::AssemblyScript { node: "node".into(), npm: "npm".into() };
         let build = "node node_modules/.bin/informant-plugin-as assembly/index.ts /o/pods.wasm";

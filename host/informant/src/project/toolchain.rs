@@ -142,7 +142,9 @@ async fn zig(search: &Search, folder: &Path) -> Result<Toolchain> {
     {
         let asked = [arguments, &["version"]].concat();
         let Some(said) = answer(&program, &asked, folder).await else { continue };
-        if said.trim().strip_prefix(ZIG).is_some_and(|rest| rest.starts_with('.')) {
+        let patch = said.trim().strip_prefix(ZIG).and_then(|rest| rest.strip_prefix('.'));
+        // What is not released yet says so behind the number.
+        if patch.is_some_and(|patch| patch.parse::<u32>().is_ok()) {
             let arguments = arguments.iter().map(OsString::from);
             return Ok(Toolchain::Zig {
                 zig: [program.into()].into_iter().chain(arguments).collect(),
@@ -273,6 +275,40 @@ mod tests {
         );
         let error = search.need("no-such-tool", "install it so").unwrap_err().to_string();
         assert_eq!(error, "no-such-tool is missing: there is none on PATH; install it so");
+    }
+
+    /// What is taken for Zig where these say such versions: on the path, in the project, and as a module of the Python on the path.
+    async fn zig_of(on_path: &str, own: &str, module: &str) -> Result<String> {
+        let [path, project] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let says = |version: &str| match version {
+            "" => "exit 1".to_owned(),
+            version => format!("echo {version}"),
+        };
+        put(path.path(), "zig", &says(on_path), 0o755);
+        put(path.path(), "python3", &says(module), 0o755);
+        let venv = project.path().join(".venv/bin");
+        std::fs::create_dir_all(&venv).unwrap();
+        put(&venv, "python", &says(own), 0o755);
+        let search = Search::new(path.path().as_os_str(), Path::new("/nowhere"));
+        let Toolchain::Zig { zig } = zig(&search, project.path()).await? else { panic!("no Zig") };
+        let words = zig.iter().map(|word| Path::new(word).file_name().unwrap_or(word));
+        Ok(words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
+    }
+
+    #[tokio::test]
+    async fn zig_is_taken_from_where_the_right_version_is() {
+        let check = async |tools: [&str; 3], expect: &str| {
+            let found = zig_of(tools[0], tools[1], tools[2]).await;
+            let found = found.unwrap_or_else(|error| error.to_string());
+            assert!(found.contains(expect), "{tools:?}: {found}");
+        };
+        check(["0.17.0", "0.17.0", "0.17.0"], "zig").await;
+        check(["0.16.1", "0.17.2", "0.17.0"], "python -m ziglang").await;
+        check(["", "", "0.17.0"], "python3 -m ziglang").await;
+        check(["0.18.0", "", ""], "zig is 0.18.0); run: python3 -m venv").await;
+        check(["0.17.0-dev.12+abc", "", ""], "there is no Zig 0.17 (").await;
+        check(["0.170.0", "", ""], "there is no Zig 0.17 (").await;
+        check(["", "", ""], "there is no Zig 0.17; run").await;
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use axum::extract::{Request, State};
 use informant_e2e::api::Patch;
 use informant_e2e::cluster::{Kind, User};
 use informant_e2e::host::run_to_end;
-use informant_e2e::{poll, skip};
+use informant_e2e::{paths, poll, skip};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -124,6 +124,8 @@ fn without(line: &str, part: &str, by: &str) -> String {
 #[test]
 fn it_runs_with_what_is_printed_for_it_and_nothing_more() {
     host_fact(async |bench| {
+        let beside = paths::root().join("plugins/bandwidth/bandwidth.yaml");
+        std::fs::copy(beside, bench.plugins.join("bandwidth.yaml")).expect("it is shipped");
         bench.drop_plugin(NAME, NAME);
         let endpoint = Endpoint::start().await;
         let directory = tempfile::tempdir().expect("a directory");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::bench::labelled_pod;
 use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, drop_file, host_fact};
-use informant_e2e::host::{Host, Line};
+use informant_e2e::host::{Host, Line, run_to_end};
 use informant_e2e::{paths, skip};
 
 /// The make target that runs a fact names its language, and then the plugin has to be there.
@@ -72,6 +72,47 @@ async fn check_failure(bench: &HostBench<'_>, host: &Host) {
     };
     host.await_plugin("fails", "a dead letter", is_dead).await.unwrap();
     check_goes_on(bench, host, "after-failure").await;
+    check_carries(bench, host).await;
+}
+
+/// What one version leaves behind, the next one begins with. Another file is another version.
+async fn check_carries(bench: &HostBench<'_>, host: &Host) {
+    let file = bench.plugins.join("fails.wasm");
+    let mut next = std::fs::read(&file).expect("it was dropped there");
+    // A section that says nothing: its kind, its size, the size of its name, its name.
+    next.extend([0, 2, 1, b'n']);
+    let place = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(&place, next).expect("it is written");
+    drop_file(place.path(), &file);
+    says(host, "fails", &["restored", "from=0.1.0"]).await;
+    create(bench, "after-swap", "").await;
+    says(host, "fails", &["well", "/after-swap"]).await;
+}
+
+/// What the plugin does without a cluster for each of these, by a word of what is shown: the clock of such a run does not wait between attempts.
+fn check_offline(bench: &HostBench<'_>, sins: &[(&str, &str)]) {
+    let place = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(place.path().join("cluster")).expect("a directory");
+    let events = sins.iter().map(|(does, _)| {
+        let mut pod = labelled_pod(does, &[]);
+        pod["metadata"]["namespace"] = json!("default");
+        pod["metadata"]["annotations"] = json!({ "does": does });
+        let event = json!({ "resource": "v1/pods", "change": "added", "object": pod });
+        // The breaker opens and closes meanwhile.
+        format!("{event}\n{}\n", json!({ "wait": "5m" }))
+    });
+    std::fs::write(place.path().join("events.jsonl"), events.collect::<String>()).expect("a file");
+    let shown = |path: PathBuf| path.display().to_string();
+    let plugin = shown(bench.plugins.join("fails.wasm"));
+    let [objects, events] = ["cluster", "events.jsonl"].map(|name| shown(place.path().join(name)));
+    let run = ["plugin", "test", &plugin, "--objects", &objects, "--events", &events];
+    let output = run_to_end(&bench.program, &run).expect("it runs");
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("it is text");
+    for (does, words) in sins {
+        let key = format!("change=added key=default/{does}");
+        let own = text.split(&key).skip(1).find(|own| own.contains(words));
+        assert!(own.is_some(), "{does} has no {words}: {text}");
+    }
 }
 
 /// The instance that was there handles the next event.
@@ -119,9 +160,9 @@ fn check_used(used: &str) {
     }
 }
 
-/// What plugins in languages without exceptions do alike: a panic is a trap, with these words before it. It ends the instance and nobody else's, and
-/// the next one goes on.
-async fn check_traps(bench: &HostBench<'_>, host: &mut Host, language: &str, words: &[&str]) {
+/// What plugins in languages without exceptions do alike: a panic says why in the log and traps. The event's failure has these words of it; the instance
+/// ends, and nobody else's, and the next one goes on.
+async fn check_traps(bench: &HostBench<'_>, host: &mut Host, language: &str, panic: &str) {
     says(host, "fails", &["synced", "subscription=0"]).await;
     says(host, "fails", &["fired", "schedule=soon"]).await;
     check_failure(bench, host).await;
@@ -131,11 +172,10 @@ async fn check_traps(bench: &HostBench<'_>, host: &mut Host, language: &str, wor
     counts(host, language);
 
     create(bench, "panicking", "panic").await;
-    says(host, "fails", words).await;
-    says(host, "fails", &["handle ended its instance"]).await;
+    says(host, "fails", &["handle ended its instance: trap: ", panic]).await;
     create(bench, "after", "").await;
     says(host, "fails", &["well", "/after"]).await;
-    let is_dead = |plugin: &Value| plugin["deadLetters"] == 2;
+    let is_dead = |plugin: &Value| plugin["deadLetters"] == 2 && last_error(plugin).contains(panic);
     host.await_plugin("fails", "to be given up", is_dead).await.unwrap();
     let hello = host.plugin("hello").unwrap();
     assert_eq!(hello["counters"]["restarts"], json!({}), "it is no other's matter: {hello}");
@@ -210,25 +250,49 @@ fn go() {
     });
 }
 
+/// What `informant dev` makes of JavaScript, of a smaller QuickJS.
+#[test]
+fn js_dev() {
+    sdk_fact("js-dev", async |bench, mut host| {
+        check_exceptions(&bench, &mut host, "js", "asked to panic by panicking").await;
+    });
+}
+
 #[test]
 fn c() {
     sdk_fact("c", async |bench, mut host| {
-        let words = ["handle ended its instance", "trap: wasm `unreachable` instruction executed"];
-        check_traps(&bench, &mut host, "c", &words).await;
+        check_traps(&bench, &mut host, "c", "asked to panic by panicking").await;
+        check_offline(&bench, &[("exhaust", "more than 64 MiB of memory were asked for")]);
     });
 }
 
 #[test]
 fn zig() {
     sdk_fact("zig", async |bench, mut host| {
-        check_traps(&bench, &mut host, "zig", &["panic: asked to panic by panicking"]).await;
+        check_traps(&bench, &mut host, "zig", "panic: asked to panic by panicking").await;
+        let sins = [
+            ("overflow", "trap: panic: integer overflow (wasm `unreachable`"),
+            ("recurse", "trap: out of bounds memory access"),
+            ("exhaust", "more than 64 MiB of memory were asked for"),
+            ("look", "message=looked"),
+        ];
+        check_offline(&bench, &sins);
     });
 }
 
 #[test]
 fn assemblyscript() {
     sdk_fact("assemblyscript", async |bench, mut host| {
-        let words = ["asked to panic by panicking", "at=assembly/index.ts:"];
-        check_traps(&bench, &mut host, "assemblyscript", &words).await;
+        check_traps(&bench, &mut host, "assemblyscript", "asked to panic by panicking").await;
+        says(&host, "fails", &["asked to panic by panicking", "at=assembly/index.ts:"]).await;
+        let sins = [
+            ("look", "message=looked fields=\"environment=0 clock=true random=true\""),
+            ("wait", "\"againAfterMs\":50"),
+            ("overrun", "trap: Index out of range (wasm `unreachable`"),
+            ("recurse", "trap: stack overflow: functions call each other too deep (wasm"),
+            ("spin", "the deadline of 1000 ms was exceeded"),
+            ("hoard", "more than 64 MiB of memory were asked for"),
+        ];
+        check_offline(&bench, &sins);
     });
 }

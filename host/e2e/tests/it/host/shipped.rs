@@ -1,7 +1,8 @@
-//! The shipped plugins in other languages than Rust, as `make plugins` builds them, with the file that is shipped beside each, and as a user with exactly
+//! The shipped plugins, as `make plugins` builds them, with the file that is shipped beside each, and as a user with exactly
 //! the role that is printed for them.
 
 mod config_reloader;
+mod event_printer;
 mod node_watcher;
 mod offline;
 mod orphan_finder;

@@ -1,0 +1,26 @@
+//! `plugins/event-printer`: each change of a pod is a line.
+
+use informant_e2e::api::Patch;
+use serde_json::json;
+
+use super::{shipped_fact, with_config};
+use crate::bench::labelled_pod;
+
+#[test]
+fn each_change_of_a_pod_is_a_line() {
+    let edit = |text: String| with_config(&text, &["list: {namespace: default, name: nobody}"]);
+    shipped_fact("event-printer", "rust", edit, async |shipped| {
+        shipped.configure("");
+        let host = shipped.start(&[]).await;
+        let (api, pods) = (&shipped.bench.api, shipped.bench.pods());
+        api.create(&pods, &labelled_pod("web", &[("app", "web")])).await.expect(201);
+        let name = format!("pod {}/web", shipped.bench.namespace);
+        shipped.says(&host, &[&format!("added {name}"), "labels=app=web"]).await;
+        let path = format!("{pods}/web");
+        let patch = json!({"metadata": {"labels": {"tier": "front"}}});
+        api.patch(&path, Patch::Merge, &patch).await.expect(200);
+        shipped.says(&host, &[&format!("updated {name}: labels +tier=front")]).await;
+        api.delete_with(&path, &json!({"gracePeriodSeconds": 0})).await.expect(200);
+        shipped.says(&host, &[&format!("deleted {name}")]).await;
+    });
+}
