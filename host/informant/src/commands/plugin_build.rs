@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 /// What is to be built, and where to.
 #[derive(clap::Args, Debug)]
 pub(crate) struct BuildArgs {
-    /// The plugin's project: a folder with Cargo.toml, go.mod, package.json, app.py, or a .c file that defines plugin_describe.
+    /// The plugin's project: a folder with Cargo.toml, go.mod, package.json, app.py, a .c file that defines plugin_describe, or a .zig file that calls informant.plugin.
     #[arg(value_name = "DIR", default_value = ".")]
     project: PathBuf,
     /// Where the plugin file goes [default: build/NAME.wasm in the project].
@@ -106,12 +106,22 @@ fn summary(output: &Path, report: &PluginReport, [built, checked]: [f64; 2]) -> 
         true => String::new(),
         false => format!(", is told of {}", resources.join(", ")),
     };
+    let schedules = report.descriptor.schedules.iter().map(|it| it.name.to_string());
+    let schedules: Vec<String> = schedules.collect();
+    let fired = match schedules.is_empty() {
+        true => String::new(),
+        false => format!(", has the schedules {}", schedules.join(", ")),
+    };
+    let idle = match resources.is_empty() && schedules.is_empty() {
+        true => ", is called for nothing: it has neither subscriptions nor schedules",
+        false => "",
+    };
     let waits = report
         .not_granted
         .as_ref()
         .map_or(String::new(), |why| format!("\na host would have it wait: {why}"));
     format!(
-        "{}: {} bytes, version {}{told}; built in {built:.2} s, checked in {checked:.2} s{waits}",
+        "{}: {} bytes, version {}{told}{fired}{idle}; built in {built:.2} s, checked in {checked:.2} s{waits}",
         output.display(),
         report.bytes,
         report.descriptor.version

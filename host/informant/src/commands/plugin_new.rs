@@ -39,7 +39,7 @@ fn next(language: Language, name: &PluginName) -> String {
     format!(
         "{name} is a plugin in {}, with its SDK in {name}/sdk. It needs {}; the first build fetches {}. Next:\n\n  \
          cd {name}\n  informant plugin build    # leaves build/{name}.wasm\n  informant dev .           # runs it beside an embedded cluster, and again after \
-         every save\n\nIts test, without WebAssembly: {test}",
+         every save\n\nIts own tests: {test}",
         facts.title, facts.toolchain, facts.fetches
     )
 }

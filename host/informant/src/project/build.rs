@@ -162,7 +162,7 @@ impl Build<'_> {
             command.env("CARGO_TERM_COLOR", "always");
         }
         let manifest = folder.join("Cargo.toml");
-        let (mut artifact, mut last) = (None, String::new());
+        let (mut artifact, mut words) = (None, Words::default());
         let mut hear = |stream: Stream, line: &str| {
             if step.is_cargo && stream == Stream::Output {
                 let found = recipe::cargo_artifact(line, &manifest);
@@ -170,9 +170,7 @@ impl Build<'_> {
                 return;
             }
             self.show(line);
-            if !line.trim().is_empty() {
-                last = quoted(line);
-            }
+            words.hear(line);
         };
         let time_max = self.time_max.saturating_sub(begin.elapsed());
         let status = process::run(&mut command, &mut hear, time_max, stop).await;
@@ -183,7 +181,7 @@ impl Build<'_> {
         });
         let status = status.map_err(|error| BuildError::Process { what, error })?;
         if !status.success() {
-            let said = if last.is_empty() { last } else { format!(": {last}") };
+            let said = words.said().map_or_else(String::new, |said| format!(": {said}"));
             return Err(BuildError::Failed { what, status, said });
         }
         Ok(artifact)
@@ -201,6 +199,33 @@ impl Build<'_> {
             Shown::Plain => drop(writeln!(Stdout, "{line}")),
             Shown::Log => info!(target: "build", plugin = self.project.name.as_str(), "{line}"),
         }
+    }
+}
+
+/// What is quoted of all that a tool says: where compilers name an error, the first one, as what comes behind it counts them or follows from it;
+/// else the last line.
+#[derive(Default)]
+struct Words {
+    error: Option<String>,
+    last: Option<String>,
+}
+
+impl Words {
+    fn hear(&mut self, line: &str) {
+        let line = quoted(line);
+        if line.is_empty() {
+            return;
+        }
+        let names_error = ["error: ", "error[", "[ERROR] "].iter().any(|mark| line.contains(mark));
+        if self.error.is_none() && names_error {
+            self.error = Some(line);
+        } else {
+            self.last = Some(line);
+        }
+    }
+
+    fn said(self) -> Option<String> {
+        self.error.or(self.last)
     }
 }
 
@@ -276,6 +301,9 @@ mod tests {
             "exit status: 3): no such header",
         )
         .await;
+        let compiler =
+            "echo 'a.c:1:2: error: expected a }'; echo ' ^~~'; echo 'cc: error: 2 of them'; exit 1";
+        check(compiler, LONG, "exit status: 1): a.c:1:2: error: expected a }").await;
         check("exit 4", LONG, "the C compiler failed (exit status: 4)").await;
         check("exit 0", LONG, "the C compiler has left no plugin").await;
         check("sleep 60", Duration::from_millis(50), "the C compiler was ended after 0 s").await;

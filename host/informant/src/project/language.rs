@@ -32,7 +32,7 @@ pub(crate) struct Facts {
     pub(crate) toolchain: &'static str,
     /// What the first build brings.
     pub(crate) fetches: &'static str,
-    /// Runs a new project's own test, without WebAssembly; `NAME` is what the project is called.
+    /// Runs a new project's own tests, with what they need; `NAME` is what the project is called.
     pub(crate) test: &'static str,
 }
 
@@ -61,7 +61,7 @@ impl Language {
                 key: "js",
                 toolchain: "Node.js 20.6 with npm",
                 fetches: "componentize-qjs and esbuild from npm, into node_modules",
-                test: "npm test",
+                test: "npm install && npm test",
             },
             Self::Python => &Facts {
                 title: "Python",
@@ -89,7 +89,7 @@ impl Language {
                 key: "assemblyscript",
                 toolchain: "Node.js 20.6 with npm",
                 fetches: "assemblyscript from npm, into node_modules",
-                test: "npm test",
+                test: "npm install && npm test",
             },
         }
     }

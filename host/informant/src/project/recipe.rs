@@ -108,12 +108,15 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
 }
 
 /// Freestanding: nothing but the plugin's own files and the SDK's.
-pub(crate) const C_FLAGS: [&str; 9] = [
+pub(crate) const C_FLAGS: [&str; 11] = [
     "-O2",
     "-g0",
     "-std=c11",
     "-Wall",
     "-Wextra",
+    // Else a misspelt name is the linker's to find, in a file that nobody has.
+    "-Werror=implicit-function-declaration",
+    "-Werror=int-conversion",
     "-nostdlib",
     "-Isdk/c",
     "-Wl,--no-entry",
