@@ -3,24 +3,35 @@
 // controller, timer-only, stateful-plugin, full, as in plugin-sdk/wit/plugin.wit. With INFORMANT_DEV=1 it is made of a smaller QuickJS, which is
 // slower, but ready sooner.
 
+import { spawn } from "node:child_process";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { componentize } from "componentize-qjs";
-import { build } from "esbuild";
 
 const [file, out, world = "plugin"] = process.argv.slice(2);
 if (out === undefined) {
   console.error("usage: informant-plugin PLUGIN.js OUT.wasm [WORLD]");
   process.exit(2);
 }
-const bundle = await build({
-  entryPoints: [file], bundle: true, write: false, format: "esm", external: ["informant:*"], target: "es2022", keepNames: true,
-});
+
+/** The file and what it imports as one text, by esbuild's own program: loading its library takes longer than it does. */
+function bundle() {
+  const program = fileURLToPath(import.meta.resolve("esbuild/bin/esbuild"));
+  const options = ["--bundle", "--format=esm", "--external:informant:*", "--target=es2022", "--keep-names", "--log-level=warning"];
+  const esbuild = spawn(program, [file, ...options], { stdio: ["ignore", "pipe", "inherit"] });
+  const parts = [];
+  esbuild.stdout.on("data", (part) => parts.push(part));
+  return new Promise((resolve, reject) => {
+    esbuild.on("error", reject);
+    esbuild.on("close", (code) => (code === 0 ? resolve(Buffer.concat(parts).toString()) : process.exit(1)));
+  });
+}
+
+const [jsSource, { componentize }] = await Promise.all([bundle(), import("componentize-qjs")]);
 const { component } = await componentize({
   witPath: fileURLToPath(new URL("../wit", import.meta.url)),
   world,
-  jsSource: bundle.outputFiles[0].text,
+  jsSource,
   sync: true,
   optSize: process.env.INFORMANT_DEV === "1",
 });
