@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import "./v8.js";
+import { ElementKind } from "assemblyscript";
 import * as asc from "assemblyscript/asc";
 import binaryen from "assemblyscript/binaryen";
 
@@ -44,6 +45,13 @@ function exported(has) {
     if (names.includes(one) && !names.includes(other)) throw new CompileError(`the plugin exports ${one}, and there is no ${other}: memory is carried by both`);
   }
   return [...new Set([...ALWAYS, ...names])];
+}
+
+/** What a file exports and no host calls: most likely a name that is written wrong. */
+function uncalled(file) {
+  const all = [...(file.exports ?? [])].filter(([name, { kind }]) => kind === ElementKind.FunctionPrototype && FUNCTIONS[name] === undefined);
+  const known = Object.keys(FUNCTIONS).join(", ");
+  return all.map(([name]) => `WARNING: the plugin exports the function ${name}, and no host calls it: a host calls ${known}`);
 }
 
 /** Renames what stays and removes everything else, before the compiler looks what is still needed. */
@@ -106,12 +114,14 @@ function reader(file) {
 
 /** What the compiler is to do between its steps. */
 class Steps {
+  warnings = [];
   constructor(file) {
     this.file = file.replace(/\.ts$/, "");
   }
   afterInitialize(program) {
     const file = program.filesByName.get(this.file);
     this.names = exported((name) => file.lookupExport(name) !== null);
+    this.warnings = uncalled(file);
   }
   afterCompile(module) {
     rename(module, this.names);
@@ -119,11 +129,17 @@ class Steps {
   }
 }
 
-/** The compiler's lines, with the first mistake in one line at their end, which is what a log has room for. */
+/**
+ * The compiler's lines, with the first mistake in one line at their end, which is what a log has room for. What the SDK says of a type is found in the SDK;
+ * the compiler has warned of the plugin's own line before.
+ */
 function inWords(said) {
   const lines = said.trim().replace(/\n+FAILURE \d+ [a-z]+ error\(s\)$/i, "");
   const first = lines.match(/^ERROR \w+: (.*)\n[^]*?─ in (.*)$/m);
-  return first === null ? lines : `${lines}\n\n${first[2]}: ${first[1]}`;
+  if (first === null) return lines;
+  const own = first[2].startsWith("~lib/") ? [...lines.slice(0, first.index).matchAll(/─ in (?!~lib\/)(.*)$/gm)].at(-1) : undefined;
+  const words = first[1].replace(/^User-defined: "(.*)"$/, "$1");
+  return `${lines}\n\n${own?.[1] ?? first[2]}: ${words}`;
 }
 
 const ENVIRONMENT = `~lib/${PACKAGE}/assembly/environment`;
@@ -141,16 +157,17 @@ export async function compile(file, { folder = process.cwd(), options = ["-O2", 
   asc.libraryFiles["bindings/dom"] = await readFile(join(SDK, "assembly", "bindings.ts"), "utf8");
   const out = new Map();
   const said = asc.createMemoryStream();
+  const steps = new Steps(place);
   const { error } = await asc.main([`${ENTRY}.ts`, "--baseDir", resolve(folder), "--outFile", "plugin.wasm", ...OPTIONS, ...options], {
     stdout: said,
     stderr: said,
     readFile: reader(place),
     writeFile: (name, contents) => void out.set(name, contents),
     listFiles: () => [],
-    transforms: [new Steps(place)],
+    transforms: [steps],
   });
   if (error) throw error instanceof CompileError ? error : new CompileError(inWords(said.toString()) || error.message, { cause: error });
-  const warnings = said.toString().trim();
+  const warnings = [...steps.warnings, said.toString().trim()].filter(Boolean).join("\n");
   if (warnings !== "") warn(warnings);
   return out.get("plugin.wasm");
 }

@@ -46,13 +46,35 @@ test("what cannot be a plugin is refused, with its place or what to do", async (
   await check(`import { a } from "./none";${HEAD + DESCRIBE + HANDLE}`, /File '.*none.ts' not found/);
 });
 
-test("what the compiler only warns of is told", async () => {
+/** What is said of a plugin that is made all the same. */
+async function warned(text, ...options) {
   const folder = await mkdtemp(join(tmpdir(), "informant-"));
   const warnings = [];
-  await writeFile(join(folder, "plugin.ts"), HEAD + DESCRIBE + HANDLE);
-  await compile("plugin.ts", { folder, options: ["-O1", "--pedantic"], warn: (text) => warnings.push(text) });
+  await writeFile(join(folder, "plugin.ts"), text);
+  await compile("plugin.ts", { folder, options: ["-O1", ...options], warn: (text) => warnings.push(text) });
   await rm(folder, { recursive: true });
-  assert.match(warnings.join(), /PEDANTIC/);
+  return warnings.join();
+}
+
+test("what the compiler only warns of is told", async () => {
+  assert.match(await warned(HEAD + DESCRIBE + HANDLE, "--pedantic"), /PEDANTIC/);
+});
+
+test("a function that no host calls is named", async () => {
+  const others = "export class Kept {}\nexport const limit: i32 = 1;\nfunction own(): void {}\nexport function stop(): void { own(); }\n";
+  assert.equal(await warned(HEAD + DESCRIBE + HANDLE + others), "");
+  const known = "describe, start, stop, handle, synced, reconcile, fire, snapshot, restore";
+  assert.equal(
+    await warned(`${HEAD + DESCRIBE + HANDLE}export function snyced(subscription: u32): Failure | null { return null; }`),
+    `WARNING: the plugin exports the function snyced, and no host calls it: a host calls ${known}`,
+  );
+});
+
+test("a null by itself is no number", async () => {
+  const making = (json) => `${HEAD.replace("log", "Json, log")}${DESCRIBE}export function handle(event: Event): Failure | null {\n  log.info(${json}.toString());\n  return null;\n}`;
+  const problem = /\n\nplugin\.ts\(4,\d+\): a Json is made of null, or of an usize: write Json\.null\(\), or a number as <u32>value$/;
+  for (const json of ['Json.object().set("x", null)', "Json.array().push(null)", "Json.of(null)"]) await check(making(json), problem);
+  assert.ok(Array.isArray(await made(making('Json.object().set("x", <u32>0)'))));
 });
 
 test("a plugin imports what it uses, and exports what its file does", async () => {

@@ -87,6 +87,8 @@ export class Json {
       }
       return Json.ofReference<NonNullable<T>>(changetype<NonNullable<T>>(value));
     }
+    // A null by itself is an usize to the compiler, and would be the number 0. Equal texts have one place, so this is known as it compiles.
+    if (changetype<usize>(nameof<T>()) == changetype<usize>("usize")) ERROR("a Json is made of null, or of an usize: write Json.null(), or a number as <u32>value");
     if (isBoolean<T>()) return new Json(JsonKind.Boolean, value ? "true" : "false");
     if (isFloat<T>()) return Json.ofNumber(<f64>value);
     // @ts-ignore: an integer
