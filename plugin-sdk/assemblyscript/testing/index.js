@@ -57,6 +57,15 @@ export class Host {
   get series() {
     return this.#world.series;
   }
+  /** What the plugin keeps under this key of its state: bytes, or null. Of a call that failed nothing is kept. */
+  stateBytes(key) {
+    return this.#world.state.get(key);
+  }
+  /** The same as text. */
+  state(key) {
+    const value = this.stateBytes(key);
+    return value === null ? null : new TextDecoder().decode(value);
+  }
   /** The plugin's memory, in bytes. */
   get memory() {
     return this.#instance.size;
@@ -75,7 +84,10 @@ export class Host {
     this.#world.of(resource).set(keyOf(object.metadata), object);
   }
 
-  /** Tells the plugin of an object that came, changed or went. Answers the failure, or null. A trap is thrown, and ends the instance. */
+  /**
+   * Tells the plugin of an object that came, changed or went. Answers the failure, or null. A trap is thrown, and ends the instance. For a subscription with
+   * `enqueue` rules the object's key waits in `keys` instead, as in a host. Of those rules only `self` is known here.
+   */
   add(resource, object) {
     this.put(resource, object);
     return this.#tell(resource, "added", object, null);
@@ -91,12 +103,13 @@ export class Host {
 
   #tell(resource, change, object, old) {
     const subscription = this.#subscription(resource);
-    const { withOld = false, delivery = "full" } = this.descriptor.subscriptions[subscription];
+    const { withOld = false, delivery = "full", enqueue = [] } = this.descriptor.subscriptions[subscription];
     const { namespace = "", name, uid = "" } = (object ?? old).metadata;
+    if (enqueue.length > 0) return this.#enqueue(enqueue, (object ?? old).metadata);
     const shown = (of, is) => (of !== null && is && delivery !== "lazy" ? encode(of) : null);
     this.#world.event = { new: object, old };
     try {
-      return this.#failure("handler", "handle", {
+      return this.#answer("handler", "handle", {
         seq: ++this.#seq, subscription, change, reason: "watch", key: { namespace, name }, uid, resourceVersion: `${this.#seq}`,
         gone: change === "deleted" ? "deleted" : null, coalesced: 0, attempt: 1,
         object: shown(object, true), old: shown(old, withOld || change === "deleted"),
@@ -106,26 +119,40 @@ export class Host {
     }
   }
 
-  /** Has the plugin work on every key that waits, in turn. Answers when they are to come again, in milliseconds: an object by their names. */
+  #enqueue(rules, metadata) {
+    const keys = rules.map((rule) => {
+      const { self, namespace = "object", prefix = "" } = rule === "self" ? { self: true } : rule;
+      if (self === true && namespace === "object") return prefix + keyOf(metadata);
+      if (self === true && namespace === "none") return prefix + metadata.name;
+      throw new Error(`tests know enqueue rules of self, not ${JSON.stringify(rule)}: have the object with host.put, and its keys with host.keys.push`);
+    });
+    for (const key of keys) this.#world.add(key);
+    return null;
+  }
+
+  /**
+   * Has the plugin work on every key that waits, in turn. Answers an object by the keys' names: the failure of each that failed, and for each that is to come
+   * again when, in milliseconds. No key comes again by itself. A trap is thrown, and ends the instance.
+   */
   reconcile() {
-    const again = {};
+    const answers = {};
     while (this.keys.length > 0) {
       const key = this.keys.shift();
-      const wait = this.#plain("reconciler", "reconcile", key, 1);
-      if (wait !== null) again[key] = wait;
+      const answer = this.#answer("reconciler", "reconcile", key, 1);
+      if (answer !== null) answers[key] = answer;
     }
-    return again;
+    return answers;
   }
 
   /** Calls the plugin as the clock would. Answers the failure, or null. */
   fire(schedule, at = new Date(0)) {
     if (!(this.descriptor.schedules ?? []).some(({ name }) => name === schedule)) throw new Error(`the plugin has no schedule ${schedule}`);
-    return this.#failure("timer", "fire", schedule, at.getTime());
+    return this.#answer("timer", "fire", schedule, at.getTime());
   }
 
   /** Tells the plugin that the first objects of a resource have all been told. Answers the failure, or null. */
   synced(resource) {
-    return this.#failure("sync-aware", "synced", this.#subscription(resource));
+    return this.#answer("sync-aware", "synced", this.#subscription(resource));
   }
 
   /** Tells the plugin that it ends. */
@@ -133,10 +160,10 @@ export class Host {
     this.#plain("lifecycle", "stop");
   }
 
-  #failure(name, function_, ...values) {
+  /** What the plugin answers, a failure too. */
+  #answer(name, function_, ...values) {
     try {
-      this.#instance.call(name, function_, ...values);
-      return null;
+      return this.#instance.call(name, function_, ...values);
     } catch (reason) {
       if (reason?.answered === undefined) throw reason;
       return reason.answered;

@@ -44,10 +44,12 @@ function preview1(memory) {
 export class Instance {
   #exports;
   #memory;
+  #world;
   /** Why there is nothing more to call; null while there is. */
   #ended = null;
 
   constructor(module, world) {
+    this.#world = world;
     const memory = () => this.#memory;
     const imports = { wasi_snapshot_preview1: preview1(memory) };
     for (const [name, all] of Object.entries(functions(world))) {
@@ -68,24 +70,38 @@ export class Instance {
     return this.#exports[`${interfaceName(name)}#${function_}`] !== undefined;
   }
 
-  /** Calls an export. Answers the value; what the plugin answers as an error is thrown. An instance that trapped is not called again. */
+  /**
+   * Calls an export. Answers the value; what the plugin answers as an error is thrown. A trap is thrown with the error that the plugin logged before it, and
+   * an instance that trapped is not called again.
+   */
   call(name, function_, ...values) {
     const external = `${interfaceName(name)}#${function_}`;
-    const f = this.#exports[external];
-    if (f === undefined) throw new Error(`the plugin does not export ${external}`);
+    if (this.#exports[external] === undefined) throw new Error(`the plugin does not export ${external}`);
     if (this.#ended !== null) throw new Error(`the instance has ended: ${this.#ended}`);
-    const [types, type] = EXPORTS[name][function_];
+    const before = this.#world.lines.length;
+    let isKept = false;
+    this.#world.begin(function_, this.has("reconciler", "reconcile"));
     try {
-      const place = f(...parameters(this.#memory, types, values));
-      if (type === null) return null;
-      const { tag, val = null } = type.load(this.#memory, place >>> 0);
-      this.#exports[`cabi_post_${external}`]?.(place);
+      const { tag, val = null } = this.#enter(external, EXPORTS[name][function_], values);
+      if (this.#world.unqueued !== null) throw { answered: { message: this.#world.unqueued, retry: { tag: "never" } } };
       if (tag === "err") throw { answered: val };
+      isKept = true;
       return val;
     } catch (reason) {
       if (reason !== null && typeof reason === "object" && "answered" in reason) throw reason;
-      this.#ended = reason.message;
-      throw reason;
+      const said = this.#world.lines.slice(before).findLast((line) => line.startsWith("error "));
+      this.#ended = said === undefined ? reason.message : `${reason.message}: ${said.slice("error ".length)}`;
+      throw new Error(this.#ended, { cause: reason });
+    } finally {
+      this.#world.end(isKept);
     }
+  }
+
+  #enter(external, [types, type], values) {
+    const place = this.#exports[external](...parameters(this.#memory, types, values));
+    if (type === null) return { tag: "ok" };
+    const answer = type.load(this.#memory, place >>> 0);
+    this.#exports[`cabi_post_${external}`]?.(place);
+    return answer;
   }
 }

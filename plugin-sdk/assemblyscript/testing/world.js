@@ -1,5 +1,7 @@
 // What a host knows in a test: the cache, the state, the queue, the log. A plugin may call it as `functions` says; what is thrown is the contract's error.
 
+import { State, unfit } from "./state.js";
+
 export const encode = (value) => new TextEncoder().encode(JSON.stringify(value));
 const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
@@ -30,12 +32,18 @@ const ungranted = (what) => () => {
   throw { tag: "not-granted", val: `the test answers no ${what}` };
 };
 
+/** Calls in which the queue may be changed. */
+const WORK = ["handle", "reconcile", "fire", "synced"];
+
 export class World {
   objects = new Map();
   indexes = new Map();
-  values = new Map();
+  state = new State();
   series = new Map();
   keys = [];
+  /** Why the call under way has failed whatever it answers; null if it has not. */
+  unqueued = null;
+  #call = null;
   lines = [];
   writes = [];
   requests = [];
@@ -92,13 +100,41 @@ export class World {
     return this.answerWrite(made);
   }
 
+  /** A call begins, of a plugin that works on keys or not. */
+  begin(function_, hasQueue) {
+    this.#call = { function_, hasQueue };
+    this.unqueued = null;
+    this.state.begin(function_);
+  }
+
+  /** What it wrote to the state is kept if it has succeeded; what it queued and counted stays. */
+  end(isKept) {
+    this.#call = null;
+    this.state.end(isKept);
+  }
+
+  /** The queue has no error to answer with: what a plugin may not do here ends its instance. */
+  queue(function_) {
+    const { function_: call, hasQueue } = this.#call ?? {};
+    const what = `workqueue.${function_}`;
+    if (!hasQueue || call === "describe") throw new Error(`${what}: it is there for a plugin that exports reconciler, and not in describe`);
+    const isRead = function_ === "len" || function_ === "num-requeues";
+    if (!isRead && !WORK.includes(call)) throw new Error(`${what} in ${call}, where another version may be in charge`);
+  }
+
+  /** What the plugin adds; a call that adds what is no key has failed, whatever it answers. */
+  queued(function_, key) {
+    this.queue(function_);
+    const problem = unfit(key);
+    if (problem === null) this.add(key);
+    else this.unqueued ??= `workqueue.${function_}: ${problem}`;
+  }
+
   /** A key that waits is not added again. */
   add(key) {
     if (!this.keys.includes(key)) this.keys.push(key);
   }
 }
-
-const same = (one, other) => (one === null || other === null ? one === other : Buffer.compare(one, other) === 0);
 
 /** What a plugin may call, by the contract's names. */
 export const functions = (world) => ({
@@ -126,12 +162,12 @@ export const functions = (world) => ({
   },
   // In a test nothing waits: what is added is there.
   workqueue: {
-    add: (key) => world.add(key),
-    "add-after": (key) => world.add(key),
-    "add-rate-limited": (key) => world.add(key),
-    forget: () => {},
-    "num-requeues": () => 0,
-    len: () => world.keys.length,
+    add: (key) => world.queued("add", key),
+    "add-after": (key) => world.queued("add-after", key),
+    "add-rate-limited": (key) => world.queued("add-rate-limited", key),
+    forget: () => world.queue("forget"),
+    "num-requeues": () => (world.queue("num-requeues"), 0),
+    len: () => (world.queue("len"), world.keys.length),
   },
   log: {
     enabled: () => true,
@@ -143,15 +179,10 @@ export const functions = (world) => ({
     "histogram-observe": (name, labels, value) => world.count(name, labels, (before) => before + value),
   },
   state: {
-    get: (key) => world.values.get(key) ?? null,
-    set: (key, value) => void (value === null ? world.values.delete(key) : world.values.set(key, value)),
-    "compare-and-set": (key, expected, value) => {
-      if (!same(world.values.get(key) ?? null, expected)) return false;
-      if (value === null) world.values.delete(key);
-      else world.values.set(key, value);
-      return true;
-    },
-    keys: (prefix) => [...world.values.keys()].filter((key) => key.startsWith(prefix)).sort(),
+    get: (key) => world.state.get(key),
+    set: (key, value) => world.state.set(key, value),
+    "compare-and-set": (key, expected, value) => world.state.compareAndSet(key, expected, value),
+    keys: (prefix) => world.state.keys(prefix),
   },
   kube: {
     create: (resource, key, subresource, body) => encode(world.write({ verb: "create", resource, key, subresource, body: parsed(body) })),

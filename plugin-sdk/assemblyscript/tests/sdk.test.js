@@ -16,18 +16,21 @@ test("a failure is an answer, with its wish for a retry", async () => {
   assert.deepEqual(host.add("v1/pods", pod("a", "wait")), { message: "asked to wait", retry: { tag: "after-ms", val: 50 } });
   assert.deepEqual(host.lines, []);
   const echo = await Host.start(ECHO);
-  echo.keys.push("failed söhne");
-  assert.throws(() => echo.reconcile(), { cause: { message: "söhne", retry: { tag: "backoff" } } });
-  echo.keys.push("again 1500", "again -1", "key x");
-  assert.deepEqual(echo.reconcile(), { "again 1500": 1500, "again -1": 0 });
+  // One that fails keeps none of the others from their turn.
+  echo.keys.push("failed söhne", "again 1500", "again -1", "key x");
+  const failure = { message: "söhne", retry: { tag: "backoff" } };
+  assert.deepEqual(echo.reconcile(), { "failed söhne": failure, "again 1500": 1500, "again -1": 0 });
 });
 
 test("what is thrown stands in the log with its place, and ends the instance", async () => {
   const trapped = async (does, line) => {
     const host = await Host.start(FAILS);
-    assert.throws(() => host.add("v1/pods", pod("abc", does)));
+    let thrown;
+    assert.throws(() => host.add("v1/pods", pod("abc", does)), (error) => (thrown = error) !== undefined);
     assert.match(host.lines.at(-1) ?? "", line);
-    assert.throws(() => host.add("v1/pods", pod("a", "")), /the instance has ended/);
+    // What a test shows has the message and the place, too.
+    assert.ok(thrown.message.endsWith(`: ${host.lines.at(-1).replace(/^error /, "")}`), thrown.message);
+    assert.throws(() => host.add("v1/pods", pod("a", "")), { message: `the instance has ended: ${thrown.message}` });
   };
   await trapped("panic", /^error asked to panic by abc at=.*assembly\/index\.ts:\d+:\d+$/);
   await trapped("overrun", /^error Index out of range at=~lib\/array\.ts:\d+:\d+$/);
