@@ -33,7 +33,7 @@ pub const kube = struct {
                 body_len: usize,
                 answer: Object,
             ) void {
-                write(verb, .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], sub[0..sub_len] }, body[0..body_len], answer);
+                write(verb, null, .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], sub[0..sub_len] }, body[0..body_len], answer);
             }
         };
     }
@@ -53,8 +53,8 @@ pub const kube = struct {
         body_len: usize,
         answer: Object,
     ) void {
-        const verbs = [_][]const u8{ "json_patch", "merge", "strategic", if (force == 0) "apply" else "force_apply" };
-        write(verbs[patch_type], .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], sub[0..sub_len] }, body[0..body_len], answer);
+        const kinds = [_]kube_types.PatchType{ .json_patch, .merge, .strategic, if (force == 0) .apply else .force_apply };
+        write("patch", kinds[patch_type], .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], sub[0..sub_len] }, body[0..body_len], answer);
     }
 
     /// The body is the UID.
@@ -70,7 +70,7 @@ pub const kube = struct {
         uid_len: usize,
         answer: Done,
     ) void {
-        write("delete", .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], "" }, uid[0..uid_len], answer);
+        write("delete", null, .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], "" }, uid[0..uid_len], answer);
     }
 
     /// The body is the reason and the message.
@@ -89,10 +89,10 @@ pub const kube = struct {
         answer: Done,
     ) void {
         const body = worlds.print("{s}: {s}", .{ reason[0..reason_len], message[0..message_len] });
-        write("event", .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], "" }, body, answer);
+        write("record-event", null, .{ gvr[0..gvr_len], ns[0..ns_len], name[0..name_len], "" }, body, answer);
     }
 
-    fn write(verb: []const u8, of: [4][]const u8, body: []const u8, answer: anytype) void {
+    fn write(verb: []const u8, patch_type: ?kube_types.PatchType, of: [4][]const u8, body: []const u8, answer: anytype) void {
         const made: worlds.Write = .{
             .verb = verb,
             .object = .{
@@ -101,6 +101,7 @@ pub const kube = struct {
                 .subresource = worlds.copy(of[3]),
             },
             .body = worlds.copy(body),
+            .patch_type = patch_type,
         };
         world.writes.append(worlds.memory, made) catch worlds.noMemory();
         const ask = world.answer_write orelse return refuse(answer, 0, "the test answers no writes: call answerWrites");

@@ -14,8 +14,14 @@ pub const Index = struct { resource: []const u8, name: []const u8, pointer: []co
 /// A key of the queue, and how long it waits.
 pub const Waiting = struct { key: []const u8, after_ms: u64 = 0 };
 
-/// One that a plugin made: `verb` is `create`, `update`, `delete`, `event` or the name of a patch's type, `body` what was sent.
-pub const Write = struct { verb: []const u8, object: kube.Object, body: []const u8 };
+/// One that a plugin made: `verb` is `create`, `update`, `patch`, `delete` or `record-event`, `body` what was sent.
+pub const Write = struct {
+    verb: []const u8,
+    object: kube.Object,
+    body: []const u8,
+    /// Of a patch.
+    patch_type: ?kube.PatchType = null,
+};
 
 /// What is answered to a write.
 pub const WriteAnswer = union(enum) {

@@ -26,18 +26,26 @@ test "what is written is written down" {
     defer host.deinit();
     host.answerWrites(echo);
     try host.add("v1/pods", does.pod("web", "a"));
-    const expected = [_][3][]const u8{
-        .{ "create", "", "{\"a\":1}" },      .{ "update", "status", "{\"b\": 2}" }, .{ "json_patch", "", "{}" },  .{ "merge", "", "{}" },
-        .{ "strategic", "", "{}" },          .{ "apply", "", "{}" },                .{ "force_apply", "", "{}" }, .{ "delete", "", "u-1" },
-        .{ "event", "", "Seen: by a test" }, .{ "merge", "", "{}" },
+    const expected = [_][4][]const u8{
+        .{ "create", "none", "", "{\"a\":1}" },
+        .{ "update", "none", "status", "{\"b\": 2}" },
+        .{ "patch", "json_patch", "", "{}" },
+        .{ "patch", "merge", "", "{}" },
+        .{ "patch", "strategic", "", "{}" },
+        .{ "patch", "apply", "", "{}" },
+        .{ "patch", "force_apply", "", "{}" },
+        .{ "delete", "none", "", "u-1" },
+        .{ "record-event", "none", "", "Seen: by a test" },
+        .{ "patch", "merge", "", "{}" },
     };
     for (expected, host.writes()) |want, write| {
         try std.testing.expectEqualStrings(want[0], write.verb);
-        try std.testing.expectEqualStrings(want[1], write.object.subresource);
-        try std.testing.expectEqualStrings(want[2], write.body);
+        try std.testing.expectEqualStrings(want[1], if (write.patch_type) |patch_type| @tagName(patch_type) else "none");
+        try std.testing.expectEqualStrings(want[2], write.object.subresource);
+        try std.testing.expectEqualStrings(want[3], write.body);
         try std.testing.expectEqualStrings("web", write.object.key.name);
     }
-    try host.expectLog(&.{"info written answer=merge"});
+    try host.expectLog(&.{"info written answer=patch"});
 }
 
 fn refused(event: informant.Event) !void {
