@@ -54,8 +54,10 @@ fn noText(_: informant.Event) !void {
 }
 
 fn misfit(event: informant.Event) !void {
-    _ = try event.decode(struct { metadata: struct { labels: []const u8 } });
+    _ = try event.decode(Labelled);
 }
+
+const Labelled = struct { metadata: struct { labels: []const u8 } };
 
 test "an error is its name, and comes again with growing waits" {
     try check(plain, "NoZone", .backoff);
@@ -85,8 +87,9 @@ test "a message is a text, whatever was in it" {
 test "an object that does not fit says where" {
     var host = try informant.testing.Host(does.Does(does.pods, misfit)).start(.{});
     defer host.deinit();
-    try std.testing.expectError(error.CallFailed, host.add("v1/pods", does.pod("web", "a")));
-    const message = host.failure.?.message;
-    try std.testing.expectStringStartsWith(message, "the JSON does not fit ");
-    try std.testing.expectStringEndsWith(message, "UnexpectedToken before line 1, column 96");
+    const where = "UnexpectedToken before line 1, column 96; it is near ..." ++
+        \\pace": "shop", "name": "web", "labels": {"app": "a"}}, "spec...
+    ;
+    const words = "the JSON does not fit " ++ @typeName(Labelled) ++ ": " ++ where;
+    try host.expectFailure(host.add("v1/pods", does.pod("web", "a")), words, .backoff);
 }
