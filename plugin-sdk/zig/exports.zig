@@ -9,9 +9,11 @@ const Event = @import("event.zig").Event;
 const failure = @import("failure.zig");
 const kube = @import("kube.zig");
 const memory = @import("memory.zig");
+const mistake = @import("declarations.zig").mistake;
 
 /// Exports a struct as the plugin of this file: `comptime { informant.plugin(Hello); }` in the root file. What it declares publicly is exported, and
-/// nothing else; `describe` and one of `handle`, `reconcile` and `fire` have to be there.
+/// nothing else: a function without `pub` cannot be seen, and is not called. `describe` and one of `handle`, `reconcile` and `fire` have to be there.
+/// Refused are a public function whose name is almost one of these, and a constant `describe` that asks for calls of what is not there.
 ///
 ///     pub const describe: informant.Descriptor = .{ ... };           // or
 ///     pub fn describe(config: informant.Config) !informant.Descriptor
@@ -28,6 +30,8 @@ pub fn plugin(comptime Plugin: type) void {
     if (!builtin.cpu.arch.isWasm()) return;
     if (!@hasDecl(@import("root"), "panic"))
         @compileError("a panic would say nothing: the root file needs `pub const panic = informant.panic;`");
+    if (!@hasDecl(@import("root"), "std_options"))
+        @compileError("std.log would have nowhere to write: the root file needs `pub const std_options = informant.std_options;`");
     const exports = Exports(Plugin);
     @export(&memory.realloc, .{ .name = "cabi_realloc" });
     @export(&exports.describe, .{ .name = "informant:plugin/lifecycle@0.1.0#describe" });
@@ -51,13 +55,7 @@ const optional = [_][2][]const u8{
 };
 
 fn check(comptime Plugin: type) void {
-    const name = @typeName(Plugin);
-    if (!@hasDecl(Plugin, "describe"))
-        @compileError(name ++ " does not say what it wants: declare `pub const describe: informant.Descriptor`, or a function of that name");
-    if (!@hasDecl(Plugin, "handle") and !@hasDecl(Plugin, "reconcile") and !@hasDecl(Plugin, "fire"))
-        @compileError(name ++ " does nothing: declare one of `pub fn handle`, `reconcile` and `fire`");
-    if (@hasDecl(Plugin, "snapshot") != @hasDecl(Plugin, "restore"))
-        @compileError(name ++ " needs both of `pub fn snapshot` and `restore`, or neither");
+    if (mistake(Plugin)) |words| @compileError(@typeName(Plugin) ++ " " ++ words);
 }
 
 /// Called by the host when it has read what a call answered.

@@ -3,6 +3,7 @@ comptime {
     _ = @import("tests/cache.zig");
     _ = @import("tests/config.zig");
     _ = @import("tests/controller.zig");
+    _ = @import("tests/declarations.zig");
     _ = @import("tests/descriptor.zig");
     _ = @import("tests/event.zig");
     _ = @import("tests/failure.zig");
