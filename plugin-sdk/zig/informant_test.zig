@@ -12,4 +12,5 @@ comptime {
     _ = @import("tests/outside.zig");
     _ = @import("tests/pointer.zig");
     _ = @import("tests/readme.zig");
+    _ = @import("tests/testing.zig");
 }

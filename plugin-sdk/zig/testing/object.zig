@@ -49,18 +49,40 @@ fn members(value: Value, pointer: []const u8) []const Value {
     return list.array.items;
 }
 
-/// The subscription to a resource, and its place.
-pub fn subscription(descriptor: Value, resource: []const u8) struct { place: u32, of: Value } {
+/// One of a descriptor, and its place there.
+pub const Subscription = struct { place: u32, of: Value };
+
+/// The first subscription to a resource.
+pub fn subscription(descriptor: Value, resource: []const u8) ?Subscription {
     for (members(descriptor, "/subscriptions"), 0..) |one, i| {
         if (worlds.eql(textAt(one, "/resource").?, resource)) return .{ .place = @intCast(i), .of = one };
     }
-    std.debug.panic("the plugin does not subscribe to {s}", .{resource});
+    return null;
+}
+
+/// The rules by which events of a subscription become keys; null if they are handled.
+pub fn rules(of: Value) ?[]const Value {
+    const found = members(of, "/enqueue");
+    return if (found.len > 0) found else null;
+}
+
+/// The key that a rule makes of an object's; null if it takes more than that.
+pub fn keyBy(rule: Value, key: events.Key) ?[]const u8 {
+    if (pointers.at(rule, "/self") == null) return null;
+    const namespace = textAt(rule, "/namespace") orelse "object";
+    const prefix = textAt(rule, "/prefix") orelse "";
+    if (worlds.eql(namespace, "object")) return worlds.print("{s}{f}", .{ prefix, key });
+    return if (worlds.eql(namespace, "none")) worlds.print("{s}{s}", .{ prefix, key.name }) else null;
+}
+
+pub fn hasSchedule(descriptor: Value, name: []const u8) bool {
+    for (members(descriptor, "/schedules")) |one| if (worlds.eql(textAt(one, "/name").?, name)) return true;
+    return false;
 }
 
 /// An event as the host hands it over, in the plugin's memory, with as much of the objects as the subscription asks for.
-pub fn event(descriptor: Value, seq: u64, change: events.Change, new: ?worlds.Object, old: ?worlds.Object) abi.Event {
+pub fn event(to: Subscription, seq: u64, change: events.Change, new: ?worlds.Object, old: ?worlds.Object) abi.Event {
     const object = new orelse old.?;
-    const to = subscription(descriptor, object.resource);
     const delivery = textAt(to.of, "/delivery") orelse "full";
     const with_old = change == .deleted or pointers.at(to.of, "/withOld") != null;
     return .{

@@ -24,8 +24,13 @@ pub const WriteAnswer = worlds.WriteAnswer;
 pub const Answer = worlds.Answer;
 pub const Waiting = worlds.Waiting;
 
-/// Whatever the plugin's call failed with; `Host.failure` says more.
-pub const Error = error{CallFailed};
+/// Why a call did not succeed. `Host.failure` has the words, and `deinit` prints them if no `expectFailure` has had them.
+pub const Error = error{
+    /// The plugin's call failed.
+    CallFailed,
+    /// The plugin was not called, as no host would do it: its descriptor does not have what the test names.
+    NotAskedFor,
+};
 
 /// A host with one plugin; there is one host at a time. Objects are JSON as a text, or values that become it.
 pub fn Host(comptime Plugin: type) type {
@@ -35,6 +40,8 @@ pub fn Host(comptime Plugin: type) type {
         descriptor: std.json.Value,
         /// Why the last call failed, if it did.
         failure: ?failures.Failure = null,
+        /// What `deinit` prints: of a failure that nobody expected, the call and the words.
+        unexpected: ?[]const u8 = null,
         seq: u64 = 0,
 
         const Self = @This();
@@ -63,8 +70,9 @@ pub fn Host(comptime Plugin: type) type {
             return if (started.is_error != 0) worlds.copy(started.with.err.slice()) else null;
         }
 
-        /// Forgets everything, and gives back the plugin's memory.
-        pub fn deinit(_: *Self) void {
+        /// Forgets everything, and gives back the plugin's memory. Says why the last call failed if no `expectFailure` did.
+        pub fn deinit(self: *Self) void {
+            if (self.unexpected) |words| std.debug.print("{s}\n", .{words});
             worlds.reset();
             memory.endTest();
         }
@@ -89,7 +97,8 @@ pub fn Host(comptime Plugin: type) type {
             world.unsynced.append(worlds.memory, worlds.copy(resource)) catch worlds.noMemory();
         }
 
-        /// Tells the plugin of an object that came.
+        /// Tells the plugin of an object that came. With `enqueue` rules in the subscription its key waits for `reconcile` instead, as in a host; of
+        /// those rules only `self` is known here. So with `update` and `delete`.
         pub fn add(self: *Self, resource: []const u8, object: anytype) Error!void {
             const new = objects.parse(resource, object);
             world.put(new);
@@ -111,16 +120,42 @@ pub fn Host(comptime Plugin: type) type {
         }
 
         fn tell(self: *Self, change: events.Change, new: ?worlds.Object, old: ?worlds.Object) Error!void {
+            const object = new orelse old.?;
+            const to = try self.subscription(object.resource);
+            if (objects.rules(to.of)) |rules| {
+                for (rules) |rule| {
+                    const key = objects.keyBy(rule, object.key) orelse return self.refuse(
+                        "tests know the `enqueue` rule of self, not {s}: use `put`, and `enqueue` with the key",
+                        .{worlds.jsonOf(rule)},
+                    );
+                    world.enqueue(key, 0);
+                }
+                return self.note("", null);
+            }
+            if (!@hasDecl(Plugin, "handle")) return self.refuse("{s} has no `pub fn handle` for {s}", .{ @typeName(Plugin), object.resource });
             world.new, world.old = .{ new, old };
             defer world.new, world.old = .{ null, null };
             self.seq += 1;
-            const event = objects.event(self.descriptor, self.seq, change, new, old);
+            const event = objects.event(to, self.seq, change, new, old);
+            const what = worlds.print("handle of {t} {s} {f}", .{ change, object.resource, object.key });
             const before = world.state.clone(worlds.memory) catch worlds.noMemory();
-            return self.settle(calls.handle(&event), before);
+            return self.settle(what, calls.handle(&event), before);
+        }
+
+        fn subscription(self: *Self, resource: []const u8) Error!objects.Subscription {
+            return objects.subscription(self.descriptor, resource) orelse self.refuse("the plugin does not subscribe to {s}", .{resource});
+        }
+
+        /// What the test asks of the plugin no host would.
+        fn refuse(self: *Self, comptime format: []const u8, args: anytype) Error {
+            self.note("", .{ .message = worlds.print(format, args), .retry = .never }) catch {};
+            self.unexpected = self.failure.?.message;
+            return error.NotAskedFor;
         }
 
         /// Has the plugin work on every key that does not wait for later, in turn, until there is none or one fails.
         pub fn reconcile(self: *Self) Error!void {
+            comptime needs("reconcile");
             while (for (world.keys.items, 0..) |waiting, i| {
                 if (waiting.after_ms == 0) break i;
             } else null) |place| {
@@ -128,37 +163,43 @@ pub fn Host(comptime Plugin: type) type {
                 const before = world.state.clone(worlds.memory) catch worlds.noMemory();
                 const answer = calls.reconcile(key.ptr, key.len, 1);
                 const again = if (answer.is_error == 0) answer.with.answer.get() else null;
-                try self.settle(answer, before);
+                try self.settle(worlds.print("reconcile of {s}", .{key}), answer, before);
                 if (again) |ms| world.enqueue(key, ms);
             }
         }
 
-        /// Calls the plugin as the clock would.
+        /// Calls the plugin as the clock would, for one of its descriptor's schedules.
         pub fn fire(self: *Self, schedule: []const u8, unix_ms: u64) Error!void {
+            comptime needs("fire");
+            if (!objects.hasSchedule(self.descriptor, schedule)) return self.refuse("the plugin has no schedule {s}", .{schedule});
             const before = world.state.clone(worlds.memory) catch worlds.noMemory();
-            return self.settle(calls.fire(schedule.ptr, schedule.len, unix_ms), before);
+            const what = worlds.print("fire of {s}", .{schedule});
+            return self.settle(what, calls.fire(schedule.ptr, schedule.len, unix_ms), before);
         }
 
         /// Tells the plugin that the first objects of its subscription to a resource have been told.
         pub fn synced(self: *Self, resource: []const u8) Error!void {
-            const place = objects.subscription(self.descriptor, resource).place;
+            comptime needs("synced");
+            const place = (try self.subscription(resource)).place;
             const before = world.state.clone(worlds.memory) catch worlds.noMemory();
-            return self.settle(calls.synced(place), before);
+            return self.settle(worlds.print("synced of {s}", .{resource}), calls.synced(place), before);
         }
 
         /// What the plugin hands to its next version.
         pub fn snapshot(self: *Self) Error!?[]const u8 {
+            comptime needs("snapshot");
             defer exports.endCall();
             const answer = calls.snapshot();
-            try self.note(if (answer.is_error == 0) null else .{ .message = answer.with.err.slice() });
+            try self.note("snapshot", if (answer.is_error == 0) null else .{ .message = answer.with.err.slice() });
             return if (answer.with.answer.get()) |data| worlds.copy(data.slice()) else null;
         }
 
         /// Hands over what another version has kept.
         pub fn restore(self: *Self, from_version: []const u8, data: []const u8) Error!void {
+            comptime needs("restore");
             defer exports.endCall();
             const answer = calls.restore(from_version.ptr, from_version.len, data.ptr, data.len);
-            try self.note(if (answer.is_error == 0) null else .{ .message = answer.with.err.slice() });
+            try self.note("restore", if (answer.is_error == 0) null else .{ .message = answer.with.err.slice() });
         }
 
         /// The last call.
@@ -166,10 +207,15 @@ pub fn Host(comptime Plugin: type) type {
             calls.stop();
         }
 
+        /// A test that calls what is not there is not compiled.
+        fn needs(comptime name: []const u8) void {
+            if (!@hasDecl(Plugin, name)) @compileError(@typeName(Plugin) ++ " has no `pub fn " ++ name ++ "` that a test could call");
+        }
+
         /// How a call went. One that failed has kept nothing in `state`.
-        fn settle(self: *Self, answer: anytype, before: @TypeOf(world.state)) Error!void {
+        fn settle(self: *Self, what: []const u8, answer: anytype, before: @TypeOf(world.state)) Error!void {
             defer exports.endCall();
-            if (answer.is_error == 0) return self.note(null);
+            if (answer.is_error == 0) return self.note(what, null);
             world.state = before;
             const failed = answer.with.err;
             const retry: failures.Retry = switch (failed.retry.case) {
@@ -177,13 +223,14 @@ pub fn Host(comptime Plugin: type) type {
                 1 => .{ .after_ms = failed.retry.after_ms },
                 else => .never,
             };
-            return self.note(.{ .message = failed.message.slice(), .retry = retry });
+            return self.note(what, .{ .message = failed.message.slice(), .retry = retry });
         }
 
-        fn note(self: *Self, failed: ?failures.Failure) Error!void {
-            self.failure = null;
+        fn note(self: *Self, what: []const u8, failed: ?failures.Failure) Error!void {
+            self.failure, self.unexpected = .{ null, null };
             const one = failed orelse return;
             self.failure = .{ .message = worlds.copy(one.message), .retry = one.retry };
+            self.unexpected = worlds.print("{s} failed: {s}", .{ what, one.message });
             return error.CallFailed;
         }
 
@@ -192,6 +239,7 @@ pub fn Host(comptime Plugin: type) type {
             try std.testing.expectError(error.CallFailed, call);
             try std.testing.expectEqualStrings(message, self.failure.?.message);
             try std.testing.expectEqual(retry, self.failure.?.retry);
+            self.unexpected = null;
         }
 
         /// The plugin has to have logged these lines, and no others: the level, the message, the fields as `name=value`.
@@ -201,7 +249,7 @@ pub fn Host(comptime Plugin: type) type {
             try std.testing.expectEqualStrings(expected, found);
         }
 
-        /// Adds a key to the queue, as the host does by the rules of `enqueue`.
+        /// Adds a key to the queue, as the host does by other rules of `enqueue`.
         pub fn enqueue(_: *Self, key: []const u8) void {
             world.enqueue(key, 0);
         }

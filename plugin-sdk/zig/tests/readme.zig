@@ -90,10 +90,9 @@ test "what the README shows first works" {
 test "everything that the README shows works" {
     var host = try informant.testing.Host(everything.Counts).start(.{});
     defer host.deinit();
-    host.put("v1/pods", .{ .metadata = .{ .namespace = "shop", .name = "web" }, .spec = .{ .nodeName = "one" } });
+    try host.add("v1/pods", .{ .metadata = .{ .namespace = "shop", .name = "web" }, .spec = .{ .nodeName = "one" } });
     host.put("v1/pods", .{ .metadata = .{ .namespace = "shop", .name = "new" } });
     try host.synced("v1/pods");
-    host.enqueue("shop/web");
     host.enqueue("shop/gone");
     try host.reconcile();
     host.enqueue("shop/new");
