@@ -3,12 +3,15 @@
 
 static const char pod[] = "{\"metadata\": {\"namespace\": \"default\", \"name\": \"web\"}}";
 
-static void check(const char *config, const char *expected) {
-  informant_testing_starts(config);
-  informant_testing_succeeds(informant_testing_add("v1/pods", pod));
-  informant_testing_succeeds(informant_testing_delete("v1/pods", pod));
-  informant_testing_expect(expected);
+/* What fails is said with the place that checks. */
+static void check_at(informant_testing_place at, const char *config, const char *expected) {
+  informant_testing_starts_at(at, config);
+  informant_testing_succeeds_at(at, informant_testing_add("v1/pods", pod));
+  informant_testing_succeeds_at(at, informant_testing_delete("v1/pods", pod));
+  informant_testing_expect_at(at, expected);
 }
+
+#define check(...) check_at(INFORMANT_TESTING_HERE, __VA_ARGS__)
 
 int main(void) {
   check("{\"greeting\": \"good morning\"}",

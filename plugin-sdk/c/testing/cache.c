@@ -63,8 +63,9 @@ void informant_testing_remove(const char *resource, const char *key) {
   memmove(objects + place, objects + place + 1, (object_count - place) * sizeof *objects);
 }
 
-void informant_testing_put(const char *resource, const char *object) {
+void informant_testing_put_at(informant_testing_place at, const char *resource, const char *object) {
   informant_memory_end_call();
+  testing_at = at;
   char *key = testing_copy(informant_key_text(testing_key_of(object)));
   informant_testing_remove(resource, key);
   size_t place = place_of(resource, key);
@@ -72,6 +73,7 @@ void informant_testing_put(const char *resource, const char *object) {
   memmove(objects + place + 1, objects + place, (object_count - place) * sizeof *objects);
   objects[place] = (cached){testing_copy(informant_text(resource)), key, testing_copy(informant_text(object))};
   object_count++;
+  testing_at = (informant_testing_place){0};
 }
 
 static void refuse(informant_indexer_answer *answer, uint8_t kind, informant_string text, informant_string which) {

@@ -24,21 +24,35 @@ bool testing_has(informant_string entry, const char *name, informant_string text
   return informant_json_find_text(entry, pointer, &found) == INFORMANT_JSON_FOUND && informant_equal(found, text);
 }
 
-static void call_begins(testing_call call) {
+static void call_begins(testing_call call, informant_testing_place at) {
   informant_memory_end_call();
+  testing_at = at;
   testing_in = call;
 }
 
 static informant_outcome call_ends(informant_outcome outcome) {
   testing_in = TESTING_NONE;
   if (outcome.is_error) testing_text(outcome.failure.message.data, outcome.failure.message.len);
+  testing_at = (informant_testing_place){0};
   return outcome;
 }
 
 static informant_result call_answers(informant_result result) {
   testing_in = TESTING_NONE;
   testing_text(result.text.data, result.text.len);
+  testing_at = (informant_testing_place){0};
   return result;
+}
+
+/* What the descriptor has in a list: `a, b`, for who asked for something else. */
+static informant_string known(const char *list, const char *member) {
+  informant_string pointer = INFORMANT_CONCAT(INFORMANT_STRING("/"), informant_text(member)), all = {0}, name;
+  informant_json_walk walk = testing_descriptor(list);
+  while (informant_json_next(&walk)) {
+    if (informant_json_find_text(walk.value, pointer, &name) != INFORMANT_JSON_FOUND) continue;
+    all = all.len ? INFORMANT_CONCAT(all, INFORMANT_STRING(", "), name) : name;
+  }
+  return all.len ? all : INFORMANT_STRING("none");
 }
 
 /* The configuration is the host's memory: gone after the call. */
@@ -47,7 +61,7 @@ static informant_string handed(const char *text) {
   return informant_concat(&all, 1);
 }
 
-static informant_result start(const char *config) {
+static informant_result start(informant_testing_place at, const char *config) {
   testing_forget_cache();
   testing_forget_stores();
   testing_forget_answers();
@@ -55,24 +69,26 @@ static informant_result start(const char *config) {
   testing_forget_memory();
   informant_testing_lead(true);
   seq = 0;
-  call_begins(TESTING_DESCRIBE);
-  informant_result described = call_answers(plugin_describe(handed(config)));
+  call_begins(TESTING_DESCRIBE, at);
+  informant_result described = plugin_describe(handed(config));
+  if (!described.is_error && informant_json_check(described.text) != INFORMANT_JSON_FOUND)
+    testing_ends("the descriptor is no JSON", testing_text(described.text.data, described.text.len));
+  described = call_answers(described);
   if (described.is_error) return described;
-  if (informant_json_check(described.text) != INFORMANT_JSON_FOUND) testing_ends("the descriptor is no JSON", described.text);
   testing_describe(described.text);
-  call_begins(TESTING_START);
+  call_begins(TESTING_START, at);
   return call_answers(plugin_start(handed(config)));
 }
 
-void informant_testing_starts(const char *config) {
-  informant_result result = start(config);
-  if (result.is_error) testing_failure("the plugin does not start", result.text);
+void informant_testing_starts_at(informant_testing_place at, const char *config) {
+  informant_result result = start(at, config);
+  if (result.is_error) testing_failure(at, "the plugin does not start", result.text);
 }
 
-void informant_testing_refuses(const char *config, const char *message) {
-  informant_result result = start(config);
-  if (!result.is_error) testing_failure("the plugin starts, and was to refuse", informant_text(message));
-  else informant_testing_same("what the plugin refuses with", result.text, message);
+void informant_testing_refuses_at(informant_testing_place at, const char *config, const char *message) {
+  informant_result result = start(at, config);
+  if (!result.is_error) testing_failure(at, "the plugin starts, and was to refuse", informant_text(message));
+  else informant_testing_same_at(at, "what the plugin refuses with", result.text, message);
 }
 
 /* The first subscription to a resource. */
@@ -83,7 +99,9 @@ static informant_string subscription(const char *resource, uint32_t *place) {
     *place = (uint32_t)walk.index;
     return walk.value;
   }
-  testing_ends("the plugin does not subscribe to", informant_text(resource));
+  informant_string others = known("subscriptions", "resource");
+  testing_ends("the plugin does not subscribe to",
+               INFORMANT_CONCAT(informant_text(resource), INFORMANT_STRING("; it does to "), others));
 }
 
 static informant_string metadata_of(const char *object) {
@@ -130,17 +148,18 @@ static void enqueue(informant_string rules, informant_object_key key) {
   }
 }
 
-void informant_testing_enqueue(const char *key) {
-  call_begins(TESTING_WORK);
+void informant_testing_enqueue_at(informant_testing_place at, const char *key) {
+  call_begins(TESTING_WORK, at);
   informant_workqueue_add(informant_text(key));
-  testing_in = TESTING_NONE;
+  call_ends(INFORMANT_DONE);
 }
 
-static informant_outcome tell(const char *resource, informant_change change, const char *new, const char *old) {
+static informant_outcome tell(informant_testing_place at, const char *resource, informant_change change, const char *new,
+                              const char *old) {
   uint32_t place;
   bool with_old = false;
   informant_string rules;
-  call_begins(TESTING_WORK);
+  call_begins(TESTING_WORK, at);
   informant_string of = subscription(resource, &place);
   informant_json_answer answer = informant_json_find_boolean(of, INFORMANT_STRING("/withOld"), &with_old);
   if (answer == INFORMANT_JSON_OTHER) testing_ends("withOld is true or false in the subscription to", informant_text(resource));
@@ -172,74 +191,77 @@ static informant_outcome tell(const char *resource, informant_change change, con
   return outcome;
 }
 
-informant_outcome informant_testing_add(const char *resource, const char *object) {
-  informant_testing_put(resource, object);
-  return tell(resource, INFORMANT_ADDED, object, NULL);
+informant_outcome informant_testing_add_at(informant_testing_place at, const char *resource, const char *object) {
+  informant_testing_put_at(at, resource, object);
+  return tell(at, resource, INFORMANT_ADDED, object, NULL);
 }
 
-informant_outcome informant_testing_update(const char *resource, const char *before, const char *after) {
-  informant_testing_put(resource, after);
-  return tell(resource, INFORMANT_UPDATED, after, before);
+informant_outcome informant_testing_update_at(informant_testing_place at, const char *resource, const char *before,
+                                              const char *after) {
+  informant_testing_put_at(at, resource, after);
+  return tell(at, resource, INFORMANT_UPDATED, after, before);
 }
 
-informant_outcome informant_testing_delete(const char *resource, const char *object) {
+informant_outcome informant_testing_delete_at(informant_testing_place at, const char *resource, const char *object) {
   informant_memory_end_call();
+  testing_at = at;
   char *key = testing_copy(informant_key_text(testing_key_of(object)));
   informant_testing_remove(resource, key);
   free(key);
-  return tell(resource, INFORMANT_DELETED, NULL, object);
+  return tell(at, resource, INFORMANT_DELETED, NULL, object);
 }
 
-informant_outcome informant_testing_reconcile(void) {
+informant_outcome informant_testing_reconcile_at(informant_testing_place at) {
   informant_optional_u64 again = {0};
-  call_begins(TESTING_WORK);
+  call_begins(TESTING_WORK, at);
   if (!informant_plugin.reconcile) testing_ends("the plugin has no", INFORMANT_STRING("INFORMANT_RECONCILER"));
   char *key = testing_next_key();
   if (!key) {
-    testing_failure("there is nothing to reconcile", INFORMANT_STRING("no key waits"));
+    testing_failure(at, "there is nothing to reconcile", INFORMANT_STRING("no key waits"));
     return call_ends(INFORMANT_DONE);
   }
   testing_state_begin();
-  informant_outcome outcome = call_ends(informant_plugin.reconcile(handed(key), 1, &again));
+  informant_outcome outcome = informant_plugin.reconcile(handed(key), 1, &again);
   testing_state_end(!outcome.is_error);
-  testing_in = TESTING_WORK;
   bool comes_again = outcome.is_error ? outcome.failure.retry != INFORMANT_NEVER : again.is_some;
   if (comes_again) informant_workqueue_add(informant_text(key));
-  testing_in = TESTING_NONE;
   free(key);
-  return outcome;
+  return call_ends(outcome);
 }
 
-informant_outcome informant_testing_fire(const char *schedule, uint64_t unix_ms) {
-  call_begins(TESTING_WORK);
+informant_outcome informant_testing_fire_at(informant_testing_place at, const char *schedule, uint64_t unix_ms) {
+  call_begins(TESTING_WORK, at);
   if (!informant_plugin.fire) testing_ends("the plugin has no INFORMANT_TIMER for", informant_text(schedule));
   informant_json_walk walk = testing_descriptor("schedules");
   bool is_there = false;
   while (informant_json_next(&walk)) is_there |= testing_has(walk.value, "name", informant_text(schedule));
-  if (!is_there) testing_ends("the plugin has no such schedule", informant_text(schedule));
+  informant_string others = known("schedules", "name");
+  if (!is_there)
+    testing_ends("the plugin has no schedule",
+                 INFORMANT_CONCAT(informant_text(schedule), INFORMANT_STRING("; it has "), others));
   testing_state_begin();
   informant_outcome outcome = call_ends(informant_plugin.fire(handed(schedule), unix_ms));
   testing_state_end(!outcome.is_error);
   return outcome;
 }
 
-informant_outcome informant_testing_synced(const char *resource) {
+informant_outcome informant_testing_synced_at(informant_testing_place at, const char *resource) {
   uint32_t place;
-  call_begins(TESTING_SYNCED);
+  call_begins(TESTING_SYNCED, at);
   if (!informant_plugin.synced) testing_ends("the plugin has no INFORMANT_SYNC_AWARE to tell of", informant_text(resource));
   subscription(resource, &place);
   return call_ends(informant_plugin.synced(place));
 }
 
-informant_result informant_testing_reload(const char *from_version) {
+informant_result informant_testing_reload_at(informant_testing_place at, const char *from_version) {
   informant_optional_string data = {0};
-  call_begins(TESTING_CARRY);
+  call_begins(TESTING_CARRY, at);
   if (!informant_plugin.snapshot) testing_ends("the plugin has no", INFORMANT_STRING("INFORMANT_STATEFUL"));
   informant_result result = call_answers(informant_plugin.snapshot(&data));
   if (result.is_error || !data.is_some) return result;
   char *carried = testing_copy(data.value);
   size_t len = data.value.len;
-  call_begins(TESTING_CARRY);
+  call_begins(TESTING_CARRY, at);
   informant_string handed_over = {carried, len};
   result = call_answers(informant_plugin.restore(handed(from_version), informant_concat(&handed_over, 1)));
   free(carried);

@@ -8,6 +8,9 @@
 
 #include "../informant_testing.h"
 
+/* Where in the test the call stands that is under way; all zero between calls. */
+extern informant_testing_place testing_at;
+
 /* What would end the instance, and what the test itself does wrong: it ends here. */
 _Noreturn void testing_ends(const char *what, informant_string which);
 
@@ -25,7 +28,7 @@ void testing_line(const informant_string *parts, size_t count);
 informant_string testing_text(const char *data, size_t len);
 /* Pairs as ` name=value name=value`. */
 informant_string testing_pairs(const informant_pair *items, size_t count);
-void testing_failure(const char *what, informant_string which);
+void testing_failure(informant_testing_place at, const char *what, informant_string which);
 
 /* The call that the plugin is in. */
 typedef enum { TESTING_NONE, TESTING_DESCRIBE, TESTING_START, TESTING_WORK, TESTING_SYNCED, TESTING_CARRY } testing_call;

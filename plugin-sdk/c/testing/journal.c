@@ -7,12 +7,20 @@ static char *lines;
 static size_t lines_len;
 static int failures;
 
+informant_testing_place testing_at;
+
+static void say_place(informant_testing_place at) {
+  if (at.file) fprintf(stderr, "%s:%d: ", at.file, at.line);
+}
+
 _Noreturn void testing_ends(const char *what, informant_string which) {
+  say_place(testing_at);
   fprintf(stderr, "%s: %.*s\n", what, (int)which.len, which.data ? which.data : "");
   exit(2);
 }
 
-void testing_failure(const char *what, informant_string which) {
+void testing_failure(informant_testing_place at, const char *what, informant_string which) {
+  say_place(at);
   fprintf(stderr, "%s: %.*s\n", what, (int)which.len, which.data ? which.data : "");
   failures++;
 }
@@ -57,32 +65,35 @@ void informant_host_log(int32_t level, const char *message, size_t len, const in
                testing_pairs(fields, count));
 }
 
-void informant_testing_expect(const char *expected) {
+void informant_testing_expect_at(informant_testing_place at, const char *expected) {
   const char *found = lines_len ? lines : "";
   if (strcmp(found, expected) != 0) {
+    say_place(at);
     fprintf(stderr, "the plugin did\n%sand expected was\n%s", found, expected);
     failures++;
   }
   lines_len = 0;
 }
 
-void informant_testing_succeeds(informant_outcome outcome) {
-  if (outcome.is_error) testing_failure("the call failed", outcome.failure.message);
+void informant_testing_succeeds_at(informant_testing_place at, informant_outcome outcome) {
+  if (outcome.is_error) testing_failure(at, "the call failed", outcome.failure.message);
 }
 
-void informant_testing_fails(informant_outcome outcome, const char *message) {
-  if (!outcome.is_error) testing_failure("the call succeeded, and was to fail", informant_text(message));
-  else informant_testing_same("the failure", outcome.failure.message, message);
+void informant_testing_fails_at(informant_testing_place at, informant_outcome outcome, const char *message) {
+  if (!outcome.is_error) testing_failure(at, "the call succeeded, and was to fail", informant_text(message));
+  else informant_testing_same_at(at, "the failure", outcome.failure.message, message);
 }
 
-void informant_testing_same(const char *what, informant_string found, const char *expected) {
+void informant_testing_same_at(informant_testing_place at, const char *what, informant_string found,
+                               const char *expected) {
   if (informant_equal(found, informant_text(expected))) return;
+  say_place(at);
   fprintf(stderr, "%s is\n%.*s\nand expected was\n%s\n", what, (int)found.len, found.data ? found.data : "", expected);
   failures++;
 }
 
-void informant_testing_is(const char *what, bool is) {
-  if (!is) testing_failure("it is not so", informant_text(what));
+void informant_testing_is_at(informant_testing_place at, const char *what, bool is) {
+  if (!is) testing_failure(at, "it is not so", informant_text(what));
 }
 
 void testing_forget_lines(void) {

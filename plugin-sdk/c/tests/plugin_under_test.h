@@ -80,18 +80,23 @@ INFORMANT_STATEFUL(snapshot, restore);
   "\"spec\":{\"containers\":[{\"image\":\"proxy\"},{\"image\":\"" image "\"}]}}"
 
 /* A call in which `does` is done, with these lines. */
-static void check(informant_outcome (*does)(const informant_event *event), const char *lines) {
+static inline void check_at(informant_testing_place at, informant_outcome (*does)(const informant_event *event),
+                            const char *lines) {
   handler = does;
-  informant_testing_succeeds(informant_testing_add("v1/pods", POD("web", "a", "nginx")));
-  informant_testing_expect(lines);
+  informant_testing_succeeds_at(at, informant_testing_add_at(at, "v1/pods", POD("web", "a", "nginx")));
+  informant_testing_expect_at(at, lines);
 }
 
-static void fine(const char *what, const informant_error *error) {
-  if (error) informant_testing_same(what, informant_error_text(error), "no error");
+static inline void fine_at(informant_testing_place at, const char *what, const informant_error *error) {
+  if (error) informant_testing_same_at(at, what, informant_error_text(error), "no error");
 }
 
-static void wrong(const informant_error *error, const char *text) {
-  informant_testing_same("an error", error ? informant_error_text(error) : TEXT("no error"), text);
+static inline void wrong_at(informant_testing_place at, const informant_error *error, const char *text) {
+  informant_testing_same_at(at, "an error", error ? informant_error_text(error) : TEXT("no error"), text);
 }
+
+#define check(...) check_at(INFORMANT_TESTING_HERE, __VA_ARGS__)
+#define fine(...) fine_at(INFORMANT_TESTING_HERE, __VA_ARGS__)
+#define wrong(...) wrong_at(INFORMANT_TESTING_HERE, __VA_ARGS__)
 
 #endif
