@@ -17,6 +17,25 @@ informant_string informant_change_text(uint8_t change) {
   }
 }
 
+informant_string informant_reason_text(uint8_t reason) {
+  switch (reason) {
+    case INFORMANT_INITIAL: return INFORMANT_STRING("initial");
+    case INFORMANT_WATCH: return INFORMANT_STRING("watch");
+    case INFORMANT_RELIST: return INFORMANT_STRING("relist");
+    case INFORMANT_RESYNC: return INFORMANT_STRING("resync");
+    case INFORMANT_RELOAD: return INFORMANT_STRING("reload");
+    default: return INFORMANT_STRING("redrive");
+  }
+}
+
+informant_string informant_gone_text(uint8_t gone) {
+  switch (gone) {
+    case INFORMANT_GONE_DELETED: return INFORMANT_STRING("deleted");
+    case INFORMANT_LEFT_VIEW: return INFORMANT_STRING("left-view");
+    default: return INFORMANT_STRING("unknown");
+  }
+}
+
 informant_result informant_refuse(informant_string message) {
   return (informant_result){1, message};
 }

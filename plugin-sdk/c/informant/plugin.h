@@ -36,8 +36,11 @@ typedef struct {
   informant_optional_string old;    /* JSON */
 } informant_event;
 
-/* A word for logs: "added", "updated", "deleted". */
+/* Words for logs, of the fields with these names: "added", "updated", "deleted"; "initial", "watch", "relist", "resync",
+ * "reload", "redrive"; "deleted", "left-view", "unknown". */
 informant_string informant_change_text(uint8_t change);
+informant_string informant_reason_text(uint8_t reason);
+informant_string informant_gone_text(uint8_t gone);
 
 /* What plugin_describe and others answer: a text that is the answer or the error. All zero is success. */
 typedef struct {

@@ -157,6 +157,16 @@ static void servers_are_asked(void) {
   check(asks_in_vain, "http.send GET https://a.example\nkube.delete v1/pods shop/web\n");
 }
 
+static void words_are_said(void) {
+  static const char *const changes[] = {"added", "updated", "deleted"}, *const gone[] = {"deleted", "left-view", "unknown"};
+  static const char *const reasons[] = {"initial", "watch", "relist", "resync", "reload", "redrive"};
+  for (uint8_t i = 0; i < sizeof changes / sizeof *changes; i++)
+    informant_testing_same("a change", informant_change_text(i), changes[i]);
+  for (uint8_t i = 0; i < sizeof gone / sizeof *gone; i++) informant_testing_same("what is gone", informant_gone_text(i), gone[i]);
+  for (uint8_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    informant_testing_same("a reason", informant_reason_text(i), reasons[i]);
+}
+
 static void texts_are_made(void) {
   const char *const bad[] = {"\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5", "\xe2\x82"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -180,5 +190,6 @@ int main(void) {
   cluster_is_written();
   servers_are_asked();
   texts_are_made();
+  words_are_said();
   return informant_testing_end();
 }

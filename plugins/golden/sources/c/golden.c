@@ -138,19 +138,13 @@ static informant_outcome write(const informant_event *event) {
   return INFORMANT_DONE;
 }
 
-/* By informant_reason. */
-static informant_string reason_text(uint8_t reason) {
-  static const char *const words[] = {"initial", "watch", "relist", "resync", "reload", "redrive"};
-  return informant_text(words[reason]);
-}
-
 static informant_outcome handle(const informant_event *event) {
   if (informant_equal(event->key.name, TEXT("fails")) && event->attempt == 1)
     return informant_fail_after(TEXT("asked to fail"), 50);
   if (informant_equal(event->key.name, TEXT("gives-up"))) return informant_give_up(TEXT("asked to give up"));
   informant_log_with(INFORMANT_INFO, TEXT("told"),
                      INFORMANT_PAIRS(INFORMANT_PAIR("change", informant_change_text(event->change)),
-                                     INFORMANT_PAIR("reason", reason_text(event->reason)),
+                                     INFORMANT_PAIR("reason", informant_reason_text(event->reason)),
                                      INFORMANT_PAIR("key", informant_key_text(event->key)),
                                      INFORMANT_PAIR("old", event->old.is_some ? TEXT("there") : TEXT("none"))));
   if (event->change == INFORMANT_ADDED) return read(event);
