@@ -13,7 +13,8 @@ informant_result plugin_start(informant_string config) {
 
 static informant_outcome handle(const informant_event *event) {
   informant_string phase = {0};
-  informant_json_find_text(event->object.value, INFORMANT_STRING("/status/phase"), &phase);
+  informant_json_answer answer = informant_json_find_text(event->object.value, INFORMANT_STRING("/status/phase"), &phase);
+  if (answer == INFORMANT_JSON_MALFORMED) return informant_give_up(INFORMANT_STRING("the pod is no JSON"));
   informant_log(INFORMANT_INFO,
                 INFORMANT_CONCAT(INFORMANT_STRING("hello: pod "), informant_key_text(event->key), INFORMANT_STRING(" is "), phase));
   return INFORMANT_DONE;
