@@ -19,7 +19,8 @@ typedef struct {
 /* A string from a literal. */
 #define INFORMANT_STRING(literal) ((informant_string){(literal), sizeof(literal) - 1})
 
-/* JSON as it is written in other files, without backslashes: INFORMANT_JSON({"a": ["b", 1, true]}). */
+/* JSON as it is written in other files, without backslashes: INFORMANT_JSON({"a": ["b", 1, true]}). What stands
+ * there is taken as it is written: a macro's name in it stays a name. Values of the program are put in by json_write.h. */
 #define INFORMANT_JSON(...) INFORMANT_STRING(#__VA_ARGS__)
 
 typedef struct {
