@@ -17,7 +17,7 @@ pub fn keep(comptime T: type, text: []const u8) DecodeError!T {
     return decodeWith(T, text, memory.allocator, options, "the JSON", .backoff);
 }
 
-/// The same with other options; `what` names the text where it does not fit. Some 60 bytes of it are in the error's words then.
+/// The same with other options; `what` names the text where it does not fit. The key before the place is in the error's words then, and no value.
 pub fn decodeWith(
     comptime T: type,
     text: []const u8,
@@ -32,30 +32,28 @@ pub fn decodeWith(
     scanner.enableDiagnostics(&place);
     return std.json.parseFromTokenSourceLeaky(T, allocator, &scanner, options) catch |err| {
         const hint = if (err == error.UnknownField) comptime "; its keys are " ++ keysOf(T) else "";
-        const format = "{s} does not fit {s}: {t} before line {d}, column {d}{s}; it is near {s}";
-        const near = around(text, place.getByteOffset());
-        return failure.note(err, retry, format, .{ what, @typeName(T), err, place.getLine(), place.getColumn(), hint, near });
+        const key = keyBefore(text, place.getByteOffset());
+        const behind, const name = if (key) |name| .{ ", behind the key ", name } else .{ "", "" };
+        const format = "{s} does not fit {s}: {t} before line {d}, column {d}{s}{s}{s}";
+        return failure.note(err, retry, format, .{ what, @typeName(T), err, place.getLine(), place.getColumn(), behind, name, hint });
     };
 }
 
-/// So much is shown of the JSON before and after the place at which it does not fit: the key is before, the value begins there.
-const shown_before = 40;
-const shown_after = 20;
-
-/// The text around a place in JSON, on one line.
-fn around(text: []const u8, place: u64) []const u8 {
-    const end = @min(text.len, place +| shown_after);
-    var start = @min(text.len, place) -| shown_before;
-    // Not from within a letter.
-    while (start < end and text[start] & 0xc0 == 0x80) start += 1;
-    var stop = end;
-    while (stop < text.len and stop > start and text[stop] & 0xc0 == 0x80) stop -= 1;
-    const before, const after = .{ if (start > 0) "..." else "", if (stop < text.len) "..." else "" };
-    const shown = std.mem.concat(memory.call, u8, &.{ before, text[start..stop], after }) catch return "a place for which there is no memory";
-    for (shown) |*letter| if (std.ascii.isControl(letter.*)) {
-        letter.* = ' ';
-    };
-    return shown;
+/// The last key before a place in JSON, as it stands there: what does not fit is its value, or in it. The value itself may be nobody's to read.
+fn keyBefore(text: []const u8, place: u64) ?[]const u8 {
+    const longest = 60;
+    var key: ?[]const u8 = null;
+    var at: usize = 0;
+    while (at < @min(text.len, place)) : (at += 1) {
+        if (text[at] != '"') continue;
+        const start = at + 1;
+        at = start;
+        while (at < text.len and text[at] != '"') at += if (text[at] == '\\') 2 else 1;
+        const end = @min(at, text.len);
+        const rest = std.mem.trimStart(u8, text[@min(end + 1, text.len)..], " \t\r\n");
+        if (rest.len > 0 and rest[0] == ':' and end - start <= longest) key = text[start..end];
+    }
+    return key;
 }
 
 /// The fields of a struct, for people.

@@ -119,7 +119,7 @@ test "a plugin refuses a configuration in describe or start" {
     try checkStart(.{ .every = "10s" }, null);
     try checkStart(.{ .every = "never" }, "that is no period");
     const words = (try informant.testing.Host(Counts).refusal(.{ .evry = "10s" })).?;
-    try std.testing.expectStringEndsWith(words, "UnknownField before line 1, column 8; its keys are every; it is near {\"evry\":\"10s\"}");
+    try std.testing.expectStringEndsWith(words, "UnknownField before line 1, column 8, behind the key evry; its keys are every");
 }
 
 fn keeps(event: informant.Event) !void {

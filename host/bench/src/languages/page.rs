@@ -214,7 +214,7 @@ mod tests {
             "| | built with | limits of its own |",
             "| --- | --- | --- |",
             "| Rust | rustc 1.95.0 | none of its own; no WASI is in it |",
-            "| C | not measured: there is no C compiler | `lifecycle`, `handler`, `log` and `event-data` of the contract; no libc, no JSON parser |",
+            "| C | not measured: there is no C compiler | a trap ends the instance; no libc, no WASI; the stack has 64 KiB |",
             "",
             "Measured on some machine, rounds: 1, with 20 Pods. In each of them 2 loads with the code in the cache, 4 single updates and 1,200 in a row.",
         ];
