@@ -8,7 +8,7 @@ use crate::bench::labelled_pod;
 
 #[test]
 fn each_change_of_a_pod_is_a_line() {
-    let edit = |text: String| with_config(&text, &["list: {namespace: default, name: nobody}"]);
+    let edit = |text: String| with_config(&text, &["list: true"]);
     shipped_fact("event-printer", "rust", edit, async |shipped| {
         shipped.configure("");
         let host = shipped.start(&[]).await;
