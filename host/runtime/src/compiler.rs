@@ -87,7 +87,8 @@ impl Compiler {
     /// Opens the cache.
     pub(crate) fn new(options: CompilerOptions) -> Result<Self, CodeCacheError> {
         let keeping = options.cache.clone().filter(|cache| cache.keeps_functions);
-        let functions = keeping.map(|cache| KeptFunctions { cache, without: Mutex::default() });
+        let functions =
+            keeping.map(|cache| KeptFunctions { cache, without: parking_lot::Mutex::default() });
         let cache = options.cache.map(CodeCache::open).transpose()?;
         let shared = Shared {
             program: options.program,
@@ -171,7 +172,7 @@ impl Compiler {
                 let order = Order { component: component.bytes, functions: None };
                 match &self.shared.functions {
                     Some(kept) => kept.compile(program, engine, plugin, order).await?,
-                    None => program.compile(&order).await?,
+                    None => program.compile(order).await?,
                 }
             }
             None => {
@@ -211,7 +212,7 @@ struct LookedUp {
 struct KeptFunctions {
     cache: CodeCacheOptions,
     /// Plugins that are compiled without: something went wrong with it.
-    without: Mutex<HashSet<PluginName>>,
+    without: parking_lot::Mutex<HashSet<PluginName>>,
 }
 
 impl KeptFunctions {
@@ -222,23 +223,22 @@ impl KeptFunctions {
         program: &CompilerProgram,
         engine: &Engine,
         plugin: &PluginName,
-        mut order: Order,
+        order: Order,
     ) -> Result<CompiledCode, CompileError> {
-        let mut without = self.without.lock().await;
-        if !without.contains(plugin) {
-            let key = CodeKey::of_functions(engine, plugin.as_str());
-            order.functions = Some(FunctionsOf { cache: self.cache.clone(), key });
-            match program.compile(&order).await {
-                Err(error @ (CompileError::Memory(_) | CompileError::Host(_))) => {
-                    debug!(plugin = plugin.as_str(), "compiled without kept functions: {error}");
-                    without.insert(plugin.clone());
-                    order.functions = None;
-                }
-                compiled => return compiled,
-            }
+        if self.without.lock().contains(plugin) {
+            return program.compile(order).await;
         }
-        drop(without);
-        program.compile(&order).await
+        let key = CodeKey::of_functions(engine, plugin.as_str());
+        let functions = Some(FunctionsOf { cache: self.cache.clone(), key });
+        // The component is kept for the case that it is needed again.
+        match program.compile(Order { functions, ..order.clone() }).await {
+            Err(error @ (CompileError::Memory(_) | CompileError::Host(_))) => {
+                debug!(plugin = plugin.as_str(), "compiled without kept functions: {error}");
+                self.without.lock().insert(plugin.clone());
+                program.compile(order).await
+            }
+            compiled => compiled,
+        }
     }
 }
 
@@ -277,7 +277,7 @@ mod tests {
         let program = program(root.path(), script);
         let directory = root.path().join("code");
         let cache = CodeCacheOptions { directory, bytes_max: 1 << 20, keeps_functions: true };
-        let kept = KeptFunctions { cache, without: Mutex::default() };
+        let kept = KeptFunctions { cache, without: parking_lot::Mutex::default() };
         let (engine, plugin) = (Engine::new().expect("an engine"), "a".parse().expect("a name"));
         let mut before = 0;
         for (told, calls) in expect {

@@ -41,14 +41,14 @@ pub struct CompilerProgram {
 
 impl CompilerProgram {
     /// Compiles a component. The process is gone when this returns, and is killed when it is dropped.
-    pub(super) async fn compile(&self, order: &Order) -> Result<CompiledCode, CompileError> {
+    pub(super) async fn compile(&self, order: Order) -> Result<CompiledCode, CompileError> {
         match tokio::time::timeout(self.deadline, self.run(order)).await {
             Ok(compiled) => compiled,
             Err(_) => Err(CompileError::Deadline(self.deadline)),
         }
     }
 
-    async fn run(&self, order: &Order) -> Result<CompiledCode, CompileError> {
+    async fn run(&self, order: Order) -> Result<CompiledCode, CompileError> {
         let program = self.program.display();
         let host = |what: &str, error: io::Error| {
             CompileError::Host(format!("{program} cannot be {what}: {error}"))
@@ -103,8 +103,8 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
 }
 
-/// Hands the order over. The pipe is to stay open: it says that somebody waits.
-async fn give(mut stdin: ChildStdin, order: &Order) -> io::Result<ChildStdin> {
+/// Hands the order over, and keeps nothing of it. The pipe is to stay open: it says that somebody waits.
+async fn give(mut stdin: ChildStdin, order: Order) -> io::Result<ChildStdin> {
     order.write(&mut stdin).await?;
     Ok(stdin)
 }
@@ -148,7 +148,7 @@ mod tests {
             memory_bytes_max: 64 << 20,
             deadline: Duration::from_secs(20),
         };
-        let told = match program.compile(&order(100_000)).await {
+        let told = match program.compile(order(100_000)).await {
             Ok(code) => format!("code {:?}", String::from_utf8_lossy(code.bytes())),
             Err(error) => error.to_string(),
         };
@@ -193,7 +193,7 @@ mod tests {
             memory_bytes_max: 0,
             deadline: Duration::from_secs(20),
         };
-        let error = program.compile(&order(0)).await.err().expect("there is none").to_string();
+        let error = program.compile(order(0)).await.err().expect("there is none").to_string();
         assert!(error.contains("/no/such/program cannot be started: No such file"), "{error}");
     }
 
@@ -210,7 +210,7 @@ mod tests {
             memory_bytes_max: 0,
             deadline: Duration::from_millis(500),
         };
-        let error = program.compile(&order(0)).await.err().expect("it takes too long");
+        let error = program.compile(order(0)).await.err().expect("it takes too long");
         assert_eq!(error, CompileError::Deadline(Duration::from_millis(500)));
         let pid = std::fs::read_to_string(pid).expect("it had begun");
         let process = std::path::Path::new("/proc").join(pid.trim());

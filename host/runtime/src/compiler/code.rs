@@ -33,8 +33,8 @@ impl CompiledCode {
         // with what it has just written in this process; with what came through a pipe from a process that this one
         // started from its own executable, and to which nobody else has the other end; and with what bears the mark of
         // a key that only this user can read, which `keep` put on such bytes (what else the cache has, has names that no
-        // component's code has). Machine code that the child was given back for `informant dev` it has from there as well, under the same mark. Version, settings and processor are
-        // checked by wasmtime itself. The bytes are in memory of our own and are copied, so no file can change them.
+        // component's code has). Machine code that the child was given back for `informant dev` comes from there as well,
+        // under the same mark. Version, settings and processor are checked by wasmtime itself. The bytes are in memory of our own and are copied, so no file can change them.
         let component = unsafe { Component::deserialize(engine.wasmtime(), &self.bytes) };
         component.map_err(|error| CompileError::Host(format!("{error:#}")))
     }
