@@ -143,8 +143,9 @@ function inWords(said) {
 }
 
 const ENVIRONMENT = `~lib/${PACKAGE}/assembly/environment`;
+// Without colours: the compiler gives them to a pipe, too, where the environment has a CI.
 const OPTIONS = [
-  "--runtime", "incremental", "--debug", "--exportStart", "_initialize", "--stackSize", "32768",
+  "--noColors", "--runtime", "incremental", "--debug", "--exportStart", "_initialize", "--stackSize", "32768",
   ...["abort", "seed", "trace"].flatMap((name) => ["--use", `${name}=${ENVIRONMENT}/${name}`]),
 ];
 

@@ -5,9 +5,12 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { compile, CompileError } from "../compile.js";
 import { coreType } from "../testing/abi.js";
 import { EXPORTS, IMPORTS } from "../testing/contract.js";
+
+// The compiler asks once, when it is loaded, whether it runs in a CI, and would write in colours there.
+process.env.CI = "true";
+const { compile, CompileError } = await import("../compile.js");
 
 const HEAD = 'import { Config, Descriptor, Event, Failure, log } from "informant-plugin-assemblyscript";\n';
 const DESCRIBE = 'export function describe(config: Config): Descriptor { return new Descriptor("1"); }\n';
