@@ -7,6 +7,7 @@ mod dependencies;
 mod facts;
 mod guests;
 mod names;
+mod pins;
 mod repository;
 mod sizes;
 
@@ -64,4 +65,9 @@ fn every_test_guest_has_its_test() {
     let tests =
         concat!(include_str!("../it/host/misbehaving.rs"), include_str!("../it/host/storm.rs"));
     check(guests::without_test(&repository::test_guests(), tests));
+}
+
+#[test]
+fn a_tool_has_one_version_everywhere() {
+    check(pins::differing(&Repository::read().texts));
 }

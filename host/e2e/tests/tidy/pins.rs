@@ -1,0 +1,49 @@
+//! A version that is named in several places is the same in all of them: what is tested is what people are told to install.
+
+use crate::repository::Text;
+use std::collections::BTreeMap;
+
+/// What stands before a version, and whose it is.
+const BEFORE: [(&str, &str); 3] =
+    [("ziglang==", "Zig"), ("ZIG_VERSION := ", "Zig"), ("componentize-py==", "componentize-py")];
+
+/// Complaints about tools that are named in more than one version.
+pub fn differing(texts: &[Text]) -> Vec<String> {
+    let mut places = BTreeMap::<&str, BTreeMap<&str, &str>>::new();
+    for text in texts {
+        for (before, tool) in BEFORE {
+            for after in text.text.split(before).skip(1) {
+                let version = after.trim_start_matches('"');
+                let end = version.find(|c: char| !c.is_ascii_digit() && c != '.');
+                let version = version[..end.unwrap_or(version.len())].trim_end_matches('.');
+                if !version.is_empty() {
+                    places.entry(tool).or_default().entry(version).or_insert(&text.path);
+                }
+            }
+        }
+    }
+    let several = places.into_iter().filter(|(_, versions)| versions.len() > 1);
+    several.map(|(tool, versions)| format!("{tool} is named as {versions:?}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(texts: &[&str], complaints: usize) {
+        let text = |text: &&str| Text { path: "a.md".to_owned(), text: (*text).to_owned() };
+        let texts: Vec<Text> = texts.iter().map(text).collect();
+        assert_eq!(differing(&texts).len(), complaints);
+    }
+
+    #[test]
+    fn versions_that_differ_are_complained_of() {
+        let zig = |version: &str| format!("pip install {}{version}` and", BEFORE[0].0);
+        let (one, other) = (zig("1.2.3"), zig("1.2.4"));
+        check(&[&one, &one], 0);
+        check(&[&one, &other], 1);
+        check(&[&one, &format!("{}1.3.0\n", BEFORE[1].0)], 1);
+        check(&[&one, &zig("{VERSION}")], 0);
+    }
+}
