@@ -32,6 +32,25 @@ test("only never and after choose the retry", async () => {
   check(after("busy", 1.5), { tag: "after-ms", val: 2 }, 0);
   check(Object.assign(new Error("busy"), { retry: 3 }), { tag: "backoff" }, 1);
   check("busy", { tag: "backoff" }, 0);
+  check(after("busy", Infinity), { tag: "after-ms", val: Number.MAX_SAFE_INTEGER }, 0);
+});
+
+test("what is thrown tells of its causes, and a wait that is no number of itself", async () => {
+  const { after, plugin, workqueue } = await import("./src/index.js");
+  const host = (does) => new Host(plugin({ describe: { version: "1", subscriptions: [{ resource: "v1/pods" }] }, ...does }));
+  const check = (handle, message) => assert.equal(host({ handle }).add("v1/pods", pod("a", ""))?.message, message);
+  const throwing = (reason) => () => {
+    throw reason;
+  };
+  check(throwing(new Error("no answer", { cause: new TypeError("timed out", { cause: "dns" }) })), "no answer: TypeError: timed out: dns");
+  const own = new Error("own");
+  own.cause = own;
+  check(throwing(own), Array(9).fill("own").join(": "));
+  check(() => throwing(after("busy", Number("soon")))(), "TypeError: after wants milliseconds, and NaN is none");
+  check(() => workqueue.addAfter("a", undefined), "TypeError: addAfter wants milliseconds, and undefined is none");
+  const again = host({ handle: () => workqueue.add("a"), reconcile: () => Number.NaN });
+  again.add("v1/pods", pod("a", ""));
+  assert.throws(() => again.reconcile(), { message: "TypeError: reconcile wants milliseconds, and NaN is none" });
 });
 
 test("the host's functions are there", () => {

@@ -29,6 +29,50 @@ class Sdk(unittest.TestCase):
         stacks = [line for line in host.lines if "stack=Traceback" in line]
         self.assertEqual(len(stacks), 2, host.lines)
 
+    def test_what_is_raised_tells_what_from_and_a_wait_that_is_no_number_of_itself(self):
+        from informant import After, Plugin, exports
+        from informant.host import workqueue
+
+        def failing(does):
+            class Failing(Plugin):
+                @staticmethod
+                def describe(config):
+                    return {"version": "1", "subscriptions": [{"resource": "v1/pods"}]}
+
+                def handle(self, event):
+                    does()
+
+                def reconcile(self, key, attempt):
+                    return does()
+
+            module = ModuleType("failing")
+            module.Lifecycle, module.Handler, module.Reconciler = exports(Failing)[:3]
+            return Host(module)
+
+        def caused():
+            try:
+                int("x")
+            except ValueError as error:
+                raise Exception("no number") from error
+
+        def after(seconds):
+            raise After("busy", seconds)
+
+        no_number = "After wants seconds, and {} is no number of them"
+        for does, message in [
+            (caused, "no number: ValueError: invalid literal for int() with base 10: 'x'"),
+            (lambda: after(float("nan")), f"ValueError: {no_number.format('nan')}"),
+            (lambda: after("soon"), f"ValueError: {no_number.format(repr('soon'))}"),
+            (lambda: after(float("inf")), "busy"),
+            (lambda: workqueue.add_after("a", None), "ValueError: add_after wants seconds, and None is no number of them"),
+        ]:
+            self.assertEqual(failing(does).add("v1/pods", pod("web")).message, message)
+        host = failing(lambda: float("nan"))
+        host.keys.append("a")
+        with self.assertRaises(Err) as raised:
+            host.reconcile()
+        self.assertEqual(raised.exception.value.message, "ValueError: reconcile wants seconds, and nan is no number of them")
+
     def test_the_hosts_functions_are_there(self):
         host = Host(app)
         host.put("v1/pods", pod("db"))

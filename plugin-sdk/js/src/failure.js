@@ -16,8 +16,15 @@ export const isAsking = (reason) => reason?.[RETRY] !== undefined;
 /** Sends the event to the dead letters at once: trying again would not help. */
 export const never = (reason) => asking(reason, { tag: "never" });
 
+/** Milliseconds as the host takes them. `who` is told of what is no number of them. */
+export function milliseconds(who, ms) {
+  const whole = Math.ceil(ms);
+  if (Number.isNaN(whole)) throw new TypeError(`${who} wants milliseconds, and ${String(ms)} is none`);
+  return Math.min(Math.max(0, whole), Number.MAX_SAFE_INTEGER);
+}
+
 /** Has the event come again after so many milliseconds, and not as the rate limiter says. */
-export const after = (reason, ms) => asking(reason, { tag: "after-ms", val: Math.max(0, Math.ceil(ms)) });
+export const after = (reason, ms) => asking(reason, { tag: "after-ms", val: milliseconds("after", ms) });
 
 /** What a host function refused: `kind` is a word of the contract, `not-granted`, and `detail` what came with it. */
 export class HostError extends Error {
@@ -32,10 +39,14 @@ export class HostError extends Error {
   }
 }
 
-/** Something thrown, in words. */
-export function text(reason) {
-  if (reason instanceof Error) return reason.name === "Error" ? reason.message : `${reason.name}: ${reason.message}`;
-  return typeof reason === "string" ? reason : (JSON.stringify(reason) ?? String(reason));
+// A cause may be its own.
+const CAUSES_MAX = 8;
+
+/** Something thrown, in words, and what it was caused by. */
+export function text(reason, causes = CAUSES_MAX) {
+  if (!(reason instanceof Error)) return typeof reason === "string" ? reason : (JSON.stringify(reason) ?? String(reason));
+  const own = reason.name === "Error" ? reason.message : `${reason.name}: ${reason.message}`;
+  return reason.cause == null || causes === 0 ? own : `${own}: ${text(reason.cause, causes - 1)}`;
 }
 
 /** The contract's failure. */

@@ -8,7 +8,7 @@ import * as kubeOfHost from "informant:plugin/kube@0.1.0";
 import * as metricsOfHost from "informant:plugin/metrics@0.1.0";
 import * as stateOfHost from "informant:plugin/state@0.1.0";
 import * as workqueueOfHost from "informant:plugin/workqueue@0.1.0";
-import { HostError } from "./failure.js";
+import { HostError, milliseconds } from "./failure.js";
 import { decode, encode } from "./utf8.js";
 
 /** What f answers; what it throws as a HostError. Some runtimes wrap what was refused. */
@@ -101,7 +101,7 @@ export const http = {
 /** The plugin's queue of keys. */
 export const workqueue = {
   add: (key) => workqueueOfHost.add(key),
-  addAfter: (key, ms) => workqueueOfHost.addAfter(key, Math.max(0, Math.ceil(ms))),
+  addAfter: (key, ms) => workqueueOfHost.addAfter(key, milliseconds("addAfter", ms)),
   addRateLimited: (key) => workqueueOfHost.addRateLimited(key),
   forget: (key) => workqueueOfHost.forget(key),
   numRequeues: (key) => workqueueOfHost.numRequeues(key),

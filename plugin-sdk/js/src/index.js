@@ -1,7 +1,7 @@
 // Informant plugins in JavaScript: what a plugin says of itself, and how the host hears of it. What the host promises is written in the contract,
 // plugin-sdk/wit.
 
-import { failure, isAsking, text } from "./failure.js";
+import { failure, isAsking, milliseconds, text } from "./failure.js";
 import { log } from "./log.js";
 import { decode, encode } from "./utf8.js";
 
@@ -87,7 +87,6 @@ class Event {
  */
 export function plugin(is) {
   const descriptor = (config) => (typeof is.describe === "function" ? is.describe(config) : is.describe);
-  const milliseconds = (wait) => (wait == null ? null : Math.max(0, Math.ceil(wait)));
   return {
     lifecycle: {
       describe: guarded(text, (config) => encode(JSON.stringify(descriptor(configuration(config))))),
@@ -102,7 +101,10 @@ export function plugin(is) {
     },
     handler: { handle: told(failure, (event) => is.handle(new Event(event))) },
     reconciler: {
-      reconcile: guarded(failure, (key, attempt) => milliseconds(is.reconcile(key, attempt))),
+      reconcile: guarded(failure, (key, attempt) => {
+        const again = is.reconcile(key, attempt);
+        return again == null ? null : milliseconds("reconcile", again);
+      }),
     },
     timer: { fire: told(failure, (schedule, at) => is.fire(schedule, new Date(Number(at)))) },
     syncAware: { synced: told(failure, (subscription) => is.synced?.(subscription)) },

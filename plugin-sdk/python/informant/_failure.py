@@ -1,6 +1,19 @@
 """What is raised, and what becomes of it."""
 
+import math
 import re
+
+CAUSES_MAX = 8
+
+
+def milliseconds(who, seconds):
+    """Seconds as the host takes them. `who` is told of what is no number of them."""
+    try:
+        return min(max(0, math.ceil(seconds * 1000)), 2**63)
+    except OverflowError:
+        return 2**63 if seconds > 0 else 0
+    except (TypeError, ValueError):
+        raise ValueError(f"{who} wants seconds, and {seconds!r} is no number of them") from None
 
 
 class Never(Exception):
@@ -13,6 +26,7 @@ class After(Exception):
     def __init__(self, message, seconds):
         super().__init__(message)
         self.seconds = seconds
+        self.milliseconds = milliseconds("After", seconds)
 
 
 class HostError(Exception):
@@ -29,6 +43,10 @@ class HostError(Exception):
 
 
 def text(error):
-    """Something raised, in words."""
-    plain = type(error) in (Exception, Never, After)
-    return str(error) if plain else f"{type(error).__name__}: {error}"
+    """Something raised, in words, and what it was raised from."""
+    words = []
+    while error is not None and len(words) <= CAUSES_MAX:
+        plain = type(error) in (Exception, Never, After)
+        words.append(str(error) if plain else f"{type(error).__name__}: {error}")
+        error = error.__cause__
+    return ": ".join(words)

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import math
 from datetime import datetime, timezone
 from functools import wraps
 
@@ -10,7 +9,7 @@ from componentize_py_types import Err
 from wit_world.imports import types
 
 from ._event import Event
-from ._failure import After, Never, text
+from ._failure import After, Never, milliseconds, text
 
 
 class Plugin:
@@ -55,12 +54,8 @@ def _failure(error):
     if isinstance(error, Never):
         retry = types.Retry_Never()
     elif isinstance(error, After):
-        retry = types.Retry_AfterMs(_milliseconds(error.seconds))
+        retry = types.Retry_AfterMs(error.milliseconds)
     return types.Failure(text(error), retry)
-
-
-def _milliseconds(seconds):
-    return max(0, math.ceil(seconds * 1000))
 
 
 def _guarded(words):
@@ -123,7 +118,7 @@ def exports(plugin):
         @_guarded(_failure)
         def reconcile(self, key: str, attempt: int):
             again = instance().reconcile(key, attempt)
-            return None if again is None else _milliseconds(again)
+            return None if again is None else milliseconds("reconcile", again)
 
     class Timer:
         @_guarded(_failure)

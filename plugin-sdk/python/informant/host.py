@@ -13,7 +13,7 @@ from wit_world.imports import state as _state
 from wit_world.imports import types as _types
 from wit_world.imports import workqueue as _workqueue
 
-from ._failure import HostError
+from ._failure import HostError, milliseconds
 
 
 def _asked(what, call, *arguments):
@@ -170,7 +170,7 @@ class workqueue:
 
     @staticmethod
     def add_after(key, seconds):
-        _workqueue.add_after(key, int(seconds * 1000))
+        _workqueue.add_after(key, milliseconds("add_after", seconds))
 
 
 class metrics:

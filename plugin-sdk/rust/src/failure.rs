@@ -7,7 +7,7 @@ use std::time::Duration;
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 /// A failed call. Anything that can be displayed turns into one by `?` or [`Failure::new`], which is why
-/// it is no [`std::error::Error`] itself.
+/// it is no [`std::error::Error`] itself. It is displayed as by `{:#}`, with which an error of anyhow's tells of its causes, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     message: String,
@@ -29,7 +29,7 @@ pub enum Retry {
 impl Failure {
     /// A failure that is retried with [`Retry::Backoff`].
     pub fn new(message: impl Display) -> Self {
-        Self { message: message.to_string(), retry: Retry::Backoff }
+        Self { message: format!("{message:#}"), retry: Retry::Backoff }
     }
 
     /// The same failure, retried after this long.
@@ -105,6 +105,20 @@ mod tests {
         );
         check((|| Err("no owner")?)(), "no owner", Retry::Backoff);
         check((|| Err(Failure::new("bare").never_retry())?)(), "bare", Retry::Never);
+    }
+
+    /// As an error of anyhow's.
+    struct Caused;
+
+    impl Display for Caused {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str(if f.alternate() { "no answer: timed out" } else { "no answer" })
+        }
+    }
+
+    #[test]
+    fn an_error_that_knows_its_causes_tells_them() {
+        check(Err(Caused).never_retry(), "no answer: timed out", Retry::Never);
     }
 
     #[test]
