@@ -1,7 +1,9 @@
 //! The command line as it is typed.
 
+mod examples;
 mod offline;
 
+pub(crate) use examples::parse;
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 
 use crate::commands::{BuildArgs, NewArgs};

@@ -20,8 +20,7 @@ mod outbound;
 mod project;
 mod shutdown;
 
-use clap::Parser;
-use cli::{Args, Command};
+use cli::Command;
 use std::process::ExitCode;
 
 /// An informer's objects come and go in every size and on several threads: this one gives their room back, and the
@@ -31,7 +30,7 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = cli::parse();
     let result = match args.command {
         Command::Run(args) => commands::run(args),
         Command::Dev(args) => commands::dev(args),

@@ -73,6 +73,7 @@ async fn run(name: &str, given: Given<'_>) -> Result<String, OfflineError> {
         .pods
         .iter()
         .map(|name| KindedObject {
+            source: format!("cluster/{name}.yaml"),
             resource: "v1/pods".parse().expect("a resource"),
             json: pod(name).to_string().into_bytes(),
         })

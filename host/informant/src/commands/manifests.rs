@@ -111,8 +111,8 @@ impl Manifests {
     pub(super) fn into_objects(self) -> Result<Vec<KindedObject>> {
         let kinds = self.kinds();
         let object = |(path, object): (PathBuf, Value)| {
-            let shown = path.display().to_string();
-            kinded(&kinds, object).with_context(|| shown)
+            let source = path.display().to_string();
+            kinded(&kinds, source.clone(), object).with_context(|| source)
         };
         self.documents.into_iter().map(object).collect()
     }
@@ -138,7 +138,7 @@ impl Manifests {
     }
 }
 
-fn kinded(kinds: &Kinds, mut object: Value) -> Result<KindedObject> {
+fn kinded(kinds: &Kinds, source: String, mut object: Value) -> Result<KindedObject> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
     let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
@@ -153,7 +153,7 @@ fn kinded(kinds: &Kinds, mut object: Value) -> Result<KindedObject> {
         metadata.entry("namespace").or_insert_with(|| "default".into());
     }
     let resource = GroupVersionResource::new(group, version, &known.plural);
-    Ok(KindedObject { resource, json: serde_json::to_vec(&object)? })
+    Ok(KindedObject { source, resource, json: serde_json::to_vec(&object)? })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(super) fn run_offline(
     args: &OfflineArgs,
     run: impl AsyncFnOnce(OfflinePlugin) -> Result<Transcript>,
-) -> Result<()> {
+) -> Result<Transcript> {
     let configurations = host_configuration::load(args.config.config.as_deref())?;
     let compiler = compiler::options(&args.compiler, compiler::Use::Plugins)?;
     let options = OfflineOptions { compiler, configurations, patch };
@@ -25,7 +25,8 @@ pub(super) fn run_offline(
         Output::Text => transcript.to_text(),
         Output::Json => transcript.to_json_lines(),
     };
-    golden::settle(&shown, transcript.cut(), &args.golden)
+    golden::settle(&shown, transcript.cut(), &args.golden)?;
+    Ok(transcript)
 }
 
 /// As the embedded cluster does.

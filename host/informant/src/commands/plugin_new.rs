@@ -51,7 +51,7 @@ fn languages() -> String {
         cells.map(str::to_owned).to_vec()
     };
     let rows: Vec<_> = Language::ALL.into_iter().map(row).collect();
-    table(&["--lang", "LANGUAGE", "NEEDS (OR NEWER)", "THE FIRST BUILD FETCHES"], &rows)
+    table(&["--lang", "LANGUAGE", "NEEDS", "THE FIRST BUILD FETCHES"], &rows)
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use std::path::Path;
 /// Plays it back, and shows or compares what the plugin did.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<()> {
     let recording = read(&args.recording)?;
-    run_offline(&args.offline, async |plugin| Ok(plugin.replay(recording).await?))
+    run_offline(&args.offline, async |plugin| Ok(plugin.replay(recording).await?))?;
+    Ok(())
 }
 
 fn read(file: &Path) -> Result<Recording> {

@@ -3,7 +3,7 @@
 use super::journal::Journal;
 use super::outside::{Outside, PatchObject};
 use super::run::Run;
-use super::script::Script;
+use super::script::{KindedObject, Script};
 use super::transcript::Transcript;
 use super::world::World;
 use crate::actor::{Actor, Running, Together};
@@ -61,8 +61,10 @@ pub enum OfflineError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// An object cannot be one.
-    #[error("{resource}: {problem}")]
+    #[error("{from}: {resource}: {problem}")]
     Object {
+        /// Where it was found.
+        from: String,
         /// What it was to be.
         resource: GroupVersionResource,
         /// What is wrong.
@@ -114,14 +116,15 @@ impl OfflinePlugin {
 
     /// Runs it through a script.
     pub async fn run(&self, script: Script) -> Result<Transcript, OfflineError> {
-        let world = World::default();
-        for object in &script.objects {
-            let resource = object.resource.clone();
-            world
-                .put(&resource, &object.json)
-                .map_err(|problem| OfflineError::Object { resource, problem })?;
+        let (world, begins) = (World::default(), script.begins());
+        for KindedObject { source, resource, json } in script.objects {
+            world.put(&resource, &json).map_err(|problem| OfflineError::Object {
+                from: source,
+                resource,
+                problem,
+            })?;
         }
-        let run = Run::new(self, world, script.begins());
+        let run = Run::new(self, world, begins);
         self.on_guest_thread(run.through(script.steps)).await
     }
 

@@ -4,7 +4,7 @@ use super::journal::Journal;
 use super::outside::Outside;
 use super::plugin::{OfflinePlugin, actor, status};
 use super::script::{Step, What};
-use super::transcript::Transcript;
+use super::transcript::{GAVE_UP, Transcript};
 use super::world::{Changed, World};
 use crate::access::Granted;
 use crate::actor::{Actor, Version};
@@ -281,7 +281,7 @@ impl Run {
         let before = self.given_up();
         self.actor.step().await;
         if self.given_up() > before {
-            self.journal.note("gave up", json!({}));
+            self.journal.note(GAVE_UP, json!({}));
         }
         true
     }
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
     use crate::compiler::CompilerOptions;
     use crate::configuration::Configurations;
-    use crate::offline::{KindedObject, OfflineOptions, Script};
+    use crate::offline::{OfflineOptions, Script};
 
     /// What a run of the shipped text plugin, with this resync period, does with two objects and these events. It may do so many things.
     async fn run(resync_period: &str, events: &str, steps_max: usize) -> Transcript {
@@ -333,11 +333,8 @@ mod tests {
         for name in ["a", "b"] {
             let json =
                 format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}"}}}}"#);
-            let KindedObject { resource, json } = KindedObject {
-                resource: "v1/pods".parse().expect("a resource"),
-                json: json.into(),
-            };
-            world.put(&resource, &json).expect("it is an object");
+            let resource = "v1/pods".parse().expect("a resource");
+            world.put(&resource, json.as_bytes()).expect("it is an object");
         }
         let steps = Script::parse(events.as_bytes()).expect("events").steps;
         let run = Run { steps_max, ..Run::new(&plugin, world, Timestamp::UNIX_EPOCH) };

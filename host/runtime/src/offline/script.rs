@@ -1,5 +1,6 @@
 //! What a run is given: objects that are there, and a file with one JSON object a line that says what happens then. Synchronous.
 
+use super::field_error;
 use crate::event::Change;
 use crate::outbound::Target;
 use bytes::Bytes;
@@ -29,6 +30,8 @@ pub struct Script {
 /// An object and the resource that it is one of.
 #[derive(Debug, Clone)]
 pub struct KindedObject {
+    /// Where it was found, for whoever is told that it cannot be one.
+    pub source: String,
     /// The resource.
     pub resource: GroupVersionResource,
     /// The object as JSON. What an API server gives objects is added where it is missing.
@@ -96,14 +99,11 @@ pub(super) struct HttpAnswer {
     pub(super) times: Option<u32>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub(super) struct HttpResult {
     pub(super) status: u16,
-    #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
     /// A text as it is, anything else as JSON.
-    #[serde(default)]
     pub(super) body: Value,
 }
 
@@ -153,8 +153,8 @@ struct Line<'a> {
     #[serde(borrow)]
     old: Option<&'a RawValue>,
     wait: Option<String>,
-    http: Option<HttpMatch>,
-    kube: Option<KubeMatch>,
+    http: Option<Value>,
+    kube: Option<Value>,
     answer: Option<Value>,
     times: Option<u32>,
 }
@@ -164,6 +164,17 @@ struct Line<'a> {
 struct HttpMatch {
     method: Option<String>,
     url: String,
+}
+
+/// What an HTTP request is answered with: an error's text, or an answer.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HttpSaid {
+    error: Option<String>,
+    status: Option<u16>,
+    headers: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    body: Value,
 }
 
 impl Script {
@@ -206,11 +217,9 @@ impl Script {
 }
 
 fn read(bytes: &[u8]) -> Result<(Option<Timestamp>, What), String> {
-    let line: Line<'_> = serde_json::from_slice(bytes).map_err(|error| {
-        // The library counts lines of its own, of which there is one.
-        let text = error.to_string();
-        text.split(" at line ").next().unwrap_or_default().to_owned()
-    })?;
+    // The library counts lines of its own, of which there is one.
+    let line: Line<'_> =
+        serde_json::from_slice(bytes).map_err(|error| field_error::without_place(&error))?;
     let time = line.time;
     let is_change = line.resource.is_some() || line.change.is_some() || line.object.is_some();
     let kinds = [is_change, line.wait.is_some(), line.http.is_some(), line.kube.is_some()];
@@ -252,33 +261,28 @@ fn wait(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// What is answered, or the text of an error.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum ErrorOr<T> {
-    Error { error: String },
-    Answer(T),
-}
-
 fn http(line: Line<'_>) -> Result<HttpAnswer, String> {
-    let Some(HttpMatch { method, url }) = line.http else { return Err(String::new()) };
+    let HttpMatch { method, url } = field_error::read("http", &line.http.unwrap_or_default())?;
     let target = Target::parse(&url).map_err(|problem| format!("http.url: {problem}"))?;
     let answer = line.answer.ok_or("it has no `answer`")?;
-    let answer: ErrorOr<HttpResult> = serde_json::from_value(answer).map_err(|_| {
-        "its answer has neither `error` nor `status`, `headers` and `body`".to_owned()
-    })?;
-    let answer = match answer {
-        ErrorOr::Error { error } => Err(error),
-        ErrorOr::Answer(answer) => Ok(answer),
+    let answer = match field_error::read("answer", &answer)? {
+        HttpSaid { error: Some(error), status: None, body: Value::Null, headers: None } => {
+            Err(error)
+        }
+        HttpSaid { error: None, status: Some(status), headers, body } => {
+            Ok(HttpResult { status, headers: headers.unwrap_or_default(), body })
+        }
+        _ => {
+            return Err("its answer is to have either `error`, or `status` and perhaps `headers` and `body`".to_owned());
+        }
     };
     Ok(HttpAnswer { method, target, answer, times: line.times })
 }
 
 fn kube(line: Line<'_>) -> Result<KubeAnswer, String> {
-    let of = line.kube.unwrap_or_default();
+    let of = field_error::read("kube", &line.kube.unwrap_or_default())?;
     let answer = line.answer.ok_or("it has no `answer`")?;
-    let answer: KubeResult =
-        serde_json::from_value(answer).map_err(|error| format!("answer: {error}"))?;
+    let answer: KubeResult = field_error::read("answer", &answer)?;
     let said = [answer.object.is_some(), answer.status.is_some(), answer.error.is_some()];
     if said.iter().filter(|is_said| **is_said).count() != 1 {
         return Err("its answer is to have one of `object`, `status` and `error`".to_owned());
@@ -351,6 +355,23 @@ mod tests {
             r#"{"wait":"5"}"#,
             "line 1: wait: \"5\" is no duration: write it as in Kubernetes, 500ms, 30s or 1m30s",
         );
+        check(r#"{"http":{},"answer":{"status":200}}"#, "line 1: http: missing field `url`");
+        check(
+            r#"{"http":{"url":"https://a.org"},"answer":{"status":200,"headers":{"a":1}}}"#,
+            "line 1: answer.headers.a: invalid type: integer `1`, expected a string",
+        );
+        let either = "line 1: its answer is to have either `error`, or `status` and perhaps `headers` and `body`";
+        check(r#"{"http":{"url":"https://a.org"},"answer":{"body":"a"}}"#, either);
+        check(r#"{"http":{"url":"https://a.org"},"answer":{"error":"a","status":200}}"#, either);
+        check(
+            r#"{"kube":{"verb":["patch"]},"answer":{"status":409}}"#,
+            "line 1: kube.verb: invalid type: sequence, expected a string",
+        );
+        check(
+            r#"{"kube":{"name":"a"},"answer":{"status":409}}"#,
+            "line 1: kube.name: unknown field `name`, expected one of `verb`, `resource`, `key`, `subresource`",
+        );
+        check(r#"{"wait":"#, "line 1: EOF while parsing a value");
         check(
             r#"{"kube":{},"answer":{}}"#,
             "line 1: its answer is to have one of `object`, `status` and `error`",

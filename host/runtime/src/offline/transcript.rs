@@ -10,6 +10,9 @@ pub(super) const LINES_MAX: usize = 1_000_000;
 /// Bytes of what they say.
 pub(super) const BYTES_MAX: usize = 256 << 20;
 
+/// Says that what a call was for does not come again.
+pub(super) const GAVE_UP: &str = "gave up";
+
 /// Everything that a plugin was called with and did, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
@@ -35,6 +38,11 @@ impl Transcript {
     /// Why the run ended before its end, if it did.
     pub fn cut(&self) -> Option<&str> {
         self.cut.as_deref()
+    }
+
+    /// How often what the plugin was called for was given up, because it failed: events that became dead letters, keys, firings.
+    pub fn given_up(&self) -> usize {
+        self.lines.iter().filter(|line| line.what == GAVE_UP).count()
     }
 
     pub(super) fn cut_off(&mut self, why: String) {

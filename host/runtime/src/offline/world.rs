@@ -1,11 +1,13 @@
 //! The objects of a run: what a cluster would have, by resource. Synchronous.
 
+use super::field_error::{self, without_place};
 use super::script::ScriptedChange;
 use crate::event::Change;
 use bytes::Bytes;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{Object, ObjectKey, Store};
 use parking_lot::Mutex;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -109,14 +111,15 @@ impl World {
     /// The object with everything that an API server would have given it and that is missing.
     fn object(&self, resource: &GroupVersionResource, json: &[u8]) -> Result<Object, String> {
         let completed = self.completed(resource, json)?;
-        Object::decode(&completed, None).map_err(|error| error.to_string())
+        Object::decode(&completed, None).map_err(|error| without_place(&error))
     }
 
     fn completed(&self, resource: &GroupVersionResource, json: &[u8]) -> Result<Bytes, String> {
-        let unreadable = |error: serde_json::Error| format!("it is no object: {error}");
+        let unreadable = |error| format!("it is no object: {}", without_place(&error));
         let mut value: Map<String, Value> = serde_json::from_slice(json).map_err(unreadable)?;
         let metadata = value.get_mut("metadata").and_then(Value::as_object_mut);
         let metadata = metadata.ok_or("it has no metadata")?;
+        let _: Metadata = field_error::read("metadata", &Value::Object(metadata.clone()))?;
         let is_missing = |it: &Map<String, Value>, key: &str| it.get(key).is_none_or(|it| it == "");
         if !is_missing(metadata, "uid") && !is_missing(metadata, "resourceVersion") {
             return Ok(Bytes::copy_from_slice(json));
@@ -138,6 +141,21 @@ impl World {
         objects.version += 1;
         objects.version.to_string()
     }
+}
+
+/// What an API server refuses if it has another type, and plugins count on.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only whether it can be read is of interest")]
+struct Metadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    generation: Option<i64>,
+    labels: Option<BTreeMap<String, Option<String>>>,
+    annotations: Option<BTreeMap<String, Option<String>>>,
+    finalizers: Option<Vec<String>>,
 }
 
 /// The same for the same object each time, and looks like one that an API server gives.
@@ -211,8 +229,35 @@ mod tests {
         assert_eq!(of(bare).expect("it is one").0, uid);
         let own = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","uid":"u","resourceVersion":"9"}}"#;
         assert_eq!(of(own).expect("it is one"), ("u".to_owned(), "9".to_owned()));
-        for broken in ["[]", "{}", "{", r#"{"metadata":{}}"#] {
-            assert!(of(broken).is_err(), "{broken}");
+    }
+
+    #[test]
+    fn what_can_be_no_object_is_told_with_its_field() {
+        let resource = "v1/pods".parse().expect("a resource");
+        let check = |json: &str, expect: &str| {
+            let problem = World::default().object(&resource, json.as_bytes()).err();
+            assert_eq!(problem.as_deref(), Some(expect), "{json}");
+        };
+        check("[]", "it is no object: invalid type: sequence, expected a map");
+        check("{", "it is no object: EOF while parsing an object");
+        check("{}", "it has no metadata");
+        check(r#"{"metadata":{}}"#, "object has no metadata.name");
+        let typeless =
+            "object a has no apiVersion, and the list that it came in does not say it either";
+        check(r#"{"metadata":{"name":"a"}}"#, typeless);
+        let pod = |more: &str| {
+            format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a",{more}}}}}"#)
+        };
+        let text = "expected a string";
+        for (more, expect) in [
+            (
+                r#""labels":{"of/version":1}"#,
+                "metadata.labels.of/version: invalid type: integer `1`",
+            ),
+            (r#""annotations":{"a":true}"#, "metadata.annotations.a: invalid type: boolean `true`"),
+            (r#""finalizers":[{}]"#, "metadata.finalizers[0]: invalid type: map"),
+        ] {
+            check(&pod(more), &format!("{expect}, {text}"));
         }
     }
 }

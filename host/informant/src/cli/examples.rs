@@ -1,0 +1,175 @@
+//! What each command's help shows of how it is used.
+
+use super::Args;
+use clap::{Command, CommandFactory as _, FromArgMatches as _};
+use std::fmt::Write as _;
+
+/// A command line without the program's name, and what it is for.
+type Example = (&'static str, &'static str);
+
+/// By command. Every line is one that the program takes.
+const EXAMPLES: &[(&str, &[Example])] = &[
+    (
+        "run",
+        &[
+            ("run", "kubectl's cluster, the plugins of ./plugins"),
+            (
+                "run --plugins /plugins --config informant.yaml --state-dir /state",
+                "as in a Deployment",
+            ),
+            ("run --leader-elect", "one of several hosts"),
+        ],
+    ),
+    (
+        "dev",
+        &[
+            ("dev .", "the project that you are in, again after every save"),
+            ("dev ./plugins", "the files and projects of a folder"),
+            ("dev . --context staging", "beside a real cluster"),
+        ],
+    ),
+    (
+        "cluster",
+        &[("cluster --traffic 2", "then: kubectl --kubeconfig informant.kubeconfig get pods -A")],
+    ),
+    (
+        "replay",
+        &[
+            (
+                "replay recordings/hello.rec hello.wasm",
+                "what `run --record recordings` has written down",
+            ),
+            (
+                "replay recordings/hello.rec build/hello.wasm --golden hello.golden",
+                "fails where it is not as kept",
+            ),
+        ],
+    ),
+    (
+        "rbac",
+        &[
+            ("rbac plugins", "to be piped into kubectl apply -f -"),
+            (
+                "rbac plugins --leader-elect --namespace informant",
+                "for hosts in that namespace that elect a leader",
+            ),
+        ],
+    ),
+    (
+        "plugin new",
+        &[
+            ("plugin new hello --lang go", "makes the folder hello"),
+            ("plugin new --list", "the languages"),
+        ],
+    ),
+    (
+        "plugin build",
+        &[
+            ("plugin build", "the project that you are in"),
+            ("plugin build hello --output plugins/hello.wasm", "to where a host loads it from"),
+        ],
+    ),
+    (
+        "plugin check",
+        &[
+            ("plugin check plugins/hello.wasm", "what it needs and asks for"),
+            (
+                "plugin check plugins/hello.wasm --config informant.yaml",
+                "and whether that host grants it",
+            ),
+        ],
+    ),
+    (
+        "plugin test",
+        &[
+            (
+                "plugin test hello.wasm --objects cluster --events events.jsonl",
+                "shows what it does",
+            ),
+            (
+                "plugin test hello.wasm --events events.jsonl --golden hello.golden --update",
+                "keeps it",
+            ),
+            (
+                "plugin test hello.wasm --events events.jsonl --golden hello.golden",
+                "fails where it is not as kept",
+            ),
+        ],
+    ),
+    ("plugin list", &[("plugin list", ""), ("plugin list -o json", "for machines")]),
+    ("plugin reload", &[("plugin reload hello", "")]),
+    ("plugin rollback", &[("plugin rollback hello", "")]),
+    ("plugin pause", &[("plugin pause hello", "")]),
+    ("plugin resume", &[("plugin resume hello", "")]),
+    ("dlq list", &[("dlq list hello", "")]),
+    ("dlq show", &[("dlq show hello 7", "")]),
+    ("dlq redrive", &[("dlq redrive hello 7 8", ""), ("dlq redrive hello --all", "")]),
+    ("dlq purge", &[("dlq purge hello --all", "")]),
+];
+
+/// The command line that the program was started with. Ends it where that asks for help or cannot be read.
+pub(crate) fn parse() -> Args {
+    let matches = command().get_matches();
+    Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The program's commands, with their examples.
+fn command() -> Command {
+    EXAMPLES.iter().fold(Args::command(), |command, (path, examples)| {
+        let path: Vec<&str> = path.split(' ').collect();
+        with_help(command, &path, &shown(examples))
+    })
+}
+
+fn with_help(command: Command, path: &[&str], text: &str) -> Command {
+    let Some((first, rest)) = path.split_first() else {
+        return command.after_help(text.to_owned());
+    };
+    command.mut_subcommand(first, |it| with_help(it, rest, text))
+}
+
+/// One below the other, as kubectl has them.
+fn shown(examples: &[Example]) -> String {
+    let mut text = "Examples:".to_owned();
+    for (line, what_for) in examples {
+        if !what_for.is_empty() {
+            let _ = write!(text, "\n  # {what_for}");
+        }
+        let _ = write!(text, "\n  informant {line}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands that have no commands of their own, by their whole names.
+    fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
+        for it in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            let path = format!("{path} {}", it.get_name()).trim_start().to_owned();
+            match it.has_subcommands() {
+                true => leaves(it, &path, found),
+                false => found.push(path),
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples_that_it_takes() {
+        let mut commands = Vec::new();
+        leaves(&Args::command(), "", &mut commands);
+        let mut shown: Vec<_> = EXAMPLES.iter().map(|(command, _)| (*command).to_owned()).collect();
+        commands.sort();
+        shown.sort();
+        assert_eq!(shown, commands);
+        for (command, examples) in EXAMPLES {
+            for (line, _) in *examples {
+                assert!(line.starts_with(command), "{line} is no {command}");
+                let words = std::iter::once("informant").chain(line.split(' '));
+                let taken = super::command().try_get_matches_from(words);
+                assert!(taken.is_ok(), "{line}: {taken:?}");
+            }
+        }
+    }
+}
