@@ -108,6 +108,7 @@ fn check_offline(bench: &HostBench<'_>, sins: &[(&str, &str)]) {
     let run = ["plugin", "test", &plugin, "--objects", &objects, "--events", &events];
     let output = run_to_end(&bench.program, &run).expect("it runs");
     let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("it is text");
+    assert_eq!(output.status.success(), !text.contains(" gave up\n"), "{text}");
     for (does, words) in sins {
         let key = format!("change=added key=default/{does}");
         let own = text.split(&key).skip(1).find(|own| own.contains(words));

@@ -7,8 +7,8 @@ use informant_e2e::{paths, skip};
 
 use super::LANGUAGE_VARIABLE;
 
-/// What a run of the plugin over its `testdata` shows, with the file that is shipped beside it.
-fn run(program: &Path, plugin: &Path, name: &str, more: &[&str]) -> (bool, String) {
+/// Whether a run of the plugin over its `testdata`, with the file that is shipped beside it, succeeds, what it shows, and what is said of it.
+fn run(program: &Path, plugin: &Path, name: &str, more: &[&str]) -> (bool, String, String) {
     let folder = paths::root().join("plugins").join(name);
     let shown = |path: &Path| path.display().to_string();
     let [objects, events, own] =
@@ -25,8 +25,8 @@ fn run(program: &Path, plugin: &Path, name: &str, more: &[&str]) -> (bool, Strin
     arguments.extend(more.iter().map(|&it| it.to_owned()));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let output = run_to_end(program, &arguments).expect("it runs");
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8(text).expect("it is text"))
+    let text = |bytes| String::from_utf8(bytes).expect("it is text");
+    (output.status.success(), text(output.stdout), text(output.stderr))
 }
 
 #[track_caller]
@@ -46,12 +46,15 @@ fn check(name: &str, language: &str) {
     let golden = golden.display().to_string();
     let mut against = vec!["--golden", &golden];
     against.extend(std::env::var_os("UPDATE_EXPECT").map(|_| "--update"));
-    let (success, said) = run(&program, &plugin, name, &against);
-    assert!(success, "{name}: {said}");
+    let (success, shown, said) = run(&program, &plugin, name, &against);
+    assert!(success, "{name}: {shown}{said}");
     let expect = std::fs::read_to_string(&golden).expect("it is there");
     for _ in 0..2 {
-        let (success, shown) = run(&program, &plugin, name, &[]);
-        assert!(success && shown == expect, "{name}, run again, shows something else: {shown}");
+        let (success, shown, said) = run(&program, &plugin, name, &[]);
+        assert!(shown == expect, "{name}, run again, shows something else: {shown}{said}");
+        // Where nothing says that it should be so, what was given up is a failure.
+        assert_eq!(success, !expect.contains(" gave up\n"), "{name}: {said}");
+        assert_eq!(success, !said.contains("was given up"), "{name}: {said}");
     }
 }
 
