@@ -1,10 +1,14 @@
 //! Who asks an informer for what: the union of their scopes is what it covers.
 
-use crate::scope::Scope;
+use crate::list_watch::Part;
+use crate::scope::{Namespaces, Scope};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Namespaces of one resource that are listed and watched each by itself: where more are asked for, all that there are, at once.
+const NAMESPACES_MAX: usize = 256;
 
 /// The scopes that are asked for, each until it is given back and for a while after.
 #[derive(Debug, Default)]
@@ -20,6 +24,8 @@ struct Asked {
     changed: bool,
     /// When the first scope that was given back counts no more.
     due: Option<Instant>,
+    /// The API server refused all namespaces at once when the union was last worked out.
+    is_refused_whole: bool,
 }
 
 #[derive(Debug)]
@@ -51,17 +57,37 @@ impl Demand {
         asked.changed = true;
     }
 
-    /// The union, if it may have changed since the last call. None in it: nobody asks for anything.
-    pub(crate) fn changed(&self, now: Instant, linger: Duration) -> Option<Option<Scope>> {
+    /// What is to be listed and watched, if it may have changed since the last call. None in it: nobody asks for anything. Where somebody
+    /// asks for all namespaces and the API server refuses that, those who ask for some of them are served all the same: they may be
+    /// allowed what they ask for.
+    pub(crate) fn changed(
+        &self,
+        now: Instant,
+        linger: Duration,
+        is_refused_whole: bool,
+    ) -> Option<Option<BTreeSet<Part>>> {
         let mut asked = self.asked.lock();
         let due = asked.due.is_some_and(|due| due <= now);
+        asked.changed |= asked.is_refused_whole != is_refused_whole;
+        asked.is_refused_whole = is_refused_whole;
         if !std::mem::take(&mut asked.changed) && !due {
             return None;
         }
         let ends = |entry: &Entry| entry.given_back.and_then(|since| since.checked_add(linger));
         asked.scopes.retain(|_, entry| ends(entry).is_none_or(|end| end > now));
         asked.due = asked.scopes.values().filter_map(ends).min();
-        Some(Scope::union(asked.scopes.values().map(|entry| &*entry.scope)))
+        let scopes = || asked.scopes.values().map(|entry| &*entry.scope);
+        let union = Scope::union(scopes());
+        let mut wanted = union.map(|union| match union.covered_namespaces() {
+            Namespaces::Set(set) if set.len() > NAMESPACES_MAX => union.everywhere().parts(),
+            Namespaces::Set(_) | Namespaces::All => union.parts(),
+        });
+        if let (Some(wanted), true) = (&mut wanted, is_refused_whole) {
+            let narrow = scopes().filter(|it| *it.covered_namespaces() != Namespaces::All);
+            let parts = Scope::union(narrow).map(|union| union.parts()).unwrap_or_default();
+            wanted.extend(parts.into_iter().take(NAMESPACES_MAX));
+        }
+        Some(wanted)
     }
 
     /// Whether this holds for every scope that somebody asks for now.
@@ -81,6 +107,11 @@ impl Demand {
 mod tests {
     use super::*;
 
+    fn shown(wanted: Option<Option<BTreeSet<Part>>>) -> Option<String> {
+        let parts = wanted?.unwrap_or_default();
+        Some(parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    }
+
     #[test]
     fn a_scope_that_is_given_back_again_and_again_lingers_once() {
         let (demand, start) = (Demand::default(), Instant::now());
@@ -97,9 +128,9 @@ mod tests {
             demand.give_back(demand.add(scope.clone()), at(second));
         }
         assert_eq!(demand.asked.lock().scopes.len(), 1);
-        assert!(demand.changed(at(78), linger).flatten().is_some());
+        assert!(demand.changed(at(78), linger, false).flatten().is_some());
         assert_eq!(demand.due(), Some(at(79)), "it counts from when it was given back last");
-        assert_eq!(demand.changed(at(79), linger).map(|union| union.is_none()), Some(true));
+        assert_eq!(demand.changed(at(79), linger, false).map(|union| union.is_none()), Some(true));
     }
 
     #[test]
@@ -107,18 +138,47 @@ mod tests {
         let (demand, start) = (Demand::default(), Instant::now());
         let linger = Duration::from_secs(60);
         let at = |seconds| start + Duration::from_secs(seconds);
-        let shown = |union: Option<Option<Scope>>| {
-            union.map(|union| union.map(|scope| scope.to_string()).unwrap_or_default())
-        };
+        let shown = |at| shown(demand.changed(at, linger, false));
         let x = demand.add(Arc::new(Scope::namespace("x")));
         demand.add(Arc::new(Scope::namespace("y")));
-        assert_eq!(shown(demand.changed(at(0), linger)).as_deref(), Some("namespaces x, y"));
-        assert_eq!(shown(demand.changed(at(0), linger)), None);
+        assert_eq!(shown(at(0)).as_deref(), Some("namespace x, namespace y"));
+        assert_eq!(shown(at(0)), None);
         demand.give_back(x, at(10));
-        assert_eq!(shown(demand.changed(at(10), linger)).as_deref(), Some("namespaces x, y"));
+        assert_eq!(shown(at(10)).as_deref(), Some("namespace x, namespace y"));
         assert_eq!(demand.due(), Some(at(70)));
-        assert_eq!(shown(demand.changed(at(69), linger)), None);
-        assert_eq!(shown(demand.changed(at(70), linger)).as_deref(), Some("namespaces y"));
+        assert_eq!(shown(at(69)), None);
+        assert_eq!(shown(at(70)).as_deref(), Some("namespace y"));
         assert_eq!(demand.due(), None);
+    }
+
+    #[test]
+    fn more_namespaces_than_are_watched_each_are_watched_at_once() {
+        let (demand, now) = (Demand::default(), Instant::now());
+        let count = |refused| {
+            let wanted = demand.changed(now, Duration::ZERO, refused).flatten();
+            wanted.map(|parts| parts.len())
+        };
+        for number in 0..NAMESPACES_MAX {
+            demand.add(Arc::new(Scope::namespace(format!("n{number}"))));
+        }
+        assert_eq!(count(false), Some(NAMESPACES_MAX));
+        demand.add(Arc::new(Scope::namespace("one-more")));
+        assert_eq!(count(false), Some(1));
+        assert_eq!(count(true), Some(1 + NAMESPACES_MAX));
+    }
+
+    #[test]
+    fn who_asks_for_less_than_what_is_refused_is_served() {
+        let (demand, now, linger) = (Demand::default(), Instant::now(), Duration::ZERO);
+        let shown = |refused| shown(demand.changed(now, linger, refused));
+        demand.add(Arc::new(Scope::namespace("x")));
+        demand.add(Arc::new(Scope::all()));
+        assert_eq!(shown(false).as_deref(), Some("all namespaces"));
+        assert_eq!(shown(true).as_deref(), Some("all namespaces, namespace x"));
+        assert_eq!(shown(true), None);
+        let y = demand.add(Arc::new(Scope::namespace("y")));
+        assert_eq!(shown(true).as_deref(), Some("all namespaces, namespace x, namespace y"));
+        demand.give_back(y, now);
+        assert_eq!(shown(false).as_deref(), Some("all namespaces"));
     }
 }

@@ -171,17 +171,35 @@ impl SharedInformerFactory {
         self.lease_scoped(resource, self.scope.clone())
     }
 
+    /// As [`SharedInformerFactory::lease`], of a scope: the informer covers it beside whatever others ask for, and `has_synced` of the
+    /// lease's handle is about it alone. Handlers and reads see whatever the informer covers; [`SharedInformerFactory::view`] has those of
+    /// the scope.
+    pub fn lease_of(
+        &self,
+        resource: &GroupVersionResource,
+        scope: Scope,
+    ) -> Result<InformerLease, ScopeError> {
+        self.check_scope(&scope)?;
+        Ok(self.lease_scoped(resource, Arc::new(scope)))
+    }
+
     /// A view of the resource, for as long as it is kept: the informer covers the scope beside whatever others ask for, and the view
     /// shows just the scope. A namespace that joins is listed while the others go on; a scope that nobody asks for
     /// any more is given up after the linger. Selectors reach the API server while all who ask for the resource ask by the same
-    /// ones; else each view is filtered on the host.
+    /// ones; else each view is filtered on the host. Where somebody asks for all namespaces and the API server refuses that, those who
+    /// ask for some of them are served all the same. More than 256 namespaces of one resource are listed as all that there are.
     pub fn view(&self, resource: &GroupVersionResource, scope: Scope) -> Result<View, ScopeError> {
-        if !self.scope.covers(&scope) {
-            let (asked, allowed) = (scope.to_string(), self.scope.to_string());
-            return Err(ScopeError::BeyondFactory { asked, allowed });
-        }
+        self.check_scope(&scope)?;
         let scope = Arc::new(scope);
         Ok(View::new(self.lease_scoped(resource, scope.clone()), scope))
+    }
+
+    fn check_scope(&self, scope: &Scope) -> Result<(), ScopeError> {
+        if self.scope.covers(scope) {
+            return Ok(());
+        }
+        let (asked, allowed) = (scope.to_string(), self.scope.to_string());
+        Err(ScopeError::BeyondFactory { asked, allowed })
     }
 
     fn lease_scoped(&self, resource: &GroupVersionResource, scope: Arc<Scope>) -> InformerLease {

@@ -216,6 +216,29 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_for_a_namespace_is_shown_how_that_one_is() {
+        let progress = Arc::new(Progress::new(Instant::now()));
+        let all = PartProgress::started(&progress, Part::all());
+        let of = |scope: Scope| progress.state_in(&scope).as_str();
+        let forbidden = ListWatchError::Forbidden { message: "no".to_owned() };
+        all.failed(InformerState::after(&forbidden));
+        assert_eq!(of(Scope::namespace("a")), "forbidden");
+        let a = PartProgress::started(&progress, Part::namespace("a"));
+        assert_eq!(of(Scope::namespace("a")), "syncing");
+        a.synced();
+        assert_eq!(of(Scope::namespace("a")), "synced");
+        assert_eq!(of(Scope::namespaces(["a", "b"])), "forbidden");
+        all.stopped();
+        assert_eq!(of(Scope::all()), "syncing", "it is asked for, and not listed yet");
+        assert_eq!(of(Scope::namespace("b")), "syncing");
+        let all = PartProgress::started(&progress, Part::all());
+        all.failed(InformerState::after(&forbidden));
+        assert_eq!(of(Scope::all()), "forbidden");
+        progress.stopped(None);
+        assert_eq!(of(Scope::namespace("a")), "stopped");
+    }
+
+    #[test]
     fn a_scope_is_covered_by_the_parts_that_have_synced() {
         let progress = Arc::new(Progress::new(Instant::now()));
         let a = PartProgress::started(&progress, Part::namespace("a"));

@@ -210,6 +210,11 @@ impl Scope {
         }))
     }
 
+    /// The same in all namespaces.
+    pub(crate) fn everywhere(self) -> Self {
+        Self { namespaces: Namespaces::All, ..self }
+    }
+
     /// What is listed and watched for it.
     pub(crate) fn parts(&self) -> BTreeSet<Part> {
         let part = |namespace| Part {

@@ -222,6 +222,23 @@ impl SharedIndexInformer {
         self.shared.progress.state()
     }
 
+    /// What it is doing for who asks for this scope. The parts that others ask for besides do not count where its namespaces are listed by
+    /// themselves.
+    pub fn state_in(&self, scope: &Scope) -> InformerState {
+        self.shared.progress.state_in(scope)
+    }
+
+    /// Waits until everything that was asked for is in the cache, or the API server has said why it cannot be for now. Answers how it is for
+    /// what was asked for.
+    pub async fn settled(&self) -> InformerState {
+        let state = || match &self.asked {
+            Some(asked) => self.state_in(asked),
+            None => self.state(),
+        };
+        self.wait(|| self.has_synced() || state().is_settled()).await;
+        state()
+    }
+
     /// Every change of the state.
     pub fn subscribe(&self) -> watch::Receiver<InformerState> {
         self.shared.progress.subscribe()

@@ -51,6 +51,7 @@ struct Source {
     opened: u64,
     stalled: u64,
     absent: bool,
+    refuses_whole: bool,
     discovery_fails: bool,
 }
 
@@ -223,6 +224,12 @@ impl FakeControllerSource {
         self.inner.source.lock().refusals.push_back(error);
     }
 
+    /// Whether all namespaces may be asked for at once, and goes on being watched; else requests for single ones are answered alone.
+    pub fn set_refuses_whole(&self, refuses: bool) {
+        self.inner.source.lock().refuses_whole = refuses;
+        self.end_watches(None);
+    }
+
     /// How watch-lists are answered from now on.
     pub fn set_watch_lists(&self, watch_lists: WatchLists) {
         self.inner.source.lock().watch_lists = watch_lists;
@@ -352,6 +359,10 @@ impl Source {
         if self.absent {
             let message = "the server could not find the requested resource".to_owned();
             return Err(ListWatchError::NotFound { message });
+        }
+        if self.refuses_whole && part.namespace.is_none() {
+            let message = "it is allowed in some namespaces only".to_owned();
+            return Err(ListWatchError::Forbidden { message });
         }
         Selection::of(part)
     }

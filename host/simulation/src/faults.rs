@@ -77,6 +77,8 @@ faults! {
     Rewind = "rewind",
     /// 403 for a while.
     Forbidden = "403",
+    /// 403 for all namespaces at once for a while.
+    ForbiddenWhole = "403 for all namespaces",
     /// 401 for a while.
     Unauthorized = "401",
     /// The resource is not served for a while.

@@ -208,7 +208,12 @@ impl Run {
             14..=15 => {
                 let gvr = &self.resources[self.random.usize(..self.resources.len())];
                 let time = seconds(&mut self.random);
-                let fault = if self.random.bool() { Fault::Forbidden } else { Fault::Unauthorized };
+                // Nothing is drawn for the third kind: the seeds of old runs still mean those runs.
+                let fault = match self.random.bool() {
+                    true if time.as_secs() % 2 == 0 => Fault::ForbiddenWhole,
+                    true => Fault::Forbidden,
+                    false => Fault::Unauthorized,
+                };
                 self.journal.step(format_args!("{} for {gvr}, for {time:?}", fault.as_str()));
                 self.server.close(gvr, fault, time);
             }

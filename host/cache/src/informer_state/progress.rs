@@ -3,7 +3,7 @@
 use super::{InformerState, InformerStats};
 use crate::list_watch::{Change, Part};
 use crate::reflector::RelistCause;
-use crate::scope::Scope;
+use crate::scope::{Namespaces, Scope};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,8 +17,12 @@ use tokio::sync::{Notify, watch};
 pub(crate) struct Progress {
     state: watch::Sender<InformerState>,
     parts: Mutex<BTreeMap<Part, PartState>>,
-    /// Wakes whenever a part has synced: who waits for a scope looks again.
+    /// Wakes whenever a part has synced or failed: who waits for a scope looks again.
     coverage: Notify,
+    /// The API server refuses the part that is all namespaces.
+    is_refused_whole: AtomicBool,
+    /// Wakes the informer's task whenever that changes.
+    refusals: Notify,
     created: Instant,
     /// Milliseconds after `created`, plus one; 0 is never.
     heard: AtomicU64,
@@ -43,6 +47,8 @@ impl Progress {
             state: watch::Sender::new(InformerState::Created),
             parts: Mutex::default(),
             coverage: Notify::new(),
+            is_refused_whole: AtomicBool::new(false),
+            refusals: Notify::new(),
             created: now,
             heard: AtomicU64::new(0),
             changes: Default::default(),
@@ -61,6 +67,28 @@ impl Progress {
 
     pub(crate) fn state(&self) -> InformerState {
         self.state.borrow().clone()
+    }
+
+    /// That of what shows a scope: of its namespaces where each is listed by itself, else of all at once; syncing where that is not
+    /// listed yet.
+    pub(crate) fn state_in(&self, scope: &Scope) -> InformerState {
+        let parts = self.parts.lock();
+        let state = self.state();
+        if parts.is_empty() || matches!(state, InformerState::Stopped { .. }) {
+            return state;
+        }
+        let is_listed = |name: &str| parts.keys().any(|it| it.namespace.as_deref() == Some(name));
+        let names = match scope.covered_namespaces() {
+            Namespaces::Set(names) if names.iter().all(|name| is_listed(name)) => Some(names),
+            Namespaces::Set(_) | Namespaces::All => None,
+        };
+        let counts = |part: &Part| match (&part.namespace, names) {
+            (Some(name), Some(names)) => names.contains(name),
+            (None, None) => true,
+            _ => false,
+        };
+        let worst = worst(parts.iter().filter(|(part, _)| counts(part)));
+        worst.unwrap_or(InformerState::Syncing { message: None })
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<InformerState> {
@@ -97,21 +125,38 @@ impl Progress {
         self.coverage.notified()
     }
 
+    /// Whether the API server refuses the part that is all namespaces; one namespace may be allowed all the same.
+    pub(crate) fn is_refused_whole(&self) -> bool {
+        self.is_refused_whole.load(Ordering::Acquire)
+    }
+
+    /// Ends when that is another than it was when it was looked at last, for the one who looks.
+    pub(crate) fn refusals(&self) -> Notified<'_> {
+        self.refusals.notified()
+    }
+
     fn change_part(&self, part: &Part, change: impl FnOnce(&mut PartState)) {
         let mut parts = self.parts.lock();
         if let Some(state) = parts.get_mut(part) {
             change(state);
         }
+        self.note_refusal(&parts);
         self.sum_up(&parts);
+        drop(parts);
+        self.coverage.notify_waiters();
+    }
+
+    fn note_refusal(&self, parts: &BTreeMap<Part, PartState>) {
+        let is_refused = parts.iter().any(|(part, it)| part.namespace.is_none() && it.is_refused);
+        if self.is_refused_whole.swap(is_refused, Ordering::AcqRel) != is_refused {
+            self.refusals.notify_one();
+        }
     }
 
     /// The part that is worst off speaks for all.
     fn sum_up(&self, parts: &BTreeMap<Part, PartState>) {
-        // The first of those that are equally badly off.
-        let worst = parts.iter().rev().max_by_key(|(_, state)| state.state.rank());
-        if let Some((part, state)) = worst {
-            let state = state.state.clone();
-            self.set(if part.is_all() { state } else { state.of(&part.to_string()) });
+        if let Some(worst) = worst(parts.iter()) {
+            self.set(worst);
         }
     }
 
@@ -199,11 +244,22 @@ impl Progress {
     }
 }
 
+/// The state of the first of those that are equally badly off, with its place.
+fn worst<'a>(
+    parts: impl DoubleEndedIterator<Item = (&'a Part, &'a PartState)>,
+) -> Option<InformerState> {
+    let (part, state) = parts.rev().max_by_key(|(_, state)| state.state.rank())?;
+    let state = state.state.clone();
+    Some(if part.is_all() { state } else { state.of(&part.to_string()) })
+}
+
 #[derive(Debug)]
 struct PartState {
     state: InformerState,
     /// Its first list is in the store.
     synced: bool,
+    /// The API server forbade it, and has not allowed it since.
+    is_refused: bool,
 }
 
 /// How one part goes, for its reflector and the informer's task.
@@ -222,7 +278,8 @@ impl PartProgress {
     pub(crate) fn started(progress: &Arc<Progress>, part: Part) -> Self {
         let state = InformerState::Syncing { message: None };
         let mut parts = progress.parts.lock();
-        parts.insert(part.clone(), PartState { state, synced: false });
+        parts.insert(part.clone(), PartState { state, synced: false, is_refused: false });
+        progress.note_refusal(&parts);
         progress.sum_up(&parts);
         drop(parts);
         let epoch = Arc::new(AtomicU64::new(progress.epoch()));
@@ -238,21 +295,22 @@ impl PartProgress {
     pub(crate) fn stopped(&self) {
         let mut parts = self.progress.parts.lock();
         parts.remove(&self.part);
+        self.progress.note_refusal(&parts);
         self.progress.sum_up(&parts);
     }
 
     /// Its first list is in the store, or a later one.
     pub(crate) fn synced(&self) {
         self.progress.change_part(&self.part, |part| {
-            part.synced = true;
+            (part.synced, part.is_refused) = (true, false);
             part.state = InformerState::Synced;
         });
-        self.progress.coverage.notify_waiters();
     }
 
     /// A watch was accepted.
     pub(crate) fn watching(&self) {
         self.progress.change_part(&self.part, |part| {
+            part.is_refused = false;
             if part.synced {
                 part.state = InformerState::Synced;
             }
@@ -262,6 +320,7 @@ impl PartProgress {
     pub(crate) fn failed(&self, state: InformerState) {
         self.progress.errors.fetch_add(1, Ordering::Relaxed);
         self.progress.change_part(&self.part, |part| {
+            part.is_refused |= matches!(state, InformerState::Forbidden { .. });
             part.state = match state {
                 InformerState::Stale { message } if !part.synced => {
                     InformerState::Syncing { message: Some(message) }

@@ -38,6 +38,7 @@ impl InformerTask {
     /// Runs until a reflector fails, and answers how.
     pub(super) async fn run(&mut self) -> String {
         let (inbox, fifo) = (self.shared.inbox.clone(), self.fifo.clone());
+        let progress = self.shared.progress.clone();
         let mut popped = VecDeque::new();
         loop {
             let now = super::now();
@@ -52,6 +53,7 @@ impl InformerTask {
                     // In this order: nothing here is starved, for each is looked at again after every batch.
                     biased;
                     () = inbox.woken() => {}
+                    () = progress.refusals() => {}
                     () = sleep_until(self.due()) => {}
                     Some(ended) = self.reflectors.join_next() => {
                         if let Some(failure) = failure(ended) {
@@ -88,8 +90,9 @@ impl InformerTask {
     /// Goes for what is asked for now. Where nobody asks for anything, what is there goes on: who owns the informer stops it.
     async fn look_at_demand(&mut self, now: Instant) {
         let linger = self.shared.options.scope_linger;
-        if let Some(Some(scope)) = self.shared.demand.changed(now, linger) {
-            let steps = self.deltas.parts.want(&scope.parts(), now);
+        let is_refused_whole = self.shared.progress.is_refused_whole();
+        if let Some(Some(wanted)) = self.shared.demand.changed(now, linger, is_refused_whole) {
+            let steps = self.deltas.parts.want(&wanted, now);
             self.carry_out(steps).await;
             self.shared.progress.look_again();
         }

@@ -372,6 +372,47 @@ async fn what_left_a_selector_is_not_gone_for_who_asks_for_everything() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_asks_for_a_namespace_is_served_where_all_of_them_are_refused() {
+    let bench = Bench::start(|source| {
+        source.add(&pod("a", "x", "web"));
+        source.add(&pod("b", "y", "web"));
+        source.set_refuses_whole(true);
+    })
+    .await;
+    let all = bench.factory.view(&pods(), Scope::all()).expect("within everything");
+    let a = bench.watch(Scope::namespace("a")).await;
+    assert!(a.view.synced().await && !all.has_synced());
+    a.check(&["add a/x@1 Initial", "synced"]);
+    let b = bench.watch(Scope::namespace("b")).await;
+    assert!(b.view.synced().await && !all.has_synced());
+    bench.source.modify(&pod("a", "x", "db"));
+    settle().await;
+    a.check(&["update a/x@3 from 1 Watch"]);
+    b.check(&["add b/y@2 Initial", "synced"]);
+
+    bench.source.set_refuses_whole(false);
+    assert!(all.synced().await);
+    bench.source.delete(&pod("a", "x", "db"));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let watched = bench.source.requests_by_part();
+    bench.source.end_watches(None);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let now: BTreeSet<_> = bench.source.requests_by_part()[watched.len()..]
+        .iter()
+        .map(|(part, _)| part.to_string())
+        .collect();
+    assert_eq!(now.into_iter().collect::<Vec<_>>(), ["all namespaces"]);
+    a.check(&["delete a/x@4 Known Watch"]);
+
+    // The permission is taken away again, from those who have it.
+    bench.source.set_refuses_whole(true);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    bench.source.add(&pod("b", "z", "web"));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    b.check(&["add b/z@5 Watch"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_scope_of_no_namespaces_is_empty_and_synced() {
     let bench = Bench::start(|source| _ = source.add(&pod("a", "x", "web"))).await;
     let nothing = bench.watch(Scope::namespaces([""; 0])).await;
@@ -448,7 +489,7 @@ fn random_scope(random: &mut fastrand::Rng) -> Scope {
 
 #[tokio::test(start_paused = true)]
 async fn views_that_come_and_go_at_random_end_with_exactly_their_part_of_the_truth() {
-    for seed in 0..60 {
+    for seed in 0..90 {
         let mut random = fastrand::Rng::with_seed(seed);
         let bench = Bench::start(|_| {}).await;
         let mut views: Vec<Watched> = Vec::new();
@@ -471,9 +512,11 @@ async fn views_that_come_and_go_at_random_end_with_exactly_their_part_of_the_tru
                     views.swap_remove(random.usize(0..views.len()));
                 }
                 84..86 => tokio::time::sleep(Duration::from_secs(61)).await,
+                86..89 if seed % 3 == 0 => bench.source.set_refuses_whole(random.bool()),
                 _ => tokio::time::sleep(Duration::from_millis(random.u64(0..900))).await,
             }
         }
+        bench.source.set_refuses_whole(false);
         // Where the watches were told of everything, nothing but time is needed.
         if drops {
             bench.source.reset_watch();

@@ -159,12 +159,12 @@ impl Server {
         if let Route::Resource(path) = route
             && let Some((fault, until)) = state.closed.get(&path.gvr)
             && now < *until
+            && (*fault != Fault::ForbiddenWhole || path.namespace.is_none())
         {
             self.shared.faults.meet(*fault);
-            refusal = Some(Refusal::Status(if *fault == Fault::Forbidden {
-                Status::forbidden(&path.gvr, "", "the role was taken away")
-            } else {
-                Status::failure(401, reason::UNAUTHORIZED, "Unauthorized")
+            refusal = Some(Refusal::Status(match *fault {
+                Fault::Unauthorized => Status::failure(401, reason::UNAUTHORIZED, "Unauthorized"),
+                _ => Status::forbidden(&path.gvr, "", "the role was taken away"),
             }));
         } else if asked.initial && now < state.no_watch_lists_until {
             self.shared.faults.meet(Fault::NoWatchLists);
