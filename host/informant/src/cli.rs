@@ -44,10 +44,10 @@ pub(crate) enum Command {
     ///
     /// What the plugin asks is answered as the recording has it; what that does not know is said, and answered as by a host that has nothing.
     Replay(ReplayArgs),
-    /// Print what a host that runs these plugins needs of the API server: a ClusterRole and its binding, as YAML.
+    /// Print what a host that runs these plugins needs of the API server: roles and their bindings, as YAML.
     ///
-    /// A host lists and watches in all namespaces what its plugins subscribe to and read, whatever namespaces they name; what they mean to write is
-    /// among it as they say it. A plugin that the host's configuration does not let run is an error.
+    /// A host lists and watches what its plugins subscribe to and read in the namespaces that they name, and everywhere where they name none or more
+    /// than 64: there is a ClusterRole for that, and a Role in each of those. What they mean to write is among it as they say it. A plugin that the host's configuration does not let run is an error.
     Rbac(RbacArgs),
     /// Compile one plugin for the host that started this.
     #[command(hide = true)]

@@ -69,6 +69,7 @@ mod archive;
 mod backtrace;
 mod breaker;
 mod counters;
+mod coverage;
 mod dead_letters;
 mod event_recorder;
 mod guest_threads;
@@ -109,6 +110,7 @@ pub use compiler::{
 };
 pub use contract::{CONTRACT_VERSION, CheckedComponent, ContractError, check};
 pub use counters::{BUCKETS, Counters, Histogram};
+pub use coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
 pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use directory::plugin_files;

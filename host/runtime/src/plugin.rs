@@ -12,6 +12,7 @@ mod withheld;
 use crate::access::Granted;
 use crate::actor::Together;
 use crate::counters::Counters;
+use crate::coverage;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
 use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
@@ -262,7 +263,7 @@ impl Plugin {
         told_before: Vec<Object>,
         informers: &SharedInformerFactory,
     ) -> Active {
-        let informer = informers.lease(&spec.resource);
+        let informer = coverage::lease(informers, &spec.resource, &spec.namespaces);
         let queue = self.status.queue.clone();
         let handler = match &before {
             Some(Active { handler, .. }) => {

@@ -18,6 +18,7 @@ use crate::archive::{Archive, ArchiveThread, Kept};
 use crate::compiler::Compiler;
 use crate::configuration::Configurations;
 use crate::counters::add_one;
+use crate::coverage;
 use crate::directory::{Change, Decision, Directories, PluginFile};
 use crate::engine::Engine;
 use crate::event_recorder::{self, EventRecorder, EventTask};
@@ -313,7 +314,7 @@ impl PluginHost {
         }
         let (descriptor, account) = (&prepared.descriptor, &prepared.settings.service_account);
         let granted = self.access.of(account.as_ref(), descriptor);
-        let lease = |gvr: &_| self.informers.lease(gvr);
+        let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
         let reads = Reads::new(descriptor, &self.indexes, &granted, lease);
         self.informers.start();
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };

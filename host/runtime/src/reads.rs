@@ -12,7 +12,7 @@ use crate::view::View;
 use answer::{OfObject, fill};
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page, Store};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Objects looked at in one go while a narrow view is searched.
 const OBJECTS_SCANNED: usize = 1_000;
@@ -36,7 +36,7 @@ pub(crate) struct Reads {
 }
 
 struct Readable {
-    origin: Origin,
+    /// Of everything that anybody has caused to be cached.
     indexer: Indexer,
     /// What is shown of it. All of them at once may be refused to the service account that the plugin acts as.
     views: Vec<Shown>,
@@ -77,25 +77,28 @@ impl Origin {
 struct Shown {
     view: View,
     permissions: Permissions,
+    /// Covers the view at least.
+    origin: Origin,
 }
 
 impl Reads {
-    /// Everything that the descriptor names, as long as that is `granted`; `lease` gives the shared informer of a resource, or what stands in its place.
+    /// Everything that the descriptor names, as long as that is `granted`; `lease` gives the shared informer of a resource for a view
+    /// of these namespaces, or what stands in its place.
     pub(crate) fn new<T: Into<Origin>>(
         descriptor: &Descriptor,
         shared: &SharedIndexes,
         granted: &Granted,
-        lease: impl Fn(&GroupVersionResource) -> T,
+        lease: impl Fn(&GroupVersionResource, &BTreeSet<String>) -> T,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
         let mut readable =
             |resource: &GroupVersionResource, view: View, permissions: &Permissions| {
+                let origin = lease(resource, &view.namespaces).into();
                 let entry = resources.entry(resource.to_string()).or_insert_with(|| {
-                    let origin = lease(resource).into();
                     let indexer = origin.indexer();
-                    Readable { origin, indexer, views: Vec::new(), indexes: HashMap::new() }
+                    Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
                 });
-                entry.views.push(Shown { view, permissions: permissions.clone() });
+                entry.views.push(Shown { view, permissions: permissions.clone(), origin });
             };
         for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
             readable(&spec.resource, View::from(spec), permissions);
@@ -132,7 +135,10 @@ impl Reads {
             Some(_) => Err(ReadError::NotGranted(format!(
                 "{resource} {key} is outside the selectors of the plugin's subscriptions"
             ))),
-            None => readable.check_synced(resource).map(|()| None),
+            None => {
+                readable.check_synced(resource, |view| view.covers_namespace(key.namespace()))?;
+                Ok(None)
+            }
         }
     }
 
@@ -148,8 +154,9 @@ impl Reads {
         if let Some(namespace) = namespace {
             readable.check_namespace(resource, namespace)?;
         }
-        readable.check_allowed(|view| namespace.is_none_or(|it| view.covers_namespace(it)))?;
-        readable.check_synced(resource)?;
+        let is_asked = |view: &View| namespace.is_none_or(|it| view.covers_namespace(it));
+        readable.check_allowed(is_asked)?;
+        readable.check_synced(resource, is_asked)?;
         let everything = LabelSelector::default();
         if selector.is_everything() {
             return readable.objects(bounds, cursor, |limit, cursor| {
@@ -176,7 +183,7 @@ impl Reads {
     ) -> Result<Answer<Object>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_allowed(|_| true)?;
-        readable.check_synced(resource)?;
+        readable.check_synced(resource, |_| true)?;
         let shared = readable.index(resource, index)?;
         readable.objects(bounds, cursor, |limit, cursor| {
             readable.indexer.by_index(shared, value, limit, cursor)
@@ -194,7 +201,7 @@ impl Reads {
     ) -> Result<Answer<KeyOf>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_allowed(|_| true)?;
-        readable.check_synced(resource)?;
+        readable.check_synced(resource, |_| true)?;
         let shared = readable.index(resource, index)?;
         let fetch = |limit, cursor: Option<&str>| {
             let page = readable.indexer.by_index(shared, value, limit, cursor)?;
@@ -213,7 +220,7 @@ impl Reads {
     ) -> Result<Answer<String>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_allowed(|_| true)?;
-        readable.check_synced(resource)?;
+        readable.check_synced(resource, |_| true)?;
         let shared = readable.index(resource, index)?;
         let fetch =
             |_, cursor: Option<&str>| readable.indexer.index_values(shared, VALUES_SCANNED, cursor);
@@ -232,8 +239,9 @@ impl Reads {
         if let Some(namespace) = namespace {
             readable.check_namespace(resource, namespace)?;
         }
-        readable.check_allowed(|view| namespace.is_none_or(|it| view.covers_namespace(it)))?;
-        readable.check_synced(resource)?;
+        let is_asked = |view: &View| namespace.is_none_or(|it| view.covers_namespace(it));
+        readable.check_allowed(is_asked)?;
+        readable.check_synced(resource, is_asked)?;
         if readable.sees_all() {
             return Ok(readable.indexer.count(namespace) as u64);
         }
@@ -252,7 +260,8 @@ impl Reads {
     }
 
     pub(crate) fn has_synced(&self, resource: &str) -> Result<bool, ReadError> {
-        Ok(self.readable(resource)?.origin.has_synced())
+        let readable = self.readable(resource)?;
+        Ok(readable.views.iter().all(|shown| shown.origin.has_synced()))
     }
 }
 
@@ -305,8 +314,14 @@ impl Readable {
         )))
     }
 
-    fn check_synced(&self, resource: &str) -> Result<(), ReadError> {
-        if self.origin.has_synced() {
+    /// Whether everything is there that such views show.
+    fn check_synced(
+        &self,
+        resource: &str,
+        is_one: impl Fn(&View) -> bool,
+    ) -> Result<(), ReadError> {
+        let mut views = self.views.iter().filter(|shown| is_one(&shown.view));
+        if views.all(|shown| shown.origin.has_synced()) {
             return Ok(());
         }
         Err(ReadError::NotSynced(format!("the first list of {resource} is not complete")))

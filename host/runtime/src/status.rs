@@ -102,8 +102,8 @@ pub(crate) struct RunningVersion {
     pub(crate) sha256: String,
     /// What it imports of WASI.
     pub(crate) wasi: Arc<WasiImports>,
-    /// Name and resource of each subscription.
-    pub(crate) subscriptions: Vec<(String, String)>,
+    /// Name, resource and namespaces of each subscription.
+    pub(crate) subscriptions: Vec<(String, String, BTreeSet<String>)>,
     /// What it runs with.
     pub(crate) settings: Arc<PluginSettings>,
 }

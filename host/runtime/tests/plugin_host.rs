@@ -6,6 +6,8 @@ mod access;
 mod admin;
 #[path = "plugin_host/configuration.rs"]
 mod configuration;
+#[path = "plugin_host/coverage.rs"]
+mod coverage;
 #[path = "plugin_host/directory.rs"]
 mod directory;
 #[path = "plugin_host/http.rs"]

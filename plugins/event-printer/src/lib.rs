@@ -25,6 +25,8 @@ const PODS: &str = "v1/pods";
 struct Options {
     /// List all pods once the cache is complete.
     list: bool,
+    /// Whose pods; none are all.
+    namespaces: Vec<String>,
 }
 
 /// The plugin.
@@ -36,8 +38,9 @@ pub struct EventPrinter {
 
 impl Plugin for EventPrinter {
     fn describe(config: &Config) -> Result<Descriptor> {
-        config.parse::<Options>()?;
+        let namespaces = config.parse::<Options>()?.namespaces;
         let pods = Subscription::to(PODS).with_old();
+        let pods = namespaces.into_iter().fold(pods, Subscription::in_namespace);
         Ok(Descriptor::new(env!("CARGO_PKG_VERSION")).subscribe(pods))
     }
 

@@ -2,7 +2,7 @@
 
 use super::EventPrinter;
 use informant_plugin::testing::{Host, TestEvent, added, deleted, updated};
-use informant_plugin::{Reason, Result};
+use informant_plugin::{Config, Plugin as _, Reason, Result};
 use serde_json::{Value, json};
 
 fn pod(name: &str) -> Value {
@@ -119,6 +119,18 @@ fn the_list_comes_once_after_the_sync() {
             "added pod default/web-3",
         ]
     );
+}
+
+#[test]
+fn its_pods_are_those_of_the_namespaces_that_are_named() {
+    let subscribed = |config: Value| {
+        let descriptor =
+            EventPrinter::describe(&Config::from_json(config.to_string())).expect("it is one");
+        let json: Value = serde_json::from_slice(&descriptor.to_json()).expect("JSON");
+        json["subscriptions"][0]["namespaces"].clone()
+    };
+    assert_eq!(subscribed(json!({})), Value::Null);
+    assert_eq!(subscribed(json!({"namespaces": ["shop", "web"]})), json!(["shop", "web"]));
 }
 
 #[test]

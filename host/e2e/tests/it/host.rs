@@ -14,6 +14,7 @@ mod http;
 mod image;
 mod lifecycle;
 mod misbehaving;
+mod namespaces;
 mod outbound;
 mod projects;
 mod recordings;

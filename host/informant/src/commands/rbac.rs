@@ -4,7 +4,9 @@ use super::ask::{block_on, print};
 use crate::cli::RbacArgs;
 use crate::{compiler, host_configuration};
 use anyhow::{Context, Result, anyhow, bail};
-use informant_runtime::{Descriptor, PluginChecker, ServiceAccount, WriteSpec, plugin_files};
+use informant_runtime::{
+    Descriptor, PluginChecker, ServiceAccount, WriteSpec, plugin_files, watched_namespaces,
+};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -78,11 +80,14 @@ struct Rule<'a> {
 /// Who needs what.
 #[derive(Debug, Default)]
 pub(super) struct Needs<'a> {
-    /// The host's own user, everywhere. What is read a host lists and watches in all namespaces, whatever its plugins' views name.
-    host: Rules,
-    /// Those that plugins act as, by namespace; an empty one is everywhere.
-    accounts: BTreeMap<&'a ServiceAccount, BTreeMap<&'a str, Rules>>,
+    /// The host's own user.
+    host: Scopes<'a>,
+    /// Those that plugins act as.
+    accounts: BTreeMap<&'a ServiceAccount, Scopes<'a>>,
 }
+
+/// What is needed by namespace; an empty one is everywhere.
+type Scopes<'a> = BTreeMap<&'a str, Rules>;
 
 impl<'a> Needs<'a> {
     /// What these plugins ask for, each with the service account that it acts as.
@@ -91,37 +96,32 @@ impl<'a> Needs<'a> {
     ) -> Self {
         let mut needs = Self::default();
         for (descriptor, account) in plugins {
-            needs.host.read(descriptor);
-            match account {
-                None => needs.host.write(&descriptor.writes),
-                Some(account) => {
-                    needs.host.add(REVIEWS.0, REVIEWS.1.to_owned(), ["create"]);
-                    let scopes = needs.accounts.entry(account).or_default();
-                    needs_of_account(scopes, descriptor);
-                }
-            }
+            let watched = |named| watched_namespaces(named).map_or(vec![""], places);
+            read(&mut needs.host, descriptor, watched);
+            let Some(account) = account else {
+                write(&mut needs.host, descriptor);
+                continue;
+            };
+            let everywhere = needs.host.entry("").or_default();
+            everywhere.add(REVIEWS.0, REVIEWS.1.to_owned(), ["create"]);
+            let scopes = needs.accounts.entry(account).or_default();
+            // It is asked for what the views name.
+            read(scopes, descriptor, places);
+            write(scopes, descriptor);
         }
+        needs.accounts.values_mut().for_each(leave_out_twice);
+        leave_out_twice(&mut needs.host);
         needs
     }
 
+    /// With the namespace that each is for; null: everywhere.
     pub(super) fn of_host(&self) -> Vec<Value> {
-        self.host.rules().iter().map(Rule::to_json).collect()
+        self.host.iter().flat_map(shown).collect()
     }
 
-    /// With the namespace that each is for; null: everywhere.
+    /// The same.
     pub(super) fn of_accounts(&self) -> Vec<Value> {
-        let scopes = self.accounts.values().flatten();
-        let of = |(namespace, rules): (&&str, &Rules)| {
-            let namespace = Some(*namespace).filter(|it| !it.is_empty()).map(str::to_owned);
-            let rules = rules.rules();
-            let shown = rules.iter().map(|rule| {
-                let mut shown = rule.to_json();
-                shown["namespace"] = namespace.clone().into();
-                shown
-            });
-            shown.collect::<Vec<_>>()
-        };
-        scopes.flat_map(of).collect()
+        self.accounts.values().flatten().flat_map(shown).collect()
     }
 
     /// The names of the accounts of each namespace.
@@ -134,8 +134,12 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// What a service account needs that a plugin acts as: what that reads is asked for in the namespaces that it names.
-fn needs_of_account<'a>(scopes: &mut BTreeMap<&'a str, Rules>, descriptor: &'a Descriptor) {
+/// What is listed and watched, in these places for a view of such namespaces.
+fn read<'a>(
+    scopes: &mut Scopes<'a>,
+    descriptor: &'a Descriptor,
+    places: impl Fn(&'a BTreeSet<String>) -> Vec<&'a str>,
+) {
     let subscribed = descriptor.subscriptions.iter().map(|it| (&it.resource, &it.namespaces));
     let read = descriptor.reads.iter().map(|it| (&it.resource, &it.namespaces));
     for (resource, namespaces) in subscribed.chain(read) {
@@ -144,11 +148,32 @@ fn needs_of_account<'a>(scopes: &mut BTreeMap<&'a str, Rules>, descriptor: &'a D
             rules.add(&resource.group, resource.resource.clone(), ["list", "watch"]);
         }
     }
+}
+
+fn write<'a>(scopes: &mut Scopes<'a>, descriptor: &'a Descriptor) {
     for write in &descriptor.writes {
         for namespace in places(write.namespaces()) {
-            scopes.entry(namespace).or_default().write([write]);
+            scopes.entry(namespace).or_default().write(write);
         }
     }
+}
+
+/// What is allowed everywhere need not be allowed in a namespace.
+fn leave_out_twice(scopes: &mut Scopes<'_>) {
+    let Some(everywhere) = scopes.remove("") else { return };
+    scopes.values_mut().for_each(|rules| rules.leave_out(&everywhere));
+    scopes.insert("", everywhere);
+    scopes.retain(|_, rules| !rules.0.is_empty());
+}
+
+fn shown((namespace, rules): (&&str, &Rules)) -> Vec<Value> {
+    let namespace = Some(*namespace).filter(|it| !it.is_empty());
+    let shown = |rule: &Rule<'_>| {
+        let mut shown = rule.to_json();
+        shown["namespace"] = namespace.into();
+        shown
+    };
+    rules.rules().iter().map(shown).collect()
 }
 
 /// Everywhere, or in each.
@@ -160,22 +185,21 @@ fn places(namespaces: &BTreeSet<String>) -> Vec<&str> {
 }
 
 impl Rules {
-    fn read(&mut self, descriptor: &Descriptor) {
-        let subscribed = descriptor.subscriptions.iter().map(|it| &it.resource);
-        let read = descriptor.reads.iter().map(|it| &it.resource);
-        for resource in subscribed.chain(read) {
-            self.add(&resource.group, resource.resource.clone(), ["list", "watch"]);
+    fn write(&mut self, write: &WriteSpec) {
+        self.add(write.group(), write.resource(), write.verbs());
+        // The host counts the repeats of a Kubernetes Event that it has made.
+        if write.group() == "events.k8s.io" && write.verbs().any(|verb| verb == "create") {
+            self.add(write.group(), write.resource(), ["patch"]);
         }
     }
 
-    fn write<'a>(&mut self, writes: impl IntoIterator<Item = &'a WriteSpec>) {
-        for write in writes {
-            self.add(write.group(), write.resource(), write.verbs());
-            // The host counts the repeats of a Kubernetes Event that it has made.
-            if write.group() == "events.k8s.io" && write.verbs().any(|verb| verb == "create") {
-                self.add(write.group(), write.resource(), ["patch"]);
-            }
+    /// What the others allow.
+    fn leave_out(&mut self, others: &Self) {
+        for (resource, verbs) in &mut self.0 {
+            let other = others.0.get(resource);
+            verbs.retain(|verb| other.is_none_or(|other| !other.contains(verb)));
         }
+        self.0.retain(|_, verbs| !verbs.is_empty());
     }
 
     fn add(
@@ -201,15 +225,11 @@ impl Rules {
     }
 
     fn yaml(&self) -> String {
-        if self.0.is_empty() {
-            return "rules: []\n".to_owned();
-        }
-        let mut text = "rules:\n".to_owned();
-        for Rule { group, resources, verbs } in self.rules() {
+        let rule = |Rule { group, resources, verbs }: Rule<'_>| {
             let resources: Vec<String> = resources.iter().map(|it| format!("{it:?}")).collect();
-            text += &rule(&format!("[{group:?}]"), &resources.join(", "), &verbs.join(", "));
-        }
-        text
+            rule(&format!("[{group:?}]"), &resources.join(", "), &verbs.join(", "))
+        };
+        self.rules().into_iter().map(rule).collect()
     }
 }
 
@@ -229,18 +249,25 @@ struct Role<'a> {
 /// The roles and their bindings. What is chosen stands in quotes, as JSON has them: what YAML would else take for something else is a text.
 fn yaml(needs: &Needs<'_>, args: &RbacArgs) -> String {
     let host = (args.service_account.as_str(), args.namespace.as_str());
-    let mut objects =
-        vec![Role { name: &args.name, namespace: None }.yaml(&needs.host.yaml(), host)];
+    let mut of_host: BTreeMap<&str, String> =
+        needs.host.iter().map(|(namespace, rules)| (*namespace, rules.yaml())).collect();
     if args.leader_elect {
         let rules = ["create", "get, update"].map(|verbs| rule(LEASES, "leases", verbs));
-        let rules = format!("rules:\n{}  resourceNames: [{LEASE}]\n", rules.concat());
-        let role = Role { name: &args.name, namespace: Some(&args.namespace) };
-        objects.push(role.yaml(&rules, host));
+        let rules = format!("{}  resourceNames: [{LEASE}]\n", rules.concat());
+        of_host.entry(&args.namespace).or_default().push_str(&rules);
+    }
+    if of_host.is_empty() {
+        of_host.insert("", String::new());
+    }
+    let mut objects = Vec::new();
+    for (namespace, rules) in of_host {
+        let namespace = Some(namespace).filter(|it| !it.is_empty());
+        objects.push(Role { name: &args.name, namespace }.yaml(&rules, host));
     }
     for (namespace, names) in needs.impersonated() {
         let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
         let rules = rule("[\"\"]", "serviceaccounts", "impersonate");
-        let rules = format!("rules:\n{rules}  resourceNames: [{}]\n", names.join(", "));
+        let rules = format!("{rules}  resourceNames: [{}]\n", names.join(", "));
         let name = format!("{}:impersonate", args.name);
         objects.push(Role { name: &name, namespace: Some(namespace) }.yaml(&rules, host));
     }
@@ -265,6 +292,7 @@ impl Role<'_> {
             format!("apiVersion: {API}/v1\nkind: {kind}\nmetadata:\n  name: {name:?}\n{place}")
         };
         let (role, binding) = (head(kind), head(&format!("{kind}Binding")));
+        let rules = if rules.is_empty() { "rules: []\n" } else { &format!("rules:\n{rules}") };
         format!(
             "{role}{rules}---\n{binding}roleRef:\n  apiGroup: {API}\n  kind: {kind}\n  name: {name:?}\nsubjects:\n\
              - kind: ServiceAccount\n  name: {account:?}\n  namespace: {of:?}\n"
@@ -392,25 +420,6 @@ mod tests {
             &["--leader-elect"],
             expect![[r#"
                 apiVersion: rbac.authorization.k8s.io/v1
-                kind: ClusterRole
-                metadata:
-                  name: "informant"
-                rules: []
-                ---
-                apiVersion: rbac.authorization.k8s.io/v1
-                kind: ClusterRoleBinding
-                metadata:
-                  name: "informant"
-                roleRef:
-                  apiGroup: rbac.authorization.k8s.io
-                  kind: ClusterRole
-                  name: "informant"
-                subjects:
-                - kind: ServiceAccount
-                  name: "informant"
-                  namespace: "default"
-                ---
-                apiVersion: rbac.authorization.k8s.io/v1
                 kind: Role
                 metadata:
                   name: "informant"
@@ -453,11 +462,33 @@ mod tests {
                   name: "informant"
                 rules:
                 - apiGroups: [""]
-                  resources: ["nodes", "pods"]
+                  resources: ["nodes"]
                   verbs: [list, watch]
                 - apiGroups: ["authorization.k8s.io"]
                   resources: ["subjectaccessreviews"]
                   verbs: [create]
+                to:
+                  name: "informant"
+                  namespace: "default"
+                Role
+                metadata:
+                  name: "informant"
+                  namespace: "a"
+                rules:
+                - apiGroups: [""]
+                  resources: ["pods"]
+                  verbs: [list, watch]
+                to:
+                  name: "informant"
+                  namespace: "default"
+                Role
+                metadata:
+                  name: "informant"
+                  namespace: "b"
+                rules:
+                - apiGroups: [""]
+                  resources: ["pods"]
+                  verbs: [list, watch]
                 to:
                   name: "informant"
                   namespace: "default"
@@ -505,6 +536,87 @@ mod tests {
                 to:
                   name: "labeller"
                   namespace: "shop"
+            "#]],
+        );
+    }
+
+    /// The roles without what all of them have.
+    #[track_caller]
+    fn check_roles(descriptors: &[&str], options: &[&str], expect: Expect) {
+        let plugins: Vec<(&str, &str)> = descriptors.iter().map(|text| (*text, "")).collect();
+        let text = printed(&plugins, options);
+        let roles = text.split("---\n").step_by(2);
+        let head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ";
+        expect.assert_eq(&roles.map(|role| role.replacen(head, "", 1)).collect::<String>());
+    }
+
+    #[test]
+    fn what_is_wanted_in_some_namespaces_is_allowed_there() {
+        let shop = r#"{"version":"1","subscriptions":[{"resource":"v1/pods","namespaces":["shop"]},{"resource":"v1/nodes"}],
+            "reads":[{"resource":"v1/configmaps","namespaces":["shop","on"]}],
+            "writes":[{"resource":"v1/pods","verbs":["patch"],"namespaces":["shop"]}]}"#;
+        check_roles(
+            &[shop],
+            &["--leader-elect", "--namespace", "on"],
+            expect![[r#"
+                ClusterRole
+                metadata:
+                  name: "informant"
+                rules:
+                - apiGroups: [""]
+                  resources: ["nodes"]
+                  verbs: [list, watch]
+                Role
+                metadata:
+                  name: "informant"
+                  namespace: "on"
+                rules:
+                - apiGroups: [""]
+                  resources: ["configmaps"]
+                  verbs: [list, watch]
+                - apiGroups: [coordination.k8s.io]
+                  resources: [leases]
+                  verbs: [create]
+                - apiGroups: [coordination.k8s.io]
+                  resources: [leases]
+                  verbs: [get, update]
+                  resourceNames: [informant]
+                Role
+                metadata:
+                  name: "informant"
+                  namespace: "shop"
+                rules:
+                - apiGroups: [""]
+                  resources: ["configmaps"]
+                  verbs: [list, watch]
+                - apiGroups: [""]
+                  resources: ["pods"]
+                  verbs: [list, watch, patch]
+            "#]],
+        );
+        // Another one wants all pods: only what is written is of the namespace.
+        let all = r#"{"version":"1","subscriptions":[{"resource":"v1/pods"}]}"#;
+        let one = r#"{"version":"1","subscriptions":[{"resource":"v1/pods","namespaces":["shop"]}],
+            "writes":[{"resource":"v1/pods","verbs":["patch"],"namespaces":["shop"]}]}"#;
+        check_roles(
+            &[one, all],
+            &[],
+            expect![[r#"
+                ClusterRole
+                metadata:
+                  name: "informant"
+                rules:
+                - apiGroups: [""]
+                  resources: ["pods"]
+                  verbs: [list, watch]
+                Role
+                metadata:
+                  name: "informant"
+                  namespace: "shop"
+                rules:
+                - apiGroups: [""]
+                  resources: ["pods"]
+                  verbs: [patch]
             "#]],
         );
     }

@@ -112,17 +112,12 @@ fn check_listed(gvr: &GroupVersionResource, resources: &[APIResource]) -> Result
 
 /// Waits until the informer has its first list, or cannot have it for now.
 async fn synced(informer: &SharedIndexInformer) -> Result<(), Refusal> {
-    let mut states = informer.subscribe();
-    let settled = states.wait_for(|state| informer.has_synced() || state.is_settled());
-    let settled = tokio::time::timeout(SYNC_DEADLINE, settled).await;
-    if informer.has_synced() {
-        return Ok(());
+    let settled = tokio::time::timeout(SYNC_DEADLINE, informer.settled()).await;
+    match settled {
+        _ if informer.has_synced() => Ok(()),
+        Ok(state) => Err(refusal(informer.resource(), state)),
+        Err(_) => Err(refusal(informer.resource(), informer.state())),
     }
-    let state = match settled {
-        Ok(Ok(state)) => state.clone(),
-        Ok(Err(_)) | Err(_) => informer.state(),
-    };
-    Err(refusal(informer.resource(), state))
 }
 
 /// The answer of an informer without its first list.

@@ -2,6 +2,7 @@
 
 use super::Unit;
 use crate::access::ASKS_MAX;
+use crate::coverage::NAMESPACES_WATCHED_MAX;
 use crate::descriptor::{
     ENQUEUE_RULES_MAX, HTTP_MAX, INDEXES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX,
     SUBSCRIPTIONS_MAX, WRITES_MAX,
@@ -192,6 +193,13 @@ pub const FIXED: &[FixedLimit] = &[
         "of all plugins' service accounts, each for a resource in a namespace or in all; what is more is not allowed",
         "informant_access_permissions",
         "so_many_reviews_are_under_way_and_so_many_are_begun",
+    ),
+    fixed(
+        "namespacesWatched",
+        (Unit::Count, NAMESPACES_WATCHED_MAX as u64),
+        "of one view, each watched by itself; where it names more, all that there are are watched at once, which a role has to allow",
+        "informant_informer_synced",
+        "few_namespaces_are_watched_each_by_itself",
     ),
     fixed(
         "fieldsPerCall",

@@ -80,7 +80,7 @@ impl Run {
         let status = Arc::new(status(&plugin.name, prepared, begins));
         let ids: Vec<_> = (1..).map(SubscriptionId).take(descriptor.subscriptions.len()).collect();
         let granted = Granted::everything(descriptor);
-        let stores = |resource: &GroupVersionResource| Origin::Store(world.store(resource));
+        let stores = |resource: &GroupVersionResource, _: &_| Origin::Store(world.store(resource));
         let version = Version {
             load: LOAD,
             number: descriptor.version.clone(),

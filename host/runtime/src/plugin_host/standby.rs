@@ -3,6 +3,7 @@
 
 use super::PluginHost;
 use crate::access::Granted;
+use crate::coverage;
 use crate::lifecycle::Input;
 use crate::loads::Load;
 use crate::plugin::{Standby, Warm};
@@ -25,11 +26,12 @@ impl PluginHost {
     /// The version takes over when this host leads, unless another one is ready by then.
     pub(super) fn stand_by(&mut self, load: Load, prepared: Prepared) {
         let descriptor = &prepared.descriptor;
-        let lease = |gvr: &_| self.informers.lease(gvr);
+        let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
         // Nothing of it is read: what is granted is asked for when it takes over.
         let granted = Granted::everything(descriptor);
         let reads = Reads::new(descriptor, &self.indexes, &granted, lease);
-        let subscriptions = descriptor.subscriptions.iter().map(|spec| lease(&spec.resource));
+        let subscribed = descriptor.subscriptions.iter();
+        let subscriptions = subscribed.map(|spec| lease(&spec.resource, &spec.namespaces));
         let warm = Warm { _reads: reads, _subscriptions: subscriptions.collect() };
         self.informers.start();
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };

@@ -37,7 +37,7 @@ pub(super) fn running(prepared: &Prepared, sha256: &str) -> RunningVersion {
         sha256: sha256.to_owned(),
         wasi: prepared.template.wasi().clone(),
         subscriptions: subscriptions
-            .map(|spec| (spec.name.clone(), spec.resource.to_string()))
+            .map(|spec| (spec.name.clone(), spec.resource.to_string(), spec.namespaces.clone()))
             .collect(),
     }
 }

@@ -1,6 +1,7 @@
 use super::answer::Item;
 use super::*;
 use crate::call_clock::CallClock;
+use crate::coverage::lease;
 use crate::pace::Pace;
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
@@ -49,7 +50,8 @@ impl Bench {
         let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("it is well formed");
         let shared = SharedIndexes::default();
         let granted = granted.unwrap_or_else(|| Granted::everything(&descriptor));
-        let reads = Reads::new(&descriptor, &shared, &granted, |gvr| informers.lease(gvr));
+        let reads =
+            Reads::new(&descriptor, &shared, &granted, |gvr, named| lease(&informers, gvr, named));
         informers.start();
         informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
         let now = Instant::now();

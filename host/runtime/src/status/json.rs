@@ -67,7 +67,9 @@ impl PluginStatus {
             })),
             "lastFilterError": counters.last_filter_error(),
             "subscriptions": subscriptions
-                .map(|(name, resource)| json!({ "name": name, "resource": resource }))
+                .map(|(name, resource, namespaces)| {
+                    json!({ "name": name, "resource": resource, "namespaces": namespaces })
+                })
                 .collect::<Vec<_>>(),
             "shards": self.shards.iter().copied().map(ShardStatus::to_json).collect::<Vec<_>>(),
             "queue": self.queue_json(),

@@ -1,0 +1,49 @@
+//! What of a resource is listed and watched for plugins: their views' namespaces, so that a permission in those is enough.
+//!
+//! Selectors are not asked of the API server: it tells of an object that has left one as of one that was deleted, and plugins are told the
+//! difference. Nor do several plugins of one resource ask by the same ones for long.
+
+use informant_apimachinery::GroupVersionResource;
+use informant_cache::{InformerLease, Scope, SharedInformerFactory};
+use std::collections::BTreeSet;
+
+/// As many namespaces of one view are listed and watched each by itself; where it names more, all that there are, at once.
+pub const NAMESPACES_WATCHED_MAX: usize = 64;
+
+/// The namespaces that are listed and watched for a view of those that it names; none: all at once.
+pub fn watched_namespaces(named: &BTreeSet<String>) -> Option<&BTreeSet<String>> {
+    Some(named).filter(|named| (1..=NAMESPACES_WATCHED_MAX).contains(&named.len()))
+}
+
+/// What an informer has to cover for a view of these namespaces.
+pub fn watched_scope(named: &BTreeSet<String>) -> Scope {
+    let watched = watched_namespaces(named);
+    watched.map_or_else(Scope::all, |names| Scope::namespaces(names.iter().map(String::as_str)))
+}
+
+/// The informer of a resource, which covers this as long as the lease is kept. A factory that covers less gives what it has.
+pub(crate) fn lease(
+    informers: &SharedInformerFactory,
+    resource: &GroupVersionResource,
+    named: &BTreeSet<String>,
+) -> InformerLease {
+    let lease = informers.lease_of(resource, watched_scope(named));
+    lease.unwrap_or_else(|_| informers.lease(resource))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_namespaces_are_watched_each_by_itself() {
+        let check = |count: usize, expect: usize| {
+            let named: BTreeSet<String> = (0..count).map(|number| format!("n{number}")).collect();
+            assert_eq!(watched_namespaces(&named).map_or(0, BTreeSet::len), expect, "{count}");
+        };
+        check(0, 0);
+        check(1, 1);
+        check(NAMESPACES_WATCHED_MAX, NAMESPACES_WATCHED_MAX);
+        check(NAMESPACES_WATCHED_MAX + 1, 0);
+    }
+}
