@@ -173,7 +173,7 @@ mod tests {
         if synced {
             part.synced();
         }
-        part.failed(InformerState::after(&error));
+        part.failed(&error);
         let state = progress.state();
         assert_eq!((state.as_str(), state.is_settled()), expect, "{error:?}");
         assert_eq!(state.message(), Some(error.to_string().as_str()));
@@ -206,10 +206,10 @@ mod tests {
         a.synced();
         assert_eq!(progress.state(), InformerState::Syncing { message: None });
         let forbidden = ListWatchError::Forbidden { message: "no".to_owned() };
-        b.failed(InformerState::after(&forbidden));
+        b.failed(&forbidden);
         let message = "namespace b: not allowed: no".to_owned();
         assert_eq!(progress.state(), InformerState::Forbidden { message });
-        a.failed(InformerState::after(&ListWatchError::transient("reset")));
+        a.failed(&ListWatchError::transient("reset"));
         assert_eq!(progress.state().as_str(), "forbidden", "worse than stale");
         b.stopped();
         assert_eq!(progress.state().message(), Some("namespace a: reset"));
@@ -221,7 +221,7 @@ mod tests {
         let all = PartProgress::started(&progress, Part::all());
         let of = |scope: Scope| progress.state_in(&scope).as_str();
         let forbidden = ListWatchError::Forbidden { message: "no".to_owned() };
-        all.failed(InformerState::after(&forbidden));
+        all.failed(&forbidden);
         assert_eq!(of(Scope::namespace("a")), "forbidden");
         let a = PartProgress::started(&progress, Part::namespace("a"));
         assert_eq!(of(Scope::namespace("a")), "syncing");
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(of(Scope::all()), "syncing", "it is asked for, and not listed yet");
         assert_eq!(of(Scope::namespace("b")), "syncing");
         let all = PartProgress::started(&progress, Part::all());
-        all.failed(InformerState::after(&forbidden));
+        all.failed(&forbidden);
         assert_eq!(of(Scope::all()), "forbidden");
         progress.stopped(None);
         assert_eq!(of(Scope::namespace("a")), "stopped");

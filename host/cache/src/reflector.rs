@@ -11,7 +11,7 @@ mod state;
 pub use relist_cause::RelistCause;
 
 use crate::delta_fifo::{Delta, DeltaSink};
-use crate::informer_state::{InformerState, PartProgress};
+use crate::informer_state::PartProgress;
 use crate::list_watch::{ListEvent, ListTweaks, ListWatchError, ListerWatcher, WatchEvent};
 use crate::resource_definitions::DefinitionSignal;
 use arrived::{Arrived, Stream, within};
@@ -243,7 +243,7 @@ impl Reflector {
         );
         // What could not be read says nothing of the rest.
         if !one_object {
-            self.progress.failed(InformerState::after(error));
+            self.progress.failed(error);
         }
         let next = what_next(machine, action);
         let failure = WatchFailure { resource: &self.resource, error, next };

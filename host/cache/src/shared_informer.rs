@@ -191,8 +191,8 @@ impl SharedIndexInformer {
         self.wait(|| false).await;
     }
 
-    /// Whether the parts that have synced cover the scope.
-    pub(crate) fn covers(&self, scope: &Scope) -> bool {
+    /// Whether everything of the scope is in the cache now, for whoever asked for it.
+    pub fn covers(&self, scope: &Scope) -> bool {
         self.shared.progress.covers(scope)
     }
 

@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
 use selection::Selection;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
@@ -52,6 +52,7 @@ struct Source {
     stalled: u64,
     absent: bool,
     refuses_whole: bool,
+    refused_namespaces: BTreeSet<Box<str>>,
     discovery_fails: bool,
 }
 
@@ -230,6 +231,17 @@ impl FakeControllerSource {
         self.end_watches(None);
     }
 
+    /// Whether this namespace may be asked for by itself, and goes on being watched.
+    pub fn set_refuses_namespace(&self, namespace: &str, refuses: bool) {
+        let mut source = self.inner.source.lock();
+        match refuses {
+            true => _ = source.refused_namespaces.insert(namespace.into()),
+            false => _ = source.refused_namespaces.remove(namespace),
+        }
+        drop(source);
+        self.end_watches(None);
+    }
+
     /// How watch-lists are answered from now on.
     pub fn set_watch_lists(&self, watch_lists: WatchLists) {
         self.inner.source.lock().watch_lists = watch_lists;
@@ -360,8 +372,12 @@ impl Source {
             let message = "the server could not find the requested resource".to_owned();
             return Err(ListWatchError::NotFound { message });
         }
-        if self.refuses_whole && part.namespace.is_none() {
-            let message = "it is allowed in some namespaces only".to_owned();
+        let is_refused = match &part.namespace {
+            None => self.refuses_whole,
+            Some(namespace) => self.refused_namespaces.contains(namespace),
+        };
+        if is_refused {
+            let message = "there is no role for it".to_owned();
             return Err(ListWatchError::Forbidden { message });
         }
         Selection::of(part)

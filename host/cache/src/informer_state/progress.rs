@@ -1,7 +1,7 @@
 //! Where an informer's tasks write down how it goes.
 
 use super::{InformerState, InformerStats};
-use crate::list_watch::{Change, Part};
+use crate::list_watch::{Change, ListWatchError, Part};
 use crate::reflector::RelistCause;
 use crate::scope::{Namespaces, Scope};
 use parking_lot::Mutex;
@@ -317,11 +317,12 @@ impl PartProgress {
         });
     }
 
-    pub(crate) fn failed(&self, state: InformerState) {
+    /// A list or watch did. Credentials that do not count are no word on what they allow.
+    pub(crate) fn failed(&self, error: &ListWatchError) {
         self.progress.errors.fetch_add(1, Ordering::Relaxed);
         self.progress.change_part(&self.part, |part| {
-            part.is_refused |= matches!(state, InformerState::Forbidden { .. });
-            part.state = match state {
+            part.is_refused |= matches!(error, ListWatchError::Forbidden { .. });
+            part.state = match InformerState::after(error) {
                 InformerState::Stale { message } if !part.synced => {
                     InformerState::Syncing { message: Some(message) }
                 }

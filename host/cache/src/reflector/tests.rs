@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
+use crate::informer_state::InformerState;
 use crate::shared_informer::SharedIndexInformer;
 use crate::testing::{FakeControllerSource, Request, WatchLists};
 use parking_lot::Mutex;

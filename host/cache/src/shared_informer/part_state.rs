@@ -25,6 +25,8 @@ pub(super) struct PartState {
     /// Its first list is complete.
     pub(super) synced: bool,
     pub(super) listing: Option<Listing>,
+    /// A list of it was complete: what comes later was not there before whoever waits for the other parts.
+    pub(super) was_listed: bool,
     /// Everything up to here has been written.
     pub(super) resource_version: Option<Box<str>>,
     /// Its epoch as of its last list.
@@ -40,13 +42,14 @@ impl PartState {
         let selection = Scope::of_part(progress.part());
         let (wanted, synced, epoch) = (true, false, progress.epoch());
         let (listing, resource_version) = (None, None);
-        let (awaited, gave_way) = (Awaited::default(), false);
+        let (awaited, gave_way, was_listed) = (Awaited::default(), false, false);
         Self {
             progress,
             selection,
             wanted,
             synced,
             listing,
+            was_listed,
             resource_version,
             epoch,
             awaited,
@@ -66,6 +69,11 @@ impl PartState {
     /// It shows a state of an object, or its end.
     pub(super) fn shows(&mut self, object: &Object) {
         self.awaited.shown(object.key(), object.resource_version());
+    }
+
+    /// What it shows now was there before it was asked for.
+    pub(super) fn is_first_list(&self) -> bool {
+        self.listing.is_some() && !self.was_listed
     }
 
     /// Its list met a later state of an object, which its watch will show.

@@ -97,6 +97,7 @@ impl Parts {
             return None;
         }
         let before = there.map(|(id, state)| (*id, state.progress.clone(), state.epoch));
+        let was_listed = there.is_some_and(|(_, state)| state.was_listed);
         self.last += 1;
         let Some((before, progress, epoch)) = before else {
             let progress = PartProgress::started(&self.progress, part.clone());
@@ -106,7 +107,7 @@ impl Parts {
         self.parts.remove(&before);
         // A server that was found to be set back is so until a list has taken that in.
         let mut state = PartState::new(progress.clone());
-        state.epoch = epoch;
+        (state.epoch, state.was_listed) = (epoch, was_listed);
         self.parts.insert(self.last, state);
         Some(Step::Restart(before, self.last, progress))
     }
@@ -116,11 +117,12 @@ impl Parts {
         self.goes_on_until
     }
 
-    /// Lets go of what is not wanted, once everything that is has synced and has shown what the others wrote.
+    /// Lets go of what is not wanted, once everything that is has synced and has shown what the others wrote; before that of what
+    /// nothing else is about.
     pub(super) fn settle(&mut self, now: Instant) -> Vec<Step> {
         if !self.are_synced() {
             self.goes_on_until = None;
-            return Vec::new();
+            return self.let_go_of_what_is_alone();
         }
         if !self.progress.has_synced() {
             // What was missing is not wanted any more, or nothing ever was.
@@ -146,6 +148,22 @@ impl Parts {
             steps.extend(self.list_again());
         }
         steps
+    }
+
+    /// Stops what is not wanted and has a namespace to itself.
+    fn let_go_of_what_is_alone(&mut self) -> Vec<Step> {
+        let alone = |(id, state): (&PartId, &PartState)| {
+            let namespace = &state.part().namespace;
+            let meets = |other: &PartState| {
+                let of_other = &other.part().namespace;
+                namespace.is_none() || of_other.is_none() || namespace == of_other
+            };
+            let mut others = self.parts.iter().filter(|(other, _)| *other != id);
+            (!state.wanted && !others.any(|(_, other)| meets(other))).then_some(*id)
+        };
+        let alone: Vec<_> = self.parts.iter().filter_map(alone).collect();
+        let stop = |id| self.parts.remove(&id).map(|state| Step::Stop(id, state.progress));
+        alone.into_iter().filter_map(stop).collect()
     }
 
     /// Lists anew what has not shown everything that others wrote.
@@ -254,7 +272,7 @@ impl Parts {
     /// A list of this part is complete, up to here.
     pub(super) fn list_is_complete(&mut self, id: PartId, resource_version: &str) {
         if let Some(state) = self.parts.get_mut(&id) {
-            state.synced = true;
+            (state.synced, state.was_listed) = (true, true);
             state.resource_version = Some(resource_version.into());
             state.epoch = state.progress.epoch();
         }
@@ -372,6 +390,19 @@ mod tests {
 
     fn want(parts: &mut Parts, namespaces: &[&str]) -> Vec<String> {
         shown(&parts.want(&wanted(namespaces), Instant::now()))
+    }
+
+    #[test]
+    fn what_is_not_wanted_and_met_by_nothing_else_waits_for_nobody() {
+        let mut parts = parts();
+        assert_eq!(want(&mut parts, &["a", "b"]), ["start 1 namespace a", "start 2 namespace b"]);
+        assert!(sync(&mut parts, 1, "5").is_empty());
+        // The other is refused, say.
+        assert_eq!(want(&mut parts, &["b"]), ["stop 1 namespace a"]);
+        assert_eq!(want(&mut parts, &["b", "c"]), ["start 3 namespace c"]);
+        assert!(sync(&mut parts, 3, "6").is_empty());
+        assert_eq!(want(&mut parts, &["", "b"]), ["start 4 all namespaces"]);
+        assert!(want(&mut parts, &["", "b"]).is_empty(), "the whole is about it as well");
     }
 
     fn sync(parts: &mut Parts, id: PartId, resource_version: &str) -> Vec<String> {

@@ -170,7 +170,8 @@ impl Deltas {
         }
         let deleted = self.parts.was_deleted(&object);
         let Some(part) = self.parts.get_mut(id) else { return };
-        let (listing, cause) = (part.listing.is_some(), cause(part, received));
+        let (listing, cause) = (part.is_first_list(), cause(part, received));
+        let is_listed = part.listing.is_some();
         if let Some(deleted) = deleted {
             part.will_show(object.key(), Written::At(deleted));
             return;
@@ -182,7 +183,7 @@ impl Deltas {
         let mark = part.listing.as_ref().map(|listing| &listing.mark);
         let put = write.put_seen(object.clone(), why, mark);
         match &put {
-            Put::Stale if listing => {
+            Put::Stale if is_listed => {
                 let newer = write.get(object.key()).map(|stored| stored.resource_version().into());
                 part.will_show(object.key(), Written::At(newer.unwrap_or_default()));
             }
@@ -222,7 +223,7 @@ impl Deltas {
         }
         let Some(part) = self.parts.get_mut(id) else { return };
         let (listing, cause, selects) =
-            (part.listing.is_some(), cause(part, received), part.selects());
+            (part.is_first_list(), cause(part, received), part.selects());
         if selects {
             // It may have left the selectors, which another part knows already.
             let stored = write.get(object.key());
@@ -308,6 +309,7 @@ impl Deltas {
     ) -> bool {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
         let Some(part) = self.parts.get(id) else { return true };
+        let is_first = !part.was_listed;
         let newer = RefCell::new(Vec::new());
         let consistent = listing.consistent;
         // Where another part may be ahead of this list it may know of more.
@@ -342,7 +344,7 @@ impl Deltas {
             if let Some(resource_version) = resource_version {
                 self.parts.note_deleted(id, last.key(), resource_version);
             }
-            self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, true));
+            self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, is_first));
         }
         is_last
     }
