@@ -246,6 +246,11 @@ impl SubscriptionHandler {
         if is_wanted { self.view.contains(object) } else { self.view.may_contain(object) }
     }
 
+    /// Whether what was there is new to a plugin whose view was another before.
+    fn enters(&self, object: &Object) -> bool {
+        self.progress.succeeds() && !self.progress.knows(object)
+    }
+
     /// Whether the bytes decide about an update. The two arguments are what can be said without them.
     fn depends_on_bytes(&self, was_in: bool, is_in: bool) -> bool {
         let of_view = self.view.pointers().len();
@@ -297,7 +302,7 @@ impl ResourceEventHandler for SubscriptionHandler {
     fn on_add(&self, object: &Object, cause: Cause) {
         let initial = cause.reason == informant_cache::Reason::Initial;
         // What a first list shows was there before the subscription.
-        if initial && self.replay == Replay::Never {
+        if initial && self.replay == Replay::Never && !self.enters(object) {
             return;
         }
         if self.contains(object, self.types.added || initial) {

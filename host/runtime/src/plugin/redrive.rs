@@ -22,12 +22,16 @@ impl Plugin {
         let mut by_subscription = BTreeMap::<String, Vec<DeadLetter>>::new();
         let can_be_sent = |letter: &DeadLetter| {
             let active = self.subscriptions.get(&letter.subscription);
-            active.is_some_and(|active| active.spec.resource.to_string() == letter.resource)
+            active.is_some_and(|active| {
+                // What is not listed yet is not gone.
+                active.spec.resource.to_string() == letter.resource
+                    && active.informer.informer().has_synced()
+            })
         };
         let (taken, orphans) = self.status.dead_letters.lock().send(selection, can_be_sent);
         let count = taken.len();
         if count == 0 && orphans > 0 {
-            let text = "the running version has no subscription of that name that may be told now; the dead letters stay";
+            let text = "the running version has no subscription of that name that may be told now and whose objects are listed; the dead letters stay";
             return Err(AdminError::Refused(text.to_owned()));
         }
         if count == 0 {
@@ -61,7 +65,9 @@ impl Plugin {
         }
         let kept = match orphans {
             0 => String::new(),
-            orphans => format!("; {orphans} stay, for their subscriptions are gone"),
+            orphans => {
+                format!("; {orphans} stay, for their subscriptions are gone or not listed yet")
+            }
         };
         Ok(format!("{} sent again{kept}", counted(count)))
     }

@@ -8,6 +8,7 @@ use crate::access::{Permissions, Refusal};
 use crate::descriptor::{Descriptor, SubscriptionSpec};
 use crate::event::SubscriptionId;
 use crate::status::{AccessShown, Refused};
+use crate::view::View;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Object, SharedInformerFactory};
 use std::collections::BTreeSet;
@@ -38,12 +39,15 @@ impl Plugin {
     /// Tells nothing more of a subscription, which may have been told of something until now.
     pub(super) fn withhold(&mut self, mut withheld: Withheld, active: Option<Box<Active>>) {
         self.status.queue.withhold(withheld.id);
-        if let Some(Active { registration, informer, .. }) = active.map(|active| *active) {
+        if let Some(Active { registration, informer, spec, .. }) = active.map(|active| *active) {
             // First nothing more is told: what comes from here on is not remembered as told.
             drop(registration);
             let all = LabelSelector::default();
             let present = informer.informer().indexer().list(None, &all, usize::MAX, None);
-            withheld.told.extend(present.map(|page| page.items).unwrap_or_default());
+            let present = present.map(|page| page.items).unwrap_or_default();
+            // Others may have caused more to be cached.
+            let view = View::from(&spec);
+            withheld.told.extend(present.into_iter().filter(|object| view.contains(object)));
         }
         self.withheld.insert(withheld.spec.name.clone(), withheld);
     }

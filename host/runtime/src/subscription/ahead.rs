@@ -25,14 +25,17 @@ impl SubscriptionHandler {
     }
 
     fn comes_ahead(&self, object: &Object, cause: Cause) {
-        if cause.reason == Reason::Initial && self.replay != Replay::Never {
+        let is_initial = cause.reason == Reason::Initial;
+        if is_initial && (self.replay != Replay::Never || self.enters(object)) {
             return self.progress.is_new(object);
         }
         // Of what the view has not, nobody knows anything: nothing has to be remembered, but where another might have told of it.
         if self.progress.succeeds() || self.view.contains(object) {
             self.progress.is_told(object);
         }
-        self.on_add(object, cause);
+        if !is_initial {
+            self.on_add(object, cause);
+        }
     }
 
     fn changes_ahead(&self, states: [&Object; 2], cause: Cause) {

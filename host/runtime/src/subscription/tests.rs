@@ -305,7 +305,13 @@ fn what_the_first_list_shows_after_a_subscription_took_anothers_place_is_new() {
     };
     check(only_red, Some(""), &listed(BLUE), "");
     check(only_red, Some(""), &listed(RED), "Added 1 Reload");
-    check(r#","replay":"never""#, Some(only_red), &listed(BLUE), "");
+    // What has come into the view is no replay.
+    let never = r#","replay":"never""#;
+    check(never, Some(only_red), &listed(BLUE), "Added 1 Reload");
+    check(never, Some(only_red), &listed(RED), "");
+    let never_red = r#","replay":"never","labelSelector":"colour=red""#;
+    check(never, Some(never_red), &listed(BLUE), "Added 1 Reload");
+    check(never, Some(never_red), &listed(RED), "");
     let goes = [Told::Listed(pod(1, RED, "")), Told::Deleted(FinalState::Known, pod(2, RED, ""))];
     check("", Some(""), &goes, "");
 }

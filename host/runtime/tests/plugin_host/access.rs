@@ -2,7 +2,7 @@
 
 use super::configuration::{host, yaml};
 use super::writes::{Answer, Cluster, patches};
-use super::{Bench, HELLO, handled, hello, hello_again, is, last_load, pod, swap};
+use super::{Bench, HELLO, handled, hello, hello_again, hello_with, is, last_load, pod, swap};
 use futures::future::BoxFuture;
 use informant_cache::ObjectKey;
 use informant_runtime::configuration::Configurations;
@@ -125,6 +125,26 @@ async fn what_the_account_may_not_read_is_not_told_and_nothing_of_it_is_lost() {
     let counts = bench.plugins.access();
     assert!(counts.failed.load(Relaxed) > 0 && counts.denied.load(Relaxed) > 1);
     assert_eq!(counts.asks.load(Relaxed), 1);
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn what_others_have_cached_beside_its_view_is_never_told() {
+    let reviewer = Reviewer::new(Ok(AccessAnswer::Allowed));
+    let bench = reviewer.bench(acting());
+    bench.source.add(&pod("a"));
+    bench.source.add(r#"{"metadata":{"name":"x","namespace":"elsewhere"}}"#);
+    let all = bench.informers.lease(&"v1/pods".parse().expect("a resource"));
+    bench.drop_in("hello.wasm", &hello_with(r#""fieldSelector":"metadata.namespace=default""#));
+    bench.until("hello", |status| may_read_all(status) && handled(status) == 1).await;
+    assert!(all.informer().synced().await);
+    reviewer.denies();
+    bench.until("hello", |status| refused(status, "denied")).await;
+    reviewer.allows();
+    bench.until("hello", |status| may_read_all(status) && handled(status) == 2).await;
+    bench.source.add(&pod("b"));
+    bench.until("hello", |status| handled(status) >= 3).await;
+    assert_eq!(handled(bench.status("hello").as_ref()), 3, "no end of what is elsewhere");
     bench.stop().await;
 }
 

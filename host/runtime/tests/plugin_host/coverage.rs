@@ -1,6 +1,8 @@
 //! What of a resource is listed and watched for the plugins that want something of it.
 
-use super::{Bench, PluginStatus, handled, hello, hello_with, is};
+use super::admin::REFUSES;
+use super::{Bench, PluginStatus, handled, hello, hello_text_with, hello_with, is, swap};
+use informant_runtime::{PluginName, Selection};
 use std::collections::BTreeSet;
 
 fn pod(namespace: &str, name: &str) -> String {
@@ -10,6 +12,16 @@ fn pod(namespace: &str, name: &str) -> String {
 /// `hello` that wants the pods of these namespaces.
 fn of(namespaces: &[&str]) -> Vec<u8> {
     hello_with(&format!(r#""namespaces":{}"#, serde_json::json!(namespaces)))
+}
+
+/// The same, which is told of nothing that was there before.
+fn never_of(namespaces: &[&str]) -> Vec<u8> {
+    let namespaces = serde_json::json!(namespaces);
+    hello_with(&format!(r#""replay":"never","namespaces":{namespaces}"#))
+}
+
+fn reloads(status: Option<&PluginStatus>) -> bool {
+    status.is_some_and(|status| status.to_json()["counters"]["reloads"] == 1)
 }
 
 impl Bench {
@@ -91,5 +103,74 @@ async fn where_all_namespaces_are_refused_who_wants_some_of_them_is_served() {
         status.map(|status| status.to_json()["counters"]["restarts"].clone())
     };
     assert_eq!(restarts(bench.status("narrow")), Some(serde_json::json!({})));
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn one_namespace_that_is_refused_takes_nothing_from_the_others() {
+    let bench = Bench::with_namespaces();
+    bench.source.set_refuses_namespace("b", true);
+    bench.drop_in("hello.wasm", &never_of(&["a", "b"]));
+    bench.until("hello", |status| is(status, "running")).await;
+    let listed = || bench.asked_since(0).contains(&"namespace a".to_owned());
+    while !listed() {
+        tokio::task::yield_now().await;
+    }
+    bench.source.modify(&pod("a", "x"));
+    bench.handles("hello", 1).await;
+    // What a later list shows was not there before.
+    bench.source.add_drop_watch(&pod("a", "y"));
+    bench.source.reset_watch();
+    bench.handles("hello", 2).await;
+    bench.stop().await;
+}
+
+/// Of what has come into its view a plugin is told that wants no replay, whoever else has had it cached.
+async fn check_enters(others: &[&str]) {
+    let bench = Bench::with_namespaces();
+    if !others.is_empty() {
+        bench.drop_in("other.wasm", &of(others));
+        bench.handles("other", others.len() as u64).await;
+    }
+    bench.drop_in("hello.wasm", &never_of(&["a"]));
+    bench.until("hello", |status| is(status, "running")).await;
+    bench.source.add(&pod("a", "y"));
+    bench.handles("hello", 1).await;
+    bench.drop_in("hello.wasm", &never_of(&["a", "b"]));
+    bench.until("hello", |status| reloads(status) && is(status, "running")).await;
+    bench.handles("hello", 2).await;
+    bench.source.add(&pod("b", "y"));
+    bench.handles("hello", 3).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_wider_view_has_more_is_told_where_it_is_listed_for_it() {
+    check_enters(&[]).await;
+}
+
+#[tokio::test]
+async fn what_a_wider_view_has_more_is_told_where_others_have_it() {
+    check_enters(&["b"]).await;
+}
+
+#[tokio::test]
+async fn dead_letters_stay_while_it_is_not_known_what_has_become_of_their_objects() {
+    let bench = Bench::with_namespaces();
+    bench.source.set_refuses_namespace("b", true);
+    let text = hello_text_with(r#""namespaces":["a","b"]"#);
+    let begin = "(local $line i32) (local $end i32)\n";
+    let text = swap(&text, begin, &format!("{begin}{REFUSES}\n"));
+    bench.drop_in("hello.wasm", &wat::parse_str(text).expect("it is well formed"));
+    let letters = |count| {
+        move |status: Option<&PluginStatus>| status.is_some_and(|it| it.dead_letters == count)
+    };
+    bench.until("hello", letters(1)).await;
+    let name: PluginName = "hello".parse().expect("a name");
+    let error = bench.admin.redrive(&name, Selection::All).await.expect_err("b is not listed");
+    assert!(error.to_string().contains("whose objects are listed"), "{error}");
+    assert!(letters(1)(bench.status("hello").as_ref()));
+    bench.source.set_refuses_namespace("b", false);
+    bench.until("hello", letters(2)).await;
     bench.stop().await;
 }
