@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    FactoryOptions, InformerLease, InformerState, SharedIndexInformer, SharedInformerFactory,
+    FactoryOptions, InformerLease, InformerState, Scope, SharedIndexInformer, SharedInformerFactory,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use parking_lot::Mutex;
@@ -29,7 +29,7 @@ pub(crate) type Refusal = (StatusCode, String);
 pub(crate) struct OnDemand {
     client: kube::Client,
     informers: Arc<SharedInformerFactory>,
-    leases: Mutex<Leases<InformerLease>>,
+    leases: Mutex<Leases<Arc<InformerLease>>>,
 }
 
 impl OnDemand {
@@ -38,30 +38,33 @@ impl OnDemand {
         Self { client, informers, leases: Mutex::new(leases) }
     }
 
-    /// The synced informer of a resource, or why there is none.
+    /// The lease of a resource's informer, which has synced, or why there is none.
     pub(crate) async fn informer(
         &self,
         gvr: &GroupVersionResource,
-    ) -> Result<SharedIndexInformer, Refusal> {
+    ) -> Result<Arc<InformerLease>, Refusal> {
         if gvr.is_secrets() {
             return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
         }
-        let known = self.informers.informers().iter().any(|informer| informer.resource() == gvr);
-        if !known {
+        let informers = self.informers.informers();
+        let known = informers.iter().find(|informer| informer.resource() == gvr);
+        if known.is_none() {
             self.check_exists(gvr).await?;
         }
-        let lease = || self.informers.lease(gvr);
-        // A plugin's informer costs nothing more; it stays for this request at least.
-        let (informer, _lease) = match self.leases.lock().take(gvr, Instant::now(), lease) {
-            Ok(lease) => (lease.informer().clone(), None),
-            Err(_) if known => {
-                let lease = lease();
-                (lease.informer().clone(), Some(lease))
-            }
-            Err(refusal) => return Err(refusal),
-        };
+        let lease = || Arc::new(self.informers.lease(gvr));
+        let taken = self.leases.lock().take(gvr, Instant::now(), lease).cloned();
+        // What plugins have all of costs nothing more.
+        let is_whole = known.is_some_and(|informer| informer.covers(&Scope::all()));
+        let lease = taken.or_else(|refusal| if is_whole { Ok(lease()) } else { Err(refusal) })?;
         self.informers.start();
-        synced(&informer).await.map(|()| informer)
+        if let Err(refusal) = synced(lease.informer()).await {
+            if [StatusCode::FORBIDDEN, StatusCode::NOT_FOUND].contains(&refusal.0) {
+                // It is not waited for, and does not keep anybody else's from being well.
+                self.leases.lock().give_back(gvr);
+            }
+            return Err(refusal);
+        }
+        Ok(lease)
     }
 
     /// Gives back what nobody has asked for lately.
@@ -116,7 +119,7 @@ async fn synced(informer: &SharedIndexInformer) -> Result<(), Refusal> {
     match settled {
         _ if informer.has_synced() => Ok(()),
         Ok(state) => Err(refusal(informer.resource(), state)),
-        Err(_) => Err(refusal(informer.resource(), informer.state())),
+        Err(_) => Err(refusal(informer.resource(), informer.state_in(&Scope::all()))),
     }
 }
 
@@ -181,6 +184,13 @@ impl<L> Leases<L> {
         let held = self.held.entry(gvr.clone()).or_insert(Held { lease: None, used: now });
         held.used = now;
         Ok(held.lease.get_or_insert_with(make))
+    }
+
+    /// The lease ends; it takes up its place as long as its informer goes on.
+    fn give_back(&mut self, gvr: &GroupVersionResource) {
+        if let Some(held) = self.held.get_mut(gvr) {
+            held.lease = None;
+        }
     }
 
     /// Gives back idle leases, and the places of those whose informers have ended since.

@@ -3,7 +3,8 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use informant_apimachinery::LabelSelector;
-use informant_cache::{Indexer, Object};
+use informant_cache::{Indexer, InformerLease, Object};
+use std::sync::Arc;
 
 /// A piece of the answer ends with the object that reaches this.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -16,6 +17,8 @@ pub(crate) struct Pages {
     selector: LabelSelector,
     member: &'static str,
     position: Position,
+    /// So long everything stays there that is yet to be sent.
+    _lease: Option<Arc<InformerLease>>,
 }
 
 enum Position {
@@ -30,7 +33,17 @@ enum Position {
 
 impl Pages {
     pub(crate) fn new(indexer: Indexer, selector: LabelSelector, member: &'static str) -> Self {
-        Self { indexer, selector, member, position: Position::Start }
+        Self { indexer, selector, member, position: Position::Start, _lease: None }
+    }
+
+    /// The same of what this lease is for.
+    pub(crate) fn of(
+        lease: Arc<InformerLease>,
+        selector: LabelSelector,
+        member: &'static str,
+    ) -> Self {
+        let indexer = lease.informer().indexer();
+        Self { _lease: Some(lease), ..Self::new(indexer, selector, member) }
     }
 
     /// The next piece, in the shape that `futures::stream::unfold` takes.

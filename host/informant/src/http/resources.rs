@@ -49,8 +49,8 @@ async fn answer(
         Err(problem) => return message(StatusCode::BAD_REQUEST, problem),
     };
     match shared.on_demand.informer(gvr).await {
-        Ok(informer) => {
-            let pages = Pages::new(informer.indexer(), selector, member);
+        Ok(lease) => {
+            let pages = Pages::of(lease, selector, member);
             let body = Body::from_stream(futures::stream::unfold(pages, Pages::next));
             ([(header::CONTENT_TYPE, "application/json")], body).into_response()
         }
