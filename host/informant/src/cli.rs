@@ -47,7 +47,9 @@ pub(crate) enum Command {
     /// Print what a host that runs these plugins needs of the API server: roles and their bindings, as YAML.
     ///
     /// A host lists and watches what its plugins subscribe to and read in the namespaces that they name, and everywhere where they name none or more
-    /// than 64: there is a ClusterRole for that, and a Role in each of those. What they mean to write is among it as they say it. A plugin that the host's configuration does not let run is an error.
+    /// than 64: there is a ClusterRole for that, and a Role in each of those. What they mean to write is among it as
+    /// they say it. A plugin that the host's configuration does not let run is an error. What an earlier one allowed stays allowed: kubectl apply
+    /// takes nothing away.
     Rbac(RbacArgs),
     /// Compile one plugin for the host that started this.
     #[command(hide = true)]

@@ -36,11 +36,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "replay",
         &[
             (
-                "replay recordings/hello.rec hello.wasm",
+                "replay recordings/hello-20260301T120000Z-1.rec hello.wasm",
                 "what `run --record recordings` has written down",
             ),
             (
-                "replay recordings/hello.rec build/hello.wasm --golden hello.golden",
+                "replay hello.rec build/hello.wasm --golden hello.golden",
                 "fails where it is not as kept",
             ),
         ],
@@ -82,16 +82,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "plugin test",
         &[
+            ("plugin test hello.wasm --objects cluster --events run.jsonl", "shows what it does"),
             (
-                "plugin test hello.wasm --objects cluster --events events.jsonl",
-                "shows what it does",
-            ),
-            (
-                "plugin test hello.wasm --events events.jsonl --golden hello.golden --update",
+                "plugin test hello.wasm --objects cluster --events run.jsonl --golden run.golden --update",
                 "keeps it",
             ),
             (
-                "plugin test hello.wasm --events events.jsonl --golden hello.golden",
+                "plugin test hello.wasm --objects cluster --events run.jsonl --golden run.golden",
                 "fails where it is not as kept",
             ),
         ],

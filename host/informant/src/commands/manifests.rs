@@ -1,11 +1,12 @@
 //! Manifests as people write them, from a directory: which resource each object is one of, and in which namespace it is.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use informant_apimachinery::GroupVersionResource;
 use informant_devcluster::store::Store;
 use informant_runtime::KindedObject;
 use jiff::Timestamp;
 use serde_json::Value;
+use serde_saphyr::UserMessageFormatter;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,8 +76,8 @@ impl Manifests {
         }
         let text = fs::read_to_string(path)
             .with_context(|| format!("{} cannot be read", path.display()))?;
-        let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
-            .with_context(|| format!("{} is not YAML that can be read", path.display()))?;
+        let documents: Vec<Value> = read_yaml(&text)
+            .map_err(|(line, problem)| anyhow!("{}, line {line}: {problem}", path.display()))?;
         for document in documents.into_iter().filter(|it| !it.is_null()) {
             self.add(path, document)?;
         }
@@ -136,6 +137,17 @@ impl Manifests {
         }
         kinds
     }
+}
+
+/// The documents of a file, or the line that cannot be read and why.
+fn read_yaml(text: &str) -> Result<Vec<Value>, (u64, String)> {
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+        let problem = error.render_with_formatter(&UserMessageFormatter);
+        let problem = problem.lines().next().unwrap_or_default();
+        let problem = problem.rsplit_once(" at line ").map_or(problem, |(problem, _)| problem);
+        (error.location().map_or(1, |location| location.line()), problem.to_owned())
+    })
 }
 
 fn kinded(kinds: &Kinds, source: String, mut object: Value) -> Result<KindedObject> {
@@ -220,6 +232,16 @@ mod tests {
             let read = Manifests::read(directory.path()).and_then(Manifests::into_objects);
             assert!(read.is_err(), "{broken}");
         }
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_told_with_its_line() {
+        let check = |text: &str, expect: (u64, &str)| {
+            let (line, problem) = read_yaml(text).expect_err(text);
+            assert_eq!((line, problem.as_str()), expect, "{text}");
+        };
+        check("apiVersion: v1\nkind: [Pod\n", (2, "unclosed bracket '['"));
+        check("a: 1\na: 2\n", (2, "duplicate mapping key: a not allowed here"));
     }
 
     #[test]

@@ -49,6 +49,9 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
+        if !path.exists() {
+            bail!("there is no file or directory {}", path.display());
+        }
         if !path.is_dir() {
             files.push(path.clone());
             continue;

@@ -217,9 +217,7 @@ impl Script {
 }
 
 fn read(bytes: &[u8]) -> Result<(Option<Timestamp>, What), String> {
-    // The library counts lines of its own, of which there is one.
-    let line: Line<'_> =
-        serde_json::from_slice(bytes).map_err(|error| field_error::without_place(&error))?;
+    let line: Line<'_> = field_error::parse(bytes)?;
     let time = line.time;
     let is_change = line.resource.is_some() || line.change.is_some() || line.object.is_some();
     let kinds = [is_change, line.wait.is_some(), line.http.is_some(), line.kube.is_some()];
@@ -371,7 +369,13 @@ mod tests {
             r#"{"kube":{"name":"a"},"answer":{"status":409}}"#,
             "line 1: kube.name: unknown field `name`, expected one of `verb`, `resource`, `key`, `subresource`",
         );
-        check(r#"{"wait":"#, "line 1: EOF while parsing a value");
+        check(r#"{"wait":"#, "line 1: wait: EOF while parsing a value");
+        check(r#"{"wait":5}"#, "line 1: wait: invalid type: integer `5`, expected a string");
+        check(r#"{"wait":"1s"} x"#, "line 1: trailing characters");
+        check(
+            r#"{"kube":{},"answers":{}}"#,
+            "line 1: answers: unknown field `answers`, expected one of `time`, `resource`, `change`, `object`, `old`, `wait`, `http`, `kube`, `answer`, `times`",
+        );
         check(
             r#"{"kube":{},"answer":{}}"#,
             "line 1: its answer is to have one of `object`, `status` and `error`",

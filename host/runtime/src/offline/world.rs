@@ -5,7 +5,7 @@ use super::script::ScriptedChange;
 use crate::event::Change;
 use bytes::Bytes;
 use informant_apimachinery::GroupVersionResource;
-use informant_cache::{Object, ObjectKey, Store};
+use informant_cache::{DecodeError, Object, ObjectKey, Store};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -111,7 +111,10 @@ impl World {
     /// The object with everything that an API server would have given it and that is missing.
     fn object(&self, resource: &GroupVersionResource, json: &[u8]) -> Result<Object, String> {
         let completed = self.completed(resource, json)?;
-        Object::decode(&completed, None).map_err(|error| without_place(&error))
+        Object::decode(&completed, None).map_err(|error| match error {
+            DecodeError::NoType { field, .. } => format!("it has no {field}"),
+            error => without_place(&error),
+        })
     }
 
     fn completed(&self, resource: &GroupVersionResource, json: &[u8]) -> Result<Bytes, String> {
@@ -242,9 +245,7 @@ mod tests {
         check("{", "it is no object: EOF while parsing an object");
         check("{}", "it has no metadata");
         check(r#"{"metadata":{}}"#, "object has no metadata.name");
-        let typeless =
-            "object a has no apiVersion, and the list that it came in does not say it either";
-        check(r#"{"metadata":{"name":"a"}}"#, typeless);
+        check(r#"{"metadata":{"name":"a"}}"#, "it has no apiVersion");
         let pod = |more: &str| {
             format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a",{more}}}}}"#)
         };
