@@ -43,6 +43,7 @@ test("what is thrown tells of its causes, and a wait that is no number of itself
     throw reason;
   };
   check(throwing(new Error("no answer", { cause: new TypeError("timed out", { cause: "dns" }) })), "no answer: TypeError: timed out: dns");
+  check(throwing(new RangeError()), "RangeError");
   const own = new Error("own");
   own.cause = own;
   check(throwing(own), Array(9).fill("own").join(": "));

@@ -64,6 +64,8 @@ class Sdk(unittest.TestCase):
             (lambda: after(float("nan")), f"ValueError: {no_number.format('nan')}"),
             (lambda: after("soon"), f"ValueError: {no_number.format(repr('soon'))}"),
             (lambda: after(float("inf")), "busy"),
+            (lambda: [].pop(), "IndexError: pop from empty list"),
+            (lambda: next(iter([])), "StopIteration"),
             (lambda: workqueue.add_after("a", None), "ValueError: add_after wants seconds, and None is no number of them"),
         ]:
             self.assertEqual(failing(does).add("v1/pods", pod("web")).message, message)

@@ -45,7 +45,8 @@ const CAUSES_MAX = 8;
 /** Something thrown, in words, and what it was caused by. */
 export function text(reason, causes = CAUSES_MAX) {
   if (!(reason instanceof Error)) return typeof reason === "string" ? reason : (JSON.stringify(reason) ?? String(reason));
-  const own = reason.name === "Error" ? reason.message : `${reason.name}: ${reason.message}`;
+  const { name, message } = reason;
+  const own = message === "" ? name : name === "Error" ? message : `${name}: ${message}`;
   return reason.cause == null || causes === 0 ? own : `${own}: ${text(reason.cause, causes - 1)}`;
 }
 

@@ -46,7 +46,8 @@ def text(error):
     """Something raised, in words, and what it was raised from."""
     words = []
     while error is not None and len(words) <= CAUSES_MAX:
+        own, kind = str(error), type(error).__name__
         plain = type(error) in (Exception, Never, After)
-        words.append(str(error) if plain else f"{type(error).__name__}: {error}")
+        words.append((own if plain else f"{kind}: {own}") if own else kind)
         error = error.__cause__
     return ": ".join(words)
