@@ -299,6 +299,11 @@ impl PartProgress {
         self.progress.sum_up(&parts);
     }
 
+    /// Whether the API server forbade it, and has not allowed it since.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.progress.parts.lock().get(&self.part).is_some_and(|part| part.is_refused)
+    }
+
     /// Its first list is in the store, or a later one.
     pub(crate) fn synced(&self) {
         self.progress.change_part(&self.part, |part| {

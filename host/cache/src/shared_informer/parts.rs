@@ -138,8 +138,7 @@ impl Parts {
             }
         }
         self.goes_on_until = None;
-        let stop = |id| self.parts.remove(&id).map(|state| Step::Stop(id, state.progress));
-        let mut steps: Vec<_> = unwanted.into_iter().filter_map(stop).collect();
+        let mut steps: Vec<_> = unwanted.into_iter().filter_map(|id| self.stop(id)).collect();
         self.passed |= !steps.is_empty();
         self.overlap = self.parts_overlap();
         if !self.overlap {
@@ -150,8 +149,14 @@ impl Parts {
         steps
     }
 
-    /// Stops what is not wanted and has a namespace to itself.
+    /// Stops what is not wanted and is refused, so that it was never listed and nobody counts on it, or has a namespace to itself.
     fn let_go_of_what_is_alone(&mut self) -> Vec<Step> {
+        let refused = |(id, state): (&PartId, &PartState)| {
+            let is_one = !state.wanted && !state.was_listed && state.progress.is_refused();
+            is_one.then_some(*id)
+        };
+        let refused: Vec<_> = self.parts.iter().filter_map(refused).collect();
+        let mut steps: Vec<_> = refused.into_iter().filter_map(|id| self.stop(id)).collect();
         let alone = |(id, state): (&PartId, &PartState)| {
             let namespace = &state.part().namespace;
             let meets = |other: &PartState| {
@@ -162,8 +167,13 @@ impl Parts {
             (!state.wanted && !others.any(|(_, other)| meets(other))).then_some(*id)
         };
         let alone: Vec<_> = self.parts.iter().filter_map(alone).collect();
-        let stop = |id| self.parts.remove(&id).map(|state| Step::Stop(id, state.progress));
-        alone.into_iter().filter_map(stop).collect()
+        steps.extend(alone.into_iter().filter_map(|id| self.stop(id)));
+        self.overlap = self.parts_overlap();
+        steps
+    }
+
+    fn stop(&mut self, id: PartId) -> Option<Step> {
+        self.parts.remove(&id).map(|state| Step::Stop(id, state.progress))
     }
 
     /// Lists anew what has not shown everything that others wrote.
@@ -367,6 +377,7 @@ impl Parts {
 mod tests {
     use super::*;
     use crate::indexer::Indexer;
+    use crate::list_watch::ListWatchError;
 
     fn wanted(namespaces: &[&str]) -> BTreeSet<Part> {
         let part = |name: &&str| if name.is_empty() { Part::all() } else { Part::namespace(*name) };
@@ -402,7 +413,11 @@ mod tests {
         assert_eq!(want(&mut parts, &["b", "c"]), ["start 3 namespace c"]);
         assert!(sync(&mut parts, 3, "6").is_empty());
         assert_eq!(want(&mut parts, &["", "b"]), ["start 4 all namespaces"]);
-        assert!(want(&mut parts, &["", "b"]).is_empty(), "the whole is about it as well");
+        assert!(want(&mut parts, &["", "b"]).is_empty(), "the whole may show it as well");
+        // Nobody counts on what is refused.
+        let refused = ListWatchError::Forbidden { message: "no".to_owned() };
+        parts.get(4).expect("it is there").progress.failed(&refused);
+        assert_eq!(want(&mut parts, &["b"]), ["stop 4 all namespaces", "stop 3 namespace c"]);
     }
 
     fn sync(parts: &mut Parts, id: PartId, resource_version: &str) -> Vec<String> {

@@ -51,16 +51,17 @@ impl OnDemand {
         if known.is_none() {
             self.check_exists(gvr).await?;
         }
+        self.leases.lock().give_back_if(gvr, Instant::now(), |it| it.informer().is_stopped());
         let lease = || Arc::new(self.informers.lease(gvr));
         let taken = self.leases.lock().take(gvr, Instant::now(), lease).cloned();
-        // What plugins have all of costs nothing more.
+        // What is there as a whole costs nothing more.
         let is_whole = known.is_some_and(|informer| informer.covers(&Scope::all()));
         let lease = taken.or_else(|refusal| if is_whole { Ok(lease()) } else { Err(refusal) })?;
         self.informers.start();
         if let Err(refusal) = synced(lease.informer()).await {
             if [StatusCode::FORBIDDEN, StatusCode::NOT_FOUND].contains(&refusal.0) {
                 // It is not waited for, and does not keep anybody else's from being well.
-                self.leases.lock().give_back(gvr);
+                self.leases.lock().give_back_if(gvr, Instant::now(), |_| true);
             }
             return Err(refusal);
         }
@@ -186,10 +187,17 @@ impl<L> Leases<L> {
         Ok(held.lease.get_or_insert_with(make))
     }
 
-    /// The lease ends; it takes up its place as long as its informer goes on.
-    fn give_back(&mut self, gvr: &GroupVersionResource) {
-        if let Some(held) = self.held.get_mut(gvr) {
+    /// The lease ends, if it is such a one; it takes up its place as long as its informer goes on.
+    fn give_back_if(
+        &mut self,
+        gvr: &GroupVersionResource,
+        now: Instant,
+        is_one: impl FnOnce(&L) -> bool,
+    ) {
+        let Some(held) = self.held.get_mut(gvr) else { return };
+        if held.lease.as_ref().is_some_and(is_one) {
             held.lease = None;
+            held.used = now.checked_sub(IDLE_MAX).unwrap_or(held.used);
         }
     }
 
@@ -243,6 +251,23 @@ mod tests {
         check(ON_DEMAND_MAX, IDLE_MAX, false);
         check(1, IDLE_MAX, true);
         check(ON_DEMAND_MAX, IDLE_MAX + IDLE_CHECK + Duration::from_secs(60), true);
+    }
+
+    #[test]
+    fn what_is_given_back_makes_room_when_its_informer_has_ended() {
+        let alive = Rc::new(());
+        let start = Instant::now() + IDLE_MAX;
+        let mut leases = Leases::new(Duration::from_secs(60));
+        leases.take(&resource(0), start, || alive.clone()).expect("there is room");
+        leases.give_back_if(&resource(0), start, |_| false);
+        assert_eq!(Rc::strong_count(&alive), 2);
+        leases.give_back_if(&resource(0), start, |_| true);
+        assert_eq!(Rc::strong_count(&alive), 1);
+        let ended = start + IDLE_CHECK + Duration::from_secs(60);
+        leases.expire(ended - Duration::from_secs(1));
+        assert!(leases.held.contains_key(&resource(0)), "its informer goes on");
+        leases.expire(ended);
+        assert!(leases.held.is_empty());
     }
 
     #[test]

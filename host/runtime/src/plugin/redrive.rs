@@ -1,13 +1,13 @@
 //! Sends dead letters again: never their old bytes, but what has become of their objects.
 
-use super::Plugin;
+use super::{Active, Plugin};
 use crate::admin::AdminError;
 use crate::dead_letters::{DeadLetter, Selection, counted};
 use crate::descriptor::Descriptor;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::event_keys::EventKeys;
 use crate::view::View;
-use informant_cache::{Object, ObjectKey};
+use informant_cache::{Object, ObjectKey, Scope};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -23,9 +23,7 @@ impl Plugin {
         let can_be_sent = |letter: &DeadLetter| {
             let active = self.subscriptions.get(&letter.subscription);
             active.is_some_and(|active| {
-                // What is not listed yet is not gone.
-                active.spec.resource.to_string() == letter.resource
-                    && active.informer.informer().has_synced()
+                active.spec.resource.to_string() == letter.resource && active.knows_of(letter)
             })
         };
         let (taken, orphans) = self.status.dead_letters.lock().send(selection, can_be_sent);
@@ -70,6 +68,19 @@ impl Plugin {
             }
         };
         Ok(format!("{} sent again{kept}", counted(count)))
+    }
+}
+
+impl Active {
+    /// Whether it is known what has become of the letter's object: what is not listed yet is not gone.
+    fn knows_of(&self, letter: &DeadLetter) -> bool {
+        let (view, informer) = (View::from(&self.spec), self.informer.informer());
+        match letter.event.object.key().namespace() {
+            "" => informer.has_synced(),
+            namespace => {
+                !view.covers_namespace(namespace) || informer.covers(&Scope::namespace(namespace))
+            }
+        }
     }
 }
 

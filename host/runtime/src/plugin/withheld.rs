@@ -39,15 +39,18 @@ impl Plugin {
     /// Tells nothing more of a subscription, which may have been told of something until now.
     pub(super) fn withhold(&mut self, mut withheld: Withheld, active: Option<Box<Active>>) {
         self.status.queue.withhold(withheld.id);
-        if let Some(Active { registration, informer, spec, .. }) = active.map(|active| *active) {
+        if let Some(Active { registration, informer, spec, handler, .. }) =
+            active.map(|active| *active)
+        {
             // First nothing more is told: what comes from here on is not remembered as told.
             drop(registration);
             let all = LabelSelector::default();
             let present = informer.informer().indexer().list(None, &all, usize::MAX, None);
             let present = present.map(|page| page.items).unwrap_or_default();
-            // Others may have caused more to be cached.
-            let view = View::from(&spec);
-            withheld.told.extend(present.into_iter().filter(|object| view.contains(object)));
+            // Others may have caused more to be cached; and the plugin may know what a view before this one had.
+            let (view, progress) = (View::from(&spec), handler.progress());
+            let is_known = |object: &Object| view.contains(object) || progress.knows(object);
+            withheld.told.extend(present.into_iter().filter(is_known));
         }
         self.withheld.insert(withheld.spec.name.clone(), withheld);
     }

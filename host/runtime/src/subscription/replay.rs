@@ -129,7 +129,7 @@ impl Replay {
     }
 
     /// Whether the plugin knows an object, in this state of it, that it has yet to come to and that was not told ahead.
-    pub(super) fn knows(&self, object: &Object) -> bool {
+    pub(crate) fn knows(&self, object: &Object) -> bool {
         let state = self.state.lock();
         !state.ahead.contains_key(object.uid()) && state.knew(object)
     }

@@ -2,8 +2,9 @@
 
 use super::admin::REFUSES;
 use super::{Bench, PluginStatus, handled, hello, hello_text_with, hello_with, is, swap};
-use informant_runtime::{PluginName, Selection};
+use informant_runtime::{DeadLetter, Limits, PluginName, Selection, StateDirectoryOptions};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 fn pod(namespace: &str, name: &str) -> String {
     format!(r#"{{"metadata":{{"name":"{name}","namespace":"{namespace}"}}}}"#)
@@ -156,21 +157,36 @@ async fn what_a_wider_view_has_more_is_told_where_others_have_it() {
 
 #[tokio::test]
 async fn dead_letters_stay_while_it_is_not_known_what_has_become_of_their_objects() {
-    let bench = Bench::with_namespaces();
-    bench.source.set_refuses_namespace("b", true);
+    let state = tempfile::tempdir().expect("a directory");
     let text = hello_text_with(r#""namespaces":["a","b"]"#);
     let begin = "(local $line i32) (local $end i32)\n";
     let text = swap(&text, begin, &format!("{begin}{REFUSES}\n"));
-    bench.drop_in("hello.wasm", &wat::parse_str(text).expect("it is well formed"));
-    let letters = |count| {
-        move |status: Option<&PluginStatus>| status.is_some_and(|it| it.dead_letters == count)
+    let plugin = wat::parse_str(text).expect("it is well formed");
+    let start = || {
+        let (directory, keep_removed) = (state.path().join("state"), Duration::from_secs(3_600));
+        let options = StateDirectoryOptions { directory, keep_removed };
+        let bench = Bench::start_with(Some(options), &Limits::default());
+        for namespace in ["a", "b"] {
+            bench.source.add(&pod(namespace, "x"));
+        }
+        bench
     };
-    bench.until("hello", letters(1)).await;
+    let letters = |status: Option<&PluginStatus>| status.map_or(0, |status| status.dead_letters);
+    let bench = start();
+    bench.drop_in("hello.wasm", &plugin);
+    bench.until("hello", |status| letters(status) == 2).await;
+    bench.stop().await;
+
+    let bench = start();
+    bench.source.set_refuses_namespace("b", true);
+    bench.drop_in("hello.wasm", &plugin);
+    // That of the one is told again, and fails again.
+    bench.until("hello", |status| letters(status) == 3).await;
     let name: PluginName = "hello".parse().expect("a name");
-    let error = bench.admin.redrive(&name, Selection::All).await.expect_err("b is not listed");
-    assert!(error.to_string().contains("whose objects are listed"), "{error}");
-    assert!(letters(1)(bench.status("hello").as_ref()));
-    bench.source.set_refuses_namespace("b", false);
-    bench.until("hello", letters(2)).await;
+    let sent = bench.admin.redrive(&name, Selection::All).await.expect("the one is listed");
+    assert!(sent.contains("; 1 stay, for their subscriptions are gone or not listed"), "{sent}");
+    let stays = |letter: &DeadLetter| letter.to_json()["namespace"] == "b";
+    let left = bench.plugins.dead_letters(&name).expect("it runs");
+    assert_eq!(left.iter().filter(|letter| stays(letter)).count(), 1);
     bench.stop().await;
 }
