@@ -1,7 +1,7 @@
 # The door to everything. `make` alone lists what there is.
 #
-# Every target fetches what it needs by itself: rustup reads rust-toolchain.toml and brings the compiler and
-# the wasm target. Only rustup and a C compiler have to be there before.
+# Only rustup and a C compiler have to be there before: every target that compiles brings the Rust
+# toolchain of rust-toolchain.toml by itself (`make prerequisites`).
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -43,15 +43,31 @@ include host/fuzz/fuzz.mk
 include host/bench/bench.mk
 include plugin-sdk/sdk.mk
 
-# Says what is missing, and the line that brings it, before anything is compiled.
+# Every target that compiles depends on this one. Where everything is there it takes a moment; what
+# rustup can bring it fetches before anything is compiled, whatever RUSTUP_AUTO_INSTALL says.
 prerequisites:
+	@command -v cc >/dev/null || { \
+	  echo "a C compiler is missing; on Debian and Ubuntu: sudo apt-get install build-essential" >&2; exit 1; }
 	@command -v cargo >/dev/null || { \
 	  echo "cargo is missing: install rustup with" >&2; \
 	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 1; }
-	@command -v cc >/dev/null || { \
-	  echo "a C compiler is missing; on Debian and Ubuntu: sudo apt-get install build-essential" >&2; exit 1; }
-	@if command -v rustup >/dev/null; then rustup show active-toolchain >/dev/null 2>&1 || { \
-	  echo "fetching the Rust toolchain of rust-toolchain.toml"; rustup toolchain install; }; fi
+	@$(HAVE_TOOLCHAIN) || { \
+	  command -v rustup >/dev/null || { \
+	    echo "the Rust toolchain lacks rustfmt, clippy or the target wasm32-unknown-unknown, and there is no rustup to bring them:" >&2; \
+	    echo "  install rustup (https://rustup.rs), or these three by the way that Rust was installed" >&2; exit 1; }; \
+	  echo "fetching the Rust toolchain that rust-toolchain.toml names"; \
+	  if RUSTUP_AUTO_INSTALL=0 rustc --version >/dev/null 2>&1; then \
+	    rustup component add $(RUST_COMPONENTS) && rustup target add $(WASM_TARGET); \
+	  else \
+	    rustup toolchain install --no-self-update; \
+	  fi && $(HAVE_TOOLCHAIN) || { \
+	    echo "rustup could not bring the toolchain: see above; it needs https://static.rust-lang.org" >&2; \
+	    echo "  and rustup 1.28 or newer (rustup self update)" >&2; exit 1; }; }
+
+RUST_COMPONENTS := rustfmt clippy
+# Without the automatic download, which would say nothing here.
+HAVE_TOOLCHAIN = { export RUSTUP_AUTO_INSTALL=0; sysroot="$$(rustc --print sysroot 2>/dev/null)" && test -d "$$sysroot/lib/rustlib/$(WASM_TARGET)" \
+	  && cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1
 
 demo: prerequisites
 	@examples/demo/demo.sh
@@ -65,9 +81,9 @@ bench-readers: prerequisites
 	cargo bench -p informant-cache --bench readers
 
 build: prerequisites
-	cargo build --release -p informant
+	cargo build --release -p informant --features jemalloc
 
-format:
+format: prerequisites
 	cargo fmt --all
 
 lint: prerequisites deny

@@ -14,7 +14,7 @@
 
 SDK_OUT := target/sdk
 
-.PHONY: sdk sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
+.PHONY: rust-bindings sdk sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
 
 sdk: sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript
 
@@ -37,6 +37,27 @@ JS_SDK_READY := $(SDK_OUT)/js-is-ready
 PYTHON_SDK_READY := $(SDK_OUT)/python-is-ready
 ZIG_SDK_READY := $(SDK_OUT)/zig-is-ready
 ASSEMBLYSCRIPT_SDK_READY := $(SDK_OUT)/assemblyscript-is-ready
+
+# The contract's bindings for Rust plugins, and those for WASI that the test guests use. They are
+# committed: no plugin's build compiles the generator. A test says when the contract is newer.
+WIT_BINDGEN_VERSION := 0.60.0
+WIT_BINDGEN := $(SDK_OUT)/wit-bindgen-$(WIT_BINDGEN_VERSION)/bin/wit-bindgen
+RUST_BINDINGS := plugin-sdk/rust/src/bindings
+$(WIT_BINDGEN): | prerequisites
+	cargo install --locked --root $(SDK_OUT)/wit-bindgen-$(WIT_BINDGEN_VERSION) wit-bindgen-cli@$(WIT_BINDGEN_VERSION)
+
+rust-bindings: $(WIT_BINDGEN)
+	@set -e; worlds=$(SDK_OUT)/worlds; rm -rf $$worlds; mkdir -p $$worlds/deps; \
+	cp $(RUST_BINDINGS)/sdk.wit $$worlds/; cp -r plugin-sdk/wit $$worlds/deps/plugin; \
+	generate() { $(WIT_BINDGEN) rust --generate-all --format "$$@"; }; \
+	generate plugin-sdk/wit --world plugin --pub-export-macro -d PartialEq -d Eq -d Hash --out-dir $(RUST_BINDINGS); \
+	generate $$worlds --world stateful --pub-export-macro --out-dir $(RUST_BINDINGS); \
+	for world in reconciler sync-aware timer; do \
+	  generate $$worlds --world $$world --pub-export-macro --out-dir $(RUST_BINDINGS) \
+	    --with 'informant:plugin/types@$(CONTRACT_VERSION)=crate::bindings::informant::plugin::types'; \
+	done; \
+	generate plugins/test-guests/src/system.wit --world system --out-dir plugins/test-guests/src; \
+	sha256sum plugin-sdk/wit/plugin.wit | cut -d' ' -f1 >$(RUST_BINDINGS)/contract.txt
 
 sdk-rust: plugins golden-rust golden-wat
 	@set -ex; cargo test -p informant-plugin; cargo build -p informant; \

@@ -53,12 +53,12 @@ C_PLUGINS_OUT   := target/plugins-c
 C_FLAGS         := -O2 -g0 -std=c11 -Wall -Wextra -Werror -nostdlib -Iplugin-sdk/c -Wl,--no-entry -Wl,-z,stack-size=65536
 PYTHON          ?= python3
 
-.PHONY: plugins rust-plugins wat-plugins go-plugins js-plugins python-plugins test-guests c-plugins wasm-target wat2plugin
+.PHONY: plugins rust-plugins wat-plugins go-plugins js-plugins python-plugins test-guests c-plugins wat2plugin
 
 plugins: rust-plugins wat-plugins go-plugins js-plugins python-plugins
 	@echo "plugins are in $(PLUGINS_OUT)"
 
-rust-plugins: wasm-target
+rust-plugins: prerequisites
 	@echo "building plugins in Rust: $(RUST_PLUGINS)"
 	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) $(RUST_PLUGINS:%=-p %)
 	@mkdir -p $(PLUGINS_OUT)
@@ -77,7 +77,7 @@ go-plugins: go-sdk
 js-plugins: $(JS_PLUGINS:%=$(PLUGINS_OUT)/%.wasm)
 python-plugins: $(PYTHON_PLUGINS:%=$(PLUGINS_OUT)/%.wasm)
 
-test-guests: wasm-target wat2plugin
+test-guests: prerequisites wat2plugin
 	@echo "building test guests: $(RUST_GUESTS) $(WAT_GUESTS) $(PLAIN_GUESTS)"
 	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p test-guests --examples
 	@mkdir -p $(TEST_GUESTS_OUT)
@@ -104,15 +104,7 @@ c-plugins:
 	echo "SKIPPED the C plugins: there is no clang for wasm32 with a linker, and no Zig; run: pip install ziglang==0.17.0"
 
 # The assembler of WebAssembly text: ours, so that nothing needs installing.
-wat2plugin:
+wat2plugin: prerequisites
 	+@CARGO_TARGET_DIR=target $(CARGO) build --quiet -p wat2plugin
-
-# rustup reads rust-toolchain.toml and has fetched the target already; a Rust from elsewhere may lack it.
-wasm-target:
-	@test -d "$$($(RUSTC_COMMAND) --print sysroot)/lib/rustlib/$(WASM_TARGET)" \
-	  || { command -v rustup >/dev/null && rustup target add $(WASM_TARGET); } \
-	  || { echo "the Rust standard library for $(WASM_TARGET) is missing; install rustup (https://rustup.rs), then run: rustup target add $(WASM_TARGET)" >&2; exit 1; }
-
-RUSTC_COMMAND   ?= rustc
 
 include plugins/golden/golden.mk

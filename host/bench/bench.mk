@@ -63,7 +63,7 @@ target/bench/client-go: $(wildcard $(BENCH_CLIENT_GO)/*.go) $(BENCH_CLIENT_GO)/g
 	  && mv $(CURDIR)/$@.partial $(CURDIR)/$@ \
 	  || echo "SKIPPED: client-go as a contender could not be built; its rows are left out." >&2
 
-bench-guest: wasm-target
+bench-guest: prerequisites
 	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p bench-stamp
 	@mkdir -p target/bench
 	@$(call put,$(WASM_BUILT)/bench_stamp.wasm,target/bench/stamp.wasm)

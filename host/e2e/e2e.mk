@@ -57,7 +57,7 @@ e2e-run: e2e-host
 	INFORMANT_E2E=real cargo test -p informant-e2e --test it
 
 # `make test` does the same without what npm and pip would have to fetch.
-projects:
+projects: prerequisites
 	cargo build -p informant
 	INFORMANT_PROJECTS=all cargo test -p informant-e2e --test it -- host::projects
 
@@ -75,7 +75,7 @@ soak-plugins: build test-guests
 	cargo run --release -p informant-e2e --bin soak -- --minutes $(SOAK_MINUTES)
 
 # Installing cargo-deny compiles for minutes, which is not asked of anybody who only builds.
-deny:
+deny: prerequisites
 	@if ! cargo deny --version >/dev/null 2>&1; then \
 		echo "SKIPPED: make deny needs cargo-deny: run 'cargo install --locked cargo-deny' and then 'make deny' again." >&2; \
 		echo "         The dependency policy (deny.toml) was not checked." >&2; \

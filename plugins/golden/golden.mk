@@ -32,7 +32,7 @@ golden-wanted:
 	@command -v zstd >/dev/null || { echo "zstd is missing; on Debian and Ubuntu: sudo apt-get install zstd" >&2; exit 1; }
 
 # Everything is there before anything is built.
-golden-tools: wasm-target wat2plugin go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
+golden-tools: prerequisites wat2plugin go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
 	@for ready in $(GO_SDK_READY) $(JS_SDK_READY) $(PYTHON_SDK_READY) $(ZIG_SDK_READY) $(ASSEMBLYSCRIPT_SDK_READY); do \
 	  test -e $$ready || { echo "a set has all languages: see above what is missing" >&2; exit 1; }; done
 
@@ -42,7 +42,7 @@ golden-built: golden-wanted golden-tools
 	+@$(MAKE) --no-print-directory $(GOLDEN_LANGUAGES:%=golden-%)
 
 # Each by itself is skipped where its language is, as the SDKs' tests are.
-golden-rust: wasm-target
+golden-rust: prerequisites
 	@mkdir -p $(GOLDEN_BUILT)
 	CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p golden
 	cp $(WASM_BUILT)/golden.wasm $(GOLDEN_BUILT)/rust.wasm

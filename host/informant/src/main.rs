@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 /// An informer's objects come and go in every size and on several threads: this one gives their room back, and the
 /// platform's keeps up to twice as much after some hundred thousand updates (`host/docs/designs/memory.md`).
-#[cfg(not(target_env = "msvc"))]
+#[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

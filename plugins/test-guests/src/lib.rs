@@ -6,6 +6,8 @@
 //! `trap-7`), so one test can send good events before and after the bad one.
 
 pub mod storm;
+#[rustfmt::skip]
+#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated from system.wit")]
 pub mod system;
 
 use informant_plugin::prelude::*;

@@ -2,10 +2,12 @@
 //! a list of complaints, tried on small samples beside it; the tests here put the repository in.
 
 mod allowed;
+mod bindings;
 mod code;
 mod dependencies;
 mod facts;
 mod guests;
+mod makefile;
 mod names;
 mod pins;
 mod repository;
@@ -70,4 +72,14 @@ fn every_test_guest_has_its_test() {
 #[test]
 fn a_tool_has_one_version_everywhere() {
     check(pins::differing(&Repository::read().texts));
+}
+
+#[test]
+fn bindings_are_of_the_contract() {
+    check(bindings::stale(&Repository::read().texts).into_iter().collect());
+}
+
+#[test]
+fn targets_that_compile_bring_the_toolchain() {
+    check(makefile::without_toolchain(&makefile::read()));
 }
