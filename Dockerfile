@@ -5,7 +5,7 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --release --locked -p informant && cp target/release/informant /informant
+    cargo build --release --locked -p informant --features jemalloc && cp target/release/informant /informant
 
 FROM gcr.io/distroless/cc-debian12:nonroot
 COPY --from=build /informant /usr/local/bin/informant

@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
 
-.PHONY: help demo demo-plugin bench-readers build test unit lint format clean-demo prerequisites
+.PHONY: help demo demo-plugin bench-readers build everyday-build test unit lint format clean-demo prerequisites
 
 help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
@@ -80,8 +80,14 @@ demo-plugin: prerequisites
 bench-readers: prerequisites
 	cargo bench -p informant-cache --bench readers
 
+# What people run, by itself: a build of the whole workspace has the features that others ask for.
 build: prerequisites
 	cargo build --release -p informant --features jemalloc
+
+# target/debug/informant. Everything that is not optimised is built with the features of the whole
+# workspace, so that no dependency is compiled twice: `--workspace`, and then one of its targets.
+everyday-build: prerequisites
+	cargo build --workspace --bin informant
 
 format: prerequisites
 	cargo fmt --all
@@ -89,9 +95,8 @@ format: prerequisites
 lint: prerequisites deny
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc -p informant-cache --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib
 
 # The plugins come first: the tests load them.
-test: prerequisites plugins test-guests
-	cargo build -p informant
+test: plugins test-guests everyday-build
 	cargo test --workspace

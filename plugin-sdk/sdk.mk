@@ -20,7 +20,7 @@ sdk: sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript
 
 # $(call sdk_facts,language,plugins): what a host makes of what was built, and of the shipped plugins in that language.
 define sdk_facts
-INFORMANT_SDK=$(1) cargo test -p informant-e2e --test it -- host::sdk::$(1) $(subst -,_,$(2:%=host::shipped::%) $(2:%=host::shipped::offline::%))
+INFORMANT_SDK=$(1) cargo test --workspace --test it -- host::sdk::$(1) $(subst -,_,$(2:%=host::shipped::%) $(2:%=host::shipped::offline::%))
 endef
 
 # $(call golden_source,language): what the next golden plugin is made of goes on doing what the one of today does.
@@ -59,8 +59,8 @@ rust-bindings: $(WIT_BINDGEN)
 	generate plugins/test-guests/src/system.wit --world system --out-dir plugins/test-guests/src; \
 	sha256sum plugin-sdk/wit/plugin.wit | cut -d' ' -f1 >$(RUST_BINDINGS)/contract.txt
 
-sdk-rust: plugins golden-rust golden-wat
-	@set -ex; cargo test -p informant-plugin; cargo build -p informant; \
+sdk-rust: plugins everyday-build golden-rust golden-wat
+	@set -ex; cargo test -p informant-plugin; \
 	$(call golden_source,rust); $(call golden_source,wat)
 
 # No module is fetched: there are none.
@@ -73,15 +73,14 @@ go-sdk:
 	  echo "SKIPPED: what is written in Go needs Go 1.24 or newer on PATH or in /usr/local/go, which https://go.dev/dl has. It was neither built nor tested." >&2; \
 	else touch $(GO_SDK_READY); fi
 
-sdk-go: plugins go-sdk golden-go
+sdk-go: plugins everyday-build go-sdk golden-go
 	@[ ! -e $(GO_SDK_READY) ] || { set -ex; \
 	  test -z "$$($(GO)fmt -l plugin-sdk/go $(GO_PLUGINS:%=plugins/%))" || { $(GO)fmt -d plugin-sdk/go $(GO_PLUGINS:%=plugins/%); exit 1; }; \
 	  (cd plugin-sdk/go && $(SDK_GO) vet . ./indexer ./kube ./fetch ./informanttest && $(SDK_GO) test ./...); \
 	  for module in plugin-sdk/go/template $(GO_PLUGINS:%=plugins/%); do (cd $$module && $(SDK_GO) vet . && $(SDK_GO) test ./...); done; \
 	  (cd plugin-sdk/go && $(GO_WASM) -o $(CURDIR)/$(SDK_OUT)/fails-go.wasm ./fails); \
 	  (cd plugin-sdk/go/template && $(GO_WASM) -o $(CURDIR)/$(SDK_OUT)/hello-go.wasm .); \
-	  cargo build -p informant; \
-	  INFORMANT_GO_EVENTS=1000000 cargo test -p informant-runtime --test go_plugin -- --nocapture; \
+	  INFORMANT_GO_EVENTS=1000000 cargo test --workspace --test go_plugin -- --nocapture; \
 	  $(call sdk_facts,go,$(GO_PLUGINS)); \
 	  $(call golden_source,go); \
 	}
@@ -119,7 +118,7 @@ $(PLUGINS_OUT)/$(1).wasm: $(filter-out %.test.js,$(wildcard plugins/$(1)/*.js)) 
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/$(1)/plugin.js target/.$(1).wasm $(2); mv -f target/.$(1).wasm $$@; }
 endef
 
-sdk-js: plugins js-sdk golden-js
+sdk-js: plugins everyday-build js-sdk golden-js
 	@[ ! -e $(JS_SDK_READY) ] || { set -ex; \
 	  (cd $(SDK_NODE)/js && node --import ./testing/register.js --test test.js template/plugin.test.js); \
 	  for plugin in $(JS_PLUGINS); do \
@@ -130,7 +129,6 @@ sdk-js: plugins js-sdk golden-js
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js.wasm full; \
 	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/hello-js-dev.wasm; \
 	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js-dev.wasm full; \
-	  cargo build -p informant; \
 	  $(call sdk_facts,js,$(JS_PLUGINS)); \
 	  $(call golden_source,js); \
 	}
@@ -162,7 +160,7 @@ $(PLUGINS_OUT)/$(1).wasm: $(filter-out %/test_%.py,$(wildcard plugins/$(1)/*.py)
 	  mv -f target/.$(1).wasm $$@; }
 endef
 
-sdk-python: plugins python-sdk golden-python
+sdk-python: plugins everyday-build python-sdk golden-python
 	@[ ! -e $(PYTHON_SDK_READY) ] || { set -ex; \
 	  export PYTHONDONTWRITEBYTECODE=1; \
 	  (cd plugin-sdk/python && $(SDK_PYTHON) -m unittest test_informant); \
@@ -171,7 +169,6 @@ sdk-python: plugins python-sdk golden-python
 	  done; \
 	  (cd plugin-sdk/python/template && $(SDK_COMPONENTIZE) -w plugin componentize -p . -p .. app -o $(CURDIR)/$(SDK_OUT)/hello-python.wasm); \
 	  (cd plugin-sdk/python/fails && $(SDK_COMPONENTIZE) -w full componentize -p . -p .. app -o $(CURDIR)/$(SDK_OUT)/fails-python.wasm); \
-	  cargo build -p informant; \
 	  $(call sdk_facts,python,$(PYTHON_PLUGINS)); \
 	  $(call golden_source,python); \
 	}
@@ -197,14 +194,13 @@ rm -rf $(SDK_OUT)/zig/$(1); mkdir -p $(SDK_OUT)/zig/$(1); cp $(2) $(SDK_OUT)/zig
 endef
 ZIG_WASM = $(SDK_ZIG) build-exe -target wasm32-freestanding -O safe -fstrip -fno-entry -rdynamic --stack 131072
 
-sdk-zig: plugins zig-sdk golden-zig
+sdk-zig: plugins everyday-build zig-sdk golden-zig
 	@[ ! -e $(ZIG_SDK_READY) ] || { set -ex; \
 	  $(SDK_ZIG) fmt --check plugin-sdk/zig; \
 	  (cd plugin-sdk/zig && $(SDK_ZIG) test --cache-dir $(CURDIR)/$(SDK_OUT)/zig/cache informant_test.zig); \
 	  $(call zig_folder,hello,plugin-sdk/zig/template/hello.zig); $(call zig_folder,fails,plugin-sdk/zig/fails/*.zig); \
 	  (cd $(SDK_OUT)/zig/hello && $(SDK_ZIG) test hello.zig && $(ZIG_WASM) hello.zig -femit-bin=$(CURDIR)/$(SDK_OUT)/hello-zig.wasm); \
 	  (cd $(SDK_OUT)/zig/fails && $(ZIG_WASM) fails.zig -femit-bin=$(CURDIR)/$(SDK_OUT)/fails-zig.wasm); \
-	  cargo build -p informant; \
 	  $(call sdk_facts,zig,); \
 	  $(call golden_source,zig); \
 	}
@@ -218,14 +214,13 @@ fi
 endef
 
 # The system's compiler for the tests.
-sdk-c: plugins zig-sdk golden-c
+sdk-c: plugins everyday-build zig-sdk golden-c
 	@$(find_c_compiler); set -ex; \
 	$(MAKE) --no-print-directory -C plugin-sdk/c/tests test BUILD=$(CURDIR)/$(SDK_OUT)/c; \
 	rm -rf $(SDK_OUT)/c/hello; cp -r plugin-sdk/c/template $(SDK_OUT)/c/hello; ln -s $(CURDIR)/plugin-sdk $(SDK_OUT)/c/hello/sdk; \
 	$(MAKE) --no-print-directory -C $(SDK_OUT)/c/hello test; \
 	$$cc $(C_FLAGS) plugin-sdk/c/informant.c plugin-sdk/c/template/hello.c -o $(SDK_OUT)/hello-c.wasm; \
 	$$cc $(C_FLAGS) plugin-sdk/c/informant.c plugin-sdk/c/fails/fails.c -o $(SDK_OUT)/fails-c.wasm; \
-	cargo build -p informant; \
 	$(call sdk_facts,c,); \
 	$(call golden_source,c)
 
@@ -244,12 +239,11 @@ assemblyscript-sdk:
 	fi; \
 	touch $(ASSEMBLYSCRIPT_SDK_READY)
 
-sdk-assemblyscript: plugins assemblyscript-sdk golden-assemblyscript
+sdk-assemblyscript: plugins everyday-build assemblyscript-sdk golden-assemblyscript
 	@[ ! -e $(ASSEMBLYSCRIPT_SDK_READY) ] || { set -ex; \
 	  (cd $(SDK_NODE)/assemblyscript && node --test tests/*.test.js); \
 	  (cd $(SDK_NODE)/assemblyscript/template && node --test plugin.test.js && node ../build.js assembly/index.ts $(CURDIR)/$(SDK_OUT)/hello-assemblyscript.wasm); \
 	  (cd $(SDK_NODE)/assemblyscript/fails && node ../build.js assembly/index.ts $(CURDIR)/$(SDK_OUT)/fails-assemblyscript.wasm); \
-	  cargo build -p informant; \
 	  $(call sdk_facts,assemblyscript,); \
 	  $(call golden_source,assemblyscript); \
 	}

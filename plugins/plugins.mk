@@ -105,6 +105,6 @@ c-plugins:
 
 # The assembler of WebAssembly text: ours, so that nothing needs installing.
 wat2plugin: prerequisites
-	+@CARGO_TARGET_DIR=target $(CARGO) build --quiet -p wat2plugin
+	+@CARGO_TARGET_DIR=target $(CARGO) build --quiet --workspace --bin wat2plugin
 
 include plugins/golden/golden.mk

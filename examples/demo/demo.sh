@@ -11,7 +11,7 @@ host=target/debug/informant
 step() { printf '\n== %s\n' "$1"; }
 
 step "1/2  building the host (about five minutes the first time on two cores, seconds after that)"
-cargo build -p informant
+cargo build --workspace --bin informant
 step "2/2  building the plugin plugins/event-printer"
 mkdir -p "$plugins"
 examples/demo/plugin.sh

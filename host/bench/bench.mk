@@ -30,8 +30,8 @@ bench-languages: prerequisites build
 	target/release/bench-languages --report .
 
 # The same with tiny sizes and not optimised: measures nothing, overwrites nothing.
-bench-languages-quick: prerequisites
-	cargo build -p informant -p informant-bench
+bench-languages-quick: everyday-build
+	cargo build --workspace --bin bench-languages
 	target/debug/bench-languages --quick --report target/bench/report
 
 # Not optimised, with what the tests were built with: nothing is measured.

@@ -11,7 +11,7 @@
 #   make projects    plugin projects in every language whose tools are there, by the READMEs' own commands; npm and pip fetch
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
 #   make image       the container image; without a container engine its root is laid out in
-#                    target/image-root and started there
+#                    target/image-root and started there (PROFILE=dev: with the everyday build)
 
 GO ?= $(firstword $(shell command -v go 2>/dev/null) $(wildcard /usr/local/go/bin/go))
 SOAK_MINUTES ?= 10
@@ -47,19 +47,17 @@ target/e2e/kube-apiserver: $(addprefix host/e2e/apiserver/,go.mod go.sum main.go
 	@mv $@.partial $@
 
 # What the facts about the host are driven with.
-e2e-host: plugins test-guests
-	cargo build -p informant
+e2e-host: plugins test-guests everyday-build
 
 behaviour: e2e-host
-	cargo test -p informant-e2e
+	cargo test --workspace --test it
 
 e2e-run: e2e-host
-	INFORMANT_E2E=real cargo test -p informant-e2e --test it
+	INFORMANT_E2E=real cargo test --workspace --test it
 
 # `make test` does the same without what npm and pip would have to fetch.
-projects: prerequisites
-	cargo build -p informant
-	INFORMANT_PROJECTS=all cargo test -p informant-e2e --test it -- host::projects
+projects: everyday-build
+	INFORMANT_PROJECTS=all cargo test --workspace --test it -- host::projects
 
 # The host by itself, as people get it: together they would be built with each other's features.
 storm: build test-guests
@@ -97,10 +95,17 @@ ifeq ($(shell docker info >/dev/null 2>&1 && echo docker),docker)
 image:
 	docker build -t $(IMAGE) .
 else
+ifeq ($(PROFILE),dev)
+IMAGE_PROGRAM := target/debug/informant
+image: everyday-build
+else
+IMAGE_PROGRAM := target/release/informant
 image: build
+endif
+image:
 	@echo "no container engine answers: laying the image's root out in $(IMAGE_ROOT)"
 	@rm -rf $(IMAGE_ROOT).partial && mkdir -p $(IMAGE_ROOT).partial/usr/local/bin $(IMAGE_ROOT).partial/plugins $(IMAGE_ROOT).partial/tmp
-	@install -m 0755 target/release/informant $(IMAGE_ROOT).partial/usr/local/bin/informant
+	@install -m 0755 $(IMAGE_PROGRAM) $(IMAGE_ROOT).partial/usr/local/bin/informant
 	@rm -rf $(IMAGE_ROOT) && mv $(IMAGE_ROOT).partial $(IMAGE_ROOT)
-	INFORMANT_BIN=$(CURDIR)/$(IMAGE_ROOT)/usr/local/bin/informant cargo test -p informant-e2e --test it -- host::image
+	INFORMANT_BIN=$(CURDIR)/$(IMAGE_ROOT)/usr/local/bin/informant cargo test --workspace --test it -- host::image
 endif

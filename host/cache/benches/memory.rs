@@ -1,6 +1,6 @@
 //! What cached Pods cost: bytes of the heap by part, at the peak of lists, and after many updates.
 //!
-//! `cargo bench -p informant-cache --bench memory -- [pods] [workloads] [updates]`. Bytes are those that were asked of the allocator,
+//! `cargo bench -p informant-cache --features jemalloc --bench memory -- [pods] [workloads] [updates]`. Bytes are those that were asked of the allocator,
 //! dictionaries and what zstd works with among them; resident memory says what the program's allocator makes of that.
 
 #![allow(clippy::print_stdout)]
