@@ -1,13 +1,14 @@
-// Node-watcher tells what happens to nodes: that they come and go, stop being ready, are cordoned and drained, and run short of something. It says
-// nothing of heartbeats. What it tells are log lines and metrics.
+// Node-watcher lists all nodes after the first sync. Then it logs and counts changes of nodes: additions, deletions, readiness, cordons, drains and
+// conditions such as DiskPressure. Heartbeats are no changes.
 //
-// The host compares what matters of a node before it calls (the filter below), so a cluster in which nothing happens costs nothing here.
+// The host compares the relevant fields before it calls the plugin (the filter below). A quiet cluster costs nothing here.
 package main
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -50,6 +51,8 @@ type settings struct {
 	Drains bool `json:"drains"`
 	// DrainCheck is how often cordoned nodes are looked at.
 	DrainCheck string `json:"drainCheck"`
+	// List is the most nodes that are listed after the first sync; 0 lists none.
+	List int `json:"list"`
 }
 
 func read(config informant.Config) (settings, error) {
@@ -57,6 +60,7 @@ func read(config informant.Config) (settings, error) {
 		Conditions: []string{"MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"},
 		Drains:     true,
 		DrainCheck: "10s",
+		List:       1000,
 	}
 	if err := config.Decode(&found); err != nil {
 		return found, err
@@ -67,8 +71,14 @@ func read(config informant.Config) (settings, error) {
 	if slices.Contains(found.Conditions, ready) {
 		return found, errors.New("`conditions` names Ready: it is told without being named, and is good where it is true")
 	}
+	if found.List < 0 || found.List > listMax {
+		return found, fmt.Errorf("`list` is %d: set it to 0 to %d", found.List, listMax)
+	}
 	return found, nil
 }
+
+// listMax keeps the list within one second of the host's default log budget: 5,000 lines.
+const listMax = 4000
 
 // conditionsMax bounds the series: one for each condition.
 const conditionsMax = 32
@@ -124,6 +134,7 @@ func (w *watcher) Synced(uint32) error {
 	}
 	w.nodes = found
 	w.summary()
+	w.list()
 	return w.measure()
 }
 
@@ -191,6 +202,25 @@ func (w *watcher) summary() {
 	}
 	slog.Info("watching nodes", "nodes", len(w.nodes), "ready", len(of[isReady]), "not-ready", some(of[notReady]),
 		"unknown", some(of[unknown]), "cordoned", some(of["cordoned"]))
+}
+
+// list is one line for each node, by name, up to the bound.
+func (w *watcher) list() {
+	if w.List == 0 {
+		return
+	}
+	for place, name := range slices.Sorted(maps.Keys(w.nodes)) {
+		if place == w.List {
+			slog.Info("the list of nodes ends here", "listed", place, "nodes", len(w.nodes))
+			return
+		}
+		node := w.nodes[name]
+		state := node.state()
+		if node.unschedulable {
+			state += ", cordoned"
+		}
+		slog.Info("node "+name+": "+state, "node", name)
+	}
 }
 
 // some is the first of these names, sorted, and how many more there are.

@@ -105,8 +105,14 @@ func TestGaugesFollow(t *testing.T) {
 	checkGauges(2, 0, 1, 0, 0)
 	must(t, host.Delete(nodes, object("c", false)))
 	checkGauges(2, 0, 0, 0, 0)
-	if lines := host.Lines(); lines[0] != "info watching nodes nodes=3 ready=1 not-ready=b unknown=c cordoned=b" {
-		t.Fatal(lines[0])
+	want := []string{
+		"info watching nodes nodes=3 ready=1 not-ready=b unknown=c cordoned=b",
+		"info node a: ready node=a",
+		"info node b: not-ready, cordoned node=b",
+		"info node c: unknown node=c",
+	}
+	if got := host.Lines()[:len(want)]; !slices.Equal(got, want) {
+		t.Fatal(got)
 	}
 	if counted := host.Series()["node_watcher_changes_total map[change:uncordoned]"]; counted != 1 {
 		t.Fatal(counted)
@@ -154,7 +160,7 @@ func TestWithoutDrainsNoPodIsRead(t *testing.T) {
 
 func TestSettingsThatAreNone(t *testing.T) {
 	many := make([]string, conditionsMax+1)
-	for _, config := range []string{`{"drain": true}`, `{"conditions": ["Ready"]}`, fmt.Sprintf(`{"conditions": [%s""]}`, strings.Repeat(`"A", `, len(many)-1))} {
+	for _, config := range []string{`{"drain": true}`, `{"list": -1}`, `{"list": 4001}`, `{"conditions": ["Ready"]}`, fmt.Sprintf(`{"conditions": [%s""]}`, strings.Repeat(`"A", `, len(many)-1))} {
 		if _, err := (&watcher{}).Describe([]byte(config)); err == nil {
 			t.Fatal(config)
 		}
@@ -162,6 +168,22 @@ func TestSettingsThatAreNone(t *testing.T) {
 	if _, err := (&watcher{}).Describe([]byte(fmt.Sprintf(`{"conditions": ["A"%s]}`, strings.Repeat(`, "A"`, conditionsMax-1)))); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestTheListOfNodesEndsAtItsBound(t *testing.T) {
+	check := func(bound int, want ...string) {
+		t.Helper()
+		host := start(t, map[string]any{"list": bound})
+		host.Put(nodes, object("a", false, "Ready=True"))
+		host.Put(nodes, object("b", false, "Ready=True"))
+		must(t, host.Synced(nodes))
+		if got := host.Lines()[1:]; !slices.Equal(got, want) {
+			t.Fatal(got)
+		}
+	}
+	check(2, "info node a: ready node=a", "info node b: ready node=b")
+	check(1, "info node a: ready node=a", "info the list of nodes ends here listed=1 nodes=2")
+	check(0)
 }
 
 func TestLongListsOfNodesAreCutShort(t *testing.T) {
