@@ -56,6 +56,7 @@ rust-bindings: $(WIT_BINDGEN)
 	  generate $$worlds --world $$world --pub-export-macro --out-dir $(RUST_BINDINGS) \
 	    --with 'informant:plugin/types@$(CONTRACT_VERSION)=crate::bindings::informant::plugin::types'; \
 	done; \
+	generate $(RUST_BINDINGS)/wasi.wit --world wasi --out-dir $(RUST_BINDINGS); \
 	generate plugins/test-guests/src/system.wit --world system --out-dir plugins/test-guests/src; \
 	sha256sum plugin-sdk/wit/plugin.wit | cut -d' ' -f1 >$(RUST_BINDINGS)/contract.txt
 

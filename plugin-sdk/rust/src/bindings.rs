@@ -10,5 +10,7 @@ pub mod reconciler;
 pub mod stateful;
 pub mod sync_aware;
 pub mod timer;
+/// WASI's clock, as far as [`clock`](crate::clock) needs it.
+pub mod wasi;
 
 pub use plugin::*;

@@ -5,7 +5,9 @@
 pub(crate) use crate::bindings::informant::plugin::{
     event_data, host_info, http, indexer, kube, log, metrics, state, workqueue,
 };
+#[cfg(target_arch = "wasm32")]
+pub(crate) use crate::bindings::wasi::wasi::clocks::monotonic_clock as clock;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::testing::imports::{
-    event_data, host_info, http, indexer, kube, log, metrics, state, workqueue,
+    clock, event_data, host_info, http, indexer, kube, log, metrics, state, workqueue,
 };

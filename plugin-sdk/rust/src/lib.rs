@@ -38,6 +38,7 @@
 
 #[doc(hidden)]
 pub mod bindings;
+pub mod clock;
 mod config;
 mod descriptor;
 mod enqueue_rule;

@@ -1,9 +1,11 @@
-//! Sets the bandwidth of pods from their annotations, as kubelet's bandwidth plugin names them: a controller that tells somebody who can.
+//! A controller: sets the bandwidth of pods from their annotations `kubernetes.io/ingress-bandwidth` and `kubernetes.io/egress-bandwidth`.
 //!
-//! Changes of the annotations become keys on the host; a key is reconciled by reading the pod and putting its limits to the endpoint.
+//! The host makes keys of changed annotations. A sync of a key reads the pod and sends its limits to an HTTP endpoint.
 
 use informant_apimachinery::quantity;
+use informant_plugin::clock::Instant;
 use informant_plugin::http::{Method, Request, Response};
+use informant_plugin::log::{Level, log};
 use informant_plugin::prelude::*;
 use informant_plugin::{Addresses, EnqueueRule, Http, Reconciler};
 use serde::Deserialize;
@@ -14,6 +16,9 @@ use std::time::Duration;
 const PODS: &str = "v1/pods";
 const INGRESS: &str = "kubernetes.io/ingress-bandwidth";
 const EGRESS: &str = "kubernetes.io/egress-bandwidth";
+
+/// The name of the plugin's work queue in its log lines.
+const QUEUE: &str = "podUpdateQueue";
 
 /// Pods that have a limit, and updates that change one, which may be its end. Of a pod that is gone there is nothing to set.
 const FILTER: &str = "change == 'updated' || (change == 'added' && has(object.metadata.annotations) && \
@@ -93,24 +98,34 @@ impl Plugin for Bandwidth {
 }
 
 impl Reconciler for Bandwidth {
+    /// Logs one line for each sync, with its duration. The host logs the error of one that fails.
     fn reconcile(&mut self, key: &str, _: u32) -> Result<Option<Duration>> {
         let Some(endpoint) = &self.endpoint else { return Ok(None) };
-        let (namespace, name) = key.split_once('/').ok_or("a pod has a namespace")?;
-        let Some(pod) = indexer::get::<Pod>(PODS, &ObjectKey::new(namespace, name))? else {
-            info!("pod {key} is gone");
-            return Ok(None);
-        };
-        let limit = |annotation| limit(&pod.metadata.annotations, annotation);
-        let (ingress, egress) = (limit(INGRESS)?, limit(EGRESS)?);
-        let url = format!("{}/namespaces/{namespace}/pods/{name}", endpoint.base());
-        let request = Request::put(url).json(&json!({"ingress": ingress, "egress": egress}))?;
-        request.send().and_then(Response::success).map_err(|error| error.into_failure())?;
-        info!("set pod {key}: ingress {}, egress {}", shown(ingress), shown(egress));
-        Ok(None)
+        let begun = Instant::now();
+        let synced = sync_pod(endpoint, key);
+        let took = format!("{:?}", begun.elapsed());
+        let failed = || format!("did not set pod {key}");
+        let line = synced.as_ref().map_or_else(|_| failed(), ToString::to_string);
+        log(Level::Info, line, &[("queue", &QUEUE), ("took", &took)]);
+        synced.map(|_| None)
     }
 }
 
 export_plugin!(Bandwidth, reconciler);
+
+/// Sends the limits of the pod to the endpoint. The result is a text for the log.
+fn sync_pod(endpoint: &Endpoint, key: &str) -> Result<String> {
+    let (namespace, name) = key.split_once('/').ok_or("a pod has a namespace")?;
+    let Some(pod) = indexer::get::<Pod>(PODS, &ObjectKey::new(namespace, name))? else {
+        return Ok(format!("pod {key} is gone"));
+    };
+    let limit = |annotation| limit(&pod.metadata.annotations, annotation);
+    let (ingress, egress) = (limit(INGRESS)?, limit(EGRESS)?);
+    let url = format!("{}/namespaces/{namespace}/pods/{name}", endpoint.base());
+    let request = Request::put(url).json(&json!({"ingress": ingress, "egress": egress}))?;
+    request.send().and_then(Response::success).map_err(|error| error.into_failure())?;
+    Ok(format!("set pod {key}: ingress {}, egress {}", shown(ingress), shown(egress)))
+}
 
 impl Settings {
     fn endpoint(&self) -> Result<Option<Endpoint>> {
@@ -197,8 +212,13 @@ mod tests {
             Err(message) => {
                 assert_eq!(result.expect_err("it fails").message(), message);
                 assert!(made.is_empty(), "{made:?}");
+                assert_eq!(host.messages(), ["did not set pod default/web"]);
             }
         }
+        let fields = &host.log()[0].fields;
+        let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((names, fields[0].1.as_str()), (vec!["queue", "took"], QUEUE));
+        assert!(fields[1].1.ends_with('s'), "{fields:?} has a duration");
     }
 
     #[test]

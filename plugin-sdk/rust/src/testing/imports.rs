@@ -17,6 +17,18 @@ pub(crate) mod log {
     }
 }
 
+pub(crate) mod clock {
+    use std::sync::LazyLock;
+    use std::time::Instant;
+
+    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+    /// Nanoseconds since the first call.
+    pub(crate) fn now() -> u64 {
+        u64::try_from(BEGUN.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
 pub(crate) mod event_data {
     use super::{at, with};
     use crate::event_data::Side;

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use informant_e2e::api::Patch;
 use informant_e2e::cluster::{Kind, User};
-use informant_e2e::host::run_to_end;
+use informant_e2e::host::{Line, run_to_end};
 use informant_e2e::{paths, poll, skip};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -156,7 +156,14 @@ fn it_runs_with_what_is_printed_for_it_and_nothing_more() {
             assert_eq!(bench.api.patch(&web, Patch::Merge, &patch).await.status, 200);
             endpoint.await_put(&path, &expect).await;
         }
-        // Nobody else's pods concern it.
+        let timed = |line: &Line| {
+            let text = &line.text;
+            line.message().starts_with("set pod ") && text.contains("queue=podUpdateQueue took=")
+        };
+        host.await_line("a line with its duration", LINES_DEADLINE, timed).await.unwrap();
+        let workers = host.plugin(NAME).unwrap()["shards"].as_array().map(Vec::len);
+        assert_eq!(workers, Some(4));
+        // Pods of other namespaces do not concern it.
         assert!(endpoint.puts.lock().iter().all(|(put, _)| *put == path));
     });
 }
