@@ -45,6 +45,7 @@ fn nodes_are_told_of_and_heartbeats_are_not() {
         api.create(NODES, &node("before", "False")).await.expect(201);
         let host = shipped.start(&[]).await;
         shipped.says(&host, &["watching nodes", "not-ready=before"]).await;
+        shipped.says(&host, &["node before: not-ready"]).await;
 
         api.create(NODES, &node("later", "True")).await.expect(201);
         shipped.says(&host, &["node later joined, ready"]).await;
