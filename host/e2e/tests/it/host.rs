@@ -17,6 +17,7 @@ mod misbehaving;
 mod namespaces;
 mod outbound;
 mod projects;
+mod readme;
 mod recordings;
 mod reload;
 mod sdk;

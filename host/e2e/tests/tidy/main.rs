@@ -8,11 +8,14 @@ mod dependencies;
 mod facts;
 mod guests;
 mod makefile;
+mod links;
 mod names;
 mod pins;
+mod prose;
 mod repository;
 mod sizes;
 
+use informant_e2e::paths;
 use repository::Repository;
 
 #[track_caller]
@@ -82,4 +85,12 @@ fn bindings_are_of_the_contract() {
 #[test]
 fn targets_that_compile_bring_the_toolchain() {
     check(makefile::without_toolchain(&makefile::read()));
+fn links_lead_somewhere() {
+    let exists = |path: &std::path::Path| paths::root().join(path).exists();
+    check(links::broken(&Repository::read().texts, exists));
+}
+
+#[test]
+fn first_pages_have_short_sentences() {
+    check(prose::long_sentences(&Repository::read().texts));
 }

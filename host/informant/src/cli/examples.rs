@@ -152,6 +152,33 @@ mod tests {
         }
     }
 
+    #[track_caller]
+    fn check_taken(line: &str) {
+        let taken = super::command().try_get_matches_from(line.split_whitespace());
+        assert!(taken.is_ok(), "{line}: {taken:?}");
+    }
+
+    /// The command lines in a page's fenced blocks of `sh`, without comments and without what they are piped into.
+    fn lines(page: &str) -> Vec<&str> {
+        let blocks = page.split("\n```sh\n").skip(1);
+        let blocks = blocks.map(|rest| rest.split_once("\n```").expect("the end of a block").0);
+        let lines = blocks.flat_map(str::lines).filter(|line| line.starts_with("informant "));
+        lines.filter_map(|line| line.split(['#', '|']).next()).collect()
+    }
+
+    #[test]
+    fn pages_show_lines_that_the_program_takes() {
+        let pages = [
+            include_str!("../../../../README.md"),
+            include_str!("../../../../plugin-sdk/README.md"),
+        ];
+        for page in pages {
+            let lines = lines(page);
+            assert!(!lines.is_empty(), "no line in {page}");
+            lines.into_iter().for_each(check_taken);
+        }
+    }
+
     #[test]
     fn every_command_has_examples_that_it_takes() {
         let mut commands = Vec::new();
@@ -163,9 +190,7 @@ mod tests {
         for (command, examples) in EXAMPLES {
             for (line, _) in *examples {
                 assert!(line.starts_with(command), "{line} is no {command}");
-                let words = std::iter::once("informant").chain(line.split(' '));
-                let taken = super::command().try_get_matches_from(words);
-                assert!(taken.is_ok(), "{line}: {taken:?}");
+                check_taken(&format!("informant {line}"));
             }
         }
     }

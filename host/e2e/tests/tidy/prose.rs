@@ -1,0 +1,94 @@
+//! Sentences of the first pages that a stranger reads are short.
+
+use crate::repository::Text;
+
+/// The pages that keep to it.
+const PAGES: [&str; 2] = ["README.md", "ROADMAP.md"];
+
+/// A reader goes back to the beginning of a longer one.
+const WORDS_MAX: usize = 30;
+
+/// Complaints about sentences with too many words, outside of code, tables and headings.
+pub fn long_sentences(texts: &[Text]) -> Vec<String> {
+    let pages = texts.iter().filter(|text| PAGES.contains(&text.path.as_str()));
+    let complaint = |page: &Text, sentence: &[String]| {
+        let (words, path) = (sentence.len(), &page.path);
+        format!("{path}: {words} words, more than {WORDS_MAX}: {}", sentence.join(" "))
+    };
+    pages
+        .flat_map(|page| {
+            let long = sentences(&page.text).into_iter().filter(|one| one.len() > WORDS_MAX);
+            long.map(|sentence| complaint(page, &sentence)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The sentences of a page as lists of words. Inline code is one word.
+fn sentences(page: &str) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for paragraph in paragraphs(page) {
+        found.push(Vec::new());
+        for word in without_code(&paragraph).split_whitespace() {
+            let sentence = found.last_mut().expect("one was begun");
+            if word.chars().any(char::is_alphanumeric) {
+                sentence.push(word.to_owned());
+            }
+            if word.ends_with(['.', '!', '?', ':']) {
+                found.push(Vec::new());
+            }
+        }
+    }
+    found
+}
+
+/// Paragraphs and items of lists, each on one line.
+fn paragraphs(page: &str) -> Vec<String> {
+    let (mut found, mut is_code) = (vec![String::new()], false);
+    for line in page.lines().map(str::trim) {
+        is_code ^= line.starts_with("```");
+        let is_prose = !is_code && !line.starts_with(['|', '#', '`']);
+        let begins = line.is_empty() || !is_prose || line.starts_with("- ") || is_numbered(line);
+        if begins {
+            found.push(String::new());
+        }
+        if is_prose {
+            let paragraph = found.last_mut().expect("one was begun");
+            *paragraph += line;
+            paragraph.push(' ');
+        }
+    }
+    found
+}
+
+fn is_numbered(line: &str) -> bool {
+    line.split_once(". ").is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn without_code(paragraph: &str) -> String {
+    let parts = paragraph.split('`').enumerate();
+    parts.map(|(place, part)| if place % 2 == 0 { part } else { "code" }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(page: &str, complaints: usize) {
+        let text = Text { path: PAGES[0].to_owned(), text: page.to_owned() };
+        let found = long_sentences(&[text]);
+        assert_eq!(found.len(), complaints, "{page}: {found:?}");
+    }
+
+    #[test]
+    fn long_sentence_is_complained_of() {
+        let words = |count: usize| "word ".repeat(count);
+        check(&words(WORDS_MAX), 0);
+        check(&words(WORDS_MAX + 1), 1);
+        check(&format!("{}. {}", words(20).trim(), words(20)), 0);
+        check(&format!("- {}\n- {}\n\n1. {}", words(20), words(20), words(20)), 0);
+        check(&format!("{}\n  {}", words(20), words(20)), 1);
+        check(&format!("`{}` {}", words(20), words(20)), 0);
+        check(&format!("```\n{}\n```\n| {} |\n# {}", words(40), words(40), words(40)), 0);
+    }
+}
