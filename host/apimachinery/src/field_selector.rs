@@ -32,10 +32,15 @@ pub struct ParseFieldSelectorError {
 }
 
 impl FieldSelector {
+    /// A selector of these requirements, all of which must hold.
+    pub fn new(requirements: impl IntoIterator<Item = FieldRequirement>) -> Self {
+        Self { requirements: requirements.into_iter().collect() }
+    }
+
     /// Selects the one object of this name.
     pub fn name(name: impl Into<String>) -> Self {
         let field = "metadata.name".to_owned();
-        Self { requirements: vec![FieldRequirement { field, value: name.into(), equal: true }] }
+        Self::new([FieldRequirement { field, value: name.into(), equal: true }])
     }
 
     /// The requirements in the order they were written.

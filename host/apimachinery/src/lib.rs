@@ -7,6 +7,7 @@ mod field_selector;
 mod group_version_resource;
 mod label_selector;
 pub mod quantity;
+mod selectable_fields;
 mod status;
 pub mod watch;
 
@@ -20,4 +21,5 @@ pub use label_selector::{
     LabelRequirement, LabelSelector, LabelTest, ParseLabelSelectorError, check_label_key,
     check_label_value,
 };
+pub use selectable_fields::{METADATA_FIELDS, selectable_fields};
 pub use status::{Status, StatusCause, StatusDetails, StatusMetadata, reason};

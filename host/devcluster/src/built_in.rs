@@ -1,8 +1,9 @@
-//! The built-in resources, declared once. Names, scopes and selectable fields are those of Kubernetes 1.36.
+//! The built-in resources, declared once. Names and scopes are those of Kubernetes 1.36; so are the
+//! selectable fields, which `informant-apimachinery` has.
 
 use std::sync::Arc;
 
-use informant_apimachinery::GroupVersionResource;
+use informant_apimachinery::{GroupVersionResource, selectable_fields};
 use informant_apiserver::{ResourceInfo, SubresourceInfo};
 use serde_json::Value;
 
@@ -22,7 +23,6 @@ struct BuiltIn {
     in_all: bool,
     status: bool,
     scale: bool,
-    fields: &'static [&'static str],
     extra: &'static [Extra],
 }
 
@@ -45,7 +45,6 @@ const fn cluster(
         in_all: false,
         status: false,
         scale: false,
-        fields: &[],
         extra: &[],
     }
 }
@@ -76,39 +75,10 @@ impl BuiltIn {
         Self { scale: true, ..self }
     }
 
-    const fn fields(self, fields: &'static [&'static str]) -> Self {
-        Self { fields, ..self }
-    }
-
     const fn extra(self, extra: &'static [Extra]) -> Self {
         Self { extra, ..self }
     }
 }
-
-const POD_FIELDS: &[&str] = &[
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "spec.hostNetwork",
-    "status.phase",
-    "status.podIP",
-    "status.nominatedNodeName",
-];
-
-const EVENT_FIELDS: &[&str] = &[
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
-    "source",
-    "type",
-];
 
 const POD_EXTRA: &[Extra] =
     &[("binding", "", "v1", "Binding"), ("eviction", "policy", "v1", "Eviction")];
@@ -117,22 +87,21 @@ const POD_EXTRA: &[Extra] =
 const CORE: &[BuiltIn] = &[
     namespaced("", "v1", "configmaps", "ConfigMap").short(&["cm"]),
     namespaced("", "v1", "endpoints", "Endpoints").short(&["ep"]),
-    namespaced("", "v1", "events", "Event").short(&["ev"]).fields(EVENT_FIELDS),
+    namespaced("", "v1", "events", "Event").short(&["ev"]),
     namespaced("", "v1", "limitranges", "LimitRange").short(&["limits"]),
-    cluster("", "v1", "namespaces", "Namespace").short(&["ns"]).status().fields(&["status.phase"])
+    cluster("", "v1", "namespaces", "Namespace").short(&["ns"]).status()
         .extra(&[("finalize", "", "v1", "Namespace")]),
-    cluster("", "v1", "nodes", "Node").short(&["no"]).status().fields(&["spec.unschedulable"]),
+    cluster("", "v1", "nodes", "Node").short(&["no"]).status(),
     namespaced("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim").short(&["pvc"]).status(),
     cluster("", "v1", "persistentvolumes", "PersistentVolume").short(&["pv"]).status(),
-    namespaced("", "v1", "pods", "Pod").short(&["po"]).all().status().fields(POD_FIELDS).extra(POD_EXTRA),
+    namespaced("", "v1", "pods", "Pod").short(&["po"]).all().status().extra(POD_EXTRA),
     namespaced("", "v1", "podtemplates", "PodTemplate"),
     namespaced("", "v1", "replicationcontrollers", "ReplicationController").short(&["rc"]).all().status()
-        .scale().fields(&["status.replicas"]),
+        .scale(),
     namespaced("", "v1", "resourcequotas", "ResourceQuota").short(&["quota"]).status(),
-    namespaced("", "v1", "secrets", "Secret").fields(&["type"]),
+    namespaced("", "v1", "secrets", "Secret"),
     namespaced("", "v1", "serviceaccounts", "ServiceAccount").short(&["sa"]),
-    namespaced("", "v1", "services", "Service").short(&["svc"]).all().status()
-        .fields(&["spec.clusterIP", "spec.type"]),
+    namespaced("", "v1", "services", "Service").short(&["svc"]).all().status(),
 ];
 
 #[rustfmt::skip]
@@ -140,13 +109,12 @@ const WORKLOADS: &[BuiltIn] = &[
     namespaced("apps", "v1", "controllerrevisions", "ControllerRevision"),
     namespaced("apps", "v1", "daemonsets", "DaemonSet").short(&["ds"]).all().status(),
     namespaced("apps", "v1", "deployments", "Deployment").short(&["deploy"]).all().status().scale(),
-    namespaced("apps", "v1", "replicasets", "ReplicaSet").short(&["rs"]).all().status().scale()
-        .fields(&["status.replicas"]),
+    namespaced("apps", "v1", "replicasets", "ReplicaSet").short(&["rs"]).all().status().scale(),
     namespaced("apps", "v1", "statefulsets", "StatefulSet").short(&["sts"]).all().status().scale(),
     namespaced("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler").short(&["hpa"])
         .all().status(),
     namespaced("batch", "v1", "cronjobs", "CronJob").short(&["cj"]).all().status(),
-    namespaced("batch", "v1", "jobs", "Job").all().status().fields(&["status.successful"]),
+    namespaced("batch", "v1", "jobs", "Job").all().status(),
     namespaced("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget").short(&["pdb"]).status(),
     cluster("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass").short(&["pc"]),
     cluster("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass"),
@@ -162,7 +130,7 @@ const OTHERS: &[BuiltIn] = &[
         .short(&["crd", "crds"]).status(),
     cluster("apiregistration.k8s.io", "v1", "apiservices", "APIService").status(),
     cluster("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest")
-        .short(&["csr"]).status().fields(&["spec.signerName"]),
+        .short(&["csr"]).status(),
     namespaced("coordination.k8s.io", "v1", "leases", "Lease"),
     namespaced("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice"),
     namespaced("events.k8s.io", "v1", "events", "Event").short(&["ev"]),
@@ -230,8 +198,10 @@ pub fn has_generation(resource: &ResourceInfo) -> bool {
 
 fn info(row: &BuiltIn, verbs: &[&str]) -> ResourceInfo {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let gvr = GroupVersionResource::new(row.group, row.version, row.resource);
     ResourceInfo {
-        gvr: GroupVersionResource::new(row.group, row.version, row.resource),
+        selectable_fields: words(selectable_fields(&gvr)),
+        gvr,
         kind: row.kind.to_owned(),
         singular: row.kind.to_lowercase(),
         list_kind: format!("{}List", row.kind),
@@ -241,7 +211,6 @@ fn info(row: &BuiltIn, verbs: &[&str]) -> ResourceInfo {
         custom: false,
         verbs: words(verbs),
         subresources: subresources(row),
-        selectable_fields: words(row.fields),
         printer_columns: Value::Null,
     }
 }
