@@ -176,6 +176,11 @@ impl Host {
         self.address
     }
 
+    /// Where it listens for probes and metrics alone, if it does.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        locked(&self.lines).iter().find_map(|line| line.field("metrics_address")?.parse().ok())
+    }
+
     /// GET on its port.
     pub fn get(&self, path: &str) -> anyhow::Result<http::Answer> {
         http::get(self.address, path)

@@ -2,9 +2,11 @@
 
 mod examples;
 mod offline;
+mod serve;
 
 pub(crate) use examples::parse;
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
+pub(crate) use serve::{AdminArgs, MetricsArgs, ServeArgs};
 
 use crate::commands::{BuildArgs, NewArgs};
 use crate::compiler::{CompileArgs, CompilerArgs};
@@ -79,6 +81,8 @@ pub(crate) struct RunArgs {
     pub(crate) election: ElectionArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }
 
 #[derive(clap::Args, Debug)]
@@ -214,28 +218,6 @@ pub(crate) struct ElectionArgs {
     /// Seconds between two tries.
     #[arg(long, value_name = "SECONDS", default_value_t = 2, requires = "leader_elect")]
     pub(crate) leader_elect_retry_period: u32,
-}
-
-/// What the host shows.
-#[derive(clap::Args, Debug)]
-pub(crate) struct ServeArgs {
-    /// Address of the HTTP server. Any address but loopback serves health and metrics only.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8888")]
-    pub(crate) listen: SocketAddr,
-    #[command(flatten)]
-    pub(crate) admin: AdminArgs,
-    /// How logs are written.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    pub(crate) log_format: LogFormat,
-}
-
-/// Where a running host is changed.
-#[derive(clap::Args, Debug)]
-pub(crate) struct AdminArgs {
-    /// Unix socket over which the user who runs the host may change it
-    /// [default: informant.sock in XDG_RUNTIME_DIR, else informant-UID/admin.sock in the temporary directory].
-    #[arg(long, value_name = "PATH", env = "INFORMANT_ADMIN_SOCKET")]
-    pub(crate) admin_socket: Option<PathBuf>,
 }
 
 #[derive(clap::Args, Debug)]

@@ -1,7 +1,8 @@
-//! The HTTP server: health, metrics, plugins, and the cache for whoever asks on this machine.
+//! The HTTP server: probes and metrics, and on loopback also plugins and the cache.
 
 mod connections;
 mod exposure;
+mod listeners;
 mod on_demand;
 mod pages;
 mod plugins;
@@ -10,6 +11,7 @@ mod readiness;
 mod resources;
 mod server;
 
+pub(crate) use listeners::Listeners;
 pub(crate) use plugins::list as list_plugins;
 pub(crate) use readiness::not_ready;
 pub(crate) use server::{Server, ServerOptions, message};

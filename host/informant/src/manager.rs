@@ -8,7 +8,7 @@ use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
 use crate::fence::Fence;
 use crate::host_configuration::HostConfiguration;
-use crate::http::{Server, ServerOptions, not_ready};
+use crate::http::{Listeners, Server, ServerOptions, not_ready};
 use crate::logging::Stdout;
 use crate::outbound::OutboundHttp;
 use anyhow::{Context, Result, anyhow};
@@ -22,7 +22,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -55,6 +54,8 @@ pub(crate) struct ManagerOptions {
     /// None: this host leads without being elected.
     pub(crate) election: Option<ElectionOptions>,
     pub(crate) listen: SocketAddr,
+    /// None: probes and metrics are served on that address alone.
+    pub(crate) metrics_bind_address: Option<SocketAddr>,
     /// None: where hosts listen by default, if that can be had.
     pub(crate) admin_socket: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
@@ -71,7 +72,10 @@ pub(crate) struct Manager {
     /// None where the host has no file of its own.
     follower: Option<Task>,
     election: Option<Election>,
+    /// Everything ends but the listener for probes and metrics, which says that the host is not ready.
     shutdown: CancellationToken,
+    /// That listener ends.
+    probes_end: CancellationToken,
 }
 
 /// This host's part in an election.
@@ -85,11 +89,10 @@ struct Election {
 impl Manager {
     /// Listens, says what is going to happen, then starts everything.
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
+        let listeners = Listeners::bind(options.listen, options.metrics_bind_address).await?;
         let http = OutboundHttp::new(&options.outbound, &options.cluster)?;
-        let listener = listen(options.listen).await?;
-        let address = listener.local_addr().context("the listening address is not known")?;
         let socket = admin_socket(options.admin_socket.as_deref())?;
-        introduce(&options, address, socket.as_ref());
+        introduce(&options, &listeners, socket.as_ref());
         greet(&options.cluster).await;
         let election = options.election.map(|election| election.stand(&options.cluster.client));
         let election = election.transpose()?;
@@ -112,8 +115,8 @@ impl Manager {
         })?;
         options.record.map(|record| host.record(record)).transpose()?;
         let shutdown = CancellationToken::new();
+        let probes_end = CancellationToken::new();
         let server = Server::new(ServerOptions {
-            address,
             plugins: host.plugins(),
             informers: informers.clone(),
             candidate,
@@ -140,7 +143,11 @@ impl Manager {
             follower,
             election,
             plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
-            server: Task::spawn("the HTTP server", server.run(listener, shutdown.clone())),
+            server: Task::spawn(
+                "the HTTP server",
+                server.run(listeners, shutdown.clone(), probes_end.clone()),
+            ),
+            probes_end,
             shutdown,
         })
     }
@@ -168,7 +175,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Plugins first, while the informers can still answer them. One failure does not keep the others from ending.
+    /// Plugins first, while the informers can still answer them; probes and metrics last, so that they
+    /// are answered meanwhile. One failure does not keep the others from ending.
     async fn drain(&mut self) -> Result<()> {
         let plugins = self.plugins.end().await;
         // Nothing is done any more that only the leader may do.
@@ -180,6 +188,7 @@ impl Manager {
             None => Ok(()),
         };
         self.informers.shutdown().await;
+        self.probes_end.cancel();
         let server = self.server.end().await;
         let admin = end(&mut self.admin).await;
         let follower = end(&mut self.follower).await;
@@ -296,18 +305,6 @@ fn admin_socket(path: Option<&Path>) -> Result<Option<AdminSocket>> {
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|error| {
-        let advice = match error.kind() {
-            std::io::ErrorKind::AddrInUse => {
-                "another program has it; name another address with --listen (port 0 picks a free one)"
-            }
-            _ => "name another address with --listen",
-        };
-        anyhow!("cannot listen on {address}: {error}; {advice}")
-    })
-}
-
 /// Asks the cluster who it is. Nothing depends on the answer but that people hear at once of a cluster that cannot
 /// be reached, even while no plugin wants anything of it.
 async fn greet(cluster: &Cluster) {
@@ -323,13 +320,14 @@ async fn greet(cluster: &Cluster) {
     );
 }
 
-/// The first lines: cluster, user, directory and address.
-fn introduce(options: &ManagerOptions, address: SocketAddr, socket: Option<&AdminSocket>) {
+/// The first lines: cluster, user, directory and addresses.
+fn introduce(options: &ManagerOptions, listeners: &Listeners, socket: Option<&AdminSocket>) {
     let directories: Vec<String> =
         options.directories.iter().map(|path| path.display().to_string()).collect();
     let directories = directories.join(", ");
     let (cluster, user) = (&options.cluster.name, &options.cluster.user);
     let version = env!("CARGO_PKG_VERSION");
+    let (address, metrics) = (listeners.address(), listeners.metrics_address());
     let admin = socket.map_or("none".to_owned(), |socket| socket.path().display().to_string());
     let client = &options.cluster.client;
     let lease = options.election.as_ref().map(|election| election.lease(client));
@@ -342,6 +340,10 @@ fn introduce(options: &ManagerOptions, address: SocketAddr, socket: Option<&Admi
                  address  http://{address}  (/plugins, /metrics, /readyz)\n  \
                  admin    {admin}"
             );
+            if let Some(metrics) = metrics {
+                let _ =
+                    writeln!(Stdout, "  metrics  http://{metrics}  (/metrics, /livez, /readyz)");
+            }
             if let Some(lease) = lease {
                 let _ =
                     writeln!(Stdout, "  lease    {lease}  (plugins run while this host holds it)");
@@ -349,7 +351,18 @@ fn introduce(options: &ManagerOptions, address: SocketAddr, socket: Option<&Admi
         }
         LogFormat::Json => {
             let address = address.to_string();
-            info!(version, cluster, user, plugins = directories, address, admin, lease, "starting");
+            let metrics_address = metrics.map(|address| address.to_string());
+            info!(
+                version,
+                cluster,
+                user,
+                plugins = directories,
+                address,
+                metrics_address,
+                admin,
+                lease,
+                "starting"
+            );
         }
     }
 }

@@ -18,6 +18,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "as in a Deployment",
             ),
             ("run --leader-elect", "one of several hosts"),
+            (
+                "run --metrics-bind-address 0.0.0.0:8889",
+                "probes and metrics for others, the HTTP API on loopback",
+            ),
         ],
     ),
     (

@@ -83,6 +83,7 @@ async fn host(
         record: args.record.options(),
         election: None,
         listen: args.serve.listen,
+        metrics_bind_address: None,
         admin_socket: args.serve.admin.admin_socket,
         log_format: args.serve.log_format,
     };

@@ -26,6 +26,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             record: args.record.options(),
             election,
             listen: args.serve.listen,
+            metrics_bind_address: args.metrics.metrics_bind_address,
             admin_socket: args.serve.admin.admin_socket,
             log_format: args.serve.log_format,
         };

@@ -41,7 +41,8 @@ impl Exposure {
             Self::HealthOnly if OPEN.contains(&path) => Ok(()),
             Self::HealthOnly => Err(
                 "only /healthz, /livez, /readyz and /metrics are served on an address that is not \
-                 loopback, because callers are not authenticated; for the rest listen on 127.0.0.1",
+                 loopback, because callers are not authenticated; for the rest use --listen with a \
+                 loopback address, and --metrics-bind-address for probes and metrics",
             ),
         }
     }

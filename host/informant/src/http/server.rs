@@ -1,7 +1,9 @@
-//! Routes and what is common to all of them.
+//! Routes and what is common to all of them: those of the HTTP API, and those of the listener for probes
+//! and metrics.
 
 use super::connections::{self, Bounds};
 use super::exposure::Exposure;
+use super::listeners::Listeners;
 use super::on_demand::{IDLE_CHECK, OnDemand};
 use super::readiness::not_ready;
 use super::resources;
@@ -20,13 +22,14 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::net::TcpListener;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+
+/// How long the last probes and scrapes may take: each is answered at once.
+const PROBES_GRACE: Duration = Duration::from_secs(1);
 
 /// What the server shows.
 pub(crate) struct ServerOptions {
-    /// Where it listens, which decides what it may show.
-    pub(crate) address: SocketAddr,
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
     /// None: nobody is elected.
@@ -43,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) on_demand: OnDemand,
     candidate: Option<Candidate>,
     configuration: Arc<ConfigurationStatus>,
+    /// Where the HTTP API is, which decides what it may show.
+    address: SocketAddr,
     exposure: Exposure,
     ready: AtomicBool,
     stopping: CancellationToken,
@@ -58,10 +63,18 @@ impl Server {
         Self { options }
     }
 
-    /// Serves until `shutdown`, then lets the requests under way end.
-    pub(crate) async fn run(self, listener: TcpListener, shutdown: CancellationToken) {
+    /// Serves the API until `shutdown`. Probes and metrics on their own listener go on until
+    /// `probes_end`, and until the API's requests under way have ended.
+    pub(crate) async fn run(
+        self,
+        listeners: Listeners,
+        shutdown: CancellationToken,
+        probes_end: CancellationToken,
+    ) {
+        let address = listeners.address();
         let shared = Arc::new(Shared {
-            exposure: Exposure::of(self.options.address),
+            address,
+            exposure: Exposure::of(address),
             plugins: self.options.plugins,
             on_demand: OnDemand::new(self.options.client, self.options.informers.clone()),
             informers: self.options.informers,
@@ -76,21 +89,39 @@ impl Server {
                 shared.on_demand.expire();
             }
         };
-        let router = router(shared.clone());
+        let api = api(shared.clone());
+        let api = connections::serve(listeners.api.listener, api, shutdown, Bounds::default());
+        let rest_ended = CancellationToken::new();
+        let rest = async {
+            tokio::join!(api, probes_end.cancelled());
+            rest_ended.cancel();
+        };
+        let probes = async {
+            let Some(bound) = listeners.metrics else { return };
+            let bounds = Bounds { stop_grace: PROBES_GRACE, ..Bounds::default() };
+            let probes = probes(shared.clone());
+            connections::serve(bound.listener, probes, rest_ended.clone(), bounds).await;
+        };
         tokio::select! {
-            () = connections::serve(listener, router, shutdown, Bounds::default()) => {}
+            ((), ()) = async { tokio::join!(rest, probes) } => {}
             () = expire => {}
         }
     }
 }
 
-fn router(shared: Arc<Shared>) -> Router {
-    let routes = Router::new()
-        .route("/", get(index))
+/// What every listener serves: it says nothing of the cluster's content.
+fn open_routes() -> Router<Arc<Shared>> {
+    Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/livez", get(async || "ok\n"))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+fn api(shared: Arc<Shared>) -> Router {
+    let routes = open_routes()
+        .route("/", get(index))
         .route("/plugins", get(plugins))
         .route("/problems", get(problems))
         .route("/deploy", get(resources::deployments))
@@ -100,17 +131,23 @@ fn router(shared: Arc<Shared>) -> Router {
     routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
 }
 
+fn probes(shared: Arc<Shared>) -> Router {
+    let routes = open_routes().fallback(not_a_probe);
+    routes.layer(middleware::map_response(nosniff)).with_state(shared)
+}
+
 /// Refuses what this address may not serve before anything else is looked at.
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     match shared.exposure.check(request.uri(), request.headers()) {
-        Ok(()) => {
-            let mut response = next.run(request).await;
-            let nosniff = HeaderValue::from_static("nosniff");
-            response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
-            response
-        }
+        Ok(()) => nosniff(next.run(request).await).await,
         Err(reason) => message(StatusCode::FORBIDDEN, reason),
     }
+}
+
+async fn nosniff(mut response: Response) -> Response {
+    let nosniff = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
 }
 
 /// An error in the shape of the resource endpoints.
@@ -127,6 +164,15 @@ async fn not_found() -> Response {
         StatusCode::NOT_FOUND,
         "nothing is here; try /plugins, /problems, /metrics, /readyz, /deploy or /core/v1/pods",
     )
+}
+
+async fn not_a_probe(State(shared): State<Arc<Shared>>) -> Response {
+    let text = format!(
+        "only /healthz, /livez, /readyz and /metrics are served on this address; the HTTP API is \
+         served on {} (--listen)",
+        shared.address
+    );
+    message(StatusCode::NOT_FOUND, text)
 }
 
 async fn index() -> Json<Value> {

@@ -92,6 +92,26 @@ fn half_sent_request_makes_no_failure_of_the_end() {
 }
 
 #[test]
+fn host_that_stops_is_not_ready_and_alive_until_the_rest_has_ended() {
+    host_fact(async |bench| {
+        let mut host = bench.start(&["--metrics-bind-address", "127.0.0.1:0"]).await;
+        let probes = host.metrics_address().expect("a second listener");
+        assert_eq!(http::get(probes, "/readyz").unwrap().status, 200);
+        let _client = half_a_request(&host).await;
+        host.ask_to_stop().unwrap();
+        let stopping = async || {
+            let answer = http::get(probes, "/readyz").expect("it listens");
+            (answer.status == 503 && answer.body == "stopping\n").then_some(())
+        };
+        poll::until("the host to be unready", LINES_DEADLINE, stopping).await.unwrap();
+        assert_eq!(http::get(probes, "/livez").unwrap().status, 200);
+        assert!(host.get("/livez").is_err(), "the HTTP API takes no more connections");
+        let status = host.await_end(Duration::from_secs(15)).unwrap();
+        assert_eq!(status.code(), Some(0), "{}", host.tail());
+    });
+}
+
+#[test]
 fn second_signal_ends_the_host_at_once() {
     host_fact(async |bench| {
         let mut host = bench.start(&[]).await;

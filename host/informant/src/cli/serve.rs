@@ -1,0 +1,39 @@
+//! Where a host serves, and how it logs.
+
+use super::LogFormat;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What a host serves.
+#[derive(clap::Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// Address of the HTTP API. Loopback serves everything. Any other address serves /livez, /readyz,
+    /// /healthz and /metrics alone, because callers are not authenticated.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8888")]
+    pub(crate) listen: SocketAddr,
+    #[command(flatten)]
+    pub(crate) admin: AdminArgs,
+    /// How logs are written.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// The listener of `run` that others may reach. It has the name that Kubernetes' components and
+/// controller-runtime have for it; as in etcd, the probes are beside the metrics.
+#[derive(clap::Args, Debug)]
+pub(crate) struct MetricsArgs {
+    /// Second address, for /livez, /readyz, /healthz and /metrics alone. In a Pod it is one that the
+    /// kubelet and Prometheus reach, while --listen stays on loopback, where kubectl port-forward
+    /// connects to.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics_bind_address: Option<SocketAddr>,
+}
+
+/// Where a running host is changed.
+#[derive(clap::Args, Debug)]
+pub(crate) struct AdminArgs {
+    /// Unix socket over which the user who runs the host may change it
+    /// [default: informant.sock in XDG_RUNTIME_DIR, else informant-UID/admin.sock in the temporary directory].
+    #[arg(long, value_name = "PATH", env = "INFORMANT_ADMIN_SOCKET")]
+    pub(crate) admin_socket: Option<PathBuf>,
+}
