@@ -2,6 +2,7 @@
 
 mod connections;
 mod exposure;
+mod field_names;
 mod listeners;
 mod on_demand;
 mod pages;

@@ -18,6 +18,7 @@ pub use declared::{Declared, json_schema, table};
 pub use document::Document;
 pub use keys::{Keys, declared, read};
 pub use layer::{Ceiling, Layer, sidecar};
+pub use nearest::nearest;
 pub use settings::Configurations;
 
 pub(crate) use document::CONFIGURATION_BYTES_MAX;

@@ -8,10 +8,11 @@ use informant_cache::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Informers that requests may start beside those of plugins; each keeps a whole resource in memory.
+/// Resources, whole or in one namespace, that requests may have cached beside those of plugins.
 const ON_DEMAND_MAX: usize = 16;
 /// An informer that no request has asked for in this time is given back.
 const IDLE_MAX: Duration = Duration::from_secs(600);
@@ -38,34 +39,59 @@ impl OnDemand {
         Self { client, informers, leases: Mutex::new(leases) }
     }
 
-    /// The lease of a resource's informer, which has synced, or why there is none.
+    /// The lease of a resource's informer, which has synced, or why there is none. With a namespace only
+    /// that is listed and watched, so that a permission there is enough.
     pub(crate) async fn informer(
         &self,
         gvr: &GroupVersionResource,
+        namespace: Option<&str>,
     ) -> Result<Arc<InformerLease>, Refusal> {
         if gvr.is_secrets() {
             return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
         }
         let informers = self.informers.informers();
         let known = informers.iter().find(|informer| informer.resource() == gvr);
-        if known.is_none() {
-            self.check_exists(gvr).await?;
+        match known {
+            None => self.check_exists(gvr, namespace).await?,
+            // Objects outside of all namespaces say that the resource has none.
+            Some(known) if namespace.is_some() && known.indexer().count(Some("")) > 0 => {
+                return Err(not_namespaced(gvr));
+            }
+            Some(_) => {}
         }
-        self.leases.lock().give_back_if(gvr, Instant::now(), |it| it.informer().is_stopped());
-        let lease = || Arc::new(self.informers.lease(gvr));
-        let taken = self.leases.lock().take(gvr, Instant::now(), lease).cloned();
-        // What is there as a whole costs nothing more.
-        let is_whole = known.is_some_and(|informer| informer.covers(&Scope::all()));
-        let lease = taken.or_else(|refusal| if is_whole { Ok(lease()) } else { Err(refusal) })?;
+        let covers = |scope: &Scope| known.is_some_and(|informer| informer.covers(scope));
+        let place = self.place(gvr, namespace, covers(&Scope::all()));
+        let scope = place.scope();
+        let stopped = |it: &Arc<InformerLease>| it.informer().is_stopped();
+        self.leases.lock().give_back_if(&place, Instant::now(), stopped);
+        // A factory that covers less, which the host's does not, gives what it has.
+        let lease = || {
+            let lease = self.informers.lease_of(gvr, scope.clone());
+            Arc::new(lease.unwrap_or_else(|_| self.informers.lease(gvr)))
+        };
+        let taken = self.leases.lock().take(&place, Instant::now(), lease).cloned();
+        // What is there already costs nothing more.
+        let is_there = covers(&scope);
+        let lease = taken.or_else(|refusal| if is_there { Ok(lease()) } else { Err(refusal) })?;
         self.informers.start();
-        if let Err(refusal) = synced(lease.informer()).await {
+        if let Err(refusal) = synced(lease.informer(), &scope).await {
             if [StatusCode::FORBIDDEN, StatusCode::NOT_FOUND].contains(&refusal.0) {
                 // It is not waited for, and does not keep anybody else's from being well.
-                self.leases.lock().give_back_if(gvr, Instant::now(), |_| true);
+                self.leases.lock().give_back_if(&place, Instant::now(), |_| true);
             }
             return Err(refusal);
         }
         Ok(lease)
+    }
+
+    /// What is leased for a request: where the whole resource is leased and cached, a namespace needs no
+    /// place of its own.
+    fn place(&self, gvr: &GroupVersionResource, namespace: Option<&str>, is_whole: bool) -> Place {
+        let whole = Place { gvr: gvr.clone(), namespace: None };
+        match namespace {
+            Some(_) if is_whole && self.leases.lock().holds(&whole) => whole,
+            namespace => Place { namespace: namespace.map(str::to_owned), ..whole },
+        }
     }
 
     /// Gives back what nobody has asked for lately.
@@ -74,7 +100,11 @@ impl OnDemand {
     }
 
     /// A mistyped resource must not start an informer that waits for it for ever.
-    async fn check_exists(&self, gvr: &GroupVersionResource) -> Result<(), Refusal> {
+    async fn check_exists(
+        &self,
+        gvr: &GroupVersionResource,
+        namespace: Option<&str>,
+    ) -> Result<(), Refusal> {
         let version = gvr.api_version();
         let ask = async {
             match gvr.group.is_empty() {
@@ -83,8 +113,10 @@ impl OnDemand {
             }
         };
         match tokio::time::timeout(DISCOVERY_DEADLINE, ask).await {
-            Ok(Ok(list)) => check_listed(gvr, &list.resources),
-            Ok(Err(kube::Error::Api(status))) if status.code == 404 => check_listed(gvr, &[]),
+            Ok(Ok(list)) => check_listed(gvr, namespace, &list.resources),
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
+                check_listed(gvr, namespace, &[])
+            }
             Ok(Err(error)) => {
                 let error = anyhow::Error::from(error);
                 let text = format!("the API server could not be asked for {gvr}: {error:#}");
@@ -100,10 +132,17 @@ impl OnDemand {
 }
 
 /// Whether the API server's list of a group's resources has this one, and lets an informer follow it.
-fn check_listed(gvr: &GroupVersionResource, resources: &[APIResource]) -> Result<(), Refusal> {
+fn check_listed(
+    gvr: &GroupVersionResource,
+    namespace: Option<&str>,
+    resources: &[APIResource],
+) -> Result<(), Refusal> {
     let Some(resource) = resources.iter().find(|resource| resource.name == gvr.resource) else {
         return Err((StatusCode::NOT_FOUND, format!("the cluster has no resource {gvr}")));
     };
+    if namespace.is_some() && !resource.namespaced {
+        return Err(not_namespaced(gvr));
+    }
     let has = |verb| resource.verbs.iter().any(|one| one == verb);
     if has("list") && has("watch") {
         return Ok(());
@@ -114,13 +153,25 @@ fn check_listed(gvr: &GroupVersionResource, resources: &[APIResource]) -> Result
     Err((StatusCode::NOT_FOUND, text))
 }
 
-/// Waits until the informer has its first list, or cannot have it for now.
-async fn synced(informer: &SharedIndexInformer) -> Result<(), Refusal> {
+fn not_namespaced(gvr: &GroupVersionResource) -> Refusal {
+    (StatusCode::BAD_REQUEST, format!("{gvr} has no namespaces; ask without one"))
+}
+
+/// Waits until the informer has its first list of the scope, or cannot have it for now.
+async fn synced(informer: &SharedIndexInformer, scope: &Scope) -> Result<(), Refusal> {
     let settled = tokio::time::timeout(SYNC_DEADLINE, informer.settled()).await;
-    match settled {
-        _ if informer.has_synced() => Ok(()),
-        Ok(state) => Err(refusal(informer.resource(), state)),
-        Err(_) => Err(refusal(informer.resource(), informer.state_in(&Scope::all()))),
+    let state = match settled {
+        _ if informer.has_synced() => return Ok(()),
+        Ok(state) => state,
+        Err(_) => informer.state_in(scope),
+    };
+    let (code, text) = refusal(informer.resource(), state);
+    match code {
+        StatusCode::FORBIDDEN if *scope == Scope::all() => Err((
+            code,
+            format!("{text}; where the host may read some namespaces, add ?namespace=NAME"),
+        )),
+        _ => Err((code, text)),
     }
 }
 
@@ -146,9 +197,33 @@ fn refusal(gvr: &GroupVersionResource, state: InformerState) -> Refusal {
     }
 }
 
+/// A resource, whole or in one namespace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    gvr: GroupVersionResource,
+    /// None: all namespaces.
+    namespace: Option<String>,
+}
+
+impl Place {
+    fn scope(&self) -> Scope {
+        self.namespace.as_deref().map_or_else(Scope::all, Scope::namespace)
+    }
+}
+
+/// For people: `v1/pods`, `v1/pods in shop`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} in {namespace}", self.gvr),
+            None => write!(f, "{}", self.gvr),
+        }
+    }
+}
+
 /// Which resources are leased for requests: it decides, and does nothing. `L` is the lease.
 struct Leases<L> {
-    held: BTreeMap<GroupVersionResource, Held<L>>,
+    held: BTreeMap<Place, Held<L>>,
     /// How long an informer goes on after its lease: until then it takes up its place.
     linger: Duration,
 }
@@ -164,37 +239,37 @@ impl<L> Leases<L> {
         Self { held: BTreeMap::new(), linger }
     }
 
-    /// The resource's lease, which is used now, and made if there is room for it.
+    fn holds(&self, place: &Place) -> bool {
+        self.held.get(place).is_some_and(|held| held.lease.is_some())
+    }
+
+    /// The place's lease, which is used now, and made if there is room for it.
     fn take(
         &mut self,
-        gvr: &GroupVersionResource,
+        place: &Place,
         now: Instant,
         make: impl FnOnce() -> L,
     ) -> Result<&L, Refusal> {
         self.expire(now);
-        if self.held.len() >= ON_DEMAND_MAX && !self.held.contains_key(gvr) {
+        if self.held.len() >= ON_DEMAND_MAX && !self.held.contains_key(place) {
             let held: Vec<String> = self.held.keys().map(ToString::to_string).collect();
             let text = format!(
                 "{ON_DEMAND_MAX} resources are cached for requests already, which is the most there may be; \
-                 one that is not asked for in {} minutes makes room; those are: {}",
+                 a namespace of a resource counts as one; one that is not asked for in {} minutes makes \
+                 room; those are: {}",
                 IDLE_MAX.as_secs() / 60,
                 held.join(", ")
             );
             return Err((StatusCode::SERVICE_UNAVAILABLE, text));
         }
-        let held = self.held.entry(gvr.clone()).or_insert(Held { lease: None, used: now });
+        let held = self.held.entry(place.clone()).or_insert(Held { lease: None, used: now });
         held.used = now;
         Ok(held.lease.get_or_insert_with(make))
     }
 
     /// The lease ends, if it is such a one; it takes up its place as long as its informer goes on.
-    fn give_back_if(
-        &mut self,
-        gvr: &GroupVersionResource,
-        now: Instant,
-        is_one: impl FnOnce(&L) -> bool,
-    ) {
-        let Some(held) = self.held.get_mut(gvr) else { return };
+    fn give_back_if(&mut self, place: &Place, now: Instant, is_one: impl FnOnce(&L) -> bool) {
+        let Some(held) = self.held.get_mut(place) else { return };
         if held.lease.as_ref().is_some_and(is_one) {
             held.lease = None;
             held.used = now.checked_sub(IDLE_MAX).unwrap_or(held.used);
@@ -220,15 +295,19 @@ mod tests {
         GroupVersionResource::new("example.com", "v1", format!("things-{number}"))
     }
 
+    fn place(number: usize) -> Place {
+        Place { gvr: resource(number), namespace: None }
+    }
+
     #[test]
     fn lease_ends_when_nobody_asked_for_long() {
         let alive = Rc::new(());
         let make = || alive.clone();
         let start = Instant::now();
         let mut leases = Leases::new(Duration::from_secs(60));
-        leases.take(&resource(0), start, make).expect("there is room");
+        leases.take(&place(0), start, make).expect("there is room");
         let asked = start + IDLE_MAX / 2;
-        leases.take(&resource(0), asked, make).expect("it is there");
+        leases.take(&place(0), asked, make).expect("it is there");
         leases.expire(start + IDLE_MAX);
         assert_eq!(Rc::strong_count(&alive), 2, "it was asked for since");
         leases.expire(asked + IDLE_MAX);
@@ -240,10 +319,10 @@ mod tests {
         let start = Instant::now();
         let mut leases = Leases::new(Duration::from_secs(60));
         for number in 0..ON_DEMAND_MAX {
-            leases.take(&resource(number), start, || ()).expect("there is room");
+            leases.take(&place(number), start, || ()).expect("there is room");
         }
         let mut check = |number, after: Duration, expect: bool| {
-            let taken = leases.take(&resource(number), start + after, || ());
+            let taken = leases.take(&place(number), start + after, || ());
             assert_eq!(taken.is_ok(), expect, "{number} after {after:?}");
         };
         check(ON_DEMAND_MAX, Duration::ZERO, false);
@@ -258,16 +337,30 @@ mod tests {
         let alive = Rc::new(());
         let start = Instant::now() + IDLE_MAX;
         let mut leases = Leases::new(Duration::from_secs(60));
-        leases.take(&resource(0), start, || alive.clone()).expect("there is room");
-        leases.give_back_if(&resource(0), start, |_| false);
+        leases.take(&place(0), start, || alive.clone()).expect("there is room");
+        leases.give_back_if(&place(0), start, |_| false);
         assert_eq!(Rc::strong_count(&alive), 2);
-        leases.give_back_if(&resource(0), start, |_| true);
+        leases.give_back_if(&place(0), start, |_| true);
         assert_eq!(Rc::strong_count(&alive), 1);
         let ended = start + IDLE_CHECK + Duration::from_secs(60);
         leases.expire(ended - Duration::from_secs(1));
-        assert!(leases.held.contains_key(&resource(0)), "its informer goes on");
+        assert!(leases.held.contains_key(&place(0)), "its informer goes on");
         leases.expire(ended);
         assert!(leases.held.is_empty());
+    }
+
+    #[test]
+    fn a_namespace_of_a_resource_takes_a_place() {
+        let start = Instant::now();
+        let mut leases = Leases::new(Duration::from_secs(60));
+        let in_namespace =
+            |number: usize| Place { namespace: Some(format!("n-{number}")), ..place(0) };
+        for number in 0..ON_DEMAND_MAX {
+            leases.take(&in_namespace(number), start, || ()).expect("there is room");
+        }
+        let (_, text) = leases.take(&place(0), start, || ()).expect_err("there is no room");
+        assert!(text.contains("example.com/v1/things-0 in n-0, "), "{text}");
+        assert!(leases.holds(&in_namespace(0)) && !leases.holds(&place(0)));
     }
 
     #[test]
@@ -278,7 +371,7 @@ mod tests {
             ..APIResource::default()
         };
         let check = |resources: &[APIResource], expect: Option<&str>| {
-            let found = check_listed(&resource(0), resources).err();
+            let found = check_listed(&resource(0), None, resources).err();
             let text = found.as_ref().map(|(_, text)| text.as_str()).unwrap_or_default();
             assert_eq!(found.is_some(), expect.is_some(), "{text}");
             assert!(text.contains(expect.unwrap_or_default()), "{text}");
@@ -287,6 +380,20 @@ mod tests {
         check(&[listed(&["create"])], Some("only: create"));
         check(&[listed(&["get", "list"])], Some("only: get, list"));
         check(&[], Some("has no resource"));
+    }
+
+    #[test]
+    fn a_resource_without_namespaces_is_not_asked_for_in_one() {
+        let check = |namespaced, namespace, expect: Option<u16>| {
+            let verbs = ["list", "watch"].map(str::to_owned).to_vec();
+            let name = "things-0".to_owned();
+            let resources = [APIResource { name, namespaced, verbs, ..APIResource::default() }];
+            let found = check_listed(&resource(0), namespace, &resources).err();
+            assert_eq!(found.map(|(code, _)| code.as_u16()), expect, "{namespaced} {namespace:?}");
+        };
+        check(true, Some("shop"), None);
+        check(false, None, None);
+        check(false, Some("shop"), Some(400));
     }
 
     #[test]

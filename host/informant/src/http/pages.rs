@@ -1,9 +1,9 @@
 //! A resource's objects as one JSON list, in pieces of bounded size, so that a large resource is never in
 //! memory twice.
 
+use super::query::Query;
 use bytes::{BufMut, Bytes, BytesMut};
-use informant_apimachinery::LabelSelector;
-use informant_cache::{Indexer, InformerLease, Object};
+use informant_cache::{Indexer, InformerLease, Object, Scope, ScopeError};
 use std::sync::Arc;
 
 /// A piece of the answer ends with the object that reaches this.
@@ -14,7 +14,9 @@ const PAGE_ITEMS: usize = 500;
 /// The answer `{"member":[...]}`, piece by piece.
 pub(crate) struct Pages {
     indexer: Indexer,
-    selector: LabelSelector,
+    query: Query,
+    /// What the query's field selector selects.
+    fields: Scope,
     member: &'static str,
     position: Position,
     /// So long everything stays there that is yet to be sent.
@@ -32,18 +34,23 @@ enum Position {
 }
 
 impl Pages {
-    pub(crate) fn new(indexer: Indexer, selector: LabelSelector, member: &'static str) -> Self {
-        Self { indexer, selector, member, position: Position::Start, _lease: None }
+    pub(crate) fn new(
+        indexer: Indexer,
+        query: Query,
+        member: &'static str,
+    ) -> Result<Self, ScopeError> {
+        let fields = Scope::all().with_fields(query.fields.clone())?;
+        Ok(Self { indexer, query, fields, member, position: Position::Start, _lease: None })
     }
 
     /// The same of what this lease is for.
     pub(crate) fn of(
         lease: Arc<InformerLease>,
-        selector: LabelSelector,
+        query: Query,
         member: &'static str,
-    ) -> Self {
+    ) -> Result<Self, ScopeError> {
         let indexer = lease.informer().indexer();
-        Self { _lease: Some(lease), ..Self::new(indexer, selector, member) }
+        Ok(Self { _lease: Some(lease), ..Self::new(indexer, query, member)? })
     }
 
     /// The next piece, in the shape that `futures::stream::unfold` takes.
@@ -78,6 +85,8 @@ impl Pages {
                 piece.put_slice(b"]}\n");
                 return Some((Ok(piece.freeze()), self));
             };
+            // A selector may leave nothing of many pages.
+            tokio::task::yield_now().await;
             (page, next) = match self.page(Some(&cursor)) {
                 Ok(page) => page,
                 // The answer has begun: cutting the connection is the only way left to say so.
@@ -90,8 +99,12 @@ impl Pages {
         &self,
         cursor: Option<&str>,
     ) -> Result<(std::vec::IntoIter<Object>, Option<String>), std::io::Error> {
-        let page = self.indexer.list(None, &self.selector, PAGE_ITEMS, cursor);
-        let page = page.map_err(|error| std::io::Error::other(error.to_string()))?;
+        let Query { namespace, labels, fields } = &self.query;
+        let page = self.indexer.list(namespace.as_deref(), labels, PAGE_ITEMS, cursor);
+        let mut page = page.map_err(|error| std::io::Error::other(error.to_string()))?;
+        if !fields.is_everything() {
+            page.items.retain(|object| self.fields.contains(object));
+        }
         Ok((page.items.into_iter(), page.next))
     }
 }
@@ -106,33 +119,68 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    /// The pieces in which that many ConfigMaps of that size are sent, each of which must keep to the limit.
-    async fn check(count: usize, bytes: usize, pieces: std::ops::RangeInclusive<usize>) {
+    /// That many ConfigMaps of that size, half of them in the namespace `b`.
+    fn source(count: usize, bytes: usize) -> FakeControllerSource {
         let source = FakeControllerSource::default();
         for number in 0..count {
             let data = "x".repeat(bytes);
+            let namespace = if number * 2 < count { "a" } else { "b" };
             source.add(&format!(
-                r#"{{"metadata":{{"namespace":"a","name":"n-{number:05}"}},"data":{{"x":"{data}"}}}}"#
+                r#"{{"metadata":{{"namespace":"{namespace}","name":"n-{number:05}"}},"data":{{"x":"{data}"}}}}"#
             ));
         }
+        source
+    }
+
+    /// The pieces that are sent of what is asked for.
+    async fn sent(source: FakeControllerSource, query: Query) -> Vec<Bytes> {
         let factory = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
         let informer = factory.for_resource(&GroupVersionResource::new("", "v1", "configmaps"));
         factory.start();
         factory.wait_for_cache_sync(Duration::from_secs(10)).await.expect("it syncs");
-        let pages = Pages::new(informer.indexer(), LabelSelector::default(), "msg");
+        let pages = Pages::new(informer.indexer(), query, "msg").expect("its fields are known");
         let sent: Vec<_> = futures::stream::unfold(pages, Pages::next).collect().await;
-        let sent: Vec<Bytes> = sent.into_iter().map(|piece| piece.expect("a piece")).collect();
+        factory.shutdown().await;
+        sent.into_iter().map(|piece| piece.expect("a piece")).collect()
+    }
+
+    #[track_caller]
+    fn names(sent: &[Bytes]) -> Vec<String> {
+        let whole: serde_json::Value = serde_json::from_slice(&sent.concat()).expect("JSON");
+        let items = whole["msg"].as_array().expect("a list");
+        let name = |item: &serde_json::Value| item["metadata"]["name"].as_str().map(str::to_owned);
+        items.iter().filter_map(name).collect()
+    }
+
+    /// The pieces in which that many ConfigMaps of that size are sent, each of which must keep to the limit.
+    async fn check(count: usize, bytes: usize, pieces: std::ops::RangeInclusive<usize>) {
+        let sent = sent(source(count, bytes), Query::default()).await;
         assert!(pieces.contains(&sent.len()), "{} pieces", sent.len());
         for piece in &sent {
             assert!(piece.len() < PIECE_BYTES + bytes + 1024, "a piece of {} bytes", piece.len());
         }
-        let whole: serde_json::Value = serde_json::from_slice(&sent.concat()).expect("JSON");
-        let items = whole["msg"].as_array().expect("a list");
-        let names: Vec<&str> =
-            items.iter().filter_map(|item| item["metadata"]["name"].as_str()).collect();
         let expect: Vec<String> = (0..count).map(|number| format!("n-{number:05}")).collect();
-        assert_eq!(names, expect);
-        factory.shutdown().await;
+        assert_eq!(names(&sent), expect);
+    }
+
+    /// The names of what is asked for of more than two pages.
+    async fn check_selected(namespace: Option<&str>, fields: &str, expect: &[&str]) {
+        let query = Query {
+            namespace: namespace.map(str::to_owned),
+            fields: fields.parse().expect("a selector"),
+            ..Query::default()
+        };
+        let sent = sent(source(2 * PAGE_ITEMS + 2, 0), query).await;
+        assert_eq!(names(&sent), expect, "{namespace:?} {fields}");
+    }
+
+    #[tokio::test]
+    async fn only_what_is_asked_for_is_sent() {
+        check_selected(None, "metadata.name=n-00000", &["n-00000"]).await;
+        check_selected(Some("b"), "metadata.name=n-00000", &[]).await;
+        check_selected(Some("b"), "metadata.name=n-01001", &["n-01001"]).await;
+        check_selected(None, "metadata.name=n-01001,metadata.namespace=b", &["n-01001"]).await;
+        check_selected(Some("c"), "", &[]).await;
     }
 
     #[tokio::test]

@@ -1,32 +1,152 @@
-//! The query of the resource endpoints: `labels[KEY]=VALUE`, any number of them, all of which must hold.
+//! The query of the resource endpoints: which objects of a resource are asked for.
+//!
+//! `labels[KEY]=VALUE` is one equality; the other parameters have Kubernetes' names and syntax. All of
+//! them must hold.
 
-use informant_apimachinery::LabelSelector;
-use std::fmt::Write as _;
+use super::field_names::check_fields;
+use informant_apimachinery::{
+    FieldRequirement, FieldSelector, GroupVersionResource, LabelRequirement, LabelSelector,
+};
+use informant_cache::Part;
+use informant_runtime::configuration::nearest;
 
 /// More than anybody writes by hand.
-const LABELS_MAX: usize = 32;
+const PARAMETERS_MAX: usize = 32;
+/// A query's bytes: selectors are evaluated on every object.
+const QUERY_BYTES_MAX: usize = 8 * 1024;
 
-/// The equality selector that a query stands for; no query selects everything.
-pub(crate) fn selector(query: Option<&str>) -> Result<LabelSelector, String> {
-    let mut text = String::new();
-    for (count, (key, value)) in form_pairs(query.unwrap_or_default()).enumerate() {
-        if count == LABELS_MAX {
-            return Err(format!("more than {LABELS_MAX} parameters"));
+/// The parameters, as an unknown one is compared with them.
+const KNOWN: [&str; 5] = ["labels", "labelSelector", "fieldSelector", "namespace", "name"];
+
+/// The objects that are asked for. The default is all of a resource.
+#[derive(Debug, Default)]
+pub(crate) struct Query {
+    /// None: all namespaces.
+    pub(crate) namespace: Option<String>,
+    pub(crate) labels: LabelSelector,
+    pub(crate) fields: FieldSelector,
+}
+
+/// The namespace and the name that a path names.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct InPath<'a> {
+    pub(crate) namespace: Option<&'a str>,
+    pub(crate) name: Option<&'a str>,
+}
+
+/// Parameters as they stand, each at most once.
+#[derive(Debug, Default)]
+struct Raw {
+    equalities: Vec<String>,
+    label_selector: Option<String>,
+    field_selector: Option<String>,
+    namespace: Option<String>,
+    name: Option<String>,
+}
+
+impl Query {
+    /// Reads a query's text; what the path names counts as its parameters.
+    pub(crate) fn parse(
+        gvr: &GroupVersionResource,
+        path: InPath<'_>,
+        query: Option<&str>,
+    ) -> Result<Self, String> {
+        let raw = Raw::parse(path, query.unwrap_or_default())?;
+        if let Some(namespace) = &raw.namespace
+            && !Part::namespace(namespace.as_str()).has_valid_namespace()
+        {
+            return Err(format!("namespace {namespace:?} cannot be the name of a namespace"));
         }
-        let label = key.strip_prefix("labels[").and_then(|rest| rest.strip_suffix(']'));
-        let Some(label) = label else {
-            return Err(format!("unknown parameter {key:?}; write labels[k8s-app]=kube-dns"));
-        };
-        // The selector's own characters would make something else of it than an equality.
-        let plain =
-            |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/".contains(&b));
-        if !plain(label) || !plain(&value) {
-            return Err(format!("labels[{label}]={value} is not one label and one value"));
-        }
-        let comma = if text.is_empty() { "" } else { "," };
-        let _ = write!(text, "{comma}{label}={value}");
+        let equalities = raw.equalities.join(",").parse().map_err(|error| format!("{error}"))?;
+        let selector = raw.label_selector.unwrap_or_default();
+        let selector = selector.parse().map_err(|error| format!("{error}"))?;
+        let fields = raw.field_selector.unwrap_or_default();
+        let fields: FieldSelector = fields.parse().map_err(|error| format!("{error}"))?;
+        check_fields(gvr, &fields)?;
+        let requirements =
+            |it: &LabelSelector| -> Vec<LabelRequirement> { it.requirements().to_vec() };
+        let name = raw.name.map(|value| {
+            let field = "metadata.name".to_owned();
+            FieldRequirement { field, value, equal: true }
+        });
+        Ok(Self {
+            namespace: raw.namespace,
+            labels: LabelSelector::new(
+                [requirements(&equalities), requirements(&selector)].concat(),
+            ),
+            fields: FieldSelector::new(fields.requirements().iter().cloned().chain(name)),
+        })
     }
-    text.parse().map_err(|error| format!("{error}"))
+}
+
+impl Raw {
+    fn parse(path: InPath<'_>, query: &str) -> Result<Self, String> {
+        if query.len() > QUERY_BYTES_MAX {
+            return Err(format!("the query is longer than {QUERY_BYTES_MAX} bytes"));
+        }
+        let mut raw = Self {
+            namespace: path.namespace.map(str::to_owned),
+            name: path.name.map(str::to_owned),
+            ..Self::default()
+        };
+        for (count, (key, value)) in form_pairs(query).enumerate() {
+            if count == PARAMETERS_MAX {
+                return Err(format!("more than {PARAMETERS_MAX} parameters"));
+            }
+            raw.add(&key, value)?;
+        }
+        Ok(raw)
+    }
+
+    fn add(&mut self, key: &str, value: String) -> Result<(), String> {
+        let place = match key {
+            "labelSelector" => &mut self.label_selector,
+            "fieldSelector" => &mut self.field_selector,
+            "namespace" => &mut self.namespace,
+            "name" => &mut self.name,
+            _ => {
+                self.equalities.push(equality(key, &value)?);
+                return Ok(());
+            }
+        };
+        if value.is_empty() {
+            return Err(format!("{key} is empty; give it a value or leave it out"));
+        }
+        match place.replace(value) {
+            None => Ok(()),
+            Some(_) => Err(format!("{key} is given twice; give it once")),
+        }
+    }
+}
+
+/// The requirement of `labels[KEY]=VALUE`.
+fn equality(key: &str, value: &str) -> Result<String, String> {
+    let label = key.strip_prefix("labels[").and_then(|rest| rest.strip_suffix(']'));
+    let Some(label) = label else { return Err(unknown(key)) };
+    // The selector's own characters would make something else of it than an equality.
+    let plain =
+        |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/".contains(&b));
+    if label.is_empty() || !plain(label) || !plain(value) {
+        return Err(format!(
+            "labels[{label}]={value} is not one label and one value; labelSelector takes the rest"
+        ));
+    }
+    Ok(format!("{label}={value}"))
+}
+
+fn unknown(key: &str) -> String {
+    let written = |known: &str| match known {
+        "labels" => "labels[KEY]=VALUE".to_owned(),
+        other => format!("{other}=VALUE"),
+    };
+    let word = key.split('[').next().unwrap_or_default();
+    match nearest(word, &KNOWN) {
+        Some(known) => format!("unknown parameter {key:?}; did you mean {}?", written(known)),
+        None => {
+            let known = KNOWN.map(written).join(", ");
+            format!("unknown parameter {key:?}; known are {known}")
+        }
+    }
 }
 
 fn form_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
@@ -45,10 +165,22 @@ fn decode(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn parse(path: InPath<'_>, query: &str) -> Result<String, String> {
+        let pods = "v1/pods".parse().expect("a resource");
+        let query = Query::parse(&pods, path, Some(query))?;
+        let namespace = query.namespace.unwrap_or_else(|| "*".to_owned());
+        Ok(format!("{namespace} {} {}", query.labels, query.fields).trim_end().to_owned())
+    }
+
+    /// Namespace (`*`: all), labels and fields that a query asks for, or what is said against it.
     #[track_caller]
     fn check(query: &str, expect: Result<&str, &str>) {
-        let found = selector(Some(query)).map(|selector| selector.to_string());
-        match (found, expect) {
+        check_in_path(InPath::default(), query, expect);
+    }
+
+    #[track_caller]
+    fn check_in_path(path: InPath<'_>, query: &str, expect: Result<&str, &str>) {
+        match (parse(path, query), expect) {
             (Ok(found), Ok(expect)) => assert_eq!(found, expect, "{query}"),
             (Err(found), Err(expect)) => assert!(found.contains(expect), "{query}: {found}"),
             (found, expect) => panic!("{query}: {found:?}, expected {expect:?}"),
@@ -57,21 +189,66 @@ mod tests {
 
     #[test]
     fn labels_become_an_equality_selector() {
-        check("", Ok(""));
-        check("labels[k8s-app]=kube-dns", Ok("k8s-app=kube-dns"));
-        check("labels%5Bapp.kubernetes.io%2Fname%5D=web", Ok("app.kubernetes.io/name=web"));
-        check("labels[a]=b&labels[c]=d", Ok("a=b,c=d"));
-        check("labels[a]=", Ok("a="));
+        check("", Ok("*"));
+        check("labels[k8s-app]=kube-dns", Ok("* k8s-app=kube-dns"));
+        check("labels%5Bapp.kubernetes.io%2Fname%5D=web", Ok("* app.kubernetes.io/name=web"));
+        check("labels[a]=b&labels[c]=d", Ok("* a=b,c=d"));
+        check("labels[a]=", Ok("* a="));
     }
 
     #[test]
-    fn nothing_else_is_understood() {
-        check("label[a]=b", Err("unknown parameter"));
-        check("labels[a=b", Err("unknown parameter"));
+    fn labels_are_one_label_and_one_value() {
         check("labels[a]=b,c", Err("one value"));
         check("labels[a]=b,!c", Err("one value"));
         check("labels[a,b]=c", Err("one label"));
         check("labels[!a]=", Err("one label"));
-        check("labels[]=b", Err(""));
+        check("labels[]=b", Err("one label"));
+    }
+
+    #[test]
+    fn a_label_selector_has_the_syntax_of_kubernetes() {
+        check("labelSelector=a+in+(x,y),!b,c!=d", Ok("* a in (x,y),!b,c!=d"));
+        check("labelSelector=a%3Db&labels[c]=d", Ok("* c=d,a=b"));
+        check("labelSelector=a+in+(x", Err("cannot be read"));
+        check("labelSelector=", Err("labelSelector is empty"));
+    }
+
+    #[test]
+    fn a_field_selector_names_fields_of_the_resource() {
+        check("fieldSelector=status.phase!%3DRunning", Ok("*  status.phase!=Running"));
+        check(
+            "fieldSelector=spec.nodeName=a,metadata.name=b",
+            Ok("*  spec.nodeName=a,metadata.name=b"),
+        );
+        check("fieldSelector=spec.foo=bar", Err("\"spec.foo\""));
+        check("fieldSelector=spec.foo", Err("none of the operators"));
+    }
+
+    #[test]
+    fn a_namespace_and_a_name_stand_in_the_query_or_in_the_path() {
+        check("namespace=shop&name=web-1", Ok("shop  metadata.name=web-1"));
+        let path = InPath { namespace: Some("shop"), name: Some("web-1") };
+        check_in_path(path, "", Ok("shop  metadata.name=web-1"));
+        check_in_path(path, "labels[a]=b", Ok("shop a=b metadata.name=web-1"));
+        check_in_path(path, "namespace=shop", Err("namespace is given twice"));
+        check("namespace=..%2f..", Err("cannot be the name of a namespace"));
+        check("namespace=a&namespace=b", Err("given twice"));
+        check("name=", Err("name is empty"));
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_refused_with_the_nearest() {
+        check("label[a]=b", Err("did you mean labels[KEY]=VALUE?"));
+        check("labels[a=b", Err("did you mean labels[KEY]=VALUE?"));
+        check("labelselector=a=b", Err("did you mean labelSelector=VALUE?"));
+        check("fields=a=b", Err("did you mean fieldSelector=VALUE?"));
+        check("namespaces=shop", Err("did you mean namespace=VALUE?"));
+        check("limit=5", Err("known are labels[KEY]=VALUE, "));
+    }
+
+    #[test]
+    fn a_query_has_a_bound() {
+        check(&format!("name={}", "x".repeat(QUERY_BYTES_MAX)), Err("longer than"));
+        check(&"labels[a]=b&".repeat(PARAMETERS_MAX + 1), Err("more than 32 parameters"));
     }
 }

@@ -1,16 +1,18 @@
 //! Any resource as JSON from the cache, whose informer is started by the first who asks.
 //!
 //! The shapes are those of the two small programs this host grew out of: `GET /deploy` answers
-//! `{"data": [...]}`, `GET /{group}/{version}/{resource}` answers `{"msg": [...]}`.
+//! `{"data": [...]}`, `GET /{group}/{version}/{resource}` answers `{"msg": [...]}`. Both take the same
+//! query; the latter's path may have a namespace and a name, as Kubernetes' own paths have.
 
 use super::pages::Pages;
-use super::query;
+use super::query::{InPath, Query};
 use super::server::{Shared, message};
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use informant_apimachinery::GroupVersionResource;
+use informant_cache::ObjectKey;
 use std::sync::Arc;
 
 /// `GET /deploy?labels[k8s-app]=kube-dns`
@@ -19,7 +21,7 @@ pub(crate) async fn deployments(
     RawQuery(query): RawQuery,
 ) -> Response {
     let gvr = GroupVersionResource::new("apps", "v1", "deployments");
-    answer(&shared, &gvr, query.as_deref(), "data").await
+    answer(&shared, &gvr, InPath::default(), query.as_deref(), "data").await
 }
 
 /// `GET /{group}/{version}/{resource}`, `core` for the empty group.
@@ -28,12 +30,47 @@ pub(crate) async fn any(
     Path((group, version, resource)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let text = match group.as_str() {
+    answer_any(&shared, [&group, &version, &resource], InPath::default(), query.as_deref()).await
+}
+
+/// `GET /{group}/{version}/namespaces/{namespace}/{resource}`
+pub(crate) async fn of_namespace(
+    State(shared): State<Arc<Shared>>,
+    Path((group, version, namespace, resource)): Path<(String, String, String, String)>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let path = InPath { namespace: Some(&namespace), name: None };
+    answer_any(&shared, [&group, &version, &resource], path, query.as_deref()).await
+}
+
+/// `GET /{group}/{version}/namespaces/{namespace}/{resource}/{name}`: one object, which must be there.
+pub(crate) async fn one(
+    State(shared): State<Arc<Shared>>,
+    Path((group, version, namespace, resource, name)): Path<(
+        String,
+        String,
+        String,
+        String,
+        String,
+    )>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let path = InPath { namespace: Some(&namespace), name: Some(&name) };
+    answer_any(&shared, [&group, &version, &resource], path, query.as_deref()).await
+}
+
+async fn answer_any(
+    shared: &Shared,
+    [group, version, resource]: [&str; 3],
+    path: InPath<'_>,
+    query: Option<&str>,
+) -> Response {
+    let text = match group {
         "core" => format!("{version}/{resource}"),
         _ => format!("{group}/{version}/{resource}"),
     };
     match text.parse() {
-        Ok(gvr) => answer(&shared, &gvr, query.as_deref(), "msg").await,
+        Ok(gvr) => answer(shared, &gvr, path, query, "msg").await,
         Err(error) => message(StatusCode::BAD_REQUEST, format!("{error}")),
     }
 }
@@ -41,19 +78,29 @@ pub(crate) async fn any(
 async fn answer(
     shared: &Shared,
     gvr: &GroupVersionResource,
+    path: InPath<'_>,
     query: Option<&str>,
     member: &'static str,
 ) -> Response {
-    let selector = match query::selector(query) {
-        Ok(selector) => selector,
+    let query = match Query::parse(gvr, path, query) {
+        Ok(query) => query,
         Err(problem) => return message(StatusCode::BAD_REQUEST, problem),
     };
-    match shared.on_demand.informer(gvr).await {
-        Ok(lease) => {
-            let pages = Pages::of(lease, selector, member);
+    let lease = match shared.on_demand.informer(gvr, query.namespace.as_deref()).await {
+        Ok(lease) => lease,
+        Err((code, text)) => return message(code, text),
+    };
+    if let (Some(namespace), Some(name)) = (path.namespace, path.name)
+        && lease.informer().indexer().get(&ObjectKey::new(namespace, name)).is_none()
+    {
+        let text = format!("{gvr} {name} is not in the namespace {namespace}");
+        return message(StatusCode::NOT_FOUND, text);
+    }
+    match Pages::of(lease, query, member) {
+        Ok(pages) => {
             let body = Body::from_stream(futures::stream::unfold(pages, Pages::next));
             ([(header::CONTENT_TYPE, "application/json")], body).into_response()
         }
-        Err((code, text)) => message(code, text),
+        Err(error) => message(StatusCode::BAD_REQUEST, error.to_string()),
     }
 }

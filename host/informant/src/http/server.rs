@@ -126,6 +126,8 @@ fn api(shared: Arc<Shared>) -> Router {
         .route("/problems", get(problems))
         .route("/deploy", get(resources::deployments))
         .route("/{group}/{version}/{resource}", get(resources::any))
+        .route("/{group}/{version}/namespaces/{namespace}/{resource}", get(resources::of_namespace))
+        .route("/{group}/{version}/namespaces/{namespace}/{resource}/{name}", get(resources::one))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed);
     routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
@@ -185,6 +187,9 @@ async fn index() -> Json<Value> {
         "/problems",
         "/deploy?labels[k8s-app]=kube-dns",
         "/core/v1/pods",
+        "/core/v1/pods?namespace=default&labelSelector=app in (web)&fieldSelector=status.phase=Running",
+        "/core/v1/namespaces/default/pods",
+        "/core/v1/namespaces/default/pods/NAME",
         "/apps/v1/deployments",
     ];
     Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))

@@ -1,17 +1,19 @@
-//! What is said of a key that nobody knows: the nearest that somebody does.
+//! The known word that an unknown one is nearest to.
 
-/// How near a key has to be to be meant, from 0 to 1.
+/// How near a word has to be to be meant, from 0 to 1.
 const NEAR: f64 = 0.7;
+
+/// The known word that somebody who wrote `word` may have meant.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = |known: &str| strsim::jaro_winkler(word, known);
+    let nearest = known.iter().copied().max_by(|a, b| near(a).total_cmp(&near(b)))?;
+    (near(nearest) > NEAR).then_some(nearest)
+}
 
 /// The problem with an unknown key.
 pub(crate) fn unknown_key(key: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b)));
-    match nearest {
-        Some(nearest) if strsim::jaro_winkler(key, nearest) > NEAR => {
-            format!("unknown key {key:?}; did you mean {nearest:?}?")
-        }
-        _ => format!("unknown key {key:?}; known are {}", known.join(", ")),
+    match nearest(key, known) {
+        Some(nearest) => format!("unknown key {key:?}; did you mean {nearest:?}?"),
+        None => format!("unknown key {key:?}; known are {}", known.join(", ")),
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use crate::bench::{config_map, deployment};
+use crate::bench::{config_map, deployment, labelled_pod};
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact, pod_names};
 use informant_e2e::host::Host;
 use informant_e2e::{http, poll};
@@ -73,6 +73,62 @@ fn any_resource_is_listed_on_first_demand_and_kept_up_to_date() {
     });
 }
 
+/// The names of the pods that are asked for by this path and query.
+#[track_caller]
+fn check_pods(host: &Host, path: &str, expect: &[&str]) {
+    assert_eq!(names(&check_status(host, path, 200)["msg"]), expect, "{path}");
+}
+
+#[test]
+fn objects_are_selected_by_namespace_name_labels_and_fields() {
+    host_fact(async |bench| {
+        create_deployments(&bench).await;
+        for (name, labels) in [
+            ("web-1", &[("app", "web"), ("tier", "front")]),
+            ("db-1", &[("app", "db"), ("tier", "back")]),
+        ] {
+            bench.api.create(&bench.pods(), &labelled_pod(name, labels)).await.expect(201);
+        }
+        let elsewhere = labelled_pod("web-1", &[("app", "web")]);
+        bench.api.create("/api/v1/namespaces/default/pods", &elsewhere).await.expect(201);
+        let host = bench.start(&[]).await;
+        let namespace = &bench.namespace;
+        let own = format!("/core/v1/namespaces/{namespace}/pods");
+        // The namespace alone, before all are cached.
+        check_pods(&host, &format!("/core/v1/pods?namespace={namespace}"), &["db-1", "web-1"]);
+        check_pods(&host, &own, &["db-1", "web-1"]);
+        check_pods(&host, &format!("{own}/web-1"), &["web-1"]);
+        check_pods(&host, "/core/v1/pods?name=web-1", &["web-1", "web-1"]);
+        check_pods(&host, &format!("{own}?name=db-1"), &["db-1"]);
+        check_pods(&host, &format!("{own}?labelSelector=app+in+(web,cache),tier"), &["web-1"]);
+        check_pods(&host, "/core/v1/pods?labelSelector=!tier", &["web-1"]);
+        check_pods(&host, "/core/v1/pods?labels[app]=web&labelSelector=tier!%3Dfront", &["web-1"]);
+        check_pods(&host, &format!("{own}?fieldSelector=metadata.name!%3Dweb-1"), &["db-1"]);
+        check_pods(&host, "/core/v1/pods?fieldSelector=status.phase%3DRunning", &[]);
+        let deployments = format!("/deploy?namespace={namespace}&name=web");
+        assert_eq!(names(&check_status(&host, &deployments, 200)["data"]), ["web"]);
+    });
+}
+
+#[test]
+fn query_that_cannot_be_answered_says_why() {
+    host_fact(async |bench| {
+        let host = bench.start(&[]).await;
+        for (path, status, text) in [
+            ("/core/v1/pods?fieldSelector=spec.foo=bar", 400, "supported are metadata.name"),
+            ("/deploy?fieldSelector=spec.replicas=1", 400, "apps/v1/deployments cannot"),
+            ("/core/v1/pods?labelSelector=a+in+b", 400, "cannot be read"),
+            ("/core/v1/pods?labelselector=a", 400, "did you mean labelSelector"),
+            ("/core/v1/pods?namespace=../kube-system", 400, "cannot be the name of a namespace"),
+            ("/core/v1/nodes?namespace=default", 400, "has no namespaces"),
+            ("/core/v1/namespaces/default/pods/nope", 404, "is not in the namespace default"),
+        ] {
+            let answer = check_status(&host, path, status);
+            assert!(answer["msg"].as_str().is_some_and(|msg| msg.contains(text)), "{answer}");
+        }
+    });
+}
+
 #[test]
 fn secrets_are_never_served() {
     host_fact(async |bench| {
@@ -83,9 +139,15 @@ fn secrets_are_never_served() {
         let collection = format!("/api/v1/namespaces/{}/secrets", bench.namespace);
         bench.api.create(&collection, &secret).await.expect(201);
         let host = bench.start(&[]).await;
-        for path in
-            ["/core/v1/secrets", "/core/v1/secrets/", "//core/v1/secrets", "/core/v1/%73ecrets"]
-        {
+        for path in [
+            "/core/v1/secrets",
+            "/core/v1/secrets/",
+            "//core/v1/secrets",
+            "/core/v1/%73ecrets",
+            "/core/v1/secrets?namespace=default",
+            "/core/v1/namespaces/default/secrets",
+            "/core/v1/namespaces/default/secrets/password",
+        ] {
             let answer = host.get(path).unwrap();
             assert!(matches!(answer.status, 403 | 404), "{path}: {answer:?}");
             assert!(!answer.body.contains("aHVudGVyMg"), "{path}: {answer:?}");

@@ -65,6 +65,20 @@ fn a_plugin_of_one_namespace_runs_with_a_role_there_and_is_told_of_nothing_else(
         // Somebody else asks for more than the host may see.
         let asked = host.get("/core/v1/pods").expect("an answer");
         assert_eq!(asked.status, if has_roles { 403 } else { 200 }, "{}", asked.body);
+        let of_namespace = |namespace: &str| {
+            host.get(&format!("/core/v1/pods?namespace={namespace}")).expect("an answer")
+        };
+        let asked = of_namespace(namespace);
+        assert_eq!(asked.status, 200, "it may read this one: {}", asked.body);
+        let names: Vec<String> = asked.json()["msg"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|pod| pod["metadata"]["name"].as_str().expect("a name").to_owned())
+            .collect();
+        assert_eq!(names, pod_names(0..2));
+        let asked = of_namespace("default");
+        assert_eq!(asked.status, if has_roles { 403 } else { 200 }, "{}", asked.body);
         bench.create_pods(&pod_names(2..4)).await;
         await_told(&host, namespace, "added", 4).await;
         assert_eq!(state(&host), "synced");

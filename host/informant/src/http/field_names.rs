@@ -1,0 +1,67 @@
+//! Which fields a request may select by: those by which Kubernetes selects, and which the host can
+//! evaluate.
+
+use informant_apimachinery::{
+    FieldRequirement, FieldSelector, GroupVersionResource, METADATA_FIELDS, selectable_fields,
+};
+use informant_cache::Scope;
+
+/// Refuses a selector with a field that the resource cannot be selected by.
+pub(crate) fn check_fields(
+    gvr: &GroupVersionResource,
+    selector: &FieldSelector,
+) -> Result<(), String> {
+    let known: Vec<&str> =
+        METADATA_FIELDS.iter().chain(selectable_fields(gvr)).copied().filter(evaluable).collect();
+    let mut asked = selector.requirements().iter().map(|requirement| requirement.field.as_str());
+    match asked.find(|field| !known.contains(field)) {
+        None => Ok(()),
+        Some(field) => Err(format!(
+            "{gvr} cannot be selected by the field {field:?}; supported are {}",
+            known.join(", ")
+        )),
+    }
+}
+
+/// Whether a host can evaluate it: a few fields are worked out by the API server alone.
+fn evaluable(field: &&str) -> bool {
+    let requirement =
+        FieldRequirement { field: (*field).to_owned(), value: String::new(), equal: true };
+    Scope::all().with_fields(FieldSelector::new([requirement])).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(resource: &str, selector: &str, expect: Result<(), &str>) {
+        let gvr = resource.parse().expect("a resource");
+        let found = check_fields(&gvr, &selector.parse().expect("a selector"));
+        assert_eq!(found.as_ref().map_err(String::as_str), expect.as_ref().map_err(|it| *it));
+    }
+
+    #[test]
+    fn fields_are_those_of_kubernetes() {
+        check("v1/pods", "spec.nodeName=a,metadata.namespace!=b", Ok(()));
+        check(
+            "apps/v1/deployments",
+            "metadata.name=a,spec.replicas=2",
+            Err(
+                "apps/v1/deployments cannot be selected by the field \"spec.replicas\"; supported \
+                 are metadata.name, metadata.namespace",
+            ),
+        );
+    }
+
+    #[test]
+    fn a_field_that_only_the_api_server_works_out_is_not_supported() {
+        let error = check_fields(
+            &"v1/events".parse().expect("a resource"),
+            &"source=kubelet".parse().expect("a selector"),
+        );
+        let error = error.expect_err("it is refused");
+        assert!(error.contains("\"source\"") && error.contains("involvedObject.name"), "{error}");
+        assert!(!error.contains(", source"), "{error}");
+    }
+}
