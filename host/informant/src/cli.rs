@@ -13,6 +13,7 @@ use crate::compiler::{CompileArgs, CompilerArgs};
 use crate::project::BuildTimeArgs;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum, value_parser};
+use informant_apimachinery::GroupVersionResource;
 use informant_runtime::StateDirectoryOptions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -273,8 +274,12 @@ pub(crate) struct CheckArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct RbacArgs {
     /// Plugin files, and directories of them.
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "resources")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Add a resource that the HTTP API is asked for, in all namespaces, as v1/pods or
+    /// apps/v1/deployments. May be repeated.
+    #[arg(long = "resource", value_name = "RESOURCE", value_parser = served_resource)]
+    pub(crate) resources: Vec<GroupVersionResource>,
     /// Name of the role and its binding.
     #[arg(long, value_name = "NAME", default_value = "informant", value_parser = object_name)]
     pub(crate) name: String,
@@ -291,6 +296,15 @@ pub(crate) struct RbacArgs {
     pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) compiler: CompilerArgs,
+}
+
+/// A resource that the HTTP API serves.
+fn served_resource(text: &str) -> Result<GroupVersionResource, String> {
+    let gvr: GroupVersionResource = text.parse().map_err(|error| format!("{error}"))?;
+    match gvr.is_secrets() {
+        true => Err("the HTTP API does not serve Secrets; leave it out".to_owned()),
+        false => Ok(gvr),
+    }
 }
 
 /// What Kubernetes takes as the name of an object.

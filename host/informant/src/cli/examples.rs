@@ -57,6 +57,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "rbac plugins --leader-elect --namespace informant",
                 "for hosts in that namespace that elect a leader",
             ),
+            (
+                "rbac plugins --resource apps/v1/deployments",
+                "and for what the HTTP API is asked for",
+            ),
         ],
     ),
     (

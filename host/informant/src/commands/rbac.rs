@@ -4,6 +4,7 @@ use super::ask::{block_on, print};
 use crate::cli::RbacArgs;
 use crate::{compiler, host_configuration};
 use anyhow::{Context, Result, anyhow, bail};
+use informant_apimachinery::GroupVersionResource;
 use informant_runtime::{
     Descriptor, PluginChecker, ServiceAccount, WriteSpec, plugin_files, watched_namespaces,
 };
@@ -39,8 +40,9 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
         }
         Ok(plugins)
     })?;
-    let needs =
+    let mut needs =
         Needs::of(plugins.iter().map(|(descriptor, account)| (descriptor, account.as_ref())));
+    needs.serve(&args.resources);
     print(yaml(&needs, args).trim_end());
     Ok(())
 }
@@ -115,6 +117,15 @@ impl<'a> Needs<'a> {
         needs.accounts.values_mut().for_each(leave_out_twice);
         leave_out_twice(&mut needs.host);
         needs
+    }
+
+    /// Also what the HTTP API is asked for, in all namespaces.
+    fn serve(&mut self, resources: &[GroupVersionResource]) {
+        for it in resources {
+            let everywhere = self.host.entry("").or_default();
+            everywhere.add(&it.group, it.resource.clone(), ["list", "watch"]);
+        }
+        leave_out_twice(&mut self.host);
     }
 
     /// With the namespace that each is for; null: everywhere.
@@ -359,7 +370,8 @@ mod tests {
         else {
             panic!("another command");
         };
-        let needs = Needs::of(plugins.iter().map(|(it, account)| (it, account.as_ref())));
+        let mut needs = Needs::of(plugins.iter().map(|(it, account)| (it, account.as_ref())));
+        needs.serve(&args.resources);
         let text = yaml(&needs, &args);
         for document in text.split("---\n") {
             Document::read("rbac.yaml", document.as_bytes()).expect("it is YAML");
@@ -622,6 +634,40 @@ mod tests {
                   verbs: [patch]
             "#]],
         );
+    }
+
+    #[test]
+    fn what_the_http_api_is_asked_for_is_allowed_everywhere() {
+        let plugin =
+            r#"{"version":"1","subscriptions":[{"resource":"v1/pods","namespaces":["shop"]}]}"#;
+        check_roles(
+            &[plugin],
+            &["--resource", "v1/pods", "--resource", "apps/v1/deployments"],
+            expect![[r#"
+                ClusterRole
+                metadata:
+                  name: "informant"
+                rules:
+                - apiGroups: [""]
+                  resources: ["pods"]
+                  verbs: [list, watch]
+                - apiGroups: ["apps"]
+                  resources: ["deployments"]
+                  verbs: [list, watch]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn resources_are_such_that_the_http_api_serves() {
+        let is_taken = |arguments: &[&str]| {
+            let arguments = ["informant", "rbac"].iter().chain(arguments);
+            Args::try_parse_from(arguments).is_ok()
+        };
+        assert!(is_taken(&["--resource", "apps/v1/deployments"]), "no plugin is needed");
+        assert!(!is_taken(&["--resource", "v1/secrets"]));
+        assert!(!is_taken(&["--resource", "pods"]));
+        assert!(!is_taken(&[]));
     }
 
     #[test]
