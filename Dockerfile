@@ -12,6 +12,7 @@ COPY --from=build /informant /usr/local/bin/informant
 # Mount plugins over it.
 WORKDIR /plugins
 USER 65532:65532
-EXPOSE 8888
+# Probes and metrics. The HTTP API is on loopback.
+EXPOSE 8889
 ENTRYPOINT ["/usr/local/bin/informant"]
-CMD ["run", "--plugins=/plugins", "--listen=0.0.0.0:8888", "--log-format=json"]
+CMD ["run", "--plugins=/plugins", "--metrics-bind-address=0.0.0.0:8889", "--log-format=json"]

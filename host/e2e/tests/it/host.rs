@@ -7,6 +7,7 @@ pub mod bench;
 mod burst;
 mod check;
 mod configuration;
+mod deployed;
 mod election;
 mod embedded;
 mod golden;

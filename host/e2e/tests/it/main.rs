@@ -12,6 +12,7 @@ mod attacks;
 mod cache;
 mod cache_examples;
 mod compare;
-mod examples;
+mod deployment;
+
 mod host;
 mod kubectl;
