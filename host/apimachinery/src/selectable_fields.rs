@@ -54,7 +54,7 @@ pub fn selectable_fields(gvr: &GroupVersionResource) -> &'static [&'static str] 
         ("", "namespaces") => &["status.phase"],
         ("", "nodes") => &["spec.unschedulable"],
         ("", "pods") => PODS,
-        ("", "replicationcontrollers") | ("apps", "replicasets") => &["status.replicas"],
+        ("", "replicationcontrollers") => &["status.replicas"],
         ("", "secrets") => &["type"],
         ("", "services") => &["spec.clusterIP", "spec.type"],
         ("batch", "jobs") => &["status.successful"],
@@ -79,7 +79,7 @@ mod tests {
         check("v1/pods", "spec.nodeName", true);
         check("v1/pods", "spec.foo", false);
         check("metrics.k8s.io/v1beta1/pods", "spec.nodeName", false);
-        check("apps/v1/replicasets", "status.replicas", true);
-        check("apps/v1/deployments", "status.replicas", false);
+        check("v1/replicationcontrollers", "status.replicas", true);
+        check("apps/v1/replicasets", "status.replicas", false);
     }
 }

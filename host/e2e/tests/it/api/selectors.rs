@@ -1,5 +1,6 @@
 //! Which objects a list selects. Watches under a selector are in `watch`.
 
+use informant_apimachinery::{GroupVersionResource, selectable_fields};
 use serde_json::json;
 
 use crate::bench::{Bench, fact, labelled_pod, names};
@@ -97,6 +98,36 @@ fn field_that_cannot_be_selected_by_is_a_bad_request() {
         }
         let path = format!("{}?fieldSelector=spec.nodeName%3Dx", bench.core("configmaps"));
         bench.api.get(&path).await.expect_status(400, "BadRequest");
+    });
+}
+
+#[test]
+fn every_field_of_the_table_is_one_to_select_by() {
+    fact(async |bench| {
+        let resources = [
+            "v1/events",
+            "v1/namespaces",
+            "v1/nodes",
+            "v1/pods",
+            "v1/replicationcontrollers",
+            "v1/secrets",
+            "v1/services",
+            "apps/v1/deployments",
+            "apps/v1/replicasets",
+            "batch/v1/jobs",
+            "certificates.k8s.io/v1/certificatesigningrequests",
+            "events.k8s.io/v1/events",
+        ];
+        for resource in resources {
+            let gvr: GroupVersionResource = resource.parse().expect("a resource");
+            for field in ["metadata.name"].iter().chain(selectable_fields(&gvr)) {
+                let path = format!("{}?fieldSelector={field}%3Dx", gvr.path(None));
+                let status = bench.api.get(&path).await.status;
+                assert_eq!(status, 200, "{field} of {resource}");
+            }
+            let path = format!("{}?fieldSelector=spec.foo%3Dx", gvr.path(None));
+            bench.api.get(&path).await.expect_status(400, "BadRequest");
+        }
     });
 }
 
