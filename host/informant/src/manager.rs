@@ -114,20 +114,16 @@ impl Manager {
             leadership: candidate.as_ref().map(|candidate| candidate.leadership.clone()),
         })?;
         options.record.map(|record| host.record(record)).transpose()?;
-        let shutdown = CancellationToken::new();
-        let probes_end = CancellationToken::new();
+        let (shutdown, probes_end) = (CancellationToken::new(), CancellationToken::new());
         let server = Server::new(ServerOptions {
+            listeners,
             plugins: host.plugins(),
             informers: informers.clone(),
             candidate,
             configuration: options.configuration.status,
             client: options.cluster.client,
         });
-        let admin = socket.map(|socket| {
-            let (plugins, admin) = (host.plugins(), host.admin());
-            let shared = admin::Shared { plugins, informers: informers.clone(), admin };
-            Task::spawn("the admin socket", socket.serve(shared, shutdown.clone()))
-        });
+        let admin = socket.map(|socket| serve_admin(socket, &host, &informers, &shutdown));
         let follower = options.configuration.follower.map(|follower| {
             Task::spawn("the follower of the configuration", follower.run(shutdown.clone()))
         });
@@ -145,7 +141,7 @@ impl Manager {
             plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
             server: Task::spawn(
                 "the HTTP server",
-                server.run(listeners, shutdown.clone(), probes_end.clone()),
+                server.run(shutdown.clone(), probes_end.clone()),
             ),
             probes_end,
             shutdown,
@@ -268,6 +264,17 @@ impl Task {
             Err(error) => error,
         }
     }
+}
+
+fn serve_admin(
+    socket: AdminSocket,
+    host: &PluginHost,
+    informers: &Arc<SharedInformerFactory>,
+    shutdown: &CancellationToken,
+) -> Task {
+    let (plugins, admin) = (host.plugins(), host.admin());
+    let shared = admin::Shared { plugins, informers: informers.clone(), admin };
+    Task::spawn("the admin socket", socket.serve(shared, shutdown.clone()))
 }
 
 /// One for each processor, up to a few.

@@ -30,6 +30,7 @@ const PROBES_GRACE: Duration = Duration::from_secs(1);
 
 /// What the server shows.
 pub(crate) struct ServerOptions {
+    pub(crate) listeners: Listeners,
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
     /// None: nobody is elected.
@@ -65,12 +66,8 @@ impl Server {
 
     /// Serves the API until `shutdown`. Probes and metrics on their own listener go on until
     /// `probes_end`, and until the API's requests under way have ended.
-    pub(crate) async fn run(
-        self,
-        listeners: Listeners,
-        shutdown: CancellationToken,
-        probes_end: CancellationToken,
-    ) {
+    pub(crate) async fn run(self, shutdown: CancellationToken, probes_end: CancellationToken) {
+        let listeners = self.options.listeners;
         let address = listeners.address();
         let shared = Arc::new(Shared {
             address,
