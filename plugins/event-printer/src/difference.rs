@@ -1,39 +1,46 @@
-//! What is different between two states of a pod, in a few words each.
+//! The differences between two states of a pod, in a few words.
 
 use crate::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The differences, the most telling first; empty where only something else changed.
-pub(crate) fn between(old: &Pod, new: &Pod) -> Vec<String> {
+/// The new values, the most important first.
+pub(crate) fn between(old: Option<&Pod>, new: &Pod) -> String {
+    let differences = old.map(|old| differences(old, new)).unwrap_or_default();
+    if differences.is_empty() { "other fields changed".to_owned() } else { differences.join(", ") }
+}
+
+fn differences(old: &Pod, new: &Pod) -> Vec<String> {
     let mut differences = Vec::new();
     if old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some() {
         differences.push("being deleted".to_owned());
     }
-    let mut compare = |what: &str, old: &str, new: &str| match (old, new) {
+    let mut compare = |field: &str, old: &str, new: &str| match (old, new) {
         (old, new) if old == new => {}
-        ("", new) => differences.push(format!("{what} {new}")),
-        (old, "") => differences.push(format!("{what} no longer {old}")),
-        (old, new) => differences.push(format!("{what} {old} -> {new}")),
+        (old, "") => differences.push(format!("no longer {field}{old}")),
+        (_, new) => differences.push(format!("{field}{new}")),
     };
-    compare("phase", &old.status.phase, &new.status.phase);
-    compare("reason", old.reason(), new.reason());
-    compare("ready", &old.ready(), &new.ready());
-    compare("restarts", &old.restarts().to_string(), &new.restarts().to_string());
-    compare("node", &old.spec.node_name, &new.spec.node_name);
-    compare("ip", &old.status.pod_ip, &new.status.pod_ip);
+    compare("", &old.status.phase, &new.status.phase);
+    compare("", old.reason(), new.reason());
+    compare("ready ", &old.ready(), &new.ready());
+    compare("restarts ", &old.restarts().to_string(), &new.restarts().to_string());
+    compare("on ", &old.spec.node_name, &new.spec.node_name);
     for container in &new.spec.containers {
         if let Some(before) = old.spec.containers.iter().find(|c| c.name == container.name) {
-            compare(&format!("image of {}", container.name), &before.image, &container.image);
+            compare("image ", &before.image, &container.image);
         }
     }
     differences.extend(of_map("labels", &old.metadata.labels, &new.metadata.labels));
     differences.extend(of_map("annotations", &old.metadata.annotations, &new.metadata.annotations));
+    // A pod gets its address when it starts to run, which says more.
+    if differences.is_empty() && old.status.pod_ip != new.status.pod_ip {
+        differences.push(format!("address {}", new.status.pod_ip));
+    }
     differences
 }
 
-/// `labels +new=1 -gone changed=2`; nothing where they are equal.
+/// `labels +new=1 -gone changed=2`; none where the maps are equal.
 fn of_map(
-    what: &str,
+    field: &str,
     old: &BTreeMap<String, String>,
     new: &BTreeMap<String, String>,
 ) -> Option<String> {
@@ -45,5 +52,5 @@ fn of_map(
         _ => None,
     });
     let changes: String = changes.collect();
-    (!changes.is_empty()).then(|| format!("{what}{changes}"))
+    (!changes.is_empty()).then(|| format!("{field}{changes}"))
 }

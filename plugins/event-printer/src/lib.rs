@@ -1,39 +1,38 @@
-//! Prints each add, update and delete of pods, one line each:
+//! Logs each change of a pod, one short line each:
 //!
 //! ```text
-//! added pod default/web-1
-//! updated pod default/web-1: phase Pending -> Running, ready 0/1 -> 1/1
+//! added pod default/web-1: Pending
+//! updated pod default/web-1: Running, ready 1/1
 //! deleted pod default/web-1
 //! ```
 //!
-//! With `{"list": true}` it also lists all pods from the cache once, on the first event after the sync.
+//! With `{"list": true}` it also logs the namespace and name of every pod in the cache, once after the
+//! initial list.
 
 mod difference;
 mod pod;
 
-use informant_plugin::log::{self, Level};
+use informant_plugin::SyncAware;
 use informant_plugin::prelude::*;
 use pod::Pod;
 use serde::Deserialize;
-use std::fmt::Display;
 
 const PODS: &str = "v1/pods";
 
-/// What the plugin can be told by its configuration.
+/// The plugin's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Options {
-    /// List all pods once the cache is complete.
+    /// List all pods after the initial list.
     list: bool,
-    /// Whose pods; none are all.
+    /// Namespaces of the pods; empty means all.
     namespaces: Vec<String>,
 }
 
 /// The plugin.
 #[derive(Debug)]
 pub struct EventPrinter {
-    /// The list that was asked for is still to be printed.
-    list_pending: bool,
+    list: bool,
 }
 
 impl Plugin for EventPrinter {
@@ -45,53 +44,49 @@ impl Plugin for EventPrinter {
     }
 
     fn start(config: &Config) -> Result<Self> {
-        Ok(Self { list_pending: config.parse::<Options>()?.list })
+        Ok(Self { list: config.parse::<Options>()?.list })
     }
 
     fn handle(&mut self, event: Event) -> Result {
-        print(&event)?;
-        if self.list_pending && indexer::has_synced(PODS)? {
-            self.list_pending = false;
-            list_pods()?;
-        }
-        Ok(())
+        print(&event)
     }
 }
 
-export_plugin!(EventPrinter);
+impl SyncAware for EventPrinter {
+    fn synced(&mut self, _subscription: u32) -> Result {
+        if self.list { list_pods() } else { Ok(()) }
+    }
+}
 
-/// The event's line. The text says what happened; the fields say what the pod is like now.
+export_plugin!(EventPrinter, sync_aware);
+
+/// Logs one line for the event. The watch is the usual reason for an event; any other reason is named.
 fn print(event: &Event) -> Result {
     let pod: Pod = event.object()?;
     let mut text = format!("{} pod {}", event.change(), event.key());
-    if event.change() == Change::Updated {
-        let differences = match event.old()? {
-            Some(old) => difference::between(&old, &pod),
-            None => Vec::new(),
-        };
-        text += ": ";
-        text += &if differences.is_empty() {
-            "nothing shown here".to_owned()
-        } else {
-            differences.join(", ")
-        };
+    match event.change() {
+        Change::Added if !pod.status.phase.is_empty() => text += &format!(": {}", pod.status.phase),
+        Change::Updated => {
+            text += &format!(": {}", difference::between(event.old()?.as_ref(), &pod))
+        }
+        Change::Added | Change::Deleted => {}
     }
-    let (labels, reason) = (pod.labels(), event.reason());
-    let mut fields: Vec<(&str, &dyn Display)> = vec![("phase", &pod.status.phase)];
-    if event.change() != Change::Updated {
-        fields.push(("labels", &labels));
+    if event.reason() != Reason::Watch {
+        text += &format!(" ({})", event.reason());
     }
-    if reason != Reason::Watch {
-        fields.push(("reason", &reason));
-    }
-    log::log(Level::Info, text, &fields);
+    info!("{text}");
     Ok(())
 }
 
 fn list_pods() -> Result {
+    let mut is_empty = true;
     for pod in indexer::list::<Pod>(PODS) {
         let metadata = pod?.metadata;
         info!("namespace: {}, name: {}", metadata.namespace, metadata.name);
+        is_empty = false;
+    }
+    if is_empty {
+        info!("there are no pods");
     }
     Ok(())
 }

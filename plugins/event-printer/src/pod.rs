@@ -1,4 +1,4 @@
-//! A pod, as far as this plugin looks at it. A partial type decodes faster than the whole of one, and
+//! The fields of a pod that this plugin reads. A partial type decodes faster than a complete one and
 //! keeps the plugin small.
 
 use serde::Deserialize;
@@ -61,7 +61,7 @@ pub(crate) struct State {
     pub terminated: Option<Stopped>,
 }
 
-/// Why a container does not run.
+/// The state of a container that does not run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Stopped {
@@ -69,13 +69,7 @@ pub(crate) struct Stopped {
 }
 
 impl Pod {
-    /// `app=web,tier=front`, or `-` where there are none.
-    pub fn labels(&self) -> String {
-        let labels: Vec<_> = self.metadata.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        if labels.is_empty() { "-".to_owned() } else { labels.join(",") }
-    }
-
-    /// Ready containers of all, as kubectl shows it: `0/1`.
+    /// Ready containers and all containers, in kubectl's form: `0/1`.
     pub fn ready(&self) -> String {
         let ready = self.status.container_statuses.iter().filter(|c| c.ready).count();
         format!("{ready}/{}", self.spec.containers.len())
@@ -86,7 +80,7 @@ impl Pod {
         self.status.container_statuses.iter().map(|c| u64::from(c.restart_count)).sum()
     }
 
-    /// Why it does not run, empty where nothing is said: the pod's own reason, else its containers'.
+    /// The reason why the pod does not run, or else why one of its containers does not; may be empty.
     pub fn reason(&self) -> &str {
         let of_containers = self.status.container_statuses.iter().filter_map(|c| {
             let stopped = c.state.waiting.as_ref().or(c.state.terminated.as_ref())?;

@@ -1,4 +1,4 @@
-//! The plugin in a host without wasm.
+//! The plugin in the SDK's test host.
 
 use super::EventPrinter;
 use informant_plugin::testing::{Host, TestEvent, added, deleted, updated};
@@ -15,7 +15,7 @@ fn pod(name: &str) -> Value {
     })
 }
 
-/// `pod` with the value at a pointer's place set.
+/// The pod with another value at this path.
 fn with(mut pod: Value, path: &[&str], value: Value) -> Value {
     let mut place = &mut pod;
     for step in path {
@@ -50,8 +50,8 @@ fn every_change_is_one_line() {
         json!({}),
         [added(pod("web-1")), updated(pod("web-1"), running.clone()), deleted(running)],
         &[
-            "added pod default/web-1",
-            "updated pod default/web-1: phase Pending -> Running",
+            "added pod default/web-1: Pending",
+            "updated pod default/web-1: Running",
             "deleted pod default/web-1",
         ],
     );
@@ -60,20 +60,17 @@ fn every_change_is_one_line() {
 #[test]
 fn an_update_says_what_changed() {
     let base = || pod("web-1");
-    check_update(with(base(), &["spec", "nodeName"], json!("worker-1")), "node worker-1");
-    check_update(with(base(), &["status", "podIP"], json!("10.0.0.7")), "ip 10.0.0.7");
+    check_update(with(base(), &["spec", "nodeName"], json!("worker-1")), "on worker-1");
+    check_update(with(base(), &["status", "podIP"], json!("10.0.0.7")), "address 10.0.0.7");
     let statuses = json!([{"ready": true, "restartCount": 2, "state": {"running": {}}}]);
-    check_update(
-        with(base(), &["status", "containerStatuses"], statuses),
-        "ready 0/1 -> 1/1, restarts 0 -> 2",
-    );
+    check_update(with(base(), &["status", "containerStatuses"], statuses), "ready 1/1, restarts 2");
     let crashing = json!([{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
     let crashing = with(base(), &["status", "containerStatuses"], crashing);
-    check_update(crashing.clone(), "reason CrashLoopBackOff");
+    check_update(crashing.clone(), "CrashLoopBackOff");
     check(
         json!({}),
         [updated(crashing, base())],
-        &["updated pod default/web-1: reason no longer CrashLoopBackOff"],
+        &["updated pod default/web-1: no longer CrashLoopBackOff"],
     );
     check_update(
         with(base(), &["metadata", "labels"], json!({"app": "db", "tier": "back"})),
@@ -85,40 +82,32 @@ fn an_update_says_what_changed() {
         "being deleted",
     );
     let images = json!([{"name": "main", "image": "web:2"}]);
-    check_update(with(base(), &["spec", "containers"], images), "image of main web:1 -> web:2");
-    check_update(with(base(), &["spec", "priority"], json!(5)), "nothing shown here");
+    check_update(with(base(), &["spec", "containers"], images), "image web:2");
+    check_update(with(base(), &["spec", "priority"], json!(5)), "other fields changed");
 }
 
 #[test]
-fn fields_describe_the_pod() {
+fn a_line_names_a_reason_other_than_the_watch() {
+    let initial = added(pod("web-1")).reason(Reason::Initial);
+    check(json!({}), [initial], &["added pod default/web-1: Pending (initial)"]);
+}
+
+#[track_caller]
+fn check_list(config: Value, pods: &[&str], expected: &[&str]) {
     let host = Host::new();
-    let mut printer = host.start::<EventPrinter>(json!({})).expect("the plugin starts");
-    printer.handle(added(pod("web-1")).reason(Reason::Initial)).expect("the event is handled");
-    let fields: Vec<_> = host.log()[0].fields.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    assert_eq!(fields, ["phase=Pending", "labels=app=web", "reason=initial"]);
+    host.set_synced("v1/pods", true);
+    pods.iter().for_each(|name| host.put("v1/pods", pod(name)));
+    let mut printer = host.start::<EventPrinter>(config).expect("the plugin starts");
+    printer.synced(0).expect("the cache is listed");
+    assert_eq!(host.messages(), expected);
 }
 
 #[test]
-fn the_list_comes_once_after_the_sync() {
-    let host = Host::new();
-    host.put("v1/pods", pod("web-0"));
-    host.set_synced("v1/pods", false);
-    let mut printer = host.start::<EventPrinter>(json!({"list": true})).expect("the plugin starts");
-    for name in ["web-1", "web-2", "web-3"] {
-        host.set_synced("v1/pods", name != "web-1");
-        printer.handle(added(pod(name))).expect("the event is handled");
-    }
-    assert_eq!(
-        host.messages(),
-        [
-            "added pod default/web-1",
-            "added pod default/web-2",
-            "namespace: default, name: web-0",
-            "namespace: default, name: web-1",
-            "namespace: default, name: web-2",
-            "added pod default/web-3",
-        ]
-    );
+fn the_list_follows_the_sync_without_an_event() {
+    let lines = ["namespace: default, name: web-0", "namespace: default, name: web-1"];
+    check_list(json!({"list": true}), &["web-0", "web-1"], &lines);
+    check_list(json!({"list": true}), &[], &["there are no pods"]);
+    check_list(json!({}), &["web-0"], &[]);
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub use writes::TestWrite;
 
 use crate::log::Level;
 use crate::{
-    Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Reconciler, Result, Timer,
+    Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Reconciler, Result, SyncAware,
+    Timer,
 };
 use cache::Cache;
 use http::Requests;
@@ -265,6 +266,17 @@ impl<P: Plugin> Running<P> {
             return Err(Failure::new(format!("the plugin has no schedule {schedule}")));
         }
         at_work(|| self.plugin.fire(schedule, unix_ms))
+    }
+
+    /// Calls `synced` for a subscription, counted from 0.
+    pub fn synced(&mut self, subscription: u32) -> Result
+    where
+        P: SyncAware,
+    {
+        if self.descriptor.subscriptions.get(subscription as usize).is_none() {
+            return Err(Failure::new(format!("the plugin has no subscription {subscription}")));
+        }
+        at_work(|| self.plugin.synced(subscription))
     }
 
     /// What the plugin asked for.
