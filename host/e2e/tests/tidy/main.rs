@@ -7,8 +7,8 @@ mod code;
 mod dependencies;
 mod facts;
 mod guests;
-mod makefile;
 mod links;
+mod makefile;
 mod names;
 mod pins;
 mod prose;
@@ -85,6 +85,9 @@ fn bindings_are_of_the_contract() {
 #[test]
 fn targets_that_compile_bring_the_toolchain() {
     check(makefile::without_toolchain(&makefile::read()));
+}
+
+#[test]
 fn links_lead_somewhere() {
     let exists = |path: &std::path::Path| paths::root().join(path).exists();
     check(links::broken(&Repository::read().texts, exists));
