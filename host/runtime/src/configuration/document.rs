@@ -11,6 +11,8 @@ use std::fmt;
 pub(crate) const CONFIGURATION_BYTES_MAX: usize = 1 << 20;
 /// Values in one file, those that aliases repeat included.
 const NODES_MAX: usize = 50_000;
+/// Levels of lists and objects in each other: the library recurses, on a thread's stack of 2 MiB.
+const DEPTH_MAX: usize = 32;
 /// Bytes of text that anchors and aliases may make of the file.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
@@ -79,6 +81,7 @@ fn options() -> Options {
         with_snippet: false,
         budget: serde_saphyr::budget! {
             max_nodes: NODES_MAX,
+            max_depth: DEPTH_MAX,
             max_total_scalar_bytes: TEXT_BYTES_MAX,
             max_recorded_anchor_bytes: TEXT_BYTES_MAX,
         },
@@ -280,7 +283,7 @@ mod tests {
         assert!(Document::read("a.yaml", bomb.as_bytes()).is_err());
         let is_read = |text: &str| Document::read("a.yaml", text.as_bytes()).is_ok();
         let nested = |deep: usize| "[".repeat(deep) + &"]".repeat(deep);
-        assert!(is_read(&nested(60)) && !is_read(&nested(70)));
+        assert!(is_read(&nested(DEPTH_MAX - 2)) && !is_read(&nested(DEPTH_MAX + 2)));
         let list = |items: usize| format!("[{}]", vec!["x"; items].join(","));
         assert!(is_read(&list(NODES_MAX - 100)) && !is_read(&list(NODES_MAX + 1)));
         let repeated = |times: usize| {
