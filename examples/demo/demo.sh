@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The demo: an embedded cluster with life in it, the host, and one plugin. Run it with `make demo`.
+# The demo: an embedded cluster with workloads that change, the host, and one plugin. Run it with `make demo`.
 #
-# DEMO_SECONDS=20 ends it by itself, with exit code 0.
+# DEMO_SECONDS=20 ends it after that time, with exit code 0.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -9,45 +9,35 @@ plugins=target/demo/plugins
 host=target/debug/informant
 
 step() { printf '\n== %s\n' "$1"; }
+fail() { printf '\nmake demo: %s\n' "$1" >&2; exit 1; }
 
-step "1/2  building the host (about five minutes the first time on two cores, seconds after that)"
-cargo build --workspace --bin informant
-step "2/2  building the plugin plugins/event-printer"
+step "1/3  build the host (some minutes the first time, seconds after that)"
+cargo build --workspace --bin informant || fail "the host was not built; the first error above names the cause"
+step "2/3  build the plugin plugins/event-printer"
 mkdir -p "$plugins"
+cp examples/demo/event-printer.yaml "$plugins/event-printer.yaml"
 examples/demo/plugin.sh
+step "3/3  run the host with an embedded cluster"
 
-printf '\n== a cluster is starting; every line is one change, told by the plugin (Ctrl-C ends the demo)\n\n'
+hint='A WebAssembly plugin logs each change of a pod in an embedded Kubernetes cluster.
+Change the plugin while it runs. In another terminal, in this directory:
+  1. in plugins/event-printer/src/lib.rs, replace "{} pod {}" by "{} POD {}"
+  2. make demo-plugin
+The new version takes over and no event is lost: look for "reloaded". Ctrl-C ends with a summary.'
 
-# Shown once the first burst is through, so that it stays in sight.
-next_step() {
-  sleep 4
-  cat <<'TEXT'
-
-   ---------------------------------------------------------------------------------------------
-   Now change the plugin while it runs. In another terminal, in this directory:
-
-     1. edit  plugins/event-printer/src/lib.rs : in the function `print`, change "{} pod {}"
-     2. run   make demo-plugin
-
-   The new version takes over in less than a second; watch for "reloaded" on this screen.
-   ---------------------------------------------------------------------------------------------
-
-TEXT
-}
-
-"$host" dev "$plugins" --listen 127.0.0.1:0 &
+"$host" dev "$plugins" --listen 127.0.0.1:0 --hint "$hint" &
 pid=$!
-next_step &
-hint=$!
-trap 'kill -INT "$pid" 2>/dev/null || true' INT TERM
+# Ctrl-C reaches the host by itself, and a second signal would cut its end short.
+trap : INT
+trap 'kill -INT "$pid" 2>/dev/null || true' TERM
 if [ -n "${DEMO_SECONDS:-}" ]; then
-  # The sleep is ended with the demo, whichever comes first.
+  # The sleep ends with the demo, whichever ends first.
   (sleep "$DEMO_SECONDS" & sleeper=$!; trap 'kill "$sleeper" 2>/dev/null' EXIT; wait "$sleeper"; kill -INT "$pid" 2>/dev/null) &
   timer=$!
 fi
 status=0
 wait "$pid" || status=$?
-# A trap ends the first wait; the host still needs a moment to stop.
+# A trap ends the first wait; the host needs a moment more to stop.
 while kill -0 "$pid" 2>/dev/null; do wait "$pid" && status=0 || status=$?; done
-kill "$hint" ${timer:+"$timer"} 2>/dev/null || true
-exit "$status"
+kill ${timer:+"$timer"} 2>/dev/null || true
+[ "$status" -eq 0 ] || fail "the host ended with code $status; the last lines above name the cause"

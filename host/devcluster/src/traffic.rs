@@ -40,6 +40,10 @@ use simulation::Simulation;
 /// How often the cluster is looked at. Containers start within fractions of a second; nothing needs more.
 const TICK: Duration = Duration::from_millis(50);
 
+/// Time of the cluster that has passed before clients see it: by then the pods of the installed applications run, and
+/// clients find a cluster at work.
+const HEAD_START_MS: i64 = 5_000;
+
 /// Requests carried out under one lock of the store, so that clients get a word in between.
 const REQUESTS_AT_ONCE: usize = 32;
 
@@ -110,25 +114,44 @@ impl Drop for Traffic {
 async fn run(cluster: Cluster, options: TrafficOptions, stop: CancellationToken) {
     let mut simulation = Simulation::new(options);
     let mut binding = Binding::default();
+    let begin = Timestamp::now();
+    let mut now = time::later(begin, -HEAD_START_MS);
+    let operations = simulation.install(now);
+    carry_out(&cluster, &mut simulation, &operations, now).await;
+    while now < begin && !stop.is_cancelled() {
+        step(&cluster, &mut simulation, &mut binding, now).await;
+        now = time::later(now, TICK.as_millis() as i64);
+    }
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let operations = simulation.install(Timestamp::now());
-    carry_out(&cluster, &mut simulation, &operations).await;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
-        let now = Timestamp::now();
-        cluster.read(|store| binding.pump(store, &mut simulation, now));
-        let operations = simulation.step(now);
-        carry_out(&cluster, &mut simulation, &operations).await;
+        step(&cluster, &mut simulation, &mut binding, Timestamp::now()).await;
     }
 }
 
-async fn carry_out(cluster: &Cluster, simulation: &mut Simulation, operations: &[Operation]) {
+async fn step(
+    cluster: &Cluster,
+    simulation: &mut Simulation,
+    binding: &mut Binding,
+    now: Timestamp,
+) {
+    cluster.read(|store| binding.pump(store, simulation, now));
+    let operations = simulation.step(now);
+    carry_out(cluster, simulation, &operations, now).await;
+}
+
+async fn carry_out(
+    cluster: &Cluster,
+    simulation: &mut Simulation,
+    operations: &[Operation],
+    now: Timestamp,
+) {
     for some in operations.chunks(REQUESTS_AT_ONCE) {
-        cluster.write(|store| Binding::apply(store, simulation, some, Timestamp::now()));
+        cluster.write(|store| Binding::apply(store, simulation, some, now));
         tokio::task::yield_now().await;
     }
 }

@@ -1,9 +1,11 @@
 //! The command line as it is typed.
 
+mod dev;
 mod examples;
 mod offline;
 mod serve;
 
+pub(crate) use dev::DevArgs;
 pub(crate) use examples::parse;
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use serve::{AdminArgs, MetricsArgs, ServeArgs};
@@ -84,34 +86,6 @@ pub(crate) struct RunArgs {
     pub(crate) serve: ServeArgs,
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
-}
-
-#[derive(clap::Args, Debug)]
-pub(crate) struct DevArgs {
-    /// Directories of plugin files, plugins' projects, and folders of those. A project is built, and again after every save.
-    #[arg(value_name = "PATH", required = true)]
-    pub(crate) paths: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) time: BuildTimeArgs,
-    /// Changes a second that the embedded cluster's workloads make, about; 0 leaves it to you.
-    #[arg(long, value_name = "N", default_value_t = 2.0)]
-    pub(crate) traffic: f64,
-    #[command(flatten)]
-    pub(crate) config: ConfigArgs,
-    #[command(flatten)]
-    pub(crate) connection: ConnectionArgs,
-    #[command(flatten)]
-    pub(crate) access: AccessArgs,
-    #[command(flatten)]
-    pub(crate) compiler: CompilerArgs,
-    #[command(flatten)]
-    pub(crate) state: StateArgs,
-    #[command(flatten)]
-    pub(crate) outbound: OutboundArgs,
-    #[command(flatten)]
-    pub(crate) record: RecordArgs,
-    #[command(flatten)]
-    pub(crate) serve: ServeArgs,
 }
 
 #[derive(clap::Args, Debug)]

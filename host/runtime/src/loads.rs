@@ -10,6 +10,7 @@ use crate::plugin_name::PluginName;
 use crate::prepare::{LoadError, Prepared};
 use hashbrown::HashMap;
 use std::future::Future;
+use std::time::Instant;
 use tokio::task::{Id, JoinSet};
 
 /// One version on its way. Its number tells it from other loads of the same name.
@@ -21,6 +22,21 @@ pub(crate) struct Load {
     pub(crate) sha256: String,
     /// Somebody wants the version before back.
     pub(crate) is_rollback: bool,
+    began: Instant,
+}
+
+impl Load {
+    pub(crate) fn new(name: PluginName, number: u64, sha256: String) -> Self {
+        Self { name, number, sha256, is_rollback: false, began: Instant::now() }
+    }
+
+    /// The log's message when the version has taken over.
+    pub(crate) fn success(&self, is_first: bool) -> String {
+        match is_first {
+            true => "running".to_owned(),
+            false => format!("reloaded in {:.2} s", self.began.elapsed().as_secs_f64()),
+        }
+    }
 }
 
 /// How a step ended.

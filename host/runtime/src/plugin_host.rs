@@ -267,7 +267,7 @@ impl PluginHost {
             plugin.load = Some(number);
             plugin.status.apply([Input::FileChanged], Timestamp::now());
         }
-        Load { name: name.clone(), number, sha256, is_rollback: false }
+        Load::new(name.clone(), number, sha256)
     }
 
     /// Goes on with a load whose step ended, if its plugin still waits for it.
@@ -367,9 +367,8 @@ impl PluginHost {
             add_one(&plugin.status.counters.reloads_ok);
         }
         plugin.status.took_over(running(&prepared, &load.sha256), Timestamp::now());
-        let verb = if first { "running" } else { "reloaded: a new version took over" };
         let (sha256, version) = (&load.sha256[..12], &descriptor.version);
-        info!(plugin = load.name.as_str(), sha256, version, "{verb}");
+        info!(plugin = load.name.as_str(), sha256, version, "{}", load.success(first));
         let loaded = Loaded { sha256: load.sha256.clone(), prepared };
         plugin.took_over(loaded, load.is_rollback);
         (plugin.standby, plugin.warm) = (None, None);

@@ -20,7 +20,9 @@ fn differences(old: &Pod, new: &Pod) -> Vec<String> {
         (_, new) => differences.push(format!("{field}{new}")),
     };
     compare("", &old.status.phase, &new.status.phase);
-    compare("", old.reason(), new.reason());
+    if !new.reason().is_empty() {
+        compare("", old.reason(), new.reason());
+    }
     compare("ready ", &old.ready(), &new.ready());
     compare("restarts ", &old.restarts().to_string(), &new.restarts().to_string());
     compare("on ", &old.spec.node_name, &new.spec.node_name);
@@ -31,7 +33,10 @@ fn differences(old: &Pod, new: &Pod) -> Vec<String> {
     }
     differences.extend(of_map("labels", &old.metadata.labels, &new.metadata.labels));
     differences.extend(of_map("annotations", &old.metadata.annotations, &new.metadata.annotations));
-    // A pod gets its address when it starts to run, which says more.
+    // Other differences say more than the end of a reason or a new address.
+    if differences.is_empty() && old.reason() != new.reason() {
+        differences.push(format!("no longer {}", old.reason()));
+    }
     if differences.is_empty() && old.status.pod_ip != new.status.pod_ip {
         differences.push(format!("address {}", new.status.pod_ip));
     }

@@ -69,9 +69,11 @@ fn an_update_says_what_changed() {
     check_update(crashing.clone(), "CrashLoopBackOff");
     check(
         json!({}),
-        [updated(crashing, base())],
+        [updated(crashing.clone(), base())],
         &["updated pod default/web-1: no longer CrashLoopBackOff"],
     );
+    let running = with(base(), &["status", "phase"], json!("Running"));
+    check(json!({}), [updated(crashing, running)], &["updated pod default/web-1: Running"]);
     check_update(
         with(base(), &["metadata", "labels"], json!({"app": "db", "tier": "back"})),
         "labels app=db +tier=back",

@@ -107,7 +107,7 @@ pub fn entry(line: &Line) -> anyhow::Result<Entry> {
     let what = if let Some(event) = message.strip_prefix("event ") {
         let read = event_of(event);
         What::Event(read.with_context(|| format!("an event that cannot be read: {message}"))?)
-    } else if message == "running" || message.starts_with("reloaded: ") {
+    } else if message == "running" || message.starts_with("reloaded ") {
         let version = line.field("version").and_then(|version| version.parse().ok());
         What::InCharge(version.with_context(|| format!("no version in {}", line.text))?)
     } else if message.starts_with("not loaded") {

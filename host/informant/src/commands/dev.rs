@@ -1,14 +1,19 @@
 //! `informant dev`: host and embedded cluster in one process, and plugins built from their sources after every save.
 
+mod summary;
+
 use crate::cli::{ConnectionArgs, DevArgs, LogFormat};
 use crate::host_configuration::HostConfiguration;
+use crate::logging::Stdout;
 use crate::manager::{Manager, ManagerOptions};
 use crate::project::{Builder, Loads, Project, Shown, projects_in};
 use crate::{cluster, compiler, logging};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -17,18 +22,21 @@ use tracing::info;
 pub(crate) fn dev(args: DevArgs) -> Result<()> {
     let (directories, projects) = followed(&args.paths)?;
     logging::init(args.serve.log_format);
+    let (own_hint, next) = (hint(&directories, &projects), next_step(&projects));
+    let args = DevArgs { hint: Some(args.hint.unwrap_or(own_hint)), ..args };
     super::run_until_signal(async |stop| {
         let builders = builders(projects, &args, &stop).await?;
         let built = builders.iter().map(|builder| builder.plugins().to_owned());
         let paths = directories.into_iter().chain(built).collect();
         if args.connection.kubeconfig.is_some() || args.connection.context.is_some() {
-            return host(DevArgs { paths, ..args }, builders, None, &stop).await;
+            let args = DevArgs { paths, ..args };
+            return shown(args, next, builders, None, &stop).await;
         }
         let embedded = Embedded::start(args.traffic).await?;
         let kubeconfig = Some(embedded.kubeconfig.clone());
         let connection = ConnectionArgs { kubeconfig, context: None };
         let args = DevArgs { paths, connection, ..args };
-        let result = host(args, builders, Some(&embedded.kubeconfig), &stop).await;
+        let result = shown(args, next, builders, Some(&embedded.kubeconfig), &stop).await;
         embedded.stop().await;
         result
     })
@@ -64,13 +72,62 @@ async fn builders(
     Ok(builders)
 }
 
-/// Runs the host; `embedded` is the kubeconfig of the embedded cluster.
-async fn host(
+/// Text that stays in sight: how to change the plugins.
+fn hint(directories: &[PathBuf], projects: &[Project]) -> String {
+    let mut lines = Vec::new();
+    if !projects.is_empty() {
+        let names: Vec<&str> = projects.iter().map(|project| project.name.as_str()).collect();
+        let names = names.join(", ");
+        lines.push(format!(
+            "Save a source file of {names}: the plugin is built and reloaded at once."
+        ));
+    }
+    if !directories.is_empty() {
+        let names: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
+        let names = names.join(", ");
+        lines.push(format!(
+            "Add, replace or remove a .wasm file in {names}: it takes effect at once."
+        ));
+    }
+    lines.push("Ctrl-C ends with a summary.".to_owned());
+    lines.join("\n")
+}
+
+/// The last line of the summary; none for authors of plugins, who know.
+fn next_step(projects: &[Project]) -> Option<String> {
+    let program = std::env::args().next().unwrap_or_else(|| "informant".to_owned());
+    projects.is_empty().then(|| {
+        format!("Next, a plugin of your own:\n  {program} plugin new hello --lang rust && {program} dev hello")
+    })
+}
+
+/// Runs the host; people get the hint at the start and the summary at the end.
+async fn shown(
     args: DevArgs,
+    next: Option<String>,
     builders: Vec<Builder>,
     embedded: Option<&Path>,
     stop: &CancellationToken,
 ) -> Result<()> {
+    let is_text = args.serve.log_format == LogFormat::Text;
+    let hint = args.hint.clone().unwrap_or_default();
+    let began = Instant::now();
+    let manager = start(args, embedded).await?;
+    // A reader that is gone gets none of these texts.
+    if is_text && !logging::pin(&hint) {
+        let _ = writeln!(Stdout, "{hint}");
+    }
+    let plugins = manager.plugins().clone();
+    run(manager, builders, stop).await?;
+    if is_text {
+        let next = next.map_or_else(String::new, |next| format!("{next}\n"));
+        let _ = write!(Stdout, "{}{next}", summary::summary(began.elapsed(), &plugins.status()));
+    }
+    Ok(())
+}
+
+/// Starts the host; `embedded` is the kubeconfig of the embedded cluster.
+async fn start(args: DevArgs, embedded: Option<&Path>) -> Result<Manager> {
     let configuration = HostConfiguration::load(args.config.config.as_deref())?;
     let options = ManagerOptions {
         cluster: cluster::connect(&args.connection).await?,
@@ -89,11 +146,13 @@ async fn host(
     };
     let manager = Manager::start(options).await?;
     if let Some(kubeconfig) = embedded {
-        info!(
-            "to look into the cluster: kubectl --kubeconfig {} get pods -A",
-            kubeconfig.display()
-        );
+        info!("try: kubectl --kubeconfig {} get pods -A", kubeconfig.display());
     }
+    Ok(manager)
+}
+
+/// Runs the host and the builders to their ends.
+async fn run(manager: Manager, builders: Vec<Builder>, stop: &CancellationToken) -> Result<()> {
     let ended = CancellationToken::new();
     let mut tasks = JoinSet::new();
     for builder in builders {

@@ -1,9 +1,11 @@
 //! Standard output, shared by the log and by what is printed beside it.
 //!
-//! While the log is on, one thread writes, as much at once as there is: a plugin that floods the log runs on a thread of low priority, which would otherwise
-//! hold standard output's lock through thousands of writes, with every other plugin's line behind it. A reader who is slow holds up whoever
-//! logs, once so many lines wait; none is dropped. What waits when the process is killed is lost, as it is in a pipe.
+//! While the log is on, one thread writes, as much at once as there is. A plugin that floods the log runs on a thread
+//! of low priority, which would otherwise hold standard output's lock through thousands of writes, with the lines of
+//! every other plugin behind it. A slow reader holds up the threads that log once so many lines wait; no line is
+//! dropped. Lines that wait when the process is killed are lost, as they are in a pipe.
 
+use super::footer;
 use parking_lot::Mutex;
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -57,12 +59,14 @@ pub(super) fn begin() {
     }
 }
 
-/// Logs the last words, writes what waits, and nothing after it. A reader who does not read is not waited for longer than [`END_MAX`].
+/// Logs the last words, writes the lines that wait, and nothing after them. A reader that does not read is waited
+/// for up to [`END_MAX`].
 pub(crate) fn end(last_words: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::channel();
     let end = move || {
         last_words();
         drop(THREAD.lock().take());
+        footer::unpin();
         let _ = done.send(());
     };
     // Where no thread can be had the lines that wait are lost, and the process ends all the same.
@@ -75,7 +79,8 @@ struct Unbuffered;
 
 impl Write for Unbuffered {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+        footer::write_log(bytes)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -6,8 +6,8 @@ use super::process::{self, ProcessError, Stream};
 use super::recipe::{self, Fetch, Mode, Step, recipe};
 use super::recognition::Project;
 use super::toolchain::Toolchain;
-use crate::logging::Stdout;
-use std::io::{self, IsTerminal as _, Write as _};
+use crate::logging::{self, Stdout};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -188,9 +188,7 @@ impl Build<'_> {
     }
 
     fn is_coloured(&self) -> bool {
-        self.shown == Shown::Plain
-            && io::stdout().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none()
+        self.shown == Shown::Plain && logging::is_coloured()
     }
 
     fn show(&self, line: &str) {

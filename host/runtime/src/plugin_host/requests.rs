@@ -4,7 +4,7 @@ use super::PluginHost;
 use crate::admin::{Action, AdminError, Reply, Request};
 use crate::archive::{Archive, Changes, Place};
 use crate::dead_letters::counted;
-use crate::loads::{AbsentPurge, Load, Outcome};
+use crate::loads::{AbsentPurge, Outcome};
 use crate::plugin_name::PluginName;
 use crate::prepare::Code;
 
@@ -117,7 +117,8 @@ impl PluginHost {
         }
         let Some(previous) = plugin.previous.clone() else { return };
         plugin.asked.began(reply);
-        let load = Load { is_rollback: true, ..self.begin_load(name, previous.sha256) };
+        let mut load = self.begin_load(name, previous.sha256);
+        load.is_rollback = true;
         self.prepare(load, Code::Compiled(previous.prepared.template));
     }
 }

@@ -1,0 +1,38 @@
+//! The arguments of `informant dev`.
+
+use super::{
+    AccessArgs, BuildTimeArgs, CompilerArgs, ConfigArgs, ConnectionArgs, OutboundArgs, RecordArgs,
+    ServeArgs, StateArgs,
+};
+use std::path::PathBuf;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct DevArgs {
+    /// Directories of plugin files, plugin projects, and folders of projects. A project is built at the start and after each save.
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) time: BuildTimeArgs,
+    /// Changes per second that the workloads of the embedded cluster make, about; 0 makes none.
+    #[arg(long, value_name = "N", default_value_t = 2.0)]
+    pub(crate) traffic: f64,
+    /// Text that stays below the log of a terminal [default: how to change the plugins].
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) hint: Option<String>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArgs,
+    #[command(flatten)]
+    pub(crate) state: StateArgs,
+    #[command(flatten)]
+    pub(crate) outbound: OutboundArgs,
+    #[command(flatten)]
+    pub(crate) record: RecordArgs,
+    #[command(flatten)]
+    pub(crate) serve: ServeArgs,
+}

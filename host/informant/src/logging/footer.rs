@@ -1,0 +1,161 @@
+//! Text that stays in sight below the log of a terminal.
+//!
+//! The writer of the log erases it before each write and draws it again after it. No mode of the terminal changes, so
+//! nothing has to be restored, however the process ends.
+
+use anstyle::Style;
+use parking_lot::Mutex;
+use rustix::termios::tcgetwinsize;
+use std::io::{self, IsTerminal};
+
+/// Rows that the log has at least; a lower terminal gets no footer.
+const LOG_ROWS_MIN: usize = 8;
+
+static FOOTER: Mutex<Option<Footer>> = Mutex::new(None);
+
+/// Shows the text below the log from the next log line on. False where standard output is no terminal that can
+/// move its cursor.
+pub(crate) fn pin(text: &str) -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    if is_dumb || !io::stdout().is_terminal() {
+        return false;
+    }
+    let lines = text.lines().map(str::to_owned).collect();
+    let is_coloured = super::is_coloured();
+    *FOOTER.lock() = Some(Footer { lines, is_coloured, drawn: Vec::new() });
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        unpin();
+        before(panic);
+    }));
+    true
+}
+
+/// Erases the text, and draws it no more.
+pub(super) fn unpin() {
+    // A panic of the thread that draws must not wait for itself.
+    let Some(footer) = FOOTER.try_lock().and_then(|mut footer| footer.take()) else { return };
+    let _ = write_all(footer.erased(size().columns).as_bytes());
+}
+
+/// Writes text of the log, above the footer if there is one.
+pub(super) fn write_log(text: &[u8]) -> io::Result<()> {
+    match &mut *FOOTER.lock() {
+        Some(footer) => write_all(&footer.below(text, size())),
+        None => write_all(text),
+    }
+}
+
+fn write_all(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(rustix::stdio::stdout(), bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// The size of the terminal; without rows where there is none.
+fn size() -> Size {
+    let size = tcgetwinsize(rustix::stdio::stdout()).ok();
+    let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
+    Size { columns, rows }
+}
+
+#[derive(Clone, Copy)]
+struct Size {
+    columns: usize,
+    rows: usize,
+}
+
+struct Footer {
+    lines: Vec<String>,
+    is_coloured: bool,
+    /// The columns of each line on the screen. The cursor is at the start of the row below them.
+    drawn: Vec<usize>,
+}
+
+impl Footer {
+    /// The bytes that replace the footer by this text and the footer below it.
+    fn below(&mut self, text: &[u8], size: Size) -> Vec<u8> {
+        let mut bytes = self.erased(size.columns).into_bytes();
+        bytes.extend_from_slice(text);
+        self.drawn.clear();
+        // Within a line there is no place for it; the next write ends the line.
+        if text.ends_with(b"\n") && size.rows >= self.lines.len() + 1 + LOG_ROWS_MIN {
+            bytes.extend(self.drawing(size.columns).into_bytes());
+        }
+        bytes
+    }
+
+    /// Moves the cursor to the footer's first row and erases all from there. A terminal that has become narrower has wrapped
+    /// the rows.
+    fn erased(&self, columns: usize) -> String {
+        let rows = |drawn: &usize| drawn.div_ceil(columns.max(1)).max(1);
+        match self.drawn.iter().map(rows).sum::<usize>() {
+            0 => String::new(),
+            rows => format!("\r\u{1b}[{rows}A\u{1b}[J"),
+        }
+    }
+
+    /// A rule and the lines, the first one bold, each cut where the row ends.
+    fn drawing(&mut self, columns: usize) -> String {
+        let (dim, bold, plain) = match self.is_coloured {
+            true => (Style::new().dimmed(), Style::new().bold(), Style::new()),
+            false => (Style::new(), Style::new(), Style::new()),
+        };
+        let mut drawing = String::new();
+        let rule = "─".repeat(columns);
+        let styles = [dim, bold].into_iter().chain(std::iter::repeat(plain));
+        for (line, style) in std::iter::once(&rule).chain(&self.lines).zip(styles) {
+            let cut: String = line.chars().take(columns).collect();
+            drawing += &format!("{style}{cut}{style:#}\n");
+            self.drawn.push(cut.chars().count());
+        }
+        drawing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The footer `next` and `more` below each text in turn, on terminals of these columns and rows.
+    #[track_caller]
+    fn check(writes: &[(&str, usize, usize)], expect: &[&str]) {
+        let lines = ["next", "more"].map(str::to_owned).to_vec();
+        let mut footer = Footer { lines, is_coloured: false, drawn: Vec::new() };
+        let written = writes.iter().map(|&(text, columns, rows)| {
+            let bytes = footer.below(text.as_bytes(), Size { columns, rows });
+            String::from_utf8(bytes).expect("text").replace('\u{1b}', "^")
+        });
+        assert_eq!(written.collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn each_write_replaces_the_footer() {
+        let expect = ["a\n─────\nnext\nmore\n", "\r^[3A^[Jb\n─────\nnext\nmore\n"];
+        check(&[("a\n", 5, 24), ("b\n", 5, 24)], &expect);
+    }
+
+    #[test]
+    fn a_low_terminal_has_only_the_log() {
+        let (low, high) = (2 + LOG_ROWS_MIN, 3 + LOG_ROWS_MIN);
+        check(&[("a\n", 2, low), ("b\n", 2, high)], &["a\n", "b\n──\nne\nmo\n"]);
+        check(&[("a\n", 2, high), ("b\n", 2, low)], &["a\n──\nne\nmo\n", "\r^[3A^[Jb\n"]);
+    }
+
+    #[test]
+    fn wrapped_rows_of_a_narrower_terminal_are_erased() {
+        let wide = "a\n────────\nnext\nmore\n";
+        check(&[("a\n", 8, 24), ("b\n", 3, 24)], &[wide, "\r^[7A^[Jb\n───\nnex\nmor\n"]);
+        check(&[("a\n", 8, 24), ("b\n", 4, 24)], &[wide, "\r^[4A^[Jb\n────\nnext\nmore\n"]);
+    }
+
+    #[test]
+    fn an_unfinished_line_has_no_footer_below_it() {
+        check(&[("a", 3, 24), ("b\n", 3, 24)], &["a", "b\n───\nnex\nmor\n"]);
+    }
+}
