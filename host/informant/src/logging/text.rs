@@ -20,7 +20,7 @@ const SOURCE_COLUMNS_MAX: usize = 24;
 /// Columns of a change: `updated` and `deleted` are the longest.
 const CHANGE_COLUMNS: usize = 7;
 /// Colours of plugins' names: readable on light and dark ground, and none of them green, yellow or red.
-const NAME_COLOURS: [u8; 10] = [32, 37, 62, 69, 73, 97, 99, 133, 170, 30];
+const NAME_COLOURS: [u8; 10] = [32, 37, 67, 69, 73, 99, 105, 133, 170, 38];
 
 const DIM: Style = Style::new().dimmed();
 
