@@ -12,6 +12,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
 	@echo "make demo-plugin  rebuilds the demo's plugin and drops it into the running demo"
+	@echo "make recording    examples/demo/demo.svg, the picture in README: a recording of the demo (pip fetches pyte)"
 	@echo "make test         all tests that need nothing but rustup and a C compiler"
 	@echo "make build        target/release/informant, optimised"
 	@echo "make plugins      target/plugins/*.wasm, the shipped plugins"
@@ -36,6 +37,7 @@ help:
 	@echo "make projects     plugin projects in every language, by the READMEs' own commands (npm and pip fetch)"
 	@echo "make lint         formatting, clippy, the library's docs, dependency policy"
 
+include examples/demo/demo.mk
 include plugins/plugins.mk
 include host/e2e/e2e.mk
 include host/simulation/simulation.mk
