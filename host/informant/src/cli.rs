@@ -272,8 +272,9 @@ pub(crate) struct RbacArgs {
     pub(crate) compiler: CompilerArgs,
 }
 
-/// A resource that the HTTP API serves.
+/// A resource that the HTTP API serves. `core/v1/pods`, as its paths have it, is `v1/pods`.
 fn served_resource(text: &str) -> Result<GroupVersionResource, String> {
+    let text = text.strip_prefix("core/").unwrap_or(text);
     let gvr: GroupVersionResource = text.parse().map_err(|error| format!("{error}"))?;
     match gvr.is_secrets() {
         true => Err("the HTTP API does not serve Secrets; leave it out".to_owned()),

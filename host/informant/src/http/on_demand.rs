@@ -60,7 +60,7 @@ impl OnDemand {
             Some(_) => {}
         }
         let covers = |scope: &Scope| known.is_some_and(|informer| informer.covers(scope));
-        let place = self.place(gvr, namespace, covers(&Scope::all()));
+        let place = Place::new(gvr, namespace, covers(&Scope::all()));
         let scope = place.scope();
         let stopped = |it: &Arc<InformerLease>| it.informer().is_stopped();
         self.leases.lock().give_back_if(&place, Instant::now(), stopped);
@@ -84,17 +84,7 @@ impl OnDemand {
         Ok(lease)
     }
 
-    /// What is leased for a request: where the whole resource is leased and cached, a namespace needs no
-    /// place of its own.
-    fn place(&self, gvr: &GroupVersionResource, namespace: Option<&str>, is_whole: bool) -> Place {
-        let whole = Place { gvr: gvr.clone(), namespace: None };
-        match namespace {
-            Some(_) if is_whole && self.leases.lock().holds(&whole) => whole,
-            namespace => Place { namespace: namespace.map(str::to_owned), ..whole },
-        }
-    }
-
-    /// Gives back what nobody has asked for lately.
+    /// Gives back the resources that had no request for some time.
     pub(crate) fn expire(&self) {
         self.leases.lock().expire(Instant::now());
     }
@@ -206,6 +196,12 @@ struct Place {
 }
 
 impl Place {
+    /// The place of a request. Where the whole resource is cached, all namespaces share one.
+    fn new(gvr: &GroupVersionResource, namespace: Option<&str>, is_whole: bool) -> Self {
+        let namespace = namespace.filter(|_| !is_whole).map(str::to_owned);
+        Self { gvr: gvr.clone(), namespace }
+    }
+
     fn scope(&self) -> Scope {
         self.namespace.as_deref().map_or_else(Scope::all, Scope::namespace)
     }
@@ -237,10 +233,6 @@ struct Held<L> {
 impl<L> Leases<L> {
     fn new(linger: Duration) -> Self {
         Self { held: BTreeMap::new(), linger }
-    }
-
-    fn holds(&self, place: &Place) -> bool {
-        self.held.get(place).is_some_and(|held| held.lease.is_some())
     }
 
     /// The place's lease, which is used now, and made if there is room for it.
@@ -350,6 +342,17 @@ mod tests {
     }
 
     #[test]
+    fn namespaces_of_a_resource_that_is_cached_share_a_place() {
+        let check = |is_whole, expect| {
+            let [one, other] =
+                ["a", "b"].map(|name| Place::new(&resource(0), Some(name), is_whole));
+            assert_eq!(one == other, expect);
+        };
+        check(true, true);
+        check(false, false);
+    }
+
+    #[test]
     fn a_namespace_of_a_resource_takes_a_place() {
         let start = Instant::now();
         let mut leases = Leases::new(Duration::from_secs(60));
@@ -360,7 +363,8 @@ mod tests {
         }
         let (_, text) = leases.take(&place(0), start, || ()).expect_err("there is no room");
         assert!(text.contains("example.com/v1/things-0 in n-0, "), "{text}");
-        assert!(leases.holds(&in_namespace(0)) && !leases.holds(&place(0)));
+        let is_held = |place: &Place| leases.held.contains_key(place);
+        assert!(is_held(&in_namespace(0)) && !is_held(&place(0)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use informant_apimachinery::{
 };
 use informant_cache::Part;
 use informant_runtime::configuration::nearest;
+use std::borrow::Cow;
 
 /// More than anybody writes by hand.
 const PARAMETERS_MAX: usize = 32;
@@ -89,10 +90,11 @@ impl Raw {
             name: path.name.map(str::to_owned),
             ..Self::default()
         };
-        for (count, (key, value)) in form_pairs(query).enumerate() {
+        for (count, pair) in form_pairs(query).enumerate() {
             if count == PARAMETERS_MAX {
                 return Err(format!("more than {PARAMETERS_MAX} parameters"));
             }
+            let (key, value) = pair?;
             raw.add(&key, value)?;
         }
         Ok(raw)
@@ -149,16 +151,17 @@ fn unknown(key: &str) -> String {
     }
 }
 
-fn form_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
+fn form_pairs(query: &str) -> impl Iterator<Item = Result<(String, String), String>> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decode(key), decode(value))
+        Ok((decode(key)?, decode(value)?))
     })
 }
 
-fn decode(text: &str) -> String {
+fn decode(text: &str) -> Result<String, String> {
     let spaced = text.replace('+', " ");
-    percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+    let decoded = percent_encoding::percent_decode_str(&spaced).decode_utf8();
+    decoded.map(Cow::into_owned).map_err(|_| format!("{text:?} does not decode to UTF-8"))
 }
 
 #[cfg(test)]
@@ -249,6 +252,8 @@ mod tests {
     #[test]
     fn a_query_has_a_bound() {
         check(&format!("name={}", "x".repeat(QUERY_BYTES_MAX)), Err("longer than"));
+        assert!(parse(InPath::default(), &"labels[a]=b&".repeat(PARAMETERS_MAX)).is_ok());
         check(&"labels[a]=b&".repeat(PARAMETERS_MAX + 1), Err("more than 32 parameters"));
+        check("name=%ff", Err("\"%ff\" does not decode to UTF-8"));
     }
 }

@@ -8,6 +8,7 @@ use super::pages::Pages;
 use super::query::{InPath, Query};
 use super::server::{Shared, message};
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -24,21 +25,32 @@ pub(crate) async fn deployments(
     answer(&shared, &gvr, InPath::default(), query.as_deref(), "data").await
 }
 
+/// The variable parts of a path, unless one of them is no text.
+type Parts<T> = Result<Path<T>, PathRejection>;
+
 /// `GET /{group}/{version}/{resource}`, `core` for the empty group.
 pub(crate) async fn any(
     State(shared): State<Arc<Shared>>,
-    Path((group, version, resource)): Path<(String, String, String)>,
+    parts: Parts<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
+    let Path((group, version, resource)) = match parts {
+        Ok(parts) => parts,
+        Err(rejection) => return no_text(&rejection),
+    };
     answer_any(&shared, [&group, &version, &resource], InPath::default(), query.as_deref()).await
 }
 
 /// `GET /{group}/{version}/namespaces/{namespace}/{resource}`
 pub(crate) async fn of_namespace(
     State(shared): State<Arc<Shared>>,
-    Path((group, version, namespace, resource)): Path<(String, String, String, String)>,
+    parts: Parts<(String, String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
+    let Path((group, version, namespace, resource)) = match parts {
+        Ok(parts) => parts,
+        Err(rejection) => return no_text(&rejection),
+    };
     let path = InPath { namespace: Some(&namespace), name: None };
     answer_any(&shared, [&group, &version, &resource], path, query.as_deref()).await
 }
@@ -46,17 +58,19 @@ pub(crate) async fn of_namespace(
 /// `GET /{group}/{version}/namespaces/{namespace}/{resource}/{name}`: one object, which must be there.
 pub(crate) async fn one(
     State(shared): State<Arc<Shared>>,
-    Path((group, version, namespace, resource, name)): Path<(
-        String,
-        String,
-        String,
-        String,
-        String,
-    )>,
+    parts: Parts<(String, String, String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
+    let Path((group, version, namespace, resource, name)) = match parts {
+        Ok(parts) => parts,
+        Err(rejection) => return no_text(&rejection),
+    };
     let path = InPath { namespace: Some(&namespace), name: Some(&name) };
     answer_any(&shared, [&group, &version, &resource], path, query.as_deref()).await
+}
+
+fn no_text(rejection: &PathRejection) -> Response {
+    message(StatusCode::BAD_REQUEST, rejection.body_text())
 }
 
 async fn answer_any(
