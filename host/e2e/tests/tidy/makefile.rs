@@ -8,7 +8,8 @@ use std::process::Command;
 /// The target that brings the toolchain.
 const TOOLCHAIN: &str = "prerequisites";
 /// What compiles, in a recipe.
-const COMPILERS: [&str; 4] = ["cargo ", "$(CARGO) ", "$(SIMULATION)", "examples/demo/"];
+const COMPILERS: [&str; 5] =
+    ["cargo ", "$(CARGO) ", "$(SIMULATION)", "examples/demo/demo.sh", "examples/demo/plugin.sh"];
 
 /// A target, what it depends on, and its recipe.
 #[derive(Debug, Default)]
