@@ -4,6 +4,7 @@ mod drawings;
 mod goals;
 mod plots;
 mod tables;
+mod ticks;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -139,9 +140,9 @@ fn speed(text: &mut String, results: &Results, scale: &Scale) {
         text,
         "The burst is of {burst} updates at once, of {slow} for client-go over JSON.\n"
     );
-    plot(text, "sync-cpu", "processor time of each synced pod");
-    plot(text, "update-cpu", "processor time of each update");
-    plot(text, "sustained", "sustained updates a second");
+    plot(text, "sync-cpu", "CPU time per synced pod");
+    plot(text, "update-cpu", "CPU time per update");
+    plot(text, "sustained", "sustained updates per second");
     let _ = writeln!(text, "### Latency at fixed rates\n");
     let _ = writeln!(text, "{}", tables::latencies(results, scale.main));
     let _ = writeln!(
@@ -169,7 +170,7 @@ fn memory(text: &mut String, results: &Results, scale: &Scale) {
             "With {most} pods and no updates between the first list and the relist:\n"
         );
         let _ = writeln!(text, "{}", tables::peaks(results, most));
-        plot(text, "peaks", "highest memory beside what settled");
+        plot(text, "peaks", "peak memory as a multiple of the settled memory");
     }
     let _ = writeln!(text, "## Memory by number of pods\n");
     let _ = writeln!(text, "{}", tables::by_size(results, &sizes(scale)));
@@ -184,7 +185,7 @@ fn handlers(text: &mut String, results: &Results, scale: &Scale) {
         let _ = writeln!(text, "{sentence} {}", include_str!("report/handlers.md").trim_end());
         let _ = writeln!(text);
     }
-    plot(text, "fan-out", "processor time by handlers");
+    plot(text, "fan-out", "CPU time by number of handlers");
 }
 
 /// What one more handler adds, of the host and of the best of the others.

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use plotters::prelude::*;
 
+use super::ticks::ticks;
 use crate::contender::Contender;
 
 /// Pixels.
@@ -24,7 +25,9 @@ pub(crate) struct Axes<'a> {
     pub title: &'a str,
     pub x: &'a str,
     pub y: &'a str,
-    /// How a value on the y axis is written.
+    /// The ticks of the y axis are round numbers of this.
+    pub unit: f64,
+    /// The label of a tick of the y axis.
     pub shown: fn(f64) -> String,
 }
 
@@ -45,6 +48,9 @@ pub(crate) fn lines(path: &Path, axes: &Axes<'_>, lines: &[Line]) -> anyhow::Res
     let values = lines.iter().flat_map(|line| line.points.iter().copied());
     let (xs, ys): (Vec<f64>, Vec<f64>) = values.filter(|(x, y)| *x > 0.0 && *y > 0.0).unzip();
     let (Some(xs), Some(ys)) = (span(&xs), span(&ys)) else { return Ok(()) };
+    let (x_ticks, y_ticks) = (ticks(&xs, 1.0), ticks(&ys, axes.unit));
+    let (xs, ys) =
+        (xs.log_scale().with_key_points(x_ticks), ys.log_scale().with_key_points(y_ticks));
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE).map_err(failed)?;
     let mut chart = ChartBuilder::on(&root)
@@ -52,14 +58,13 @@ pub(crate) fn lines(path: &Path, axes: &Axes<'_>, lines: &[Line]) -> anyhow::Res
         .margin(12)
         .x_label_area_size(44)
         .y_label_area_size(78)
-        .build_cartesian_2d(xs.log_scale(), ys.log_scale())
+        .build_cartesian_2d(xs, ys)
         .map_err(failed)?;
     chart
         .configure_mesh()
         .x_desc(axes.x)
         .y_desc(axes.y)
         .label_style((FONT, 13))
-        .light_line_style(WHITE)
         .bold_line_style(BLACK.mix(0.12))
         .x_label_formatter(&|x| grouped(*x))
         .y_label_formatter(&|y| (axes.shown)(*y))
@@ -160,7 +165,7 @@ fn rectangles(values: &[Bar]) -> impl Iterator<Item = Rectangle<(f64, f64)>> + u
     })
 }
 
-/// Writes how long the slowest waited, over the seconds of a run.
+/// Writes the maximum latency over the seconds of a run.
 pub(crate) fn gap(
     path: &Path,
     title: &str,
@@ -172,6 +177,7 @@ pub(crate) fn gap(
     let (Some(last), Some(waits)) = (times.iter().copied().reduce(f64::max), span(&waits)) else {
         return Ok(());
     };
+    let wait_ticks = ticks(&waits, 1.0);
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE).map_err(failed)?;
     let mut chart = ChartBuilder::on(&root)
@@ -179,12 +185,12 @@ pub(crate) fn gap(
         .margin(12)
         .x_label_area_size(44)
         .y_label_area_size(78)
-        .build_cartesian_2d(0.0..last, waits.log_scale())
+        .build_cartesian_2d(0.0..last, waits.log_scale().with_key_points(wait_ticks))
         .map_err(failed)?;
     chart
         .configure_mesh()
         .x_desc("seconds")
-        .y_desc("longest latency")
+        .y_desc("maximum latency")
         .label_style((FONT, 13))
         .light_line_style(WHITE)
         .bold_line_style(BLACK.mix(0.12))
@@ -213,7 +219,7 @@ fn span(values: &[f64]) -> Option<Range<f64>> {
 }
 
 /// `20,000`
-fn grouped(number: f64) -> String {
+pub(super) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -269,7 +275,7 @@ mod tests {
         let file = directory.path().join("plot.svg");
         let line = Line { contender: Contender::KubeRs, points: vec![(1e3, 2e6), (1e5, 3e8)] };
         let shown = |value: f64| format!("{value}");
-        let axes = Axes { title: "Memory", x: "pods", y: "bytes", shown };
+        let axes = Axes { title: "Memory", x: "pods", y: "bytes", unit: 1.0, shown };
         lines(&file, &axes, &[line]).expect("it can be drawn");
         let text = std::fs::read_to_string(&file).expect("it was written");
         assert!(text.contains("Memory") && text.contains("kube-rs"), "{text}");
