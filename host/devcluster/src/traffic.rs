@@ -40,9 +40,9 @@ use simulation::Simulation;
 /// How often the cluster is looked at. Containers start within fractions of a second; nothing needs more.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Time of the cluster that has passed before clients see it: by then the pods of the installed applications run, and
+/// Time of the cluster that has passed when the traffic starts: by then the pods of the installed applications run, and
 /// clients find a cluster at work.
-const HEAD_START_MS: i64 = 5_000;
+const HEAD_START_MS: i64 = 3_000;
 
 /// Requests carried out under one lock of the store, so that clients get a word in between.
 const REQUESTS_AT_ONCE: usize = 32;
@@ -88,10 +88,14 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Starts traffic in a cluster of this process. What the options ask for is made if it is not there.
-    pub fn start(cluster: Cluster, options: TrafficOptions) -> Self {
+    /// Starts traffic in a cluster of this process. Objects that the options name are made if they are not there; at the
+    /// return their controllers have done the first work.
+    pub async fn start(cluster: Cluster, options: TrafficOptions) -> Self {
+        let mut work =
+            Work { cluster, simulation: Simulation::new(options), binding: Binding::default() };
+        work.install(Timestamp::now()).await;
         let stop = CancellationToken::new();
-        let task = tokio::spawn(run(cluster, options, stop.clone()));
+        let task = tokio::spawn(work.run(stop.clone()));
         Self { stop, task: Some(task) }
     }
 
@@ -111,48 +115,48 @@ impl Drop for Traffic {
     }
 }
 
-async fn run(cluster: Cluster, options: TrafficOptions, stop: CancellationToken) {
-    let mut simulation = Simulation::new(options);
-    let mut binding = Binding::default();
-    let begin = Timestamp::now();
-    let mut now = time::later(begin, -HEAD_START_MS);
-    let operations = simulation.install(now);
-    carry_out(&cluster, &mut simulation, &operations, now).await;
-    while now < begin && !stop.is_cancelled() {
-        step(&cluster, &mut simulation, &mut binding, now).await;
-        now = time::later(now, TICK.as_millis() as i64);
-    }
-    let mut tick = tokio::time::interval(TICK);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            () = stop.cancelled() => return,
-            _ = tick.tick() => {}
+/// The simulation and the cluster that it changes.
+struct Work {
+    cluster: Cluster,
+    simulation: Simulation,
+    binding: Binding,
+}
+
+impl Work {
+    async fn install(&mut self, end: Timestamp) {
+        let mut now = time::later(end, -HEAD_START_MS);
+        let operations = self.simulation.install(now);
+        self.carry_out(&operations, now).await;
+        while now < end {
+            self.step(now).await;
+            now = time::later(now, TICK.as_millis() as i64);
         }
-        step(&cluster, &mut simulation, &mut binding, Timestamp::now()).await;
     }
-}
 
-async fn step(
-    cluster: &Cluster,
-    simulation: &mut Simulation,
-    binding: &mut Binding,
-    now: Timestamp,
-) {
-    cluster.read(|store| binding.pump(store, simulation, now));
-    let operations = simulation.step(now);
-    carry_out(cluster, simulation, &operations, now).await;
-}
+    async fn run(mut self, stop: CancellationToken) {
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = tick.tick() => {}
+            }
+            self.step(Timestamp::now()).await;
+        }
+    }
 
-async fn carry_out(
-    cluster: &Cluster,
-    simulation: &mut Simulation,
-    operations: &[Operation],
-    now: Timestamp,
-) {
-    for some in operations.chunks(REQUESTS_AT_ONCE) {
-        cluster.write(|store| Binding::apply(store, simulation, some, now));
-        tokio::task::yield_now().await;
+    async fn step(&mut self, now: Timestamp) {
+        let Self { cluster, simulation, binding } = self;
+        cluster.read(|store| binding.pump(store, simulation, now));
+        let operations = self.simulation.step(now);
+        self.carry_out(&operations, now).await;
+    }
+
+    async fn carry_out(&mut self, operations: &[Operation], now: Timestamp) {
+        for some in operations.chunks(REQUESTS_AT_ONCE) {
+            self.cluster.write(|store| Binding::apply(store, &mut self.simulation, some, now));
+            tokio::task::yield_now().await;
+        }
     }
 }
 

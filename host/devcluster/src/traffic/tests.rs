@@ -648,7 +648,7 @@ fn keys_are_ordered_by_kind_first() {
 #[tokio::test]
 async fn traffic_runs_in_a_served_cluster_and_stops() {
     let cluster = Cluster::new(Store::new(1, Timestamp::now()));
-    let traffic = Traffic::start(cluster.clone(), TrafficOptions::default());
+    let traffic = Traffic::start(cluster.clone(), TrafficOptions::default()).await;
     cluster.create(&Kind::Deployment.resource(), Some("default"), web(2)).expect("it is valid");
     let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     loop {

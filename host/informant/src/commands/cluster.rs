@@ -16,7 +16,7 @@ pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
         let cluster = DevCluster::start(options)
             .await
             .map_err(|error| anyhow!("{error}; name another address with --listen"))?;
-        let traffic = Traffic::start(cluster.cluster().clone(), traffic);
+        let traffic = Traffic::start(cluster.cluster().clone(), traffic).await;
         let file = &args.write_kubeconfig;
         cluster
             .write_kubeconfig(file)

@@ -179,7 +179,7 @@ impl Embedded {
         let cluster =
             DevCluster::start(options).await.context("the embedded cluster cannot start")?;
         let traffic =
-            Traffic::start(cluster.cluster().clone(), traffic_options(events_per_second)?);
+            Traffic::start(cluster.cluster().clone(), traffic_options(events_per_second)?).await;
         let file_name = format!("informant-dev-{}.kubeconfig", std::process::id());
         let kubeconfig = std::env::temp_dir().join(file_name);
         cluster

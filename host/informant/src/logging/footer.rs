@@ -14,15 +14,18 @@ const LOG_ROWS_MIN: usize = 8;
 static FOOTER: Mutex<Option<Footer>> = Mutex::new(None);
 
 /// Shows the text below the log from the next log line on. False where standard output is no terminal that can
-/// move its cursor.
+/// move its cursor, or is too low.
 pub(crate) fn pin(text: &str) -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if is_dumb || !io::stdout().is_terminal() {
         return false;
     }
     let lines = text.lines().map(str::to_owned).collect();
-    let is_coloured = super::is_coloured();
-    *FOOTER.lock() = Some(Footer { lines, is_coloured, drawn: Vec::new() });
+    let footer = Footer { lines, is_coloured: super::is_coloured(), drawn: Vec::new() };
+    if !footer.fits(size()) {
+        return false;
+    }
+    *FOOTER.lock() = Some(footer);
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         unpin();
@@ -84,10 +87,14 @@ impl Footer {
         bytes.extend_from_slice(text);
         self.drawn.clear();
         // Within a line there is no place for it; the next write ends the line.
-        if text.ends_with(b"\n") && size.rows >= self.lines.len() + 1 + LOG_ROWS_MIN {
+        if text.ends_with(b"\n") && self.fits(size) {
             bytes.extend(self.drawing(size.columns).into_bytes());
         }
         bytes
+    }
+
+    fn fits(&self, size: Size) -> bool {
+        size.columns > 0 && size.rows >= self.lines.len() + 1 + LOG_ROWS_MIN
     }
 
     /// Moves the cursor to the footer's first row and erases all from there. A terminal that has become narrower has wrapped
