@@ -81,7 +81,7 @@ sdk-go: plugins everyday-build go-sdk golden-go
 	  for module in plugin-sdk/go/template $(GO_PLUGINS:%=plugins/%); do (cd $$module && $(SDK_GO) vet . && $(SDK_GO) test ./...); done; \
 	  (cd plugin-sdk/go && $(GO_WASM) -o $(CURDIR)/$(SDK_OUT)/fails-go.wasm ./fails); \
 	  (cd plugin-sdk/go/template && $(GO_WASM) -o $(CURDIR)/$(SDK_OUT)/hello-go.wasm .); \
-	  INFORMANT_GO_EVENTS=1000000 cargo test --workspace --test go_plugin -- --nocapture; \
+	  INFORMANT_GO_EVENTS=200000 cargo test --workspace --test go_plugin -- --nocapture; \
 	  $(call sdk_facts,go,$(GO_PLUGINS)); \
 	  $(call golden_source,go); \
 	}

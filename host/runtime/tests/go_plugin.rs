@@ -1,5 +1,5 @@
 //! A plugin in Go lives through as many events as it likes: its garbage collector, whose memory the host only sees grow, keeps up. `make sdk-go` sends it
-//! a million, everybody else some thousands.
+//! 200,000; everybody else some thousands.
 //!
 //! The plugin is the one that the SDK's facts are tried with (`plugin-sdk/go/fails`): it decodes the object's JSON and logs nothing of an update.
 
@@ -27,7 +27,7 @@ const BURST: u64 = 4_000;
 const PODS: u64 = 100;
 /// After so many events the collector has found its pace.
 const WARM: u64 = 8_000;
-/// What it may have more at the end: less than a byte an event, of a million.
+/// What it may have more at the end: less than three bytes an event, of 200,000.
 const GROWTH_MAX: u64 = 512 << 10;
 /// Generous: a loaded machine compiles it in some seconds, and a burst takes less than one.
 const DEADLINE: Duration = Duration::from_secs(120);
