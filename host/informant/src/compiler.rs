@@ -15,7 +15,8 @@ const CACHE_BYTES_MAX: u64 = 512 << 20;
 /// How plugins are compiled.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct CompilerArgs {
-    /// Memory that compiling a plugin may take. It happens in a process of its own, one plugin at a time.
+    /// Memory for checking and compiling a plugin, in a process of its own. A second process, for small plugins, may take
+    /// a third of it.
     #[arg(long, value_name = "SIZE", default_value = "768Mi", value_parser = size)]
     pub(crate) compile_memory: u64,
     /// Directory to keep compiled plugins in, which nobody else may read or write; `off` keeps none. Without it, the user's
@@ -28,13 +29,14 @@ pub(crate) struct CompilerArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct CompileArgs {
     /// Bytes of memory that it keeps to.
-    #[arg(long)]
     memory_bytes_max: u64,
+    /// Seconds of processor time that it keeps to.
+    cpu_seconds_max: u64,
 }
 
-/// Compiles what is on the standard input. The host starts this, nobody else.
+/// Checks and compiles the file on the standard input. The host starts this, nobody else.
 pub(crate) fn compile_plugin(args: &CompileArgs) -> ExitCode {
-    informant_runtime::compile_standard_input(args.memory_bytes_max)
+    informant_runtime::compile_standard_input(args.memory_bytes_max, args.cpu_seconds_max)
 }
 
 /// What the compiler is for.
@@ -50,10 +52,7 @@ pub(crate) enum Use {
 pub(crate) fn options(args: &CompilerArgs, of: Use) -> Result<CompilerOptions> {
     let program = CompilerProgram {
         program: this_program()?,
-        arguments: vec![
-            "compile-plugin".into(),
-            format!("--memory-bytes-max={}", args.compile_memory).into(),
-        ],
+        arguments: vec!["compile-plugin".into()],
         memory_bytes_max: args.compile_memory,
         deadline: DEADLINE,
     };

@@ -262,7 +262,7 @@ impl Snapshot {
         gauges(
             encoder,
             "informant_plugin_memory_bytes",
-            "Linear memory of the plugin's instances",
+            "Memory of the plugin's instances: linear memories and data",
             self.plugin_gauge(|plugin| plugin.counters.memory_bytes.load(Relaxed) as f64),
         )
     }

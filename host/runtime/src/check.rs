@@ -2,9 +2,9 @@
 
 use crate::compiler::{Compiler, CompilerOptions};
 use crate::configuration::{
-    Configurations, PluginSettings, granting, granting_http, granting_writes,
+    ConfigurationError, Configurations, PluginSettings, Sidecar, granting, granting_http,
+    granting_writes,
 };
-use crate::contract::{self, ContractError};
 use crate::descriptor::Descriptor;
 use crate::directory::{Content, FileKind, read_file};
 use crate::engine::Engine;
@@ -16,8 +16,7 @@ use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::plugin_host::StartError;
 use crate::plugin_name::{InvalidPluginName, PluginName};
 use crate::powers::Powers;
-use crate::prepare::{Code, LastCompiled, LoadError, Order, Preparer, Sidecar};
-use crate::restriction::Successor;
+use crate::prepare::{Code, LastCompiled, LoadError, Order, Preparer};
 use crate::service_account::ServiceAccount;
 use crate::wasi::WasiImports;
 use std::io::{self, ErrorKind};
@@ -27,6 +26,7 @@ use std::sync::Arc;
 /// Looks at plugin files.
 pub struct PluginChecker {
     preparer: Preparer,
+    configurations: Configurations,
 }
 
 /// A plugin file as a host would load it.
@@ -82,12 +82,6 @@ impl CheckError {
     }
 }
 
-impl From<ContractError> for CheckError {
-    fn from(error: ContractError) -> Self {
-        Self::Load(error.into())
-    }
-}
-
 impl PluginChecker {
     /// A checker that compiles so, with what the host's own configuration says.
     pub fn new(
@@ -96,27 +90,26 @@ impl PluginChecker {
     ) -> Result<Self, StartError> {
         let threads = Arc::new(GuestThreads::start(1)?);
         let (engine, compiler) = (Engine::new()?, Compiler::new(compiler)?);
-        Ok(Self {
-            preparer: Preparer {
-                functions: HostFunctions::new(&engine)?,
-                engine,
-                threads,
-                powers: Powers::none(),
-                configurations: Arc::new(configurations),
-                compiler,
-                leading: Leading::default(),
-                tapes: None,
-            },
-        })
+        let preparer = Preparer {
+            functions: HostFunctions::new(&engine)?,
+            engine,
+            threads,
+            powers: Powers::none(),
+            compiler,
+            leading: Leading::default(),
+            tapes: None,
+        };
+        Ok(Self { preparer, configurations })
     }
 
-    /// Looks at a file, with what stands in `NAME.yaml` beside it. Reads and checks on this thread.
+    /// Looks at a file, with what stands in `NAME.yaml` beside it. Reads on this thread.
     pub async fn check(&self, path: &Path) -> Result<PluginReport, CheckError> {
-        let PluginInFile { name, content, sidecar } = PluginInFile::read(path, None)?;
-        let checked = contract::check(&content)?;
-        let (sha256, bytes) = (content.sha256(), content.len());
-        let order = PluginInFile { name: name.clone(), content, sidecar }.order();
+        let plugin = PluginInFile::read(path, None)?;
+        let (name, bytes) = (plugin.name.clone(), plugin.content.len());
+        let order = plugin.order(&self.configurations).map_err(LoadError::from)?;
+        let sha256 = order.sha256.clone();
         let prepared = self.preparer.describe(order).await?;
+        let report = prepared.template.report();
         let descriptor = prepared.descriptor;
         Ok(PluginReport {
             not_granted: not_granted(&prepared.settings, &name, &descriptor),
@@ -131,9 +124,9 @@ impl PluginChecker {
             limits: prepared.settings.limits.clone(),
             service_account: prepared.settings.service_account.clone(),
             shards: prepared.shards,
-            imports: checked.imports,
-            wasi: checked.wasi,
-            exports: checked.exports,
+            imports: report.imports.clone(),
+            wasi: WasiImports::clone(prepared.template.wasi()),
+            exports: report.exports.clone(),
             name,
             sha256,
             bytes,
@@ -157,18 +150,21 @@ impl PluginInFile {
             file_name.strip_suffix(".wasm").ok_or(CheckError::Ending)?.parse()?;
         let content = read_file(path, FileKind::Plugin)?;
         let sidecar = match configuration {
-            Some(named) => Some(sidecar_in(named)?),
-            None => sidecar(&path.with_file_name(format!("{name}.yaml")))?,
+            Some(named) => Some(sidecar_in(&name, named)?),
+            None => sidecar(&name, &path.with_file_name(format!("{name}.yaml")))?,
         };
         Ok(Self { name, content, sidecar })
     }
 
     /// What is to be prepared.
-    pub(crate) fn order(self) -> Order {
+    pub(crate) fn order(
+        self,
+        configurations: &Configurations,
+    ) -> Result<Order, ConfigurationError> {
         let Self { name, content, sidecar } = self;
-        let (sha256, successor) = (content.sha256(), Successor::default());
-        let code = Code::File(content, LastCompiled::default());
-        Order { name, sha256, code, sidecar, successor }
+        let settings = Arc::new(configurations.settings(&name, sidecar.as_ref())?);
+        let sha256 = content.sha256();
+        Ok(Order { name, sha256, code: Code::File(content, LastCompiled::default()), settings })
     }
 }
 
@@ -189,17 +185,17 @@ fn not_granted(
 }
 
 /// The configuration beside a file; none if there is no file of the name, nor a link.
-fn sidecar(path: &Path) -> io::Result<Option<Sidecar>> {
+fn sidecar(name: &PluginName, path: &Path) -> io::Result<Option<Sidecar>> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         _ => {}
     }
-    sidecar_in(path).map(Some)
+    sidecar_in(name, path).map(Some)
 }
 
-fn sidecar_in(path: &Path) -> io::Result<Sidecar> {
+fn sidecar_in(name: &PluginName, path: &Path) -> io::Result<Sidecar> {
     let text = read_file(path, FileKind::Configuration).map_err(|error| {
         io::Error::new(error.kind(), format!("{} for it: {error}", path.display()))
     })?;
-    Ok(Sidecar::Text(text[..].into()))
+    Ok(Sidecar::read(name, &text))
 }

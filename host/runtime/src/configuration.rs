@@ -12,6 +12,7 @@ mod keys;
 mod layer;
 mod nearest;
 mod settings;
+mod sidecar;
 mod writes;
 
 pub use declared::{Declared, json_schema, table};
@@ -27,6 +28,7 @@ pub(crate) use http::granting_http;
 pub(crate) use layer::{OnRemoval, RateLimit};
 pub(crate) use nearest::unknown_key;
 pub(crate) use settings::PluginSettings;
+pub(crate) use sidecar::Sidecar;
 pub(crate) use writes::granting_writes;
 
 /// The version of both kinds of file.

@@ -1,11 +1,14 @@
 //! From a plugin file's bytes to a component that is known to keep the contract, before anything is
-//! compiled.
+//! compiled. All of it but the envelope runs in the process that looks at a file (`compiler/program.rs`).
 //!
 //! Three rungs are accepted: a component; a core module with a `component-type` section (what
 //! wit-bindgen leaves for `wasm32-unknown-unknown`); a bare core module that exports the contract's names.
 //! A module that imports the first WASI (Go's and C's do) gets an adapter to the second.
 
-use crate::wasi::{self, WasiImports};
+mod envelope;
+
+use crate::wasi;
+pub(crate) use envelope::check_envelope;
 use std::collections::BTreeSet;
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
 use wasmparser::{Parser, Payload};
@@ -45,7 +48,7 @@ const EXPORTS_OPTIONAL: [&str; 2] = ["stateful", "sync-aware"];
 
 /// Why a file is not a plugin for this host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ContractError {
+pub(crate) enum ContractError {
     /// Neither wasm magic bytes nor anything close.
     #[error("not a WebAssembly file ({0}); drop in the .wasm that your compiler wrote")]
     NotWasm(&'static str),
@@ -100,13 +103,11 @@ fn offered() -> String {
 
 /// A component's bytes that keep the contract.
 #[derive(Debug)]
-pub struct CheckedComponent {
+pub(crate) struct CheckedComponent {
     /// The component, encoded from a core module where the file was one.
     pub bytes: Vec<u8>,
     /// Interfaces of the contract that it needs, `log`.
     pub imports: Vec<String>,
-    /// What it needs of WASI.
-    pub wasi: WasiImports,
     /// Interfaces that it has, those of others in full.
     pub exports: Vec<String>,
 }
@@ -114,17 +115,17 @@ pub struct CheckedComponent {
 /// Checks a plugin file and turns it into a component where it is a core module.
 ///
 /// This takes 0.1 ms for a component and up to 50 ms for a large core module; nothing is compiled.
-pub fn check(file: &[u8]) -> Result<CheckedComponent, ContractError> {
-    match kind(file)? {
-        Kind::Component => check_component(file.to_vec()),
-        Kind::ModuleWithType => check_component(encode(file)?),
+pub(crate) fn check(file: Vec<u8>) -> Result<CheckedComponent, ContractError> {
+    match kind(&file)? {
+        Kind::Component => check_component(file),
+        Kind::ModuleWithType => check_component(encode(&file)?),
         Kind::BareModule { exports, imports } => {
             let interfaces = exports.iter().filter_map(|name| name.split_once('#')).map(|(i, _)| i);
             let interfaces: BTreeSet<&str> = interfaces.collect();
             check_exports(interfaces.iter().copied())?;
             imports.iter().filter(|name| ours(name).is_some()).try_for_each(|it| check_ours(it))?;
             let (resolve, world) = world_for(Resolve::default(), interfaces.iter().copied(), &[])?;
-            let mut module = file.to_vec();
+            let mut module = file;
             let encoding = wit_component::StringEncoding::UTF8;
             wit_component::embed_component_metadata(&mut module, &resolve, world, encoding)
                 .map_err(mismatch)?;
@@ -144,12 +145,7 @@ enum Kind {
 }
 
 fn kind(file: &[u8]) -> Result<Kind, ContractError> {
-    if file.starts_with(b"\x7fELF") {
-        return Err(ContractError::Precompiled);
-    }
-    if !file.starts_with(b"\0asm") {
-        return Err(ContractError::NotWasm(looks_like(file)));
-    }
+    check_envelope(file)?;
     if Parser::is_component(file) {
         return Ok(Kind::Component);
     }
@@ -177,25 +173,6 @@ fn kind(file: &[u8]) -> Result<Kind, ContractError> {
         }
     }
     Ok(if typed { Kind::ModuleWithType } else { Kind::BareModule { exports, imports } })
-}
-
-/// In words: a link may lead to a file that the host can read and whoever made the link cannot, so nothing of what is in it is shown.
-fn looks_like(file: &[u8]) -> &'static str {
-    let begins = |with: &[&[u8]]| with.iter().any(|with| file.starts_with(with));
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    match file {
-        [] => "it is empty",
-        _ if begins(&[b"(module", b"(component"]) => {
-            "it is WebAssembly text, to be assembled first"
-        }
-        _ if begins(&[b"<"]) => "it looks like a page, as where a download failed",
-        _ if begins(&[b"version https://git-lfs"]) => "it is what Git LFS leaves in a file's place",
-        _ if begins(&[b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"]) => {
-            "it looks like an archive"
-        }
-        _ if file.iter().take(64).all(is_text) => "it looks like a text",
-        _ => "it is something else",
-    }
 }
 
 fn encode(module: &[u8]) -> Result<Vec<u8>, ContractError> {
@@ -243,16 +220,16 @@ fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
         check_import(&found, &name(key), item)?;
     }
     let imports = found_world.imports.keys().map(name);
-    let (interfaces, imports) = imports.partition(|import| import.starts_with(WASI));
-    let wasi = WasiImports { interfaces };
+    let (wasi, imports): (Vec<String>, Vec<String>) =
+        imports.partition(|import| import.starts_with(WASI));
     let (resolve, world) =
-        world_for(without_ours(found), exports.iter().map(String::as_str), &wasi.interfaces)?;
+        world_for(without_ours(found), exports.iter().map(String::as_str), &wasi)?;
     wit_component::targets(&resolve, world, &bytes).map_err(mismatch)?;
     let short = |names: Vec<String>| {
         let short = |name: String| ours(&name).map_or(name.clone(), |(short, _)| short.to_owned());
         names.into_iter().map(short).filter(|name| name != TYPES).collect()
     };
-    Ok(CheckedComponent { bytes, imports: short(imports), wasi, exports: short(exports) })
+    Ok(CheckedComponent { bytes, imports: short(imports), exports: short(exports) })
 }
 
 /// What a component was found to be made of, with the contract's package out of the way of the contract itself.
@@ -354,25 +331,12 @@ mod tests {
 
     #[track_caller]
     fn check_error(file: &[u8], expect: &str) {
-        let error = check(file).expect_err("this is no plugin").to_string();
+        let error = check(file.to_vec()).expect_err("this is no plugin").to_string();
         assert!(error.contains(expect), "{error}");
     }
 
     fn module(text: &str) -> Vec<u8> {
         wat::parse_str(text).expect("the test's module is well formed")
-    }
-
-    #[test]
-    fn what_is_not_wasm_is_named() {
-        check_error(b"", "not a WebAssembly file (it is empty)");
-        check_error(b"(module)", "(it is WebAssembly text, to be assembled first)");
-        check_error(b"<!DOCTYPE html>", "(it looks like a page, as where a download failed)");
-        check_error(b"version https://git-lfs.github.com/spec/v1", "what Git LFS leaves");
-        check_error(b"\x1f\x8b\x08", "(it looks like an archive)");
-        check_error(b"\xff\x00", "(it is something else)");
-        // It may be a secret that a link led to.
-        check_error(b"password: hunter2", "not a WebAssembly file (it looks like a text); drop in");
-        check_error(b"\x7fELF\x02\x01", "compiled code (.cwasm) is not accepted");
     }
 
     #[test]
@@ -466,11 +430,16 @@ mod tests {
         let import = r#"(module (import "wasi_snapshot_preview1" "random_get"
             (func (param i32 i32) (result i32))) (import"#;
         let text = include_str!("../../../plugins/hello-wat/hello-wat.wat");
-        let checked = check(&module(&text.replacen("(module\n  (import", import, 1)));
+        let checked = check(module(&text.replacen("(module\n  (import", import, 1)));
         let checked = checked.expect("it is a plugin");
         assert_eq!(checked.imports, ["log"]);
-        let interfaces = checked.wasi.interfaces;
-        assert!(interfaces.iter().any(|name| name.starts_with("wasi:random/random@0.2.")));
+        let decoded = wit_component::decode(&checked.bytes).expect("it is a component");
+        let wit_component::DecodedWasm::Component(resolve, world) = decoded else {
+            panic!("it is a WIT package")
+        };
+        let imports = resolve.worlds[world].imports.keys();
+        let mut imports = imports.map(|import| resolve.name_world_key(import));
+        assert!(imports.any(|name| name.starts_with("wasi:random/random@0.2.")));
         let unknown = text.replacen("(module\n  (import", &import.replace("random_get", "f"), 1);
         check_error(&module(&unknown), "does not keep the contract");
     }

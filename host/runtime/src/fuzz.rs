@@ -125,8 +125,10 @@ fn plugin_file() {
     ];
     let made = texts.map(|text| wat::parse_str(text).expect("the test's text is well formed"));
     let words = &["\0asm\u{1}\0\0\0", "component-type", "informant:plugin/handler@0.1.0", "cm32p2"];
-    target("plugin_file").words(words).inputs(made).run(|input| match check(input) {
-        Ok(component) => assert!(check(&component.bytes).is_ok(), "what was made is accepted"),
+    target("plugin_file").words(words).inputs(made).run(|input| match check(input.to_vec()) {
+        Ok(component) => {
+            assert!(check(component.bytes.clone()).is_ok(), "what was made is accepted")
+        }
         Err(error) => assert!(!error.to_string().is_empty()),
     });
 }

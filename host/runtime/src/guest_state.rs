@@ -288,7 +288,13 @@ impl Limiter {
         self.exceeded
     }
 
-    /// Linear memory in bytes, of all memories of the instance.
+    /// Counts what the instance takes beside its linear memories, once it was seen that it may take so much.
+    pub(crate) fn take(&mut self, instance_bytes: u64) {
+        let bytes = usize::try_from(instance_bytes).unwrap_or(usize::MAX);
+        self.memory_bytes = self.memory_bytes.saturating_add(bytes);
+    }
+
+    /// Bytes of the instance's data and of all of its linear memories.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }

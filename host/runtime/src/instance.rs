@@ -7,7 +7,7 @@ use crate::bindings::exports::informant::plugin::{
 use crate::bindings::informant::plugin as imports;
 use crate::call_clock::thread_time;
 use crate::call_error::{CallError, Retry};
-use crate::compiler::CompileError;
+use crate::compiler::{CompileError, Compiled, Report};
 use crate::engine::Engine;
 use crate::guest_state::{Exceeded, GuestState, Phase};
 use crate::host_functions::HostFunctions;
@@ -16,7 +16,7 @@ use crate::tape::{Answered, Called};
 use crate::wasi::WasiImports;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wasmtime::component::{Component, InstancePre};
+use wasmtime::component::InstancePre;
 use wasmtime::{Store, Trap, UpdateDeadline, WasmBacktrace};
 
 /// Handles of resources that an instance may have at once, of the host's and of its own. Each takes the host some bytes.
@@ -28,6 +28,7 @@ pub(crate) struct Template {
     pre: InstancePre<GuestState>,
     exported: Exported,
     wasi: Arc<WasiImports>,
+    report: Arc<Report>,
 }
 
 /// Which of the exports are there by which a plugin hears of its work, and whether it hands over what it knows.
@@ -41,24 +42,27 @@ pub(crate) struct Exported {
 
 impl Template {
     /// Links a compiled component with the host's functions.
-    pub(crate) fn new(
-        functions: &HostFunctions,
-        compiled: &Component,
-    ) -> Result<Self, CompileError> {
+    pub(crate) fn new(functions: &HostFunctions, compiled: Compiled) -> Result<Self, CompileError> {
+        let Compiled { component, report } = compiled;
         let failed = |error: wasmtime::Error| CompileError::Refused(format!("{error:#}"));
-        let (pre, wasi) = functions.link(compiled).map_err(failed)?;
+        let (pre, wasi) = functions.link(&component).map_err(failed)?;
         let exported = Exported {
             handler: handler::GuestIndices::new(&pre).is_ok(),
             reconciler: reconciler::GuestIndices::new(&pre).is_ok(),
             timer: timer::GuestIndices::new(&pre).is_ok(),
             stateful: stateful::GuestIndices::new(&pre).is_ok(),
         };
-        Ok(Self { pre, exported, wasi: Arc::new(wasi) })
+        Ok(Self { pre, exported, wasi: Arc::new(wasi), report })
     }
 
     /// What the plugin can be called with.
     pub(crate) fn exported(&self) -> Exported {
         self.exported
+    }
+
+    /// What was found when its file was looked at.
+    pub(crate) fn report(&self) -> &Report {
+        &self.report
     }
 
     /// What the plugin imports of WASI.
@@ -73,6 +77,7 @@ impl Template {
         state: GuestState,
     ) -> Result<Instance, CallError> {
         let mut store = Store::new(engine.wasmtime(), state);
+        store.data_mut().limiter.take(self.report.instance_bytes);
         let limits = store.data().limits().clone();
         store.limiter(|state| &mut state.limiter);
         store.epoch_deadline_callback(|context| {

@@ -108,7 +108,7 @@ pub use compiler::{
     CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,
     CompilerProgram, check_code_cache, compile_standard_input,
 };
-pub use contract::{CONTRACT_VERSION, CheckedComponent, ContractError, check};
+pub use contract::CONTRACT_VERSION;
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
 pub use dead_letters::{DeadLetter, Selection};

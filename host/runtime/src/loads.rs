@@ -4,6 +4,7 @@
 use crate::access::Granted;
 use crate::admin::Reply;
 use crate::archive::Kept;
+use crate::configuration::Sidecar;
 use crate::dead_letters::Selection;
 use crate::event::SubscriptionId;
 use crate::plugin_name::PluginName;
@@ -43,6 +44,8 @@ impl Load {
 pub(crate) enum Outcome {
     /// What is kept of the plugin was read; none: nobody reads or writes it any more.
     Read(Load, Option<Kept>),
+    /// The file beside a plugin's was read by the step of this number.
+    Configured(PluginName, u64, Box<Sidecar>),
     /// The version can be started.
     Prepared(Load, Prepared),
     /// The version took over.
@@ -125,6 +128,15 @@ impl Loads {
             Outcome::Drained(of, number)
         });
         self.drains.insert(drain.id(), (name, number));
+    }
+
+    /// Reads the file beside a plugin's.
+    pub(crate) fn spawn_configuration(
+        &mut self,
+        (name, number): (PluginName, u64),
+        read: impl Future<Output = Sidecar> + Send + 'static,
+    ) {
+        self.steps.spawn(async move { Outcome::Configured(name, number, Box::new(read.await)) });
     }
 
     /// Reads what is kept of a plugin that is not there. Whoever asked is told nothing if that fails by a defect.

@@ -11,6 +11,7 @@ mod withheld;
 
 use crate::access::Granted;
 use crate::actor::Together;
+use crate::configuration::PluginSettings;
 use crate::counters::Counters;
 use crate::coverage;
 use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
@@ -22,7 +23,6 @@ use crate::plugin_name::PluginName;
 use crate::plugin_queue::PluginQueue;
 use crate::prepare::{LastCompiled, Prepared};
 use crate::queue::Marks;
-use crate::restriction::Successor;
 use crate::status::{Replaying, StatusCell};
 use crate::subscription::SubscriptionHandler;
 use actors::ActorHandle;
@@ -48,6 +48,10 @@ pub(crate) struct Plugin {
     pub(crate) current: Option<Loaded>,
     /// What was compiled last, whatever became of it.
     pub(crate) compiled: LastCompiled,
+    /// What its next version is to run with, as it was configured last.
+    settings: Option<Arc<PluginSettings>>,
+    /// The version that is about to take over.
+    pub(crate) starting: Option<Prepared>,
     /// The one before it, compiled and ready, for whoever wants it back.
     pub(crate) previous: Option<Loaded>,
     /// The version that takes over when this host leads.
@@ -119,6 +123,8 @@ impl Plugin {
             next: None,
             load: None,
             current: None,
+            settings: None,
+            starting: None,
             compiled: LastCompiled::default(),
             previous: None,
             rolled_back_from: None,
@@ -176,12 +182,23 @@ impl Plugin {
         self.current.clone().filter(|_| is_rolled_back)
     }
 
-    /// Where the version in charge hears of what the next one is to run with.
-    pub(crate) fn successor(&self) -> Successor {
-        let running = self.current.as_ref().map(|Loaded { prepared, .. }| {
-            (prepared.settings.clone(), prepared.descriptor.clone())
-        });
-        Successor { restriction: self.status.restriction.clone(), running }
+    /// The plugin's next version is to run with this: what runs, or is about to, is held to it at once.
+    pub(crate) fn is_to_have(&mut self, name: &PluginName, settings: Arc<PluginSettings>) {
+        self.settings = Some(settings);
+        self.hold_to_settings(name);
+    }
+
+    /// Holds what runs, or is about to, to what the plugin was configured with last.
+    pub(crate) fn hold_to_settings(&self, name: &PluginName) {
+        let Some(settings) = &self.settings else { return };
+        let versions = self.current.iter().map(|loaded| &loaded.prepared).chain(&self.starting);
+        let versions = versions.map(|prepared| (&prepared.settings, &prepared.descriptor));
+        self.status.restriction.hold(name.as_str(), versions, settings);
+    }
+
+    /// Whether the version was prepared with what the plugin is to have now.
+    pub(crate) fn is_configured_as(&self, prepared: &Prepared) -> bool {
+        self.settings.as_ref().is_none_or(|settings| Arc::ptr_eq(settings, &prepared.settings))
     }
 
     /// Notes the version that took over.

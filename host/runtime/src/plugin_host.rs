@@ -5,6 +5,7 @@ mod configure;
 mod ending;
 mod instances;
 mod options;
+mod outcomes;
 mod record;
 mod removal;
 mod requests;
@@ -13,7 +14,7 @@ pub(crate) mod versions;
 
 use crate::access::{ANSWERS_TIME_MAX, Access};
 use crate::actor::Version;
-use crate::admin::{AdminError, PluginAdmin, Request};
+use crate::admin::{PluginAdmin, Request};
 use crate::archive::{Archive, ArchiveThread, Kept};
 use crate::compiler::Compiler;
 use crate::configuration::Configurations;
@@ -28,24 +29,25 @@ use crate::http_turns::HttpTurns;
 use crate::json_pointer_index::SharedIndexes;
 use crate::leading::Leading;
 use crate::lifecycle::Input;
+use crate::load_steps::LoadSteps;
 use crate::loads::{Load, Loads, Outcome, TookOver};
-use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::plugin::{Loaded, Plugin};
 use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
 use crate::powers::Powers;
-use crate::prepare::{Code, LoadError, Order, Prepared, Preparer, Sidecar};
+use crate::prepare::{Code, Order, Prepared, Preparer};
 use crate::reads::Reads;
 use crate::recording::Recorder;
 use crate::write_turns::WriteTurns;
+use configure::Beside;
 use informant_cache::SharedInformerFactory;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info};
+use tracing::info;
 
 pub use options::{PluginHostOptions, StartError};
 use versions::{running, subscriptions};
@@ -55,8 +57,12 @@ pub struct PluginHost {
     directories: Directories,
     /// What the host's own configuration says.
     configured: watch::Receiver<Arc<Configurations>>,
+    /// What it said when it was looked at last.
+    configurations: Arc<Configurations>,
     /// What stands beside plugins' files, by plugin.
-    sidecars: BTreeMap<PluginName, Sidecar>,
+    beside: BTreeMap<PluginName, Beside>,
+    /// Reads those files, one after the other.
+    configuration_steps: LoadSteps,
     informers: Arc<SharedInformerFactory>,
     access: Access,
     preparer: Preparer,
@@ -103,13 +109,14 @@ impl PluginHost {
                 engine,
                 threads,
                 powers,
-                configurations,
                 compiler,
                 leading: leading.clone(),
                 tapes: None,
             },
             configured: options.configurations,
-            sidecars: BTreeMap::new(),
+            configurations,
+            beside: BTreeMap::new(),
+            configuration_steps: LoadSteps::default(),
             informers: options.informers,
             access,
             indexes,
@@ -202,9 +209,10 @@ impl PluginHost {
     /// Begins the load that waits, unless one is under way.
     fn load_next(&mut self, name: &PluginName) {
         let Some(plugin) = self.plugins.get_mut(name) else { return };
-        if plugin.load.is_some() {
+        if plugin.load.is_some() || self.is_being_configured(name) {
             return;
         }
+        let Some(plugin) = self.plugins.get_mut(name) else { return };
         if let Some(archive) = self.state.as_ref().filter(|_| !plugin.remembers()) {
             // A call of the one before it that is under way still says what becomes of its event.
             if self.loads.is_stopping(name) {
@@ -236,11 +244,12 @@ impl PluginHost {
     }
 
     fn prepare(&mut self, load: Load, code: Code) {
-        let sidecar = self.sidecars.get(&load.name).cloned();
         let (name, sha256) = (load.name.clone(), load.sha256.clone());
-        let successor =
-            self.plugins.get(&name).map(|plugin| plugin.successor()).unwrap_or_default();
-        let order = Order { name, sha256, code, sidecar, successor };
+        let settings = match self.settings_of_load(&name) {
+            Ok(settings) => settings,
+            Err(error) => return self.settle(Outcome::Refused(load, error.into())),
+        };
+        let order = Order { name, sha256, code, settings };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
             match preparer.prepare(order).await {
@@ -268,43 +277,6 @@ impl PluginHost {
             plugin.status.apply([Input::FileChanged], Timestamp::now());
         }
         Load::new(name.clone(), number, sha256)
-    }
-
-    /// Goes on with a load whose step ended, if its plugin still waits for it.
-    fn settle(&mut self, outcome: Outcome) {
-        let load = match &outcome {
-            Outcome::Read(load, _)
-            | Outcome::Prepared(load, _)
-            | Outcome::Swapped(load, _)
-            | Outcome::Refused(load, _) => load.clone(),
-            // One of the same name may have waited for that.
-            Outcome::Stopped(name) => return self.load_next(name),
-            Outcome::Drained(name, number) => return self.drained(name, *number),
-            Outcome::Absent(_) => return self.purge_absent(outcome),
-        };
-        let waiting = self.plugins.get(&load.name).and_then(|plugin| plugin.load);
-        if waiting != Some(load.number) {
-            return;
-        }
-        let answer = match outcome {
-            Outcome::Read(_, kept) => return self.remember(&load.name, kept),
-            Outcome::Prepared(_, prepared) if self.leads => return self.take_over(load, prepared),
-            Outcome::Prepared(_, prepared) => return self.stand_by(load, prepared),
-            Outcome::Swapped(_, took_over) => {
-                let version = took_over.prepared.descriptor.version.clone();
-                self.took_over(&load, *took_over);
-                Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
-            }
-            Outcome::Refused(_, error) => Err(AdminError::Refused(self.refused(&load, &error))),
-            Outcome::Stopped(_) | Outcome::Drained(..) | Outcome::Absent(_) => return,
-        };
-        if let Some(plugin) = self.plugins.get_mut(&load.name) {
-            (plugin.load, plugin.shards_ahead) = (None, 0);
-            plugin.asked.loaded(&answer);
-        }
-        self.load_next(&load.name);
-        // The one before it may be ready.
-        self.show_standby(&load.name);
     }
 
     /// Asks the plugin's actors to go on with the new version.
@@ -336,6 +308,7 @@ impl PluginHost {
         });
         let limits = &prepared.settings.limits;
         plugin.shards_ahead = prepared.shards;
+        plugin.starting = Some(prepared.clone());
         let with = (limits, &self.leading);
         let takeover = plugin.takeover(&load.name, &self.preparer, with, prepared.shards);
         let begun = load.clone();
@@ -359,7 +332,6 @@ impl PluginHost {
         let first = plugin.current.is_none();
         let descriptor = &prepared.descriptor;
         plugin.status.set(&prepared.settings);
-        plugin.status.restriction.lift();
         plugin.granted = granted;
         plugin.subscribe(descriptor, &ids, (load.number, restored), &self.informers);
         self.informers.start();
@@ -371,27 +343,8 @@ impl PluginHost {
         info!(plugin = load.name.as_str(), sha256, version, "{}", load.success(first));
         let loaded = Loaded { sha256: load.sha256.clone(), prepared };
         plugin.took_over(loaded, load.is_rollback);
+        plugin.starting = None;
+        plugin.hold_to_settings(&load.name);
         (plugin.standby, plugin.warm) = (None, None);
-    }
-
-    /// Keeps what runs, and says why the new version does not.
-    fn refused(&mut self, load: &Load, error: &LoadError) -> String {
-        // It may name what the file is made of.
-        let reason = one_line(&error.to_string(), LOAD_ERROR_BYTES_MAX).into_owned();
-        let Some(plugin) = self.plugins.get_mut(&load.name) else { return reason };
-        let input = match error {
-            LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },
-            _ => Input::LoadFailed { reason: reason.clone() },
-        };
-        plugin.status.refused(&load.sha256, &reason, input, Timestamp::now());
-        let kept = match plugin.current.is_some() || plugin.standby.is_some() {
-            true => "not loaded, the version before it goes on",
-            false => "not loaded",
-        };
-        if plugin.current.is_some() {
-            add_one(&plugin.status.counters.reloads_failed);
-        }
-        error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {reason}");
-        reason
     }
 }

@@ -1,9 +1,8 @@
 //! Prepares one version of a plugin aside, while the one before it goes on: configure, check, compile, describe.
 
 use crate::call_error::CallError;
-use crate::compiler::{CompileError, Compiler};
-use crate::configuration::{ConfigurationError, Configurations, Layer, PluginSettings};
-use crate::contract::{ContractError, check};
+use crate::compiler::{CompileError, Compiler, PluginSource};
+use crate::configuration::{ConfigurationError, PluginSettings};
 use crate::descriptor::{Descriptor, DescriptorError};
 use crate::directory::Content;
 use crate::engine::Engine;
@@ -16,7 +15,6 @@ use crate::log_budget::LogBudget;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
-use crate::restriction::Successor;
 use crate::tape::Tapes;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -40,10 +38,8 @@ pub(crate) struct Order {
     /// Of the plugin file, in hexadecimal.
     pub(crate) sha256: String,
     pub(crate) code: Code,
-    /// What stands beside the plugin's file.
-    pub(crate) sidecar: Option<Sidecar>,
-    /// Hears of what it is to run with as soon as that is known, whatever becomes of it.
-    pub(crate) successor: Successor,
+    /// What it is to run with.
+    pub(crate) settings: Arc<PluginSettings>,
 }
 
 /// Where a version's code comes from.
@@ -57,21 +53,10 @@ pub(crate) enum Code {
 #[derive(Clone, Default)]
 pub(crate) struct LastCompiled(Arc<Mutex<Option<(String, Template)>>>);
 
-/// The configuration beside a plugin's file, as it was read last.
-#[derive(Clone)]
-pub(crate) enum Sidecar {
-    Text(Arc<[u8]>),
-    /// There is one, and nobody could read it.
-    Unreadable,
-}
-
 /// Why a plugin file was not loaded. The text is for people.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LoadError {
-    /// The file is not a plugin for this host.
-    #[error(transparent)]
-    Contract(#[from] ContractError),
-    /// The component passes the check and cannot be run all the same.
+    /// The file is not a plugin for this host, or cannot be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// `describe` did not answer.
@@ -100,14 +85,13 @@ pub enum LoadError {
     Host(String),
 }
 
-/// Prepares versions; checking and compiling is done one at a time, because it needs all cores and much memory.
+/// Prepares versions.
 #[derive(Clone)]
 pub(crate) struct Preparer {
     pub(crate) engine: Engine,
     pub(crate) functions: HostFunctions,
     pub(crate) threads: Arc<GuestThreads>,
     pub(crate) powers: Powers,
-    pub(crate) configurations: Arc<Configurations>,
     pub(crate) compiler: Compiler,
     pub(crate) leading: Leading,
     /// Where everything between plugins and the host is written down; `functions` are those for it then.
@@ -130,25 +114,25 @@ impl Preparer {
 
     /// Makes a version ready, whatever it asks for.
     pub(crate) async fn describe(&self, order: Order) -> Result<Prepared, LoadError> {
-        let Order { name, sha256, code, sidecar, successor } = order;
-        let (configurations, of) = (self.configurations.clone(), name.clone());
-        // A megabyte of YAML takes its time.
-        let settings = self.compiler.steps().run(move || settings(&configurations, &of, sidecar));
-        let settings = settings.await.map_err(|error| LoadError::Host(error.to_string()))??;
-        let settings = Arc::new(settings);
-        successor.is_to_have(name.as_str(), &settings);
+        let Order { name, sha256, code, settings } = order;
         settings.check_file(&format!("{name}.wasm"), &sha256)?;
+        let instance_bytes_max = settings.limits.memory_bytes_max as u64;
         let template = match code {
             Code::Compiled(template) => template,
             Code::File(content, last) => match last.get(&sha256) {
                 Some(template) => template,
                 None => {
-                    let template = self.compile(&name, content).await?;
+                    let (name, hash) = (name.clone(), sha256.clone());
+                    let source = PluginSource { name, sha256: hash, content, instance_bytes_max };
+                    let compiled = self.compiler.compile(&self.engine, source).await?;
+                    let template = Template::new(&self.functions, compiled)?;
                     last.set(sha256, &template);
                     template
                 }
             },
         };
+        // What is compiled already may be to run with less than before.
+        template.report().check_instance(instance_bytes_max)?;
         let (described, engine) = (template.clone(), self.engine.clone());
         let with = settings.clone();
         let (reply, answer) = oneshot::channel();
@@ -173,15 +157,6 @@ impl Preparer {
         check_shards(shards, template.exported().stateful, &settings)?;
         Ok(Prepared { template, descriptor, settings, shards })
     }
-
-    async fn compile(&self, name: &PluginName, content: Content) -> Result<Template, LoadError> {
-        let turn = self.compiler.turn().await;
-        // The file's bytes are gone before compiling begins.
-        let checked = self.compiler.steps().run(move || check(&content)).await;
-        let component = checked.map_err(|error| LoadError::Host(error.to_string()))??;
-        let compiled = self.compiler.compile(&turn, &self.engine, name, component).await?;
-        Ok(Template::new(&self.functions, &compiled)?)
-    }
 }
 
 impl LastCompiled {
@@ -193,24 +168,6 @@ impl LastCompiled {
     fn set(&self, sha256: String, template: &Template) {
         *self.0.lock() = Some((sha256, template.clone()));
     }
-}
-
-/// What the plugin is to run with.
-fn settings(
-    configurations: &Configurations,
-    name: &PluginName,
-    sidecar: Option<Sidecar>,
-) -> Result<PluginSettings, ConfigurationError> {
-    let file = format!("{name}.yaml");
-    let sidecar = match sidecar {
-        None => None,
-        Some(Sidecar::Text(text)) => Some(Layer::of_sidecar(&file, &text)?),
-        Some(Sidecar::Unreadable) => {
-            let problem = "it cannot be read; the log says why".to_owned();
-            return Err(ConfigurationError::new(&file, 0, "", problem));
-        }
-    };
-    configurations.of(name, sidecar.as_ref())
 }
 
 /// What one instance hands to its successor is not the memory of several.

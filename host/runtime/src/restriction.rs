@@ -14,33 +14,8 @@ pub(crate) struct Restriction(Arc<RwLock<Option<Arc<Restricted>>>>);
 /// A configuration that no version has taken over with.
 struct Restricted {
     settings: Arc<PluginSettings>,
-    /// Resources that the running version reads, and that this does not let it read; why, and how to grant them.
+    /// Resources that a version reads, and that this does not let it read; why, and how to grant them.
     reads: BTreeMap<String, String>,
-}
-
-/// Where the running version of a plugin hears of a configuration that its successor is to have.
-#[derive(Clone, Default)]
-pub(crate) struct Successor {
-    pub(crate) restriction: Restriction,
-    /// What runs; none if nothing does.
-    pub(crate) running: Option<(Arc<PluginSettings>, Descriptor)>,
-}
-
-impl Successor {
-    /// Holds what runs to what this grants, too.
-    pub(crate) fn is_to_have(&self, plugin: &str, settings: &Arc<PluginSettings>) {
-        let Some((running, descriptor)) = &self.running else { return };
-        if settings.grants_the_same_as(running) {
-            return self.restriction.lift();
-        }
-        let mut reads = settings.grants.lacking(plugin, descriptor);
-        if let Err(why) = check_name(running, settings) {
-            let all = descriptor.resources().into_iter();
-            reads.extend(all.map(|resource| (resource.to_string(), why.clone())));
-        }
-        let restricted = Restricted { settings: settings.clone(), reads };
-        *self.restriction.0.write() = Some(Arc::new(restricted));
-    }
 }
 
 /// Whoever is to act in another name has nothing that both grant: nobody has looked at what the one may of what the other does.
@@ -58,6 +33,28 @@ pub(crate) fn check_name(running: &PluginSettings, later: &PluginSettings) -> Re
 }
 
 impl Restriction {
+    /// Holds all versions that run, or are about to, to what this grants, too.
+    pub(crate) fn hold<'a>(
+        &self,
+        plugin: &str,
+        versions: impl Iterator<Item = (&'a Arc<PluginSettings>, &'a Descriptor)> + Clone,
+        settings: &Arc<PluginSettings>,
+    ) {
+        if versions.clone().all(|(own, _)| settings.grants_the_same_as(own)) {
+            return self.lift();
+        }
+        let mut reads = BTreeMap::new();
+        for (own, descriptor) in versions {
+            reads.extend(settings.grants.lacking(plugin, descriptor));
+            if let Err(why) = check_name(own, settings) {
+                let all = descriptor.resources().into_iter();
+                reads.extend(all.map(|resource| (resource.to_string(), why.clone())));
+            }
+        }
+        let restricted = Restricted { settings: settings.clone(), reads };
+        *self.0.write() = Some(Arc::new(restricted));
+    }
+
     /// What runs has what is configured.
     pub(crate) fn lift(&self) {
         *self.0.write() = None;
@@ -114,10 +111,8 @@ mod tests {
         let descriptor = r#"{"version":"1","subscriptions":[{"resource":"v1/pods","namespaces":["shop"]}],"reads":[{"resource":"v1/nodes"}]}"#;
         let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("a descriptor");
         let restriction = Restriction::default();
-        let running = Some((settings(running), descriptor));
-        let successor = Successor { restriction: restriction.clone(), running };
-        let (before, after) = (&successor.running.as_ref().expect("it runs").0, &settings(later));
-        successor.is_to_have("a", after);
+        let (before, after) = (&settings(running), &settings(later));
+        restriction.hold("a", [(before, &descriptor)].into_iter(), after);
         let left = |settings| {
             let is_left = |resource: &&str| restriction.check_read(settings, resource).is_ok();
             ["v1/pods", "v1/nodes"].into_iter().filter(is_left).collect::<Vec<_>>()
@@ -149,8 +144,22 @@ mod tests {
 
     #[test]
     fn nothing_is_held_where_nothing_runs() {
-        let successor = Successor::default();
-        successor.is_to_have("a", &settings("reads: []"));
-        assert!(successor.restriction.settings().is_none());
+        let restriction = Restriction::default();
+        restriction.hold("a", [].into_iter(), &settings("reads: []"));
+        assert!(restriction.settings().is_none());
+    }
+
+    #[test]
+    fn a_version_that_is_about_to_run_is_held_too() {
+        let descriptor = |resource: &str| {
+            let text = format!(r#"{{"version":"1","reads":[{{"resource":"{resource}"}}]}}"#);
+            Descriptor::parse(text.as_bytes()).expect("a descriptor")
+        };
+        let (runs, starts) = (descriptor("v1/pods"), descriptor("v1/nodes"));
+        let (before, after) = (&settings("{}"), &settings("reads: [{resources: [v1/pods]}]"));
+        let restriction = Restriction::default();
+        restriction.hold("a", [(before, &runs), (before, &starts)].into_iter(), after);
+        assert!(restriction.check_read(before, "v1/nodes").is_err());
+        assert!(restriction.check_read(before, "v1/pods").is_ok());
     }
 }

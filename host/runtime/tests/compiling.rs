@@ -7,12 +7,14 @@ use informant_runtime::{
     CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, NoCluster, NoHttp,
     NoReviews, PluginHost, PluginHostOptions, Plugins, compile_standard_input,
 };
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// A whole plugin as WebAssembly text.
@@ -23,10 +25,11 @@ const ENOUGH: u64 = 512 << 20;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, command, memory] = arguments.as_slice()
+    if let [_, command, memory, time] = arguments.as_slice()
         && command == "compile-plugin"
     {
-        return compile_standard_input(memory.parse().expect("a number of bytes"));
+        let [memory, time] = [memory, time].map(|number| number.parse().expect("a number"));
+        return compile_standard_input(memory, time);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         too_little_memory_is_told_and_hurts_nobody().await;
         two_hosts_share_a_cache().await;
         a_version_made_of_the_one_befores_functions_is_the_same_code().await;
+        a_grant_is_gone_while_a_load_hangs().await;
     });
     ExitCode::SUCCESS
 }
@@ -41,7 +45,7 @@ fn main() -> ExitCode {
 fn program(memory_bytes_max: u64) -> CompilerProgram {
     CompilerProgram {
         program: std::env::current_exe().expect("this program"),
-        arguments: vec!["compile-plugin".into(), memory_bytes_max.to_string().into()],
+        arguments: vec!["compile-plugin".into()],
         memory_bytes_max,
         deadline: DEADLINE,
     }
@@ -59,42 +63,65 @@ async fn load_with(
     memory_bytes_max: u64,
     keeps_functions: bool,
 ) -> (String, CompileCounts) {
-    let source = Arc::new(FakeControllerSource::default());
-    let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
-    let directory = root.join("code");
-    let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20, keeps_functions });
-    let host = PluginHost::new(PluginHostOptions {
-        directories: vec![root.join("plugins")],
-        configurations: watch::channel(Arc::default()).1,
-        informers: informers.clone(),
-        cluster: Arc::new(NoCluster),
-        access: Arc::new(NoReviews),
-        review_every: Duration::from_secs(60),
-        http: Arc::new(NoHttp),
-        threads: 1,
-        compiler: CompilerOptions { program: Some(program(memory_bytes_max)), cache },
-        state: None,
-        leadership: None,
-    })
-    .expect("the host can be made");
-    let (plugins, shutdown) = (host.plugins(), CancellationToken::new());
-    let host = tokio::spawn(host.run(shutdown.clone()));
-    let loaded = tokio::time::timeout(DEADLINE, loaded(&plugins)).await;
-    let shown = loaded.expect("it is loaded or refused in time");
-    let compiles = plugins.compiles();
-    shutdown.cancel();
-    host.await.expect("the host ends well");
-    informers.shutdown().await;
+    let running = Running::start(root, program(memory_bytes_max), keeps_functions);
+    let status = running.until(|status| !status["lastLoad"].is_null()).await;
+    let shown = format!("{} {}", status["state"], status["lastLoad"]["reason"]);
+    let compiles = running.plugins.compiles();
+    running.stop().await;
     (shown, compiles)
 }
 
-async fn loaded(plugins: &Plugins) -> String {
-    loop {
-        let status = plugins.status().first().map(|status| status.to_json());
-        if let Some(status) = status.filter(|status| !status["lastLoad"].is_null()) {
-            return format!("{} {}", status["state"], status["lastLoad"]["reason"]);
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+/// A host over `root/plugins` with a cache in `root/code`.
+struct Running {
+    plugins: Plugins,
+    informers: Arc<SharedInformerFactory>,
+    shutdown: CancellationToken,
+    host: JoinHandle<()>,
+}
+
+impl Running {
+    fn start(root: &Path, program: CompilerProgram, keeps_functions: bool) -> Self {
+        let source = Arc::new(FakeControllerSource::default());
+        let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
+        let directory = root.join("code");
+        let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20, keeps_functions });
+        let host = PluginHost::new(PluginHostOptions {
+            directories: vec![root.join("plugins")],
+            configurations: watch::channel(Arc::default()).1,
+            informers: informers.clone(),
+            cluster: Arc::new(NoCluster),
+            access: Arc::new(NoReviews),
+            review_every: Duration::from_secs(60),
+            http: Arc::new(NoHttp),
+            threads: 1,
+            compiler: CompilerOptions { program: Some(program), cache },
+            state: None,
+            leadership: None,
+        })
+        .expect("the host can be made");
+        let (plugins, shutdown) = (host.plugins(), CancellationToken::new());
+        let host = tokio::spawn(host.run(shutdown.clone()));
+        Self { plugins, informers, shutdown, host }
+    }
+
+    /// The only plugin, once it is shown as wanted.
+    async fn until(&self, wanted: impl Fn(&Value) -> bool) -> Value {
+        let seen = async {
+            loop {
+                let status = self.plugins.status().first().map(|status| status.to_json());
+                if let Some(status) = status.filter(&wanted) {
+                    return status;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, seen).await.expect("it is shown so in time")
+    }
+
+    async fn stop(self) {
+        self.shutdown.cancel();
+        self.host.await.expect("the host ends well");
+        self.informers.shutdown().await;
     }
 }
 
@@ -174,4 +201,40 @@ async fn a_version_made_of_the_one_befores_functions_is_the_same_code() {
     let all = entries(with.path());
     assert_eq!(all.len(), 3, "one entry has the functions of both");
     assert!(all.contains(&of_next[0]), "it is the same code");
+}
+
+/// Loads of this host hang from the moment on that there is the file `hangs`.
+async fn a_grant_is_gone_while_a_load_hangs() {
+    let root = site();
+    let hangs = root.path().join("hangs");
+    let compiler = program(ENOUGH);
+    let script = format!(
+        "[ ! -e {} ] || exec sleep 600; exec {} compile-plugin $0 $1",
+        hangs.display(),
+        compiler.program.display()
+    );
+    let compiler = CompilerProgram {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        ..compiler
+    };
+    let running = Running::start(root.path(), compiler, false);
+    running.until(|status| status["state"] == "running").await;
+    let put = |name: &str, content: &[u8]| {
+        let unfinished = root.path().join("unfinished");
+        fs::write(&unfinished, content).expect("a file");
+        fs::rename(unfinished, root.path().join("plugins").join(name)).expect("a rename");
+    };
+    fs::write(hangs, "").expect("a file");
+    let next = wat::parse_str(HELLO.replace("hello", "salut")).expect("it is well formed");
+    put("hello.wasm", &next);
+    running.until(|status| status["state"] == "reloading").await;
+    let withdrawn = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\nreads: []\n";
+    put("hello.yaml", withdrawn.as_bytes());
+    let status = running.until(|status| status["restricted"].is_string()).await;
+    let restricted = status["restricted"].as_str().unwrap_or_default();
+    assert!(restricted.contains("reads no v1/pods"), "{restricted}");
+    assert_eq!(status["state"], "reloading", "the load hangs still: {status}");
+    // What hangs is killed.
+    running.stop().await;
 }

@@ -6,6 +6,7 @@ mod attacker;
 mod configuration;
 mod files;
 mod http;
+mod plugin_files;
 mod reads;
 mod requests;
 mod secrets;

@@ -10,7 +10,7 @@ mod configuration;
 mod deployed;
 mod election;
 mod embedded;
-mod golden;
+pub mod golden;
 mod http;
 mod image;
 mod lifecycle;

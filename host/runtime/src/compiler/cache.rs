@@ -4,7 +4,8 @@
 //! damaged or half-written entry, or one that somebody else put there, is noticed and compiled anew. Hosts may share the
 //! directory: entries and the key come into place by a rename or a link, and every entry stands for itself.
 
-use super::code::CompiledCode;
+use super::code::CompiledPlugin;
+use crate::contract::CONTRACT_VERSION;
 use crate::engine::Engine;
 use crate::private_files;
 use ring::hmac;
@@ -17,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use tracing::{debug, warn};
 
 /// Of what an entry is made of; another layout is another version.
-const FORMAT: [u8; 8] = *b"informa1";
+const FORMAT: [u8; 8] = *b"informa2";
 const MARK_BYTES: usize = 32;
 const KEY_BYTES: usize = 32;
 const KEY_FILE: &str = "key";
@@ -64,23 +65,17 @@ pub(super) struct CodeCache {
 }
 
 impl CodeKey {
-    /// For what this engine makes of a component.
-    pub(super) fn new(engine: &Engine, component: &[u8]) -> Self {
-        Self::hashed(&[&FORMAT, &engine.compatibility(), &Sha256::digest(component)])
+    /// For what this engine makes of a plugin file with this hash. What another release of this program has checked
+    /// is checked anew.
+    pub(super) fn new(engine: &Engine, sha256: &str) -> Self {
+        let release = format!("{} {CONTRACT_VERSION} ", env!("CARGO_PKG_VERSION"));
+        let parts = [&FORMAT, release.as_bytes(), &engine.compatibility(), sha256.as_bytes()];
+        Self::hashed(&parts)
     }
 
     /// For the functions of a plugin's last version, as this engine compiles them.
     pub(super) fn of_functions(engine: &Engine, plugin: &str) -> Self {
         Self::hashed(&[b"functions", &FORMAT, &engine.compatibility(), plugin.as_bytes()])
-    }
-
-    /// As one was called before.
-    pub(super) fn named(name: String) -> Self {
-        Self(name)
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.0
     }
 
     fn hashed(parts: &[&[u8]]) -> Self {
@@ -103,9 +98,10 @@ impl CodeCache {
         }
     }
 
-    /// The code, if it is there and is what was kept. Blocks as file systems do.
-    pub(super) fn find(&self, key: &CodeKey) -> Option<CompiledCode> {
-        self.content(key).map(CompiledCode::trusted)
+    /// The plugin, if it is there and is what was kept. Blocks as file systems do.
+    pub(super) fn find(&self, key: &CodeKey) -> Option<CompiledPlugin> {
+        let plugin = CompiledPlugin::trusted(self.content(key)?);
+        plugin.inspect_err(|error| warn!("compiled code is not used: {error}")).ok()
     }
 
     /// What was kept, be it code or something else.
@@ -146,8 +142,8 @@ impl CodeCache {
     }
 
     /// Keeps code for the next time. That it cannot is told and harms nobody. Blocks as file systems do.
-    pub(super) fn keep(&self, key: &CodeKey, code: &CompiledCode) {
-        if let Err(error) = self.put(key, code.bytes()) {
+    pub(super) fn keep(&self, key: &CodeKey, plugin: &CompiledPlugin) {
+        if let Err(error) = self.put(key, plugin.content()) {
             let shown = self.directory.display();
             warn!(
                 "compiled code cannot be kept in {shown}, it is compiled again next time: {error}"

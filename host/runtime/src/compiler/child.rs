@@ -1,13 +1,17 @@
-//! The host's end of a compiler in a process of its own: hands it a component, takes the code, and keeps it to its bounds.
+//! The host's end of the process that looks at a plugin file: starts it, hands the file over, takes report and code, and
+//! keeps it to its bounds.
 //!
-//! To the child: an [`Order`]; then the pipe stays open for as long as the host wants the answer. From it: the length of the code in
-//! eight bytes, little-endian, and the code. What it has to say it says on its standard error.
+//! To the child: an [order](super::order); then the pipe stays open for as long as the host wants the answer. From it: the
+//! length of the [plugin](super::code::CompiledPlugin) in eight bytes, little-endian, and the plugin; in the same form the
+//! functions to keep, empty where none are. Errors come on its standard error.
 
 use super::CompileError;
-use super::code::CompiledCode;
-use super::order::Order;
+use super::line::Lane;
+use super::order::{self, FUNCTIONS_BYTES_MAX};
+use super::program::{EXIT_NOT_A_PLUGIN, EXIT_REFUSED};
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -15,49 +19,113 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStdin, Command};
 
 /// What the largest plugin file compiles to, and some: code is up to five times as large as what it is made from.
-const CODE_BYTES_MAX: u64 = 512 << 20;
+const ANSWER_BYTES_MAX: u64 = 512 << 20;
 /// Of what the child says, the beginning: an error of the compiler's is a line or two.
 const MESSAGE_BYTES_MAX: u64 = 4 << 10;
 
 /// Last words of those who run out of memory: the allocator, the system, and threads that find no room for a stack.
-const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "os error 12", "ThreadPoolBuildError"];
+const OUT_OF_MEMORY: [&str; 4] =
+    ["memory allocation of", "os error 12", "os error 11", "ThreadPoolBuildError"];
+/// Last words of a thread that recursed too deeply.
+const OUT_OF_STACK: &str = "has overflowed its stack";
+/// The signal for too much processor time, `SIGXCPU`.
+const OUT_OF_TIME: i32 = 24;
+/// The signal that ends a process at once, `SIGKILL`.
+const KILLED: i32 = 9;
 /// Threads that compile. Each has a stack and working memory of its own, so there are not as many as a large machine
 /// has cores.
 const THREADS_MAX: usize = 4;
 
-/// A program that compiles what stands on its standard input, by calling
+/// Files of this size and less are tried in the lane for small ones first: Rust, C, Go and JavaScript make such.
+const SMALL_FILE_BYTES_MAX: usize = 5 << 20;
+/// What a small file has of the memory: it is compiled beside a large one.
+const SMALL_FILE_MEMORY: u64 = 3;
+/// What a small file has of time. Where this program is not optimised the largest takes 5 s.
+const SMALL_FILE_TIME: Duration = Duration::from_secs(20);
+/// What a file has of time at first in the other lane. The largest takes 5 s where this program is optimised.
+const FIRST_TIME: Duration = Duration::from_secs(60);
+
+/// A program that checks and compiles the plugin file on its standard input, by calling
 /// [`compile_standard_input`](super::compile_standard_input).
 #[derive(Debug, Clone)]
 pub struct CompilerProgram {
     /// The executable.
     pub program: PathBuf,
-    /// What to call it with.
+    /// What to call it with. Two arguments follow: bytes of memory and seconds of processor time that it keeps to.
     pub arguments: Vec<OsString>,
-    /// The memory that it was told to keep to, in bytes; for messages.
+    /// The memory that one process may use, in bytes. Beside it another one may use a third of that.
     pub memory_bytes_max: u64,
-    /// Time for one component. Then the process is killed.
+    /// Time for one file, by the clock. Then the process is killed.
     pub deadline: Duration,
 }
 
+/// With what a file is tried once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Attempt {
+    pub(super) lane: Lane,
+    pub(super) memory_bytes: u64,
+    pub(super) deadline: Duration,
+}
+
+/// What a process made of a file.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// See [`CompiledPlugin`](super::code::CompiledPlugin); nobody has looked at it yet.
+    pub(super) plugin: Vec<u8>,
+    /// Functions to keep; none where they are those that were kept, or where none are.
+    pub(super) functions: Vec<u8>,
+}
+
 impl CompilerProgram {
-    /// Compiles a component. The process is gone when this returns, and is killed when it is dropped.
-    pub(super) async fn compile(&self, order: Order) -> Result<CompiledCode, CompileError> {
-        match tokio::time::timeout(self.deadline, self.run(order)).await {
-            Ok(compiled) => compiled,
-            Err(_) => Err(CompileError::Deadline(self.deadline)),
+    /// With what a file of so many bytes is tried, one after the other while it needs more. What it gets first is small,
+    /// so that a file that needs everything keeps nobody waiting who needs little.
+    pub(super) fn attempts(&self, file_bytes: usize) -> impl Iterator<Item = Attempt> {
+        let all = |deadline: Duration| Attempt {
+            lane: Lane::Large,
+            memory_bytes: self.memory_bytes_max,
+            deadline: deadline.min(self.deadline),
+        };
+        let small = Attempt {
+            lane: Lane::Small,
+            memory_bytes: self.memory_bytes_max / SMALL_FILE_MEMORY,
+            deadline: SMALL_FILE_TIME.min(self.deadline),
+        };
+        let small = Some(small).filter(|_| file_bytes <= SMALL_FILE_BYTES_MAX);
+        let last = Some(all(self.deadline)).filter(|_| self.deadline > FIRST_TIME);
+        small.into_iter().chain([all(FIRST_TIME)]).chain(last)
+    }
+
+    /// Has a file looked at. The process is gone when this returns, and is killed when it is dropped.
+    pub(super) async fn run(
+        &self,
+        attempt: &Attempt,
+        file: &[u8],
+        functions: Option<&[u8]>,
+    ) -> Result<Answer, CompileError> {
+        match tokio::time::timeout(attempt.deadline, self.answer(attempt, file, functions)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(CompileError::Deadline(attempt.deadline)),
         }
     }
 
-    async fn run(&self, order: Order) -> Result<CompiledCode, CompileError> {
+    async fn answer(
+        &self,
+        attempt: &Attempt,
+        file: &[u8],
+        functions: Option<&[u8]>,
+    ) -> Result<Answer, CompileError> {
         let program = self.program.display();
         let host = |what: &str, error: io::Error| {
             CompileError::Host(format!("{program} cannot be {what}: {error}"))
         };
+        let threads = threads();
+        let cpu_seconds = attempt.deadline.as_secs().max(1) * threads as u64;
         // It needs nothing of what the environment tells, and is not to be stopped by what a terminal sends to all.
         let child = Command::new(&self.program)
             .args(&self.arguments)
+            .args([attempt.memory_bytes.to_string(), cpu_seconds.to_string()])
             .env_clear()
-            .env("RAYON_NUM_THREADS", threads().to_string())
+            .env("RAYON_NUM_THREADS", threads.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -69,33 +137,36 @@ impl CompilerProgram {
         let (Some(stdin), Some(stdout), Some(stderr)) = piped else {
             return Err(CompileError::Host("a pipe is missing".to_owned()));
         };
-        let (given, code, message) = tokio::join!(give(stdin, order), take(stdout), listen(stderr));
+        let given = give(stdin, file, functions);
+        let (given, answer, message) = tokio::join!(given, take(stdout), listen(stderr));
         let status = child.wait().await.map_err(|error| host("waited for", error))?;
-        match code {
-            Ok(code) if status.success() => Ok(CompiledCode::trusted(code)),
+        match answer {
+            Ok(answer) if status.success() => Ok(answer),
             Err(error) if status.success() => Err(host("understood", error)),
             _ => {
                 drop(given);
-                Err(self.failure(status, &message))
+                Err(failure(attempt, status, &message))
             }
         }
     }
+}
 
-    fn failure(&self, status: ExitStatus, message: &str) -> CompileError {
-        use std::os::unix::process::ExitStatusExt;
-        if OUT_OF_MEMORY.iter().any(|words| message.contains(words)) {
-            return CompileError::Memory(self.memory_bytes_max);
-        }
-        if status.code() == Some(super::program::EXIT_REFUSED) {
-            return CompileError::Refused(message.trim().to_owned());
-        }
-        let hint = match status.signal() {
-            Some(9) => {
-                " (by the system, most likely for want of memory: give the container more, or lower --compile-memory)"
-            }
-            _ => "",
-        };
-        CompileError::Host(format!("it ended with {status}{hint} {}", message.trim()))
+fn failure(attempt: &Attempt, status: ExitStatus, message: &str) -> CompileError {
+    let text = message.trim();
+    if OUT_OF_MEMORY.iter().any(|words| text.contains(words)) {
+        return CompileError::Memory(attempt.memory_bytes);
+    }
+    if text.contains(OUT_OF_STACK) {
+        return CompileError::Stack;
+    }
+    match (status.code(), status.signal()) {
+        (Some(EXIT_REFUSED), _) => CompileError::Refused(text.to_owned()),
+        (Some(EXIT_NOT_A_PLUGIN), _) => CompileError::NotAPlugin(text.to_owned()),
+        (_, Some(OUT_OF_TIME)) => CompileError::Deadline(attempt.deadline),
+        (_, Some(KILLED)) => CompileError::Host(format!(
+            "it ended with {status} (by the system, most likely for want of memory: give the container more, or lower --compile-memory) {text}"
+        )),
+        _ => CompileError::Host(format!("it ended with {status} {text}")),
     }
 }
 
@@ -104,24 +175,34 @@ fn threads() -> usize {
 }
 
 /// Hands the order over, and keeps nothing of it. The pipe is to stay open: it says that somebody waits.
-async fn give(mut stdin: ChildStdin, order: Order) -> io::Result<ChildStdin> {
-    order.write(&mut stdin).await?;
+async fn give(
+    mut stdin: ChildStdin,
+    file: &[u8],
+    functions: Option<&[u8]>,
+) -> io::Result<ChildStdin> {
+    order::write(file, functions, &mut stdin).await?;
     Ok(stdin)
 }
 
 /// Closes the pipe at its end, so that no child waits for somebody to take the rest.
-async fn take(mut stdout: impl AsyncRead + Unpin) -> io::Result<Vec<u8>> {
+async fn take(mut stdout: impl AsyncRead + Unpin) -> io::Result<Answer> {
+    let plugin = take_frame(&mut stdout, ANSWER_BYTES_MAX).await?;
+    let functions = take_frame(&mut stdout, FUNCTIONS_BYTES_MAX).await?;
+    Ok(Answer { plugin, functions })
+}
+
+async fn take_frame(stdout: &mut (impl AsyncRead + Unpin), most: u64) -> io::Result<Vec<u8>> {
     let length = stdout.read_u64_le().await?;
-    if length > CODE_BYTES_MAX {
-        let text = format!("it answers with {length} bytes, at most {CODE_BYTES_MAX} are taken");
+    if length > most {
+        let text = format!("it answers with {length} bytes, at most {most} are taken");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }
-    let mut code = Vec::with_capacity(length as usize);
-    stdout.take(length).read_to_end(&mut code).await?;
-    if code.len() as u64 != length {
+    let mut bytes = Vec::with_capacity(length as usize);
+    stdout.take(length).read_to_end(&mut bytes).await?;
+    if bytes.len() as u64 != length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(code)
+    Ok(bytes)
 }
 
 /// As [`take`].
@@ -136,38 +217,64 @@ async fn listen(stderr: impl AsyncRead + Unpin) -> String {
 mod tests {
     use super::*;
 
-    fn order(bytes: usize) -> Order {
-        Order { component: vec![7; bytes], functions: None }
-    }
-
-    /// A shell takes the compiler's place: what does the host make of it?
-    async fn check(script: &str, expect: &str) {
-        let program = CompilerProgram {
+    fn program(script: &str) -> CompilerProgram {
+        CompilerProgram {
             program: "/bin/sh".into(),
             arguments: vec!["-c".into(), script.into()],
             memory_bytes_max: 64 << 20,
             deadline: Duration::from_secs(20),
-        };
-        let told = match program.compile(order(100_000)).await {
-            Ok(code) => format!("code {:?}", String::from_utf8_lossy(code.bytes())),
+        }
+    }
+
+    async fn run(program: &CompilerProgram) -> Result<Answer, CompileError> {
+        let attempt = program.attempts(usize::MAX).next().expect("there is one");
+        program.run(&attempt, &[7; 100_000], None).await
+    }
+
+    /// A shell takes the compiler's place: what does the host make of it?
+    async fn check(script: &str, expect: &str) {
+        let found = match run(&program(script)).await {
+            Ok(Answer { plugin, functions }) => {
+                let [plugin, functions] = [plugin, functions].map(String::from_utf8);
+                format!("answer {plugin:?} {functions:?}")
+            }
             Err(error) => error.to_string(),
         };
-        assert!(told.contains(expect), "{script}: {told}");
+        assert!(found.contains(expect), "{script}: {found}");
     }
 
     #[tokio::test]
     async fn what_it_answers_is_taken() {
-        let answer = r"printf '\004\0\0\0\0\0\0\0code'";
-        check(&format!("head -c 100008 >/dev/null; {answer}"), "code \"code\"").await;
-        check(answer, "code \"code\"").await;
+        let answer = r"printf '\004\0\0\0\0\0\0\0code\001\0\0\0\0\0\0\0f'";
+        let expect = r#"answer Ok("code") Ok("f")"#;
+        check(&format!("head -c 100016 >/dev/null; {answer}"), expect).await;
+        check(answer, expect).await;
     }
 
     #[tokio::test]
     async fn an_answer_that_breaks_off_is_none() {
         check("exit 0", "cannot be understood").await;
         check(r"printf '\005\0\0\0\0\0\0\0code'", "cannot be understood").await;
+        check(r"printf '\004\0\0\0\0\0\0\0code'", "cannot be understood").await;
         check(r"printf '\0\0\0\0\0\0\0\001'", "at most 536870912 are taken").await;
-        check("exit 5", "ended with exit status: 5").await;
+        check("exit 6", "ended with exit status: 6").await;
+    }
+
+    #[test]
+    fn a_file_is_tried_with_little_first() {
+        let of = |deadline, bytes| {
+            let deadline = Duration::from_secs(deadline);
+            let program = CompilerProgram { deadline, memory_bytes_max: 300, ..program("") };
+            let attempts = program.attempts(bytes);
+            let shown = attempts.map(|Attempt { lane, memory_bytes, deadline }| {
+                format!("{lane:?} {memory_bytes} {}", deadline.as_secs())
+            });
+            shown.collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(of(300, SMALL_FILE_BYTES_MAX), "Small 100 20, Large 300 60, Large 300 300");
+        assert_eq!(of(300, SMALL_FILE_BYTES_MAX + 1), "Large 300 60, Large 300 300");
+        assert_eq!(of(60, 1), "Small 100 20, Large 300 60");
+        assert_eq!(of(5, 1), "Small 100 5, Large 300 5");
     }
 
     #[tokio::test]
@@ -175,6 +282,7 @@ mod tests {
         check("echo no such instruction >&2; exit 3", "cannot be compiled: no such instruction")
             .await;
         check("yes boom >&2", "it ended with").await;
+        check("echo it exports nothing >&2; exit 5", "it exports nothing").await;
     }
 
     #[tokio::test]
@@ -186,14 +294,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn its_want_of_stack_and_of_time_is_told() {
+        let expect = "nests too deeply";
+        check("echo thread look has overflowed its stack >&2; kill -6 $$", expect).await;
+        check("kill -24 $$", "took longer than 20 s").await;
+    }
+
+    #[tokio::test]
     async fn a_program_that_is_not_there_is_named() {
-        let program = CompilerProgram {
-            program: "/no/such/program".into(),
-            arguments: vec![],
-            memory_bytes_max: 0,
-            deadline: Duration::from_secs(20),
-        };
-        let error = program.compile(order(0)).await.err().expect("there is none").to_string();
+        let program = CompilerProgram { program: "/no/such/program".into(), ..program("") };
+        let error = run(&program).await.expect_err("there is none").to_string();
         assert!(error.contains("/no/such/program cannot be started: No such file"), "{error}");
     }
 
@@ -201,16 +311,9 @@ mod tests {
     async fn one_that_takes_too_long_is_killed() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let pid = directory.path().join("pid");
-        let program = CompilerProgram {
-            program: "/bin/sh".into(),
-            arguments: vec![
-                "-c".into(),
-                format!("echo $$ >{}; exec sleep 99", pid.display()).into(),
-            ],
-            memory_bytes_max: 0,
-            deadline: Duration::from_millis(500),
-        };
-        let error = program.compile(order(0)).await.err().expect("it takes too long");
+        let script = format!("echo $$ >{}; exec sleep 99", pid.display());
+        let program = CompilerProgram { deadline: Duration::from_millis(500), ..program(&script) };
+        let error = run(&program).await.expect_err("it takes too long");
         assert_eq!(error, CompileError::Deadline(Duration::from_millis(500)));
         let pid = std::fs::read_to_string(pid).expect("it had begun");
         let process = std::path::Path::new("/proc").join(pid.trim());

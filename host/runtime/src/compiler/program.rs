@@ -1,42 +1,45 @@
-//! The compiler's end: what a process does that was started to compile one component.
+//! The compiler's end: the work of a process that was started to look at one plugin file.
 
-use super::cache::CodeCache;
+use super::confinement::{Bounds, confine};
 use super::functions::Functions;
-use super::order::{FunctionsOf, Order};
+use super::look::{Refusal, look_at};
+use super::order::Order;
 use crate::engine::Engine;
-use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// The exit code that says that the component is refused; what for stands on the standard error.
+/// The exit code for a file that is no plugin; the reason stands on the standard error.
+pub(super) const EXIT_NOT_A_PLUGIN: i32 = 5;
+/// The exit code for a plugin that the compiler refuses; the reason stands on the standard error.
 pub(super) const EXIT_REFUSED: i32 = 3;
 /// The host is gone, or does not want the answer any more.
 const EXIT_UNWANTED: i32 = 4;
-/// Lower than everything that handles events: it can wait, they cannot.
-const NICENESS: i32 = 10;
+/// Of the thread that checks the file. What nests as deeply as compilers make it needs a tenth of that where this
+/// program is not optimised; what nests more ends this process.
+const STACK_BYTES: usize = 8 << 20;
 
-/// Compiles the component on the standard input within so many bytes of memory and writes the code to the standard
-/// output, for a [`CompilerProgram`](super::CompilerProgram). Call it first thing in a process that does nothing else.
+/// Checks and compiles the plugin file on the standard input, and writes a report and the code to the standard output,
+/// for a [`CompilerProgram`](super::CompilerProgram). Call it first thing in a process that does nothing else.
 ///
-/// An allocation beyond the bound aborts the process. So does the end of the standard input: the host is gone then.
+/// It keeps to so many bytes of memory and seconds of processor time, and has no files, no network and no other programs
+/// where the system can see to that. An allocation beyond the bound aborts the process. So does the end of the
+/// standard input: the host is gone then.
 #[expect(clippy::print_stderr, reason = "the standard error is how the host hears why")]
-pub fn compile_standard_input(memory_bytes_max: u64) -> ExitCode {
-    match compile(memory_bytes_max) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Refused(text)) => {
-            eprintln!("{text}");
-            ExitCode::from(EXIT_REFUSED as u8)
-        }
-        Err(Failure::Io(error)) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+pub fn compile_standard_input(memory_bytes_max: u64, cpu_seconds_max: u64) -> ExitCode {
+    let bounds = Bounds { memory_bytes: memory_bytes_max, cpu_seconds: cpu_seconds_max };
+    let (code, text) = match compile(bounds) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Refusal(Refusal::NotAPlugin(text))) => (EXIT_NOT_A_PLUGIN, text),
+        Err(Failure::Refusal(Refusal::Refused(text))) => (EXIT_REFUSED, text),
+        Err(Failure::Io(error)) => (1, error.to_string()),
+    };
+    eprintln!("{text}");
+    ExitCode::from(code as u8)
 }
 
 enum Failure {
-    Refused(String),
+    Refusal(Refusal),
     Io(io::Error),
 }
 
@@ -46,62 +49,38 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn compile(memory_bytes_max: u64) -> Result<(), Failure> {
-    keep_to(memory_bytes_max)?;
+fn compile(bounds: Bounds) -> Result<(), Failure> {
+    bounds.keep()?;
     let order = Order::read(&mut io::stdin().lock())?;
     let watch = std::thread::Builder::new().name("host-watch".into());
     // It ends with the process.
     let _ = watch.spawn(end_with_host)?;
-    let refused = |error: &dyn std::fmt::Display| Failure::Refused(format!("{error:#}"));
-    let functions = order.functions.as_ref().and_then(KeptFunctions::open);
-    let store = functions.as_ref().map(|kept| kept.functions.clone());
-    let engine = Engine::compiler(store).map_err(|error| refused(&error))?;
-    let code = engine.precompile_component(&order.component).map_err(|error| refused(&error))?;
-    if let Some(functions) = functions {
-        functions.keep();
-    }
+    let unconfined = confine().err();
+    let look = std::thread::Builder::new().name("look".into()).stack_size(STACK_BYTES);
+    let look = look.spawn(move || answer(order, unconfined))?;
+    // A panic has said on the standard error why it ends.
+    look.join().unwrap_or_else(|_| Err(io::Error::other("the check of the file panicked").into()))
+}
+
+fn answer(order: Order, unconfined: Option<String>) -> Result<(), Failure> {
+    let Order { file, functions } = order;
+    let functions = functions.map(|before| Arc::new(Functions::of(before).unwrap_or_default()));
+    let engine = Engine::compiler(functions.clone())
+        .map_err(|error| Failure::Refusal(Refusal::Refused(error.to_string())))?;
+    let (report, code) = look_at(file, &engine, unconfined).map_err(Failure::Refusal)?;
+    let report = report.to_bytes();
     let mut stdout = io::stdout().lock();
-    stdout.write_all(&(code.len() as u64).to_le_bytes())?;
+    let length = size_of::<u32>() + report.len() + code.len();
+    stdout.write_all(&(length as u64).to_le_bytes())?;
+    stdout.write_all(&(report.len() as u32).to_le_bytes())?;
+    stdout.write_all(&report)?;
     stdout.write_all(&code)?;
+    drop(code);
+    let kept = functions.and_then(|functions| functions.kept()).unwrap_or_default();
+    stdout.write_all(&(kept.len() as u64).to_le_bytes())?;
+    stdout.write_all(&kept)?;
     stdout.flush()?;
     Ok(())
-}
-
-/// Bounds what it may take of the machine.
-fn keep_to(memory_bytes_max: u64) -> io::Result<()> {
-    let limit = Rlimit { current: Some(memory_bytes_max), maximum: Some(memory_bytes_max) };
-    // What can be written to and is not shared: the address space would count the program's text and what is only
-    // reserved as well.
-    setrlimit(Resource::Data, limit)?;
-    let none = Rlimit { current: Some(0), maximum: Some(0) };
-    setrlimit(Resource::Core, none)?;
-    // Neither is needed: it would only be less polite.
-    let _ = rustix::process::nice(NICENESS);
-    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    Ok(())
-}
-
-/// The functions of the version before, and where those of this one go. Nothing of it is needed: what cannot be read or kept is compiled
-/// anew, and the host has looked at the directory and said what is wrong with it.
-struct KeptFunctions<'a> {
-    functions: Arc<Functions>,
-    cache: CodeCache,
-    of: &'a FunctionsOf,
-}
-
-impl<'a> KeptFunctions<'a> {
-    fn open(of: &'a FunctionsOf) -> Option<Self> {
-        let cache = CodeCache::open(of.cache.clone()).ok()?;
-        let before = cache.content(&of.key).unwrap_or_default();
-        let functions = Arc::new(Functions::of(before).unwrap_or_default());
-        Some(Self { functions, cache, of })
-    }
-
-    fn keep(self) {
-        if let Some(kept) = self.functions.kept() {
-            let _ = self.cache.put(&self.of.key, &kept);
-        }
-    }
 }
 
 /// The host keeps its end of the pipe for as long as it waits, and the system closes it when the host is killed.

@@ -9,13 +9,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Two of the largest files, so that one is read while another is compiled.
 pub(crate) const CONTENT_BYTES_MAX: usize = 128 << 20;
+/// Files of this size and less have room of their own: they are loaded while large ones wait for the compiler.
+const SMALL_FILE_BYTES_MAX: u64 = 5 << 20;
+/// The room that small files have.
+const SMALL_CONTENT_BYTES_MAX: usize = 32 << 20;
 /// The room is counted in pages, because a semaphore counts to 2^29.
 const PAGE_BYTES: u64 = 4 << 10;
 
 /// The room for contents. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct ContentRoom {
-    pages: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+    small: Arc<Semaphore>,
 }
 
 /// Bytes of a plugin file, which give their room back when they are dropped.
@@ -25,15 +30,17 @@ pub(crate) struct Content {
 }
 
 impl ContentRoom {
-    /// Room for so many bytes.
+    /// Room for so many bytes, and beside it room for small files.
     pub(crate) fn new(bytes: usize) -> Self {
-        Self { pages: Arc::new(Semaphore::new(bytes / PAGE_BYTES as usize)) }
+        let room = |bytes: usize| Arc::new(Semaphore::new(bytes / PAGE_BYTES as usize));
+        Self { large: room(bytes), small: room(SMALL_CONTENT_BYTES_MAX.min(bytes)) }
     }
 
     /// Room for a file, if there is any now.
     pub(super) fn take(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
         let pages = u32::try_from(bytes.div_ceil(PAGE_BYTES)).ok()?;
-        self.pages.clone().try_acquire_many_owned(pages).ok()
+        let room = if bytes <= SMALL_FILE_BYTES_MAX { &self.small } else { &self.large };
+        room.clone().try_acquire_many_owned(pages).ok()
     }
 }
 
@@ -59,5 +66,22 @@ impl Deref for Content {
 impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_files_that_wait_leave_room_for_small_ones() {
+        let room = ContentRoom::new(CONTENT_BYTES_MAX);
+        let waiting: Vec<_> = std::iter::from_fn(|| room.take(64 << 20)).collect();
+        assert_eq!(waiting.len(), 2);
+        assert!(room.take(SMALL_FILE_BYTES_MAX + 1).is_none());
+        let small: Vec<_> = std::iter::from_fn(|| room.take(SMALL_FILE_BYTES_MAX)).collect();
+        assert_eq!(small.len(), 6);
+        drop(waiting);
+        assert!(room.take(SMALL_FILE_BYTES_MAX + 1).is_some());
     }
 }

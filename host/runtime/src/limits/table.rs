@@ -44,7 +44,7 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Linear memory of one instance, each of them if the plugin runs in several. A Rust plugin settles at about 1 MiB.
+    /// Memory of one instance, each of them if the plugin runs in several: linear memories, globals, references to functions. A Rust plugin settles at about 1 MiB.
     memory_bytes_max: usize, "memory" = 64 << 20, up to 1 << 30, Bytes;
     "the instance ends (cause `memory`)", "informant_plugin_memory_bytes", "memories_are_summed";
 

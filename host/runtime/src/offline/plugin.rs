@@ -101,12 +101,12 @@ impl OfflinePlugin {
             engine: engine.clone(),
             threads: threads.clone(),
             powers: Powers::none(),
-            configurations: Arc::new(options.configurations),
             compiler: Compiler::new(options.compiler).map_err(|error| start(error.into()))?,
             leading: Leading::default(),
             tapes: None,
         };
-        let mut prepared = preparer.prepare(plugin.order()).await?;
+        let order = plugin.order(&options.configurations).map_err(LoadError::from)?;
+        let mut prepared = preparer.prepare(order).await?;
         let settings = Arc::make_mut(&mut prepared.settings);
         // Turns are taken by the system's clock, which is not the run's.
         settings.limits.cluster_writes_per_second = u32::MAX;

@@ -1,42 +1,124 @@
 //! What plugins run with: the files beside theirs, and the host's own configuration.
+//!
+//! What a configuration takes away is gone as soon as the configuration was read. It has a way of its own: it waits for no
+//! load, neither of this plugin nor of another.
 
 use super::PluginHost;
+use crate::configuration::{ConfigurationError, PluginSettings, Sidecar};
 use crate::directory::ConfigurationFile;
 use crate::plugin_name::PluginName;
-use crate::prepare::Sidecar;
+use std::sync::Arc;
 use tracing::info;
+
+/// What stands beside a plugin's file.
+pub(super) enum Beside {
+    /// A file that the step of this number reads. The plugin's loads wait for it.
+    Reading(u64),
+    /// A file that was read.
+    Read(Sidecar),
+}
 
 impl PluginHost {
     /// What the plugin's next load, which follows, is to be made with.
     pub(super) fn configure(&mut self, name: PluginName, file: ConfigurationFile) {
-        match file {
-            ConfigurationFile::Gone => _ = self.sidecars.remove(&name),
+        let file = match file {
+            ConfigurationFile::Read(file) => file,
+            ConfigurationFile::Gone => {
+                self.beside.remove(&name);
+                return self.follow_settings(&name);
+            }
             ConfigurationFile::Unreadable => {
-                _ = self.sidecars.insert(name, Sidecar::Unreadable);
+                let problem = "it cannot be read; the log says why";
+                let sidecar = Sidecar::unusable(&name, problem);
+                self.beside.insert(name.clone(), Beside::Read(sidecar));
+                return self.follow_settings(&name);
             }
-            ConfigurationFile::Read(file) => {
-                let text = file.content.as_deref().unwrap_or_default();
-                self.sidecars.insert(name, Sidecar::Text(text.into()));
-            }
+        };
+        self.loads_begun += 1;
+        let number = self.loads_begun;
+        self.beside.insert(name.clone(), Beside::Reading(number));
+        let (steps, of) = (self.configuration_steps.clone(), name.clone());
+        self.loads.spawn_configuration((name, number), async move {
+            let named = of.clone();
+            let read = move || Sidecar::read(&named, file.content.as_deref().unwrap_or_default());
+            let read = steps.run(read).await;
+            read.unwrap_or_else(|error| Sidecar::unusable(&of, &error.to_string()))
+        });
+    }
+
+    /// The file beside the plugin's was read.
+    pub(super) fn configured(&mut self, name: &PluginName, number: u64, sidecar: Sidecar) {
+        let Some(beside) = self.beside.get_mut(name) else { return };
+        if !matches!(beside, Beside::Reading(awaited) if *awaited == number) {
+            return;
         }
+        *beside = Beside::Read(sidecar);
+        self.follow_settings(name);
+        self.load_next(name);
+    }
+
+    /// Whether the file beside the plugin's is being read.
+    pub(super) fn is_being_configured(&self, name: &PluginName) -> bool {
+        matches!(self.beside.get(name), Some(Beside::Reading(_)))
+    }
+
+    /// What the plugin is to run with from now on. None while the file beside its own is being read.
+    fn settings(
+        &self,
+        name: &PluginName,
+    ) -> Option<Result<Arc<PluginSettings>, ConfigurationError>> {
+        let sidecar = match self.beside.get(name) {
+            Some(Beside::Reading(_)) => return None,
+            Some(Beside::Read(sidecar)) => Some(sidecar),
+            None => None,
+        };
+        Some(self.configurations.settings(name, sidecar).map(Arc::new))
+    }
+
+    /// Holds the plugin to what it is to run with. A configuration that cannot be used changes nothing: the next load says
+    /// what is wrong with it.
+    pub(super) fn follow_settings(&mut self, name: &PluginName) {
+        let Some(Ok(settings)) = self.settings(name) else { return };
+        if let Some(plugin) = self.plugins.get_mut(name) {
+            plugin.is_to_have(name, settings);
+        }
+    }
+
+    /// What a load that begins now is made with.
+    pub(super) fn settings_of_load(
+        &mut self,
+        name: &PluginName,
+    ) -> Result<Arc<PluginSettings>, ConfigurationError> {
+        let being_read = || {
+            let problem = "it is being read; the load begins again when that is done";
+            ConfigurationError::new(&format!("{name}.yaml"), 0, "", problem.to_owned())
+        };
+        let settings = self.settings(name).ok_or_else(being_read)??;
+        if let Some(plugin) = self.plugins.get_mut(name) {
+            plugin.is_to_have(name, settings.clone());
+        }
+        Ok(settings)
     }
 
     /// The host's own configuration says something else: those whom that concerns are loaded again, as where the file beside theirs changes.
     pub(super) fn reconfigure(&mut self) {
         let said = self.configured.borrow_and_update().clone();
-        let before = std::mem::replace(&mut self.preparer.configurations, said);
-        let said = &self.preparer.configurations;
-        let mut concerned = 0;
+        let before = std::mem::replace(&mut self.configurations, said);
+        let mut concerned = Vec::new();
         for (name, plugin) in &self.plugins {
-            if said.says_the_same_of(name, &before) {
+            if self.configurations.says_the_same_of(name, &before) {
+                let said = &self.configurations;
                 plugin.status.says_of_settings(|settings| said.placed(name, settings));
                 continue;
             }
-            concerned += 1;
+            concerned.push(name.clone());
+        }
+        for name in &concerned {
+            self.follow_settings(name);
             self.directories.configured(name);
         }
         info!(
-            plugins = concerned,
+            plugins = concerned.len(),
             "the host's own configuration says something else; plugins that it concerns are loaded again"
         );
     }

@@ -8,7 +8,7 @@ use crate::lifecycle::Input;
 use crate::loads::Load;
 use crate::plugin::{Standby, Warm};
 use crate::plugin_name::PluginName;
-use crate::prepare::Prepared;
+use crate::prepare::{Code, Prepared};
 use crate::reads::Reads;
 use jiff::Timestamp;
 use std::time::Duration;
@@ -85,6 +85,9 @@ impl PluginHost {
         };
         plugin.load = Some(load.number);
         plugin.status.apply([Input::FileChanged], Timestamp::now());
-        self.take_over(load, prepared);
+        match plugin.is_configured_as(&prepared) {
+            true => self.take_over(load, prepared),
+            false => self.prepare(load, Code::Compiled(prepared.template)),
+        }
     }
 }

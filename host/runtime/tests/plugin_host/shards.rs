@@ -413,9 +413,11 @@ async fn a_plugin_that_hands_over_what_it_knows_has_one_shard() {
 async fn the_memory_that_is_shown_is_that_of_all_instances() {
     let bench = Bench::sharded(4, &NAMES, &guest(""));
     bench.until("hello", |status| runs_in(status, 4) && handled(status) == 4).await;
-    assert_eq!(count(bench.status("hello").as_ref(), "memoryBytes"), 4 << 16);
+    // Each has a page, and some kilobytes of data.
+    let of_all = count(bench.status("hello").as_ref(), "memoryBytes");
+    assert!((4 << 16..5 << 16).contains(&of_all), "{of_all}");
     bench.drop_in("hello.yaml", &yaml("shards: 1"));
     bench.until("hello", |status| runs_in(status, 1)).await;
-    bench.until("hello", |status| count(status, "memoryBytes") == 1 << 16).await;
+    bench.until("hello", |status| count(status, "memoryBytes") * 4 == of_all).await;
     bench.stop().await;
 }

@@ -36,7 +36,7 @@ fn versions() -> Vec<PathBuf> {
     folders.filter(is_version).collect()
 }
 
-fn unpacked(file: &Path) -> Vec<u8> {
+pub fn unpacked(file: &Path) -> Vec<u8> {
     let packed = std::fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let mut bytes = Vec::with_capacity(FILE_BYTES_MAX);
     let unpacked = zstd_safe::decompress(&mut bytes, &packed);

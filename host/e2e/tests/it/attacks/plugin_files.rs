@@ -1,0 +1,259 @@
+//! Plugin files that cost more than they should to look at: in stack, memory or time. Each is dropped beside a plugin that
+//! does its work.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::host::bench::{
+    CONFIGURATION_HEAD, HostBench, await_told, drop_file, host_fact, pod_names,
+};
+use crate::host::golden;
+use informant_e2e::host::Host;
+use informant_e2e::{http, paths, process_stats};
+use serde_json::Value;
+
+/// The header of a component.
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+/// The header of a core module.
+const MODULE: &[u8] = b"\0asm\x01\0\0\0";
+/// Sections of components.
+const CORE_MODULE: u8 = 1;
+const CORE_INSTANCE: u8 = 2;
+const INNER_COMPONENT: u8 = 4;
+const INSTANCE: u8 = 5;
+const TYPE: u8 = 7;
+const IMPORT: u8 = 10;
+/// Of core modules.
+const GLOBAL: u8 = 6;
+
+/// What a host may take more at any moment than before, whatever the file.
+const MORE_MEMORY_MAX: u64 = 50 << 20;
+/// A probe is answered by then.
+const PROBE_DEADLINE: Duration = Duration::from_secs(1);
+/// A host ends within its grace.
+const END_DEADLINE: Duration = Duration::from_secs(30);
+
+fn leb(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let low = (number & 0x7f) as u8;
+        number >>= 7;
+        if number == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn section(kind: u8, content: &[u8]) -> Vec<u8> {
+    [&[kind], &leb(content.len())[..], content].concat()
+}
+
+/// A section of a vector: how many there are, and they.
+fn list(kind: u8, count: usize, items: &[u8]) -> Vec<u8> {
+    section(kind, &[&leb(count)[..], items].concat())
+}
+
+fn component(sections: &[Vec<u8>]) -> Vec<u8> {
+    [COMPONENT, &sections.concat()].concat()
+}
+
+/// Types of instances, each within another.
+fn nested_types(depth: usize) -> Vec<u8> {
+    let types = [b"\x42\x01\x01".repeat(depth), b"\x42\x00".to_vec()].concat();
+    component(&[list(TYPE, 1, &types)])
+}
+
+/// One type of an instance with so many declarations.
+fn declarations(count: usize) -> Vec<u8> {
+    let of_instance = [&b"\x42"[..], &leb(count), &b"\x01\x7f".repeat(count)].concat();
+    component(&[list(TYPE, 1, &of_instance)])
+}
+
+/// Components, each with so many types.
+fn types(components: usize, count: usize) -> Vec<u8> {
+    let inner = component(&[list(TYPE, count, &vec![0x7f; count])]);
+    component(&vec![section(INNER_COMPONENT, &inner); components])
+}
+
+/// Instantiations that each compare a type of 2^`depth` leaves: `rows` components with so many `each`.
+fn compared_types(depth: u8, each: usize, rows: usize) -> Vec<u8> {
+    let name = |text: &str| [&leb(text.len())[..], text.as_bytes()].concat();
+    let mut tuples = b"\x6f\x02\x7d\x7d".to_vec();
+    for below in 0..depth - 1 {
+        tuples.extend([0x6f, 2, below, below]);
+    }
+    let function = [&b"\x40\x01"[..], &name("x"), &[depth - 1], &b"\x01\x00"[..]].concat();
+    let types = list(TYPE, usize::from(depth) + 1, &[tuples, function].concat());
+    let import = list(IMPORT, 1, &[&b"\x00"[..], &name("f"), &[1, depth]].concat());
+    let asks = component(&[types.clone(), import.clone()]);
+    let made = [&b"\x00\x00\x01"[..], &name("f"), &b"\x01\x00"[..]].concat();
+    let row = component(&[
+        types,
+        section(INNER_COMPONENT, &asks),
+        import,
+        list(INSTANCE, each, &made.repeat(each)),
+    ]);
+    component(&vec![section(INNER_COMPONENT, &row); rows])
+}
+
+/// A whole plugin that also instantiates a core module of so many globals, so often.
+fn globals(count: usize, times: usize) -> Vec<u8> {
+    let golden = paths::root().join("plugins/golden/0.1.0/js.wasm.zst");
+    let plugin = golden::unpacked(Path::new(&golden));
+    let module = [MODULE, &list(GLOBAL, count, &b"\x7e\x00\x42\x00\x0b".repeat(count))].concat();
+    let instance = [&b"\x00"[..], &leb(core_modules(&plugin)), &b"\x00"[..]].concat();
+    [plugin, section(CORE_MODULE, &module), list(CORE_INSTANCE, times, &instance.repeat(times))]
+        .concat()
+}
+
+/// Core modules on a component's outermost level.
+fn core_modules(component: &[u8]) -> usize {
+    let (mut at, mut found) = (COMPONENT.len(), 0);
+    while at < component.len() {
+        found += usize::from(component[at] == CORE_MODULE);
+        at += 1;
+        let (mut length, mut shift) = (0, 0);
+        while component[at] & 0x80 != 0 {
+            length |= usize::from(component[at] & 0x7f) << shift;
+            (at, shift) = (at + 1, shift + 7);
+        }
+        length |= usize::from(component[at]) << shift;
+        at += 1 + length;
+    }
+    found
+}
+
+/// Asks for `/livez` all the time, and remembers the longest wait.
+struct Probe {
+    ends: Arc<AtomicBool>,
+    longest: Arc<AtomicU64>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Probe {
+    fn start(host: &Host) -> Self {
+        let (ends, longest) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (address, until, waited) = (host.address(), ends.clone(), longest.clone());
+        let thread = std::thread::spawn(move || {
+            while !until.load(Ordering::Acquire) {
+                let asked = Instant::now();
+                let answer = http::get(address, "/livez").expect("an answer");
+                assert_eq!(answer.status, 200);
+                waited.fetch_max(asked.elapsed().as_millis() as u64, Ordering::AcqRel);
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+        });
+        Self { ends, longest, thread }
+    }
+
+    fn end(self) -> Duration {
+        self.ends.store(true, Ordering::Release);
+        self.thread.join().expect("every probe is answered");
+        Duration::from_millis(self.longest.load(Ordering::Acquire))
+    }
+}
+
+/// A host with a plugin that has been told of five pods; then looks at what the host takes meanwhile.
+async fn beside_a_good_plugin(bench: HostBench<'_>, then: impl AsyncFnOnce(&HostBench<'_>, &Host)) {
+    bench.drop_plugin("event-printer", "event-printer");
+    let mut host = bench.start(&[]).await;
+    bench.create_pods(&pod_names(0..5)).await;
+    await_told(&host, &bench.namespace, "added", 5).await;
+    let before = process_stats::resident(host.id()).expect("its memory");
+    process_stats::forget_peak(host.id()).expect("its peak");
+    let probe = Probe::start(&host);
+    then(&bench, &host).await;
+    bench.create_pods(&pod_names(5..10)).await;
+    await_told(&host, &bench.namespace, "added", 10).await;
+    let longest = probe.end();
+    assert!(longest < PROBE_DEADLINE, "a probe was answered after {longest:?}");
+    let most = process_stats::peak(host.id()).expect("its peak");
+    let more = most.saturating_sub(before);
+    assert!(more < MORE_MEMORY_MAX, "the host took {more} bytes more than {before}");
+    host.check_running().unwrap();
+    host.terminate(END_DEADLINE).unwrap();
+}
+
+/// The file is refused for one of these reasons, and nothing else comes of it.
+fn check_refused(file: impl FnOnce() -> Vec<u8>, reasons: &[&str]) {
+    host_fact(async |bench| {
+        beside_a_good_plugin(bench, async |bench, host| {
+            std::fs::write(bench.plugins.join("bad.wasm"), file()).expect("a file");
+            let refused = |plugin: &Value| plugin["lastLoad"]["reason"].is_string();
+            let plugin = host.await_plugin("bad", "it to be refused", refused).await.unwrap();
+            let reason = plugin["lastLoad"]["reason"].as_str().unwrap_or_default();
+            assert!(reasons.iter().any(|expect| reason.contains(expect)), "{reason}");
+            assert_eq!(plugin["state"], "stopped", "{plugin}");
+        })
+        .await;
+    });
+}
+
+/// What the compiler says of memory, at either of its bounds.
+const TOO_MUCH_MEMORY: &str = "that the compiler may use";
+const TOO_DEEP: &str = "nests too deeply";
+
+#[test]
+fn types_that_nest_without_end_end_the_process_that_reads_them() {
+    // A checker that counts the levels may be first.
+    check_refused(|| nested_types(5_000), &[TOO_DEEP, "nesting"]);
+    check_refused(|| nested_types(1_000_000), &[TOO_DEEP, "nesting", TOO_MUCH_MEMORY]);
+}
+
+#[test]
+fn a_section_that_claims_gigabytes_is_not_believed() {
+    let claims = [COMPONENT, b"\x07\xff\xff\xff\xff\x0f"].concat();
+    check_refused(|| claims, &["goes beyond the end"]);
+    // The same one level down, where the host does not look.
+    let inner = [COMPONENT, b"\x07\xff\xff\xff\xff\x0f"].concat();
+    let outer = component(&[section(INNER_COMPONENT, &inner)]);
+    check_refused(|| outer, &["damaged", "keep the contract", TOO_MUCH_MEMORY]);
+}
+
+#[test]
+fn types_and_declarations_by_the_million_take_memory_of_a_child() {
+    let reasons = [TOO_MUCH_MEMORY, "does not export", "damaged", "exceeds"];
+    check_refused(|| declarations(1_000_000), &reasons);
+    check_refused(|| types(30, 990_000), &reasons);
+}
+
+#[test]
+fn globals_are_a_part_of_what_an_instance_may_take() {
+    check_refused(|| globals(900_000, 60), &["for globals and functions alone", TOO_MUCH_MEMORY]);
+}
+
+/// Comparing these takes hours. Meanwhile another file loads, a grant that is taken away is gone, and the host can end.
+#[test]
+fn a_file_that_takes_hours_to_look_at_holds_nobody_up() {
+    host_fact(async |bench| {
+        beside_a_good_plugin(bench, async |bench, host| {
+            let hangs = compared_types(18, 990, 600);
+            for name in ["hangs", "event-printer"] {
+                let file = bench.plugins.join(format!(".{name}"));
+                std::fs::write(&file, &hangs).expect("a file");
+                drop_file(&file, &bench.plugins.join(format!("{name}.wasm")));
+            }
+            let loads = |plugin: &Value| plugin["state"] == "loading";
+            host.await_plugin("hangs", "it to be looked at", loads).await.unwrap();
+            bench.drop_plugin("counter", "counter");
+            let runs = |plugin: &Value| plugin["state"] == "running";
+            host.await_plugin("counter", "it to run", runs).await.unwrap();
+            let withdrawn = format!("{CONFIGURATION_HEAD}PluginConfiguration\nreads: []\n");
+            std::fs::write(bench.plugins.join("counter.yaml"), &withdrawn).expect("a file");
+            let waits = |plugin: &Value| plugin["restricted"].is_string();
+            host.await_plugin("counter", "its grant to be gone", waits).await.unwrap();
+            // Its own next version hangs: that is no reason to keep what it may read.
+            let nodes = "reads: [{resources: [v1/pods, v1/nodes]}]";
+            let text = format!("{CONFIGURATION_HEAD}PluginConfiguration\n{nodes}\n");
+            std::fs::write(bench.plugins.join("event-printer.yaml"), text).expect("a file");
+            host.await_plugin("event-printer", "its grant to be another", waits).await.unwrap();
+            let plugin = host.plugin("hangs").expect("it is listed");
+            assert_eq!(plugin["state"], "loading", "{plugin}");
+        })
+        .await;
+    });
+}

@@ -1,0 +1,196 @@
+//! What the process that looks at a plugin file may do: use so much memory and processor time, and compute. It opens no
+//! files, starts no programs and has no network, so whoever gets hold of it through a file has nothing.
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::io;
+
+/// Lower than everything that handles events: it can wait, they cannot.
+const NICENESS: i32 = 10;
+
+/// What the process may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) memory_bytes: u64,
+    /// Of all threads together.
+    pub(super) cpu_seconds: u64,
+}
+
+impl Bounds {
+    /// Has the kernel keep this process to the bounds.
+    pub(super) fn keep(self) -> io::Result<()> {
+        let limit = |most| Rlimit { current: Some(most), maximum: Some(most) };
+        // What can be written to and is not shared: the address space would count the program's text and what is only
+        // reserved as well.
+        setrlimit(Resource::Data, limit(self.memory_bytes))?;
+        setrlimit(Resource::Cpu, limit(self.cpu_seconds))?;
+        for none in [Resource::Core, Resource::Fsize] {
+            setrlimit(none, limit(0))?;
+        }
+        // Neither is needed: it would only be less polite.
+        let _ = rustix::process::nice(NICENESS);
+        let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+        Ok(())
+    }
+}
+
+/// Takes away every right that computing does not need, of all threads and for good. What is open stays open. The
+/// error says why this system cannot do it.
+pub(super) fn confine() -> Result<(), String> {
+    // Where there is no filter of system calls, this alone keeps it from files and sockets.
+    let no_files = Rlimit { current: Some(0), maximum: Some(0) };
+    let bounded = setrlimit(Resource::Nofile, no_files).map_err(|error| error.to_string());
+    bounded.and_then(|()| filter::apply())
+}
+
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+))]
+mod filter {
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+        SeccompRule, TargetArch,
+    };
+    use std::collections::BTreeMap;
+
+    /// What the standard library, the allocator and threads that compute ask of the kernel.
+    const ALLOWED: &[i64] = &[
+        libc::SYS_read,
+        libc::SYS_readv,
+        libc::SYS_write,
+        libc::SYS_writev,
+        libc::SYS_close,
+        libc::SYS_fstat,
+        libc::SYS_lseek,
+        libc::SYS_fcntl,
+        libc::SYS_ppoll,
+        libc::SYS_mmap,
+        libc::SYS_munmap,
+        libc::SYS_mremap,
+        libc::SYS_mprotect,
+        libc::SYS_madvise,
+        libc::SYS_brk,
+        libc::SYS_futex,
+        libc::SYS_membarrier,
+        libc::SYS_set_robust_list,
+        libc::SYS_get_robust_list,
+        libc::SYS_rseq,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_restart_syscall,
+        libc::SYS_sigaltstack,
+        libc::SYS_tgkill,
+        libc::SYS_getpid,
+        libc::SYS_gettid,
+        libc::SYS_getrusage,
+        libc::SYS_prlimit64,
+        libc::SYS_prctl,
+        libc::SYS_sched_yield,
+        libc::SYS_sched_getaffinity,
+        libc::SYS_clock_gettime,
+        libc::SYS_clock_nanosleep,
+        libc::SYS_nanosleep,
+        libc::SYS_getrandom,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+    ];
+
+    fn failed(error: impl std::fmt::Display) -> String {
+        error.to_string()
+    }
+
+    /// Both programs: what is not allowed is refused, and the newer call that makes threads is said to be missing. Its
+    /// flags are in memory, where no filter can read them; callers fall back to the one whose flags can be read.
+    pub(super) fn programs() -> Result<[BpfProgram; 2], String> {
+        let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(failed)?;
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+            ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
+        let thread = libc::CLONE_THREAD as u64;
+        let makes_thread = SeccompCondition::new(
+            0,
+            SeccompCmpArgLen::Qword,
+            SeccompCmpOp::MaskedEq(thread),
+            thread,
+        );
+        let makes_thread = SeccompRule::new(vec![makes_thread.map_err(failed)?]).map_err(failed)?;
+        rules.insert(libc::SYS_clone, vec![makes_thread]);
+        rules.insert(libc::SYS_clone3, Vec::new());
+        let refuse = SeccompAction::Errno(libc::EPERM as u32);
+        let allowed = SeccompFilter::new(rules, refuse, SeccompAction::Allow, arch);
+        let is_missing = SeccompAction::Errno(libc::ENOSYS as u32);
+        let newer = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+        let missing = SeccompFilter::new(newer, SeccompAction::Allow, is_missing, arch);
+        Ok([
+            missing.and_then(TryInto::try_into).map_err(failed)?,
+            allowed.and_then(TryInto::try_into).map_err(failed)?,
+        ])
+    }
+
+    pub(super) fn apply() -> Result<(), String> {
+        for program in programs()? {
+            seccompiler::apply_filter_all_threads(&program).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+)))]
+mod filter {
+    pub(super) fn apply() -> Result<(), String> {
+        Err("filters of system calls are for Linux on x86_64, aarch64 and riscv64".to_owned())
+    }
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind::PermissionDenied;
+
+    /// In a thread of its own, which alone is confined.
+    fn confined<T: Send + 'static>(then: impl FnOnce() -> T + Send + 'static) -> T {
+        let run = move || {
+            for program in filter::programs().expect("the filter can be made") {
+                seccompiler::apply_filter(&program).expect("the kernel takes it");
+            }
+            then()
+        };
+        std::thread::spawn(run).join().expect("it does not panic")
+    }
+
+    #[track_caller]
+    fn check_refused<T: Send + 'static>(
+        name: &str,
+        tries: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) {
+        let error = confined(move || tries().err().map(|error| error.kind()));
+        assert_eq!(error, Some(PermissionDenied), "{name}");
+    }
+
+    #[test]
+    fn it_has_no_files_no_network_and_no_programs() {
+        check_refused("a file is read", || std::fs::File::open("/etc/hostname"));
+        let path = tempfile::tempdir().expect("a directory").path().join("file");
+        check_refused("a file is written", move || std::fs::File::create(path));
+        check_refused("a socket", || std::net::TcpListener::bind(("127.0.0.1", 0)));
+        check_refused("a program", || std::process::Command::new("/bin/true").spawn());
+        check_refused("a link", || std::os::unix::fs::symlink("a", "/tmp/a-link-of-nobody"));
+        check_refused("a signal", || {
+            let parent = rustix::process::getppid().ok_or(io::ErrorKind::NotFound)?;
+            Ok(rustix::process::test_kill_process(parent)?)
+        });
+    }
+
+    #[test]
+    fn it_computes_in_threads() {
+        let sum = confined(|| {
+            let parts = (0..4).map(|part| std::thread::spawn(move || vec![part; 1 << 20].len()));
+            let parts: Vec<_> = parts.collect();
+            parts.into_iter().map(|part| part.join().expect("a thread")).sum::<usize>()
+        });
+        assert_eq!(sum, 4 << 20);
+    }
+}

@@ -1,0 +1,176 @@
+//! Whose file is looked at and compiled next: a cupboard that decides, without I/O.
+//!
+//! There are two lanes, each with room for one file at a time. Small files have a lane of their own, in which a file has
+//! little memory and little time, so no file keeps them waiting for long. All others, and small ones that need more, have
+//! the other. In a lane the plugin goes first that has used the least time lately, then the smallest file: a plugin whose
+//! files take long, again and again, lets the others pass.
+
+use crate::plugin_name::PluginName;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How long the time that a plugin has used counts.
+const USED_COUNTS_FOR: Duration = Duration::from_secs(600);
+/// Plugins of which the time is remembered: more than a host takes. Of more the one that used the least is forgotten.
+const USERS_MAX: usize = 1_024;
+
+/// Where a file waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Little memory, little time.
+    Small,
+    /// All that there is.
+    Large,
+}
+
+/// Who waits, or is being served.
+pub(super) type Ticket = u64;
+
+/// The lanes, and what plugins have used.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    waiting: Vec<Waiting>,
+    served: [Option<Served>; 2],
+    used: HashMap<PluginName, Used>,
+    tickets: Ticket,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    ticket: Ticket,
+    lane: Lane,
+    plugin: PluginName,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Served {
+    ticket: Ticket,
+    plugin: PluginName,
+    since: Instant,
+}
+
+#[derive(Debug)]
+struct Used {
+    time: Duration,
+    until: Instant,
+}
+
+impl Line {
+    /// A place for a file of so many bytes. It is served when [`next`](Self::next) says so.
+    pub(super) fn wait(&mut self, lane: Lane, plugin: &PluginName, bytes: usize) -> Ticket {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        self.waiting.push(Waiting { ticket, lane, plugin: plugin.clone(), bytes });
+        ticket
+    }
+
+    /// Who is served from now on, if a lane is free and somebody waits for it. To be asked until there is nobody.
+    pub(super) fn next(&mut self, now: Instant) -> Option<Ticket> {
+        let is_free = |lane: Lane| self.served[lane as usize].is_none();
+        let waiting = self.waiting.iter().enumerate().filter(|(_, waiting)| is_free(waiting.lane));
+        let used = |plugin| self.used.get(plugin).map_or(Duration::ZERO, |used: &Used| used.time);
+        let first = waiting.min_by_key(|(_, it)| (used(&it.plugin), it.bytes, it.ticket));
+        let (index, _) = first?;
+        let Waiting { ticket, lane, plugin, .. } = self.waiting.swap_remove(index);
+        self.served[lane as usize] = Some(Served { ticket, plugin, since: now });
+        Some(ticket)
+    }
+
+    /// Nobody waits for the file any more, or it is done.
+    pub(super) fn leave(&mut self, ticket: Ticket, now: Instant) {
+        self.waiting.retain(|waiting| waiting.ticket != ticket);
+        for served in &mut self.served {
+            if let Some(served) = served.take_if(|served| served.ticket == ticket) {
+                let time = now.saturating_duration_since(served.since);
+                note(&mut self.used, served.plugin, time, now);
+            }
+        }
+    }
+}
+
+fn note(used: &mut HashMap<PluginName, Used>, plugin: PluginName, time: Duration, now: Instant) {
+    used.retain(|_, used| used.until > now);
+    let until = now + USED_COUNTS_FOR;
+    let before = used.get(&plugin).map_or(Duration::ZERO, |used| used.time);
+    used.insert(plugin, Used { time: before + time, until });
+    if used.len() > USERS_MAX {
+        let least = used.iter().min_by_key(|(_, used)| used.time);
+        if let Some(least) = least.map(|(plugin, _)| plugin.clone()) {
+            used.remove(&least);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays a script: `a:small:10` waits, `.` serves who can be served, `-a` ends a's after a second, `!a` gives a's place up. What
+    /// was served, in order.
+    #[track_caller]
+    fn check(script: &str, expect: &str) {
+        let (mut line, mut now) = (Line::default(), Instant::now());
+        let mut tickets: HashMap<&str, Ticket> = HashMap::new();
+        let mut served = Vec::new();
+        for word in script.split_whitespace() {
+            if let Some(name) = word.strip_prefix('-') {
+                now += Duration::from_secs(1);
+                line.leave(tickets[name], now);
+            } else if let Some(name) = word.strip_prefix('!') {
+                line.leave(tickets[name], now);
+            } else if word == "." {
+                while let Some(ticket) = line.next(now) {
+                    let who = tickets.iter().find(|(_, it)| **it == ticket).expect("it waits");
+                    served.push((*who.0).to_owned());
+                }
+            } else {
+                let [name, lane, bytes] = word.split(':').collect::<Vec<_>>()[..] else {
+                    panic!("{word}")
+                };
+                let lane = if lane == "small" { Lane::Small } else { Lane::Large };
+                let plugin = name.trim_end_matches(|it: char| it.is_ascii_digit());
+                let plugin = plugin.parse().expect("a name");
+                tickets.insert(name, line.wait(lane, &plugin, bytes.parse().expect("a number")));
+            }
+        }
+        assert_eq!(served.join(" "), expect, "{script}");
+    }
+
+    #[test]
+    fn a_lane_serves_one_at_a_time_and_the_smallest_first() {
+        check("a:large:3 b:large:1 c:large:2 . -b . -c .", "b c a");
+        check("a:small:5 b:small:5 . -a .", "a b");
+    }
+
+    #[test]
+    fn small_files_do_not_wait_for_large_ones() {
+        check("a:large:9 . b:small:1 . c:large:1 . -b .", "a b");
+    }
+
+    #[test]
+    fn a_plugin_that_used_much_time_lets_others_pass() {
+        check("a1:large:1 . b:large:9 a2:large:1 -a1 . -b .", "a1 b a2");
+        check("a1:small:1 . -a1 . a2:large:1 b:large:9 .", "a1 b");
+    }
+
+    #[test]
+    fn a_place_that_is_given_up_holds_nobody_up() {
+        check("a:small:1 b:small:2 . !a .", "a b");
+        check("a:small:1 b:small:2 c:small:3 . !b -a .", "a c");
+        check("a:small:1 !a .", "");
+    }
+
+    #[test]
+    fn what_was_used_is_forgotten_after_a_while_and_bounded() {
+        let (mut used, now) = (HashMap::new(), Instant::now());
+        let name = |index: usize| format!("p{index}").parse::<PluginName>().expect("a name");
+        for index in 0..USERS_MAX + 5 {
+            note(&mut used, name(index), Duration::from_secs(index as u64), now);
+        }
+        assert_eq!(used.len(), USERS_MAX);
+        assert!(!used.contains_key(&name(0)) && used.contains_key(&name(USERS_MAX + 4)));
+        note(&mut used, name(0), Duration::ZERO, now + USED_COUNTS_FOR);
+        assert_eq!(used.len(), 1);
+    }
+}

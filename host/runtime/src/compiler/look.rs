@@ -1,0 +1,30 @@
+//! All that is done with a plugin file before it can run: format, contract, size, code.
+
+use super::instance_size::instance_bytes;
+use super::report::Report;
+use crate::contract::{CheckedComponent, check};
+
+/// Why a file does not become a plugin, in words for people.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It does not keep the contract.
+    NotAPlugin(String),
+    /// The compiler does not take it.
+    Refused(String),
+}
+
+/// A report on the file, and the code that it was compiled to. `unconfined` says why the process that calls this
+/// has more rights than it needs.
+pub(super) fn look_at(
+    file: Vec<u8>,
+    engine: &wasmtime::Engine,
+    unconfined: Option<String>,
+) -> Result<(Report, Vec<u8>), Refusal> {
+    let checked = check(file).map_err(|error| Refusal::NotAPlugin(error.to_string()))?;
+    let CheckedComponent { bytes, imports, exports } = checked;
+    let refused = |error: wasmtime::Error| Refusal::Refused(format!("{error:#}"));
+    let size = instance_bytes(&bytes).map_err(refused)?;
+    let report = Report::new(imports, exports, size, unconfined).map_err(Refusal::NotAPlugin)?;
+    let code = engine.precompile_component(&bytes).map_err(refused)?;
+    Ok((report, code))
+}

@@ -1,0 +1,143 @@
+//! What the process that looks at a plugin file says of it, beside its code.
+//!
+//! The host takes it as it takes everything from outside: bounded, of a known version, and no more than names
+//! and numbers. What the plugin imports and exports is checked once more where it is linked.
+
+use super::CompileError;
+use serde::{Deserialize, Serialize};
+
+/// Changes with what is in a report, and with what is asked of a plugin before it is compiled.
+const VERSION: u32 = 1;
+/// Bytes of a report at most: all names at their bounds, and some.
+pub(super) const REPORT_BYTES_MAX: usize = 256 << 10;
+/// Interfaces that a plugin imports or exports at most. The contract has some twenty.
+const INTERFACES_MAX: usize = 256;
+/// Bytes of an interface's name.
+const NAME_BYTES_MAX: usize = 256;
+
+/// What is known of a plugin file that keeps the contract.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Report {
+    version: u32,
+    /// Interfaces of the contract that it needs, `log`.
+    pub(crate) imports: Vec<String>,
+    /// Interfaces that it has, those of others in full.
+    pub(crate) exports: Vec<String>,
+    /// What an instance takes of the host's memory beside its linear memories and the elements of its tables.
+    pub(crate) instance_bytes: u64,
+    /// Why the process that looked at it had more rights than it needs; none if it had not.
+    pub(crate) unconfined: Option<String>,
+}
+
+impl Report {
+    /// A report of this version, if it keeps its bounds; else why not.
+    pub(super) fn new(
+        imports: Vec<String>,
+        exports: Vec<String>,
+        instance_bytes: u64,
+        unconfined: Option<String>,
+    ) -> Result<Self, String> {
+        let report = Self { version: VERSION, imports, exports, instance_bytes, unconfined };
+        report.check().map(|()| report)
+    }
+
+    /// Whether an instance may take what it takes.
+    pub(crate) fn check_instance(&self, most: u64) -> Result<(), CompileError> {
+        let needed = self.instance_bytes;
+        if needed > most {
+            return Err(CompileError::InstanceBytes { needed, most });
+        }
+        Ok(())
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        // Names and numbers always become JSON.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Reads what another process wrote.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.len() > REPORT_BYTES_MAX {
+            return Err(format!(
+                "a report of {} bytes, at most {REPORT_BYTES_MAX} are taken",
+                bytes.len()
+            ));
+        }
+        let report: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        report.check().map(|()| report)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.version != VERSION {
+            return Err(format!("a report of version {}, this host reads {VERSION}", self.version));
+        }
+        for (verb, names) in [("imports", &self.imports), ("exports", &self.exports)] {
+            if names.len() > INTERFACES_MAX {
+                let found = names.len();
+                return Err(format!(
+                    "it {verb} {found} interfaces, at most {INTERFACES_MAX} are taken"
+                ));
+            }
+            if let Some(long) = names.iter().find(|name| name.len() > NAME_BYTES_MAX) {
+                let bytes = long.len();
+                return Err(format!(
+                    "it {verb} an interface whose name has {bytes} bytes, at most {NAME_BYTES_MAX} are taken"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(count: usize, bytes: usize) -> Vec<String> {
+        vec!["x".repeat(bytes); count]
+    }
+
+    #[track_caller]
+    fn check(imports: Vec<String>, exports: Vec<String>, expect: &str) {
+        match Report::new(imports, exports, 7, None) {
+            Ok(report) => {
+                assert_eq!(expect, "");
+                let bytes = report.to_bytes();
+                assert!(bytes.len() < REPORT_BYTES_MAX);
+                assert_eq!(Report::read(&bytes), Ok(report));
+            }
+            Err(error) => assert_eq!(error, expect),
+        }
+    }
+
+    #[test]
+    fn names_are_bounded_on_both_ends() {
+        check(vec![], vec![], "");
+        check(names(INTERFACES_MAX, NAME_BYTES_MAX), names(INTERFACES_MAX, NAME_BYTES_MAX), "");
+        check(names(257, 1), vec![], "it imports 257 interfaces, at most 256 are taken");
+        let expect = "it exports an interface whose name has 257 bytes, at most 256 are taken";
+        check(vec![], names(1, 257), expect);
+    }
+
+    #[track_caller]
+    fn check_refused(bytes: &[u8], expect: &str) {
+        let error = Report::read(bytes).expect_err("it is no report");
+        assert!(error.contains(expect), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_report_of_this_version_is_not_read() {
+        let report = Report::new(vec![], vec![], 0, None).expect("it keeps its bounds");
+        let text = String::from_utf8(report.to_bytes()).expect("JSON");
+        check_refused(text.replace(r#""version":1"#, r#""version":2"#).as_bytes(), "of version 2");
+        check_refused(text.replace("{", r#"{"more":1,"#).as_bytes(), "unknown field `more`");
+        check_refused(&text.as_bytes()[..text.len() - 1], "EOF");
+        check_refused(&vec![b' '; REPORT_BYTES_MAX + 1], "at most 262144 are taken");
+        let many = serde_json::to_string(&names(300, 1)).expect("JSON");
+        check_refused(
+            text.replace(r#""exports":[]"#, &format!(r#""exports":{many}"#)).as_bytes(),
+            "300",
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! Waiting for a place in the [`Line`], and giving it back however the wait or the work ends.
+
+use super::line::{Lane, Line, Ticket};
+use crate::plugin_name::PluginName;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// The line that all loads wait in. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Turns(Arc<Mutex<Waiters>>);
+
+#[derive(Default)]
+struct Waiters {
+    line: Line,
+    called: HashMap<Ticket, oneshot::Sender<()>>,
+}
+
+/// A place in the line, waited for or held. Dropping it gives it back.
+pub(super) struct Turn {
+    turns: Turns,
+    ticket: Ticket,
+}
+
+impl Turns {
+    /// Waits until the plugin's file may be looked at.
+    pub(super) async fn take(&self, lane: Lane, plugin: &PluginName, bytes: usize) -> Turn {
+        let (call, called) = oneshot::channel();
+        let turn = {
+            let mut waiters = self.0.lock();
+            let ticket = waiters.line.wait(lane, plugin, bytes);
+            waiters.called.insert(ticket, call);
+            Turn { turns: self.clone(), ticket }
+        };
+        self.call();
+        // The other end is dropped by this turn's own end alone.
+        let _ = called.await;
+        turn
+    }
+
+    /// Calls everybody whose turn it is.
+    fn call(&self) {
+        let mut waiters = self.0.lock();
+        while let Some(ticket) = waiters.line.next(Instant::now()) {
+            if let Some(call) = waiters.called.remove(&ticket) {
+                // Whoever waited may be gone: then its turn is being dropped.
+                let _ = call.send(());
+            }
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        {
+            let mut waiters = self.turns.0.lock();
+            waiters.called.remove(&self.ticket);
+            waiters.line.leave(self.ticket, Instant::now());
+        }
+        self.turns.call();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::poll;
+
+    #[tokio::test]
+    async fn a_turn_that_is_dropped_lets_the_next_one_go_on() {
+        let (turns, plugin) = (Turns::default(), "a".parse().expect("a name"));
+        let first = turns.take(Lane::Large, &plugin, 1).await;
+        let mut second = Box::pin(turns.take(Lane::Large, &plugin, 2));
+        let mut third = Box::pin(turns.take(Lane::Large, &plugin, 3));
+        assert!(poll!(&mut second).is_pending() && poll!(&mut third).is_pending());
+        // It gives up while it waits.
+        drop(second);
+        assert!(poll!(&mut third).is_pending());
+        drop(first);
+        assert!(poll!(&mut third).is_ready());
+        assert!(turns.0.lock().called.is_empty());
+    }
+}

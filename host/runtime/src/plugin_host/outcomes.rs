@@ -1,0 +1,92 @@
+//! How the steps of loads end, and what follows from that.
+
+use super::PluginHost;
+use crate::admin::AdminError;
+use crate::counters::add_one;
+use crate::lifecycle::Input;
+use crate::loads::{Load, Outcome};
+use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
+use crate::plugin_name::PluginName;
+use crate::prepare::{Code, LoadError, Prepared};
+use jiff::Timestamp;
+use tracing::error;
+
+impl PluginHost {
+    /// Goes on with a load whose step ended, if its plugin still waits for it.
+    pub(super) fn settle(&mut self, outcome: Outcome) {
+        let load = match &outcome {
+            Outcome::Read(load, _)
+            | Outcome::Prepared(load, _)
+            | Outcome::Swapped(load, _)
+            | Outcome::Refused(load, _) => load.clone(),
+            // One of the same name may have waited for that.
+            Outcome::Stopped(name) => return self.load_next(name),
+            Outcome::Drained(name, number) => return self.drained(name, *number),
+            Outcome::Absent(_) | Outcome::Configured(..) => return self.settle_beside(outcome),
+        };
+        let waiting = self.plugins.get(&load.name).and_then(|plugin| plugin.load);
+        if waiting != Some(load.number) {
+            return;
+        }
+        let answer = match outcome {
+            Outcome::Read(_, kept) => return self.remember(&load.name, kept),
+            Outcome::Prepared(_, prepared) if self.is_superseded(&load.name, &prepared) => {
+                return self.prepare(load, Code::Compiled(prepared.template));
+            }
+            Outcome::Prepared(_, prepared) if self.leads => return self.take_over(load, prepared),
+            Outcome::Prepared(_, prepared) => return self.stand_by(load, prepared),
+            Outcome::Swapped(_, took_over) => {
+                let version = took_over.prepared.descriptor.version.clone();
+                self.took_over(&load, *took_over);
+                Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
+            }
+            Outcome::Refused(_, error) => Err(AdminError::Refused(self.refused(&load, &error))),
+            Outcome::Stopped(_)
+            | Outcome::Drained(..)
+            | Outcome::Absent(_)
+            | Outcome::Configured(..) => return,
+        };
+        if let Some(plugin) = self.plugins.get_mut(&load.name) {
+            (plugin.load, plugin.shards_ahead, plugin.starting) = (None, 0, None);
+            plugin.asked.loaded(&answer);
+        }
+        self.load_next(&load.name);
+        // The one before it may be ready.
+        self.show_standby(&load.name);
+    }
+
+    /// Goes on with a step that belongs to no load.
+    fn settle_beside(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Configured(name, number, sidecar) => self.configured(&name, number, *sidecar),
+            outcome => self.purge_absent(outcome),
+        }
+    }
+
+    /// Whether the plugin was configured anew since the version was prepared. It never runs with what it has: it is
+    /// prepared again, with its code.
+    fn is_superseded(&self, name: &PluginName, prepared: &Prepared) -> bool {
+        self.plugins.get(name).is_some_and(|plugin| !plugin.is_configured_as(prepared))
+    }
+
+    /// Keeps what runs, and says why the new version does not.
+    fn refused(&mut self, load: &Load, error: &LoadError) -> String {
+        // It may name what the file is made of.
+        let reason = one_line(&error.to_string(), LOAD_ERROR_BYTES_MAX).into_owned();
+        let Some(plugin) = self.plugins.get_mut(&load.name) else { return reason };
+        let input = match error {
+            LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },
+            _ => Input::LoadFailed { reason: reason.clone() },
+        };
+        plugin.status.refused(&load.sha256, &reason, input, Timestamp::now());
+        let kept = match plugin.current.is_some() || plugin.standby.is_some() {
+            true => "not loaded, the version before it goes on",
+            false => "not loaded",
+        };
+        if plugin.current.is_some() {
+            add_one(&plugin.status.counters.reloads_failed);
+        }
+        error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {reason}");
+        reason
+    }
+}
