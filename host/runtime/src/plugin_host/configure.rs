@@ -15,7 +15,7 @@ pub(super) enum Beside {
     /// A file that the step of this number reads. The plugin's loads wait for it.
     Reading(u64),
     /// A file that was read.
-    Read(Sidecar),
+    Read(Box<Sidecar>),
 }
 
 impl PluginHost {
@@ -30,7 +30,7 @@ impl PluginHost {
             ConfigurationFile::Unreadable => {
                 let problem = "it cannot be read; the log says why";
                 let sidecar = Sidecar::unusable(&name, problem);
-                self.beside.insert(name.clone(), Beside::Read(sidecar));
+                self.beside.insert(name.clone(), Beside::Read(Box::new(sidecar)));
                 return self.follow_settings(&name);
             }
         };
@@ -47,7 +47,7 @@ impl PluginHost {
     }
 
     /// The file beside the plugin's was read.
-    pub(super) fn configured(&mut self, name: &PluginName, number: u64, sidecar: Sidecar) {
+    pub(super) fn configured(&mut self, name: &PluginName, number: u64, sidecar: Box<Sidecar>) {
         let Some(beside) = self.beside.get_mut(name) else { return };
         if !matches!(beside, Beside::Reading(awaited) if *awaited == number) {
             return;
@@ -69,7 +69,7 @@ impl PluginHost {
     ) -> Option<Result<Arc<PluginSettings>, ConfigurationError>> {
         let sidecar = match self.beside.get(name) {
             Some(Beside::Reading(_)) => return None,
-            Some(Beside::Read(sidecar)) => Some(sidecar),
+            Some(Beside::Read(sidecar)) => Some(&**sidecar),
             None => None,
         };
         Some(self.configurations.settings(name, sidecar).map(Arc::new))

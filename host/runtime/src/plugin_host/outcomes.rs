@@ -58,7 +58,7 @@ impl PluginHost {
     /// Goes on with a step that belongs to no load.
     fn settle_beside(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Configured(name, number, sidecar) => self.configured(&name, number, *sidecar),
+            Outcome::Configured(name, number, sidecar) => self.configured(&name, number, sidecar),
             outcome => self.purge_absent(outcome),
         }
     }
