@@ -1,9 +1,14 @@
 //! Parts by themselves, for this crate's benches and its test that counts allocations. No part of its interface: it changes whenever they do.
 
+use crate::counters::Counters;
+use crate::descriptor::{Descriptor, DescriptorError};
 use crate::event::{Change, Event, Reason, SubscriptionId};
 use crate::event_keys::EventKeys;
+use crate::plugin_queue::PluginQueue;
 use crate::queue::{EventQueue, Marks, Settled};
-use informant_cache::Object;
+use crate::subscription::SubscriptionHandler;
+use informant_cache::{Cause, Object, ResourceEventHandler};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A plugin's queue of events, without the plugin.
@@ -51,5 +56,31 @@ impl Events {
     /// Events that wait.
     pub fn depth(&self) -> usize {
         self.queue.depth()
+    }
+}
+
+/// The first subscription of a descriptor, without the plugin.
+pub struct Subscription {
+    handler: SubscriptionHandler,
+    cause: Cause,
+}
+
+impl Subscription {
+    /// It has one event wait and merges the others into that.
+    pub fn new(descriptor: &[u8]) -> Result<Self, DescriptorError> {
+        let descriptor = Descriptor::parse(descriptor)?;
+        let queue = Arc::new(PluginQueue::new(
+            Marks { events: 1, bytes: usize::MAX },
+            Arc::new(Counters::default()),
+        ));
+        let spec = &descriptor.subscriptions[0];
+        let handler = SubscriptionHandler::new(SubscriptionId(1), spec, queue);
+        let cause = Cause { reason: informant_cache::Reason::Watch, received: Instant::now() };
+        Ok(Self { handler, cause })
+    }
+
+    /// An object changes.
+    pub fn update(&self, old: &Object, object: &Object) {
+        self.handler.on_update(old, object, self.cause);
     }
 }

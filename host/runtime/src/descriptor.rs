@@ -1,10 +1,11 @@
 //! What a plugin asks for: the JSON that its `describe` answers with, checked key by key.
 
+mod bounded_list;
 mod durations;
 mod enqueue;
 mod exports;
 mod http;
-mod keys;
+mod json;
 mod reads;
 mod schedules;
 mod shards;
@@ -13,19 +14,21 @@ mod writes;
 
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::schedule::ScheduleSpec;
-pub(crate) use enqueue::ENQUEUE_RULES_MAX;
-pub(crate) use http::HTTP_MAX;
+use bounded_list::BoundedList;
+pub(crate) use durations::DURATION_BYTES_MAX;
+pub(crate) use enqueue::{ENQUEUE_RULES_MAX, TEXT_BYTES_MAX as ENQUEUE_TEXT_BYTES_MAX};
 pub use http::HttpSpec;
+pub(crate) use http::{HTTP_MAX, ORIGIN_BYTES_MAX as HTTP_ORIGIN_BYTES_MAX};
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::Projection;
-use keys::checked;
-pub(crate) use reads::is_namespace;
+pub(crate) use json::DESCRIPTOR_BYTES_MAX;
 pub use reads::{IndexSpec, ReadSpec};
+pub(crate) use reads::{NAMESPACES_MAX, is_namespace};
 use reads::{index, read};
-pub(crate) use schedules::SCHEDULES_MAX;
 use schedules::schedule;
+pub(crate) use schedules::{CRON_BYTES_MAX, SCHEDULES_MAX};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 pub(crate) use subscriptions::POINTERS_MAX;
 use subscriptions::subscription;
@@ -41,10 +44,18 @@ pub(crate) const INDEXES_MAX: usize = 16;
 /// Resources read beside the subscriptions; each keeps an informer running.
 pub(crate) const READS_MAX: usize = 64;
 /// Bytes of `version`, which stands in logs and in `/plugins`.
-const VERSION_BYTES_MAX: usize = 128;
+pub(crate) const VERSION_BYTES_MAX: usize = 128;
 /// Bytes of a name or a resource. The longest custom resource has 317: a definition's name (plural.group) has
 /// at most 253, its version at most 63.
-const NAME_BYTES_MAX: usize = 320;
+pub(crate) const NAME_BYTES_MAX: usize = 320;
+/// Bytes of a JSON pointer. The longest that leads to a key of Kubernetes' own, an annotation's, has 341.
+pub(crate) const POINTER_BYTES_MAX: usize = 1024;
+/// Entries of a list within an entry, of which most are one of a few words: verbs, methods, types.
+pub(crate) const LIST_MAX: usize = 32;
+
+/// The keys of a descriptor.
+const KEYS: [&str; 8] =
+    ["version", "subscriptions", "indexes", "reads", "writes", "http", "schedules", "shards"];
 
 /// A checked descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,19 +94,7 @@ fn error(at: &str, problem: impl Into<String>) -> DescriptorError {
 impl Descriptor {
     /// Reads and checks a descriptor.
     pub fn parse(json: &[u8]) -> Result<Self, DescriptorError> {
-        let value: Value = serde_json::from_slice(json)
-            .map_err(|e| error("as a whole", format!("is not JSON: {e}")))?;
-        let known = [
-            "version",
-            "subscriptions",
-            "indexes",
-            "reads",
-            "writes",
-            "http",
-            "schedules",
-            "shards",
-        ];
-        let raw: RawDescriptor = checked(value, "as a whole", &known)?;
+        let raw: RawDescriptor<'_> = json::object(json::document(json)?, json::WHOLE, &KEYS)?;
         let descriptor = Self {
             version: raw.version,
             subscriptions: each(raw.subscriptions, "subscriptions", subscription)?,
@@ -112,15 +111,8 @@ impl Descriptor {
 
     fn check(&self) -> Result<(), DescriptorError> {
         check_text("version", &self.version, VERSION_BYTES_MAX)?;
-        bound("subscriptions", self.subscriptions.len(), SUBSCRIPTIONS_MAX)?;
-        bound("indexes", self.indexes.len(), INDEXES_MAX)?;
-        bound("reads", self.reads.len(), READS_MAX)?;
-        bound("writes", self.writes.len(), WRITES_MAX)?;
-        bound("http", self.http.len(), HTTP_MAX)?;
-        bound("schedules", self.schedules.len(), SCHEDULES_MAX)?;
         let mut names = BTreeSet::new();
         for subscription in &self.subscriptions {
-            check_name("subscriptions", &subscription.name)?;
             if !names.insert(&subscription.name) {
                 let problem = format!("the name {:?} is used twice", subscription.name);
                 return Err(error("subscriptions", problem));
@@ -138,33 +130,39 @@ impl Descriptor {
 }
 
 #[derive(Deserialize)]
-struct RawDescriptor {
+struct RawDescriptor<'a> {
     version: String,
-    #[serde(default)]
-    subscriptions: Vec<Value>,
-    #[serde(default)]
-    indexes: Vec<Value>,
-    #[serde(default)]
-    reads: Vec<Value>,
-    #[serde(default)]
-    writes: Vec<Value>,
-    #[serde(default)]
-    http: Vec<Value>,
-    #[serde(default)]
-    schedules: Vec<Value>,
+    #[serde(borrow, default)]
+    subscriptions: BoundedList<&'a RawValue, SUBSCRIPTIONS_MAX>,
+    #[serde(borrow, default)]
+    indexes: BoundedList<&'a RawValue, INDEXES_MAX>,
+    #[serde(borrow, default)]
+    reads: BoundedList<&'a RawValue, READS_MAX>,
+    #[serde(borrow, default)]
+    writes: BoundedList<&'a RawValue, WRITES_MAX>,
+    #[serde(borrow, default)]
+    http: BoundedList<&'a RawValue, HTTP_MAX>,
+    #[serde(borrow, default)]
+    schedules: BoundedList<&'a RawValue, SCHEDULES_MAX>,
     shards: Option<u64>,
 }
 
 fn resource(text: &str, at: &str) -> Result<GroupVersionResource, DescriptorError> {
-    check_text(at, text, NAME_BYTES_MAX)?;
+    check_text(&format!("{at}.resource"), text, NAME_BYTES_MAX)?;
     text.parse().map_err(|e| error(at, format!("{e}")))
 }
 
 fn check_pointer(at: &str, pointer: &str) -> Result<(), DescriptorError> {
+    check_pointer_bounds(at, pointer)?;
     if !pointer.is_empty() && !pointer.starts_with('/') {
         let problem = format!("{pointer:?} is not a JSON pointer: write it as /spec/nodeName");
         return Err(error(at, problem));
     }
+    Ok(())
+}
+
+fn check_pointer_bounds(at: &str, pointer: &str) -> Result<(), DescriptorError> {
+    check_bytes(at, pointer, POINTER_BYTES_MAX)?;
     let (steps, max) = (pointer.matches('/').count(), Projection::STEPS_MAX);
     if steps > max {
         let problem = format!("has a JSON pointer of {steps} steps, at most {max} are followed");
@@ -176,20 +174,22 @@ fn check_pointer(at: &str, pointer: &str) -> Result<(), DescriptorError> {
 /// A name is shown, and events and indexes are filed under it.
 fn check_name(at: &str, name: &str) -> Result<(), DescriptorError> {
     match name.is_empty() {
-        true => Err(error(at, "a name is empty")),
+        true => Err(error(at, "is empty")),
         false => check_text(at, name, NAME_BYTES_MAX),
+    }
+}
+
+fn check_bytes(at: &str, text: &str, max: usize) -> Result<(), DescriptorError> {
+    let bytes = text.len();
+    match bytes <= max {
+        true => Ok(()),
+        false => Err(error(at, format!("has a text of {bytes} bytes, at most {max} are allowed"))),
     }
 }
 
 /// What is shown must be short and stay on one line.
 fn check_text(at: &str, text: &str, bytes_max: usize) -> Result<(), DescriptorError> {
-    if text.len() > bytes_max {
-        let bytes = text.len();
-        return Err(error(
-            at,
-            format!("has a text of {bytes} bytes, at most {bytes_max} are allowed"),
-        ));
-    }
+    check_bytes(at, text, bytes_max)?;
     match one_line(text, bytes_max) == text {
         true => Ok(()),
         false => Err(error(at, format!("{text:?} has characters that cannot be shown"))),
@@ -203,17 +203,13 @@ fn bound(at: &str, found: usize, max: usize) -> Result<(), DescriptorError> {
     Err(error(at, format!("has {found} entries, at most {max} are allowed")))
 }
 
-fn each<T>(
-    values: Vec<Value>,
+fn each<'a, T, const MAX: usize>(
+    list: BoundedList<&'a RawValue, MAX>,
     at: &str,
-    parse: fn(Value, &str) -> Result<T, DescriptorError>,
+    parse: fn(&'a RawValue, &str) -> Result<T, DescriptorError>,
 ) -> Result<Vec<T>, DescriptorError> {
-    let numbered = values.into_iter().enumerate();
-    let parsed = numbered.map(|(index, value)| parse(value, &format!("{at}[{index}]")));
-    let mut parsed = parsed.collect::<Result<Vec<T>, _>>()?;
-    // It stands where its JSON stood, which takes several times the room, and is kept for as long as the plugin.
-    parsed.shrink_to_fit();
-    Ok(parsed)
+    let numbered = list.entries(at)?.into_iter().enumerate();
+    numbered.map(|(index, json)| parse(json, &format!("{at}[{index}]"))).collect()
 }
 
 #[cfg(test)]
@@ -360,7 +356,7 @@ mod tests {
                 "/a".repeat(128)
             ),
             expect![
-                "descriptor subscriptions[0]: has a JSON pointer of 128 steps, at most 127 are followed"
+                "descriptor subscriptions[0].onlyIfChanged[0]: has a JSON pointer of 128 steps, at most 127 are followed"
             ],
         );
         check(
@@ -402,7 +398,8 @@ mod tests {
             many("subscriptions", 1, |_| one.clone())
         };
         check_problem(&pointers(POINTERS_MAX), "");
-        let text = "descriptor subscriptions[0]: has 33 entries, at most 32 are allowed";
+        let text =
+            "descriptor subscriptions[0].onlyIfChanged: has 33 entries, at most 32 are allowed";
         check_problem(&pointers(POINTERS_MAX + 1), text);
         let index =
             |n| format!(r#"{{"resource":"v1/pods","name":"i{n}","pointer":"/spec/nodeName"}}"#);
@@ -430,9 +427,9 @@ mod tests {
         check_problem(&named(&"x".repeat(NAME_BYTES_MAX)), "");
         check_problem(
             &named(&"x".repeat(NAME_BYTES_MAX + 1)),
-            "descriptor subscriptions: has a text of 321 bytes, at most 320 are allowed",
+            "descriptor subscriptions[0].name: has a text of 321 bytes, at most 320 are allowed",
         );
-        check_problem(&named(""), "descriptor subscriptions: a name is empty");
+        check_problem(&named(""), "descriptor subscriptions[0].name: is empty");
     }
 
     #[test]

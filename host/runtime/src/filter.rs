@@ -29,7 +29,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Bytes of an expression: a screen full.
-const TEXT_BYTES_MAX: usize = 2048;
+pub(crate) const TEXT_BYTES_MAX: usize = 2048;
 /// Levels of an expression's tree, each of which takes stack; a chain of members is one.
 const NESTING_MAX: usize = 16;
 /// Bytes of JSON that one evaluation reads, both objects together: twenty whole Pods and more. All of it is bound before the first step.

@@ -14,7 +14,6 @@ mod taped;
 mod workqueue;
 
 use host_call::{HostCall, Measured};
-pub(crate) use indexer::SELECTOR_BYTES_MAX;
 pub(crate) use log::MESSAGE_BYTES_MAX;
 use taped::OnTape;
 

@@ -8,6 +8,7 @@
 
 mod plugin_name;
 mod private_files;
+pub mod selectors;
 
 mod compiler;
 pub mod configuration;

@@ -19,7 +19,7 @@ pub(crate) use headers::{
 };
 pub use headers::{SecretHeader, SecretName};
 pub(crate) use method::Method;
-pub(crate) use origin::{OriginRule, PathRule};
+pub(crate) use origin::{OriginRule, PATH_BYTES_MAX, PathRule};
 pub(crate) use redirect::REDIRECTS_MAX;
 pub(crate) use request::{Asked, OutboundRequest, timeout};
 pub use target::Target;

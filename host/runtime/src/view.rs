@@ -110,6 +110,9 @@ impl View {
     }
 }
 
+/// `\u0061` is one byte.
+const ESCAPE_BYTES_MAX: usize = 6;
+
 /// Whether a JSON value is this text: a string's content, the JSON of everything else, and empty where nothing is.
 fn is_text(json: &[u8], text: &str) -> bool {
     let Some(content) = json.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
@@ -117,6 +120,10 @@ fn is_text(json: &[u8], text: &str) -> bool {
     };
     if !content.contains(&b'\\') {
         return content == text.as_bytes();
+    }
+    // An escape has at most six bytes for one. What is longer is another text, and is not unescaped.
+    if content.len() > ESCAPE_BYTES_MAX * text.len() {
+        return false;
     }
     match serde_json::from_slice::<String>(json) {
         Ok(content) => content == text,
@@ -147,6 +154,19 @@ mod tests {
         check("spec.n=7,spec.on=true,spec.none=null", true);
         check("spec.list=[1\\, 2]", true);
         check("spec.list.1=2", true);
+    }
+
+    #[test]
+    fn a_value_is_the_text_that_its_escapes_mean() {
+        let check = |json: &str, text: &str, expect| {
+            assert_eq!(is_text(json.as_bytes(), text), expect, "{json}");
+        };
+        check(r#""\u0061\u0062""#, "ab", true);
+        check(r#""\u0061\u0062""#, "a", false);
+        check(r#""\u0061\u0062""#, "abc", false);
+        check(r#""\ud83d\ude00""#, "😀", true);
+        check(r#""\n""#, "", false);
+        check(r#""\ud83d""#, r#""\ud83d""#, true);
     }
 
     #[test]

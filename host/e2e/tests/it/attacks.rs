@@ -4,6 +4,7 @@
 
 mod attacker;
 mod configuration;
+mod descriptors;
 mod files;
 mod http;
 mod plugin_files;

@@ -9,11 +9,12 @@ use informant_apimachinery::{
 };
 use informant_cache::Part;
 use informant_runtime::configuration::nearest;
+use informant_runtime::selectors::{field_selector, label_selector};
 use std::borrow::Cow;
 
 /// More than anybody writes by hand.
 const PARAMETERS_MAX: usize = 32;
-/// A query's bytes: selectors are evaluated on every object.
+/// A query's bytes: two selectors at their bounds.
 const QUERY_BYTES_MAX: usize = 8 * 1024;
 
 /// The parameters, as an unknown one is compared with them.
@@ -58,11 +59,12 @@ impl Query {
         {
             return Err(format!("namespace {namespace:?} cannot be the name of a namespace"));
         }
-        let equalities = raw.equalities.join(",").parse().map_err(|error| format!("{error}"))?;
-        let selector = raw.label_selector.unwrap_or_default();
-        let selector = selector.parse().map_err(|error| format!("{error}"))?;
-        let fields = raw.field_selector.unwrap_or_default();
-        let fields: FieldSelector = fields.parse().map_err(|error| format!("{error}"))?;
+        let equalities = label_selector(&raw.equalities.join(","))
+            .map_err(|problem| format!("labels: {problem}"))?;
+        let selector = label_selector(&raw.label_selector.unwrap_or_default())
+            .map_err(|problem| format!("labelSelector: {problem}"))?;
+        let fields = field_selector(&raw.field_selector.unwrap_or_default())
+            .map_err(|problem| format!("fieldSelector: {problem}"))?;
         check_fields(gvr, &fields)?;
         let requirements =
             |it: &LabelSelector| -> Vec<LabelRequirement> { it.requirements().to_vec() };
@@ -167,6 +169,7 @@ fn decode(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use informant_runtime::selectors::{FIELD_REQUIREMENTS_MAX, LABEL_REQUIREMENTS_MAX};
 
     fn parse(path: InPath<'_>, query: &str) -> Result<String, String> {
         let pods = "v1/pods".parse().expect("a resource");
@@ -251,6 +254,12 @@ mod tests {
 
     #[test]
     fn a_query_has_a_bound() {
+        let labels = |count| format!("labelSelector={}", vec!["a"; count].join(","));
+        check(&labels(LABEL_REQUIREMENTS_MAX + 1), Err("labelSelector: it has 65 requirements"));
+        let names = |count| format!("fieldSelector={}", vec!["metadata.name=a"; count].join(","));
+        check(&names(FIELD_REQUIREMENTS_MAX + 1), Err("fieldSelector: it has 33 requirements"));
+        assert!(parse(InPath::default(), &labels(LABEL_REQUIREMENTS_MAX)).is_ok());
+        assert!(parse(InPath::default(), &names(FIELD_REQUIREMENTS_MAX)).is_ok());
         check(&format!("name={}", "x".repeat(QUERY_BYTES_MAX)), Err("longer than"));
         assert!(parse(InPath::default(), &"labels[a]=b&".repeat(PARAMETERS_MAX)).is_ok());
         check(&"labels[a]=b&".repeat(PARAMETERS_MAX + 1), Err("more than 32 parameters"));

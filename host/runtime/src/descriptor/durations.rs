@@ -1,11 +1,14 @@
 //! Lengths of time in a descriptor.
 
-use super::{DescriptorError, error};
+use super::{DescriptorError, check_text, error};
 use jiff::SignedDuration;
 use std::time::Duration;
 
 /// Nothing that comes round more seldom than this does so in a host's life.
 const DURATION_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+/// Bytes of one: `8784h59m59s999ms999us999ns` has 26.
+pub(crate) const DURATION_BYTES_MAX: usize = 32;
 
 /// Reads one as Kubernetes writes it: `30s`, `1h30m`, `1500ms`. `min` is at least one millisecond.
 pub(super) fn duration(
@@ -14,6 +17,7 @@ pub(super) fn duration(
     min: Duration,
     at: &str,
 ) -> Result<Duration, DescriptorError> {
+    check_text(&format!("{at}.{key}"), text, DURATION_BYTES_MAX)?;
     let is_known = |c: char| c.is_ascii_digit() || ".nuµmsh".contains(c);
     let parsed = text.chars().all(is_known).then(|| text.parse::<SignedDuration>().ok()).flatten();
     let duration = parsed.and_then(|duration| Duration::try_from(duration).ok());

@@ -1,15 +1,22 @@
 //! A subscription's `enqueue` rules.
 
-use super::keys::checked;
-use super::{DescriptorError, bound, check_pointer, check_text, error};
+use super::{
+    BoundedList, DescriptorError, POINTER_BYTES_MAX, check_bytes, check_pointer, check_text, each,
+    error, json,
+};
 use crate::enqueue::{EnqueueRule, EnqueueRules, KeyNamespace, KeySource};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Rules of one subscription; what they point at is looked up together in every event's bytes.
 pub(crate) const ENQUEUE_RULES_MAX: usize = 16;
 /// Bytes of a prefix or of a kind.
-const TEXT_BYTES_MAX: usize = 128;
+pub(crate) const TEXT_BYTES_MAX: usize = 128;
+
+/// The keys of a rule.
+pub(super) const KEYS: [&str; 5] = ["self", "owner", "pointer", "namespace", "prefix"];
+/// The rules of a subscription, not yet read.
+pub(super) type RawRules<'a> = BoundedList<&'a RawValue, ENQUEUE_RULES_MAX>;
 
 #[derive(Deserialize, Default)]
 struct RawRule {
@@ -22,29 +29,29 @@ struct RawRule {
     prefix: String,
 }
 
-pub(super) fn rules(values: Vec<Value>, at: &str) -> Result<EnqueueRules, DescriptorError> {
-    let at = format!("{at}.enqueue");
-    bound(&at, values.len(), ENQUEUE_RULES_MAX)?;
-    let numbered = values.into_iter().enumerate();
-    let rules = numbered.map(|(index, value)| rule(value, &format!("{at}[{index}]")));
-    Ok(EnqueueRules::new(rules.collect::<Result<_, _>>()?))
+pub(super) fn rules(rules: RawRules<'_>, at: &str) -> Result<EnqueueRules, DescriptorError> {
+    Ok(EnqueueRules::new(each(rules, &format!("{at}.enqueue"), rule)?))
 }
 
-fn rule(value: Value, at: &str) -> Result<EnqueueRule, DescriptorError> {
-    let raw: RawRule = match value.as_str() {
-        Some("self") => RawRule { itself: Some(true), ..RawRule::default() },
-        Some(other) => return Err(error(at, format!("{other:?} is no rule; write \"self\""))),
-        None => checked(value, at, &["self", "owner", "pointer", "namespace", "prefix"])?,
+fn rule(json: &RawValue, at: &str) -> Result<EnqueueRule, DescriptorError> {
+    let raw: RawRule = match serde_json::from_str::<String>(json.get()).as_deref() {
+        Ok("self") => RawRule { itself: Some(true), ..RawRule::default() },
+        Ok(other) => {
+            check_bytes(at, other, TEXT_BYTES_MAX)?;
+            return Err(error(at, format!("{other:?} is no rule; write \"self\"")));
+        }
+        Err(_) => json::object(json, at, &KEYS)?,
     };
-    check_text(at, &raw.prefix, TEXT_BYTES_MAX)?;
+    check_text(&format!("{at}.prefix"), &raw.prefix, TEXT_BYTES_MAX)?;
     let namespace = match raw.namespace.as_deref() {
         None | Some("object") => KeyNamespace::Object,
         Some("none") => KeyNamespace::None,
         Some(pointer) if pointer.starts_with('/') => {
-            check_pointer(at, pointer)?;
+            check_pointer(&format!("{at}.namespace"), pointer)?;
             KeyNamespace::Pointer(pointer.to_owned())
         }
         Some(other) => {
+            check_text(&format!("{at}.namespace"), other, POINTER_BYTES_MAX)?;
             let problem = format!("namespace {other:?} is neither object, none nor a JSON pointer");
             return Err(error(at, problem));
         }
@@ -58,7 +65,7 @@ fn rule(value: Value, at: &str) -> Result<EnqueueRule, DescriptorError> {
             return Err(error(at, problem));
         }
         (None, None, Some(pointer)) => {
-            check_pointer(at, &pointer)?;
+            check_pointer(&format!("{at}.pointer"), &pointer)?;
             KeySource::Pointer(pointer)
         }
         _ => return Err(error(at, "needs one of self (true), owner and pointer")),
@@ -68,7 +75,7 @@ fn rule(value: Value, at: &str) -> Result<EnqueueRule, DescriptorError> {
 
 /// `apps/v1/ReplicaSet` or `v1/Node`.
 fn owner_source(text: &str, at: &str) -> Result<KeySource, DescriptorError> {
-    check_text(at, text, TEXT_BYTES_MAX)?;
+    check_text(&format!("{at}.owner"), text, TEXT_BYTES_MAX)?;
     let parts: Vec<&str> = text.split('/').collect();
     let (group, kind) = match parts[..] {
         [version, kind] if !version.is_empty() => ("", kind),
@@ -119,10 +126,10 @@ mod tests {
         check(r#"{"self":true,"namespace":"spec"}"#, text);
         let text = "[0]: its pointer is the whole object, and no name: write it as /spec/nodeName";
         check(r#"{"pointer":""}"#, text);
-        let text = r#"[0]: "spec" is not a JSON pointer: write it as /spec/nodeName"#;
+        let text = r#"[0].pointer: "spec" is not a JSON pointer: write it as /spec/nodeName"#;
         check(r#"{"pointer":"spec"}"#, text);
         let long = format!(r#"{{"self":true,"prefix":"{}"}}"#, "x".repeat(TEXT_BYTES_MAX + 1));
-        check(&long, "[0]: has a text of 129 bytes, at most 128 are allowed");
+        check(&long, "[0].prefix: has a text of 129 bytes, at most 128 are allowed");
     }
 
     #[test]

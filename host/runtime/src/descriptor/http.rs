@@ -1,17 +1,21 @@
 //! Whom a plugin means to ask over HTTP.
 
-use super::keys::checked;
-use super::{DescriptorError, error};
-use crate::outbound::{AddressKind, AddressKinds, Method, OriginRule, PathRule};
+use super::{BoundedList, DescriptorError, LIST_MAX, NAME_BYTES_MAX, check_bytes, error, json};
+use crate::outbound::{AddressKind, AddressKinds, Method, OriginRule, PATH_BYTES_MAX, PathRule};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
 /// Entries of the list.
 pub(crate) const HTTP_MAX: usize = 64;
-/// Origins or paths of one of them.
-const EACH_MAX: usize = 32;
+/// Bytes of an origin: `https://*.`, a host's name of 253 bytes and `:65535`.
+pub(crate) const ORIGIN_BYTES_MAX: usize = 269;
+
+/// The keys of an entry.
+pub(super) const KEYS: [&str; 4] = ["origins", "methods", "paths", "addresses"];
+/// Texts of one key.
+type Texts = BoundedList<String, LIST_MAX>;
 
 /// Some methods at some origins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,44 +32,45 @@ pub struct HttpSpec {
 
 #[derive(Deserialize)]
 struct RawHttp {
-    origins: BTreeSet<String>,
-    methods: BTreeSet<String>,
+    origins: Texts,
+    methods: Texts,
     #[serde(default)]
-    paths: BTreeSet<String>,
-    addresses: Option<BTreeSet<String>>,
+    paths: Texts,
+    addresses: Option<Texts>,
 }
 
-pub(super) fn http(value: Value, at: &str) -> Result<HttpSpec, DescriptorError> {
-    let raw: RawHttp = checked(value, at, &["origins", "methods", "paths", "addresses"])?;
-    let origins = parsed(&raw.origins, "origins", at)?;
-    let mut methods: Vec<Method> = parsed(&raw.methods, "methods", at)?;
+pub(super) fn http(json: &RawValue, at: &str) -> Result<HttpSpec, DescriptorError> {
+    let raw: RawHttp = json::object(json, at, &KEYS)?;
+    let origins = parsed(raw.origins, "origins", ORIGIN_BYTES_MAX, at)?;
+    let mut methods: Vec<Method> = parsed(raw.methods, "methods", NAME_BYTES_MAX, at)?;
     methods.sort_unstable();
     if origins.is_empty() || methods.is_empty() {
         return Err(error(at, "origins and methods are to name at least one each"));
     }
-    let paths = parsed(&raw.paths, "paths", at)?;
-    let addresses = match &raw.addresses {
-        Some(kinds) => AddressKinds::new(parsed::<AddressKind>(kinds, "addresses", at)?),
+    let paths = parsed(raw.paths, "paths", PATH_BYTES_MAX, at)?;
+    let addresses = match raw.addresses {
+        Some(kinds) => {
+            AddressKinds::new(parsed::<AddressKind>(kinds, "addresses", NAME_BYTES_MAX, at)?)
+        }
         None => AddressKinds::default(),
     };
     Ok(HttpSpec { origins, methods, paths, addresses })
 }
 
+/// Each text once, in order.
 fn parsed<T: FromStr<Err = String>>(
-    texts: &BTreeSet<String>,
+    texts: Texts,
     key: &str,
+    bytes_max: usize,
     at: &str,
 ) -> Result<Vec<T>, DescriptorError> {
-    if texts.len() > EACH_MAX {
-        let found = texts.len();
-        return Err(error(
-            at,
-            format!("{key} has {found} entries, at most {EACH_MAX} are allowed"),
-        ));
-    }
-    let parsed = texts.iter().map(|text| text.parse());
-    let parsed: Result<Vec<T>, String> = parsed.collect();
-    parsed.map_err(|problem| error(at, format!("{key} {problem}")))
+    let place = format!("{at}.{key}");
+    let texts: BTreeSet<String> = texts.entries(&place)?.into_iter().collect();
+    let parsed = texts.iter().map(|text| {
+        check_bytes(&place, text, bytes_max)?;
+        text.parse().map_err(|problem: String| error(at, format!("{key} {problem}")))
+    });
+    parsed.collect()
 }
 
 impl HttpSpec {
@@ -140,6 +145,6 @@ mod tests {
             let json = format!(r#"{{"version":"1","http":[{}]}}"#, one(url, r#""GET""#, &more));
             Descriptor::parse(json.as_bytes()).is_ok()
         };
-        assert!(paths(EACH_MAX) && !paths(EACH_MAX + 1));
+        assert!(paths(LIST_MAX) && !paths(LIST_MAX + 1));
     }
 }

@@ -1,12 +1,29 @@
 //! What a plugin reads through `indexer`: resources beside its subscriptions, and indexes.
 
-use super::keys::checked;
-use super::{Descriptor, DescriptorError, check_name, error, resource};
+use super::resource;
+use super::{
+    BoundedList, Descriptor, DescriptorError, check_bytes, check_name, check_pointer_bounds, error,
+    json,
+};
+use crate::coverage::NAMESPACES_WATCHED_MAX;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{JsonPointer, Part};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
+
+/// Namespaces of one view: four times as many as are watched each by itself.
+pub(crate) const NAMESPACES_MAX: usize = 4 * NAMESPACES_WATCHED_MAX;
+
+/// Bytes of a namespace's name: those of a DNS label.
+const NAMESPACE_BYTES_MAX: usize = 63;
+
+/// The keys of an index.
+pub(super) const INDEX_KEYS: [&str; 3] = ["resource", "name", "pointer"];
+/// The keys of a resource that is read.
+pub(super) const READ_KEYS: [&str; 2] = ["resource", "namespaces"];
+/// The namespaces of a view, not yet read.
+pub(super) type RawNamespaces = BoundedList<String, NAMESPACES_MAX>;
 
 /// A secondary index: objects by the values found at a JSON pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +54,10 @@ struct RawIndex {
     pointer: String,
 }
 
-pub(super) fn index(value: Value, at: &str) -> Result<IndexSpec, DescriptorError> {
-    let raw: RawIndex = checked(value, at, &["resource", "name", "pointer"])?;
+pub(super) fn index(json: &RawValue, at: &str) -> Result<IndexSpec, DescriptorError> {
+    let raw: RawIndex = json::object(json, at, &INDEX_KEYS)?;
+    check_name(&format!("{at}.name"), &raw.name)?;
+    check_pointer_bounds(&format!("{at}.pointer"), &raw.pointer)?;
     let pointer = raw.pointer.parse().map_err(|e| error(at, format!("{e}")))?;
     let resource = resource(&raw.resource, at)?;
     Ok(IndexSpec { resource, name: raw.name, pointer, pointer_text: raw.pointer })
@@ -48,11 +67,11 @@ pub(super) fn index(value: Value, at: &str) -> Result<IndexSpec, DescriptorError
 struct RawRead {
     resource: String,
     #[serde(default)]
-    namespaces: BTreeSet<String>,
+    namespaces: RawNamespaces,
 }
 
-pub(super) fn read(value: Value, at: &str) -> Result<ReadSpec, DescriptorError> {
-    let raw: RawRead = checked(value, at, &["resource", "namespaces"])?;
+pub(super) fn read(json: &RawValue, at: &str) -> Result<ReadSpec, DescriptorError> {
+    let raw: RawRead = json::object(json, at, &READ_KEYS)?;
     let namespaces = namespaces(raw.namespaces, at)?;
     Ok(ReadSpec { resource: resource(&raw.resource, at)?, namespaces })
 }
@@ -64,15 +83,18 @@ pub(crate) fn is_namespace(name: &str) -> bool {
 
 /// Names that can be those of namespaces: they are shown, also as lines of configuration to be copied.
 pub(super) fn namespaces(
-    names: BTreeSet<String>,
+    names: RawNamespaces,
     at: &str,
 ) -> Result<BTreeSet<String>, DescriptorError> {
+    let place = format!("{at}.namespaces");
+    let names = names.entries(&place)?;
+    names.iter().try_for_each(|name| check_bytes(&place, name, NAMESPACE_BYTES_MAX))?;
     match names.iter().find(|name| !is_namespace(name)) {
         Some(name) => {
             let problem = format!("namespaces: {name:?} cannot be the name of a namespace");
             Err(error(at, problem))
         }
-        None => Ok(names),
+        None => Ok(names.into_iter().collect()),
     }
 }
 
@@ -81,7 +103,6 @@ impl Descriptor {
         let resources = self.resources();
         let mut names = BTreeSet::new();
         for IndexSpec { resource, name, .. } in &self.indexes {
-            check_name("indexes", name)?;
             if !names.insert((resource, name)) {
                 let problem = format!("the name {name:?} is used twice for {resource}");
                 return Err(error("indexes", problem));

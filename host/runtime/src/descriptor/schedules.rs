@@ -1,16 +1,19 @@
 //! The times at which a plugin wants to be called.
 
 use super::durations::duration;
-use super::keys::checked;
-use super::{Descriptor, DescriptorError, check_name, error};
+use super::{Descriptor, DescriptorError, check_name, check_text, error, json};
 use crate::schedule::{CronLine, ScheduleSpec, When};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Schedules of one plugin.
 pub(crate) const SCHEDULES_MAX: usize = 64;
+/// Bytes of a cron line: each of the 60 minutes named and more.
+pub(crate) const CRON_BYTES_MAX: usize = 256;
+/// The keys of a schedule.
+pub(super) const KEYS: [&str; 3] = ["name", "cron", "every"];
 /// A period shorter than this is no schedule but a loop.
 const PERIOD_MIN: Duration = Duration::from_millis(100);
 
@@ -21,11 +24,12 @@ struct RawSchedule {
     every: Option<String>,
 }
 
-pub(super) fn schedule(value: Value, at: &str) -> Result<ScheduleSpec, DescriptorError> {
-    let raw: RawSchedule = checked(value, at, &["name", "cron", "every"])?;
-    check_name(at, &raw.name)?;
+pub(super) fn schedule(json: &RawValue, at: &str) -> Result<ScheduleSpec, DescriptorError> {
+    let raw: RawSchedule = json::object(json, at, &KEYS)?;
+    check_name(&format!("{at}.name"), &raw.name)?;
     let when = match (raw.cron, raw.every) {
         (Some(line), None) => {
+            check_text(&format!("{at}.cron"), &line, CRON_BYTES_MAX)?;
             let line = CronLine::parse(&line);
             When::Cron(line.map_err(|problem| error(at, format!("the cron line {problem}")))?)
         }
@@ -71,7 +75,7 @@ mod tests {
             r#"{"name":"a","cron":"0 3 * * *","every":"1s"}"#,
             "[0]: needs one of cron and every",
         );
-        check(r#"{"name":"","every":"1s"}"#, "[0]: a name is empty");
+        check(r#"{"name":"","every":"1s"}"#, "[0].name: is empty");
         let text = "[0]: the cron line has 2 fields, and needs five: minute, hour, day of month, month, day of week";
         check(r#"{"name":"a","cron":"0 3"}"#, text);
         check(&[every("1s"), every("2s")].join(","), r#": the name "a" is used twice"#);

@@ -1,19 +1,38 @@
 //! What a plugin wants to hear of.
 
 use super::durations::duration;
-use super::keys::checked;
-use super::{DescriptorError, bound, check_pointer, enqueue, error, reads, resource};
+use super::{
+    BoundedList, DescriptorError, LIST_MAX, check_name, check_pointer, enqueue, error, json, reads,
+    resource,
+};
 use crate::enqueue::EnqueueRules;
 use crate::event::Change;
 use crate::filter::Filter;
+use crate::selectors::{field_selector, label_selector};
 use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Pointers of one subscription, which are looked up together in every update's bytes.
 pub(crate) const POINTERS_MAX: usize = 32;
+/// The keys of a subscription.
+pub(super) const KEYS: [&str; 13] = [
+    "name",
+    "resource",
+    "namespaces",
+    "labelSelector",
+    "fieldSelector",
+    "types",
+    "replay",
+    "delivery",
+    "withOld",
+    "onlyIfChanged",
+    "filter",
+    "resyncPeriod",
+    "enqueue",
+];
 /// As client-go's `minimumResyncPeriod` (`tools/cache/shared_informer.go`); a shorter one is refused here.
 const RESYNC_PERIOD_MIN: Duration = Duration::from_secs(1);
 
@@ -106,28 +125,31 @@ pub enum Delivery {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawSubscription {
+struct RawSubscription<'a> {
     name: Option<String>,
     resource: String,
     #[serde(default)]
-    namespaces: BTreeSet<String>,
+    namespaces: reads::RawNamespaces,
     #[serde(default)]
     label_selector: String,
     #[serde(default)]
     field_selector: String,
-    types: Option<Vec<RawType>>,
+    types: Option<RawTypes>,
     replay: Option<Replay>,
     #[serde(default = "delivery_default")]
     delivery: Delivery,
     #[serde(default)]
     with_old: bool,
     #[serde(default)]
-    only_if_changed: Vec<String>,
+    only_if_changed: RawPointers,
     filter: Option<String>,
     resync_period: Option<String>,
-    #[serde(default)]
-    enqueue: Vec<Value>,
+    #[serde(borrow, default)]
+    enqueue: enqueue::RawRules<'a>,
 }
+
+type RawTypes = BoundedList<RawType, LIST_MAX>;
+type RawPointers = BoundedList<String, POINTERS_MAX>;
 
 #[derive(Deserialize, PartialEq)]
 #[serde(rename_all = "lowercase")]
@@ -147,61 +169,59 @@ fn delivery_default() -> Delivery {
 }
 
 /// Reads one subscription.
-pub(super) fn subscription(value: Value, at: &str) -> Result<SubscriptionSpec, DescriptorError> {
-    let known = [
-        "name",
-        "resource",
-        "namespaces",
-        "labelSelector",
-        "fieldSelector",
-        "types",
-        "replay",
-        "delivery",
-        "withOld",
-        "onlyIfChanged",
-        "filter",
-        "resyncPeriod",
-        "enqueue",
-    ];
-    let raw: RawSubscription = checked(value, at, &known)?;
-    bound(at, raw.only_if_changed.len(), POINTERS_MAX)?;
-    for pointer in &raw.only_if_changed {
-        check_pointer(at, pointer)?;
-    }
+pub(super) fn subscription(json: &RawValue, at: &str) -> Result<SubscriptionSpec, DescriptorError> {
+    let raw: RawSubscription<'_> = json::object(json, at, &KEYS)?;
+    let resource = resource(&raw.resource, at)?;
+    let name = raw.name.unwrap_or(raw.resource);
+    check_name(&format!("{at}.name"), &name)?;
     let filter = raw.filter.as_deref().map(Filter::compile).transpose();
     let filter = filter.map_err(|e| error(at, e.to_string()))?;
     let enqueue = enqueue::rules(raw.enqueue, at)?;
+    let types = change_types(raw.types, at)?;
     let period = raw.resync_period.as_deref();
     let resync = |text| duration("resyncPeriod", text, RESYNC_PERIOD_MIN, at);
     let resync_period = period.map(resync).transpose()?;
-    let wants = |wanted| raw.types.as_ref().is_none_or(|types| types.contains(&wanted));
-    if resync_period.is_some() && !wants(RawType::Updated) {
+    if resync_period.is_some() && !types.updated {
         let problem = "resyncPeriod tells of updates, which types leaves out: add updated to it";
         return Err(error(at, problem));
     }
+    let selector = |key, problem| error(at, format!("{key}: {problem}"));
+    let (labels, fields) = (&raw.label_selector, &raw.field_selector);
     Ok(SubscriptionSpec {
-        name: raw.name.unwrap_or_else(|| raw.resource.clone()),
-        resource: resource(&raw.resource, at)?,
+        name,
+        resource,
         namespaces: reads::namespaces(raw.namespaces, at)?,
-        label_selector: raw
-            .label_selector
-            .parse()
-            .map_err(|e| error(at, format!("labelSelector: {e}")))?,
-        field_selector: raw
-            .field_selector
-            .parse()
-            .map_err(|e| error(at, format!("fieldSelector: {e}")))?,
-        types: ChangeTypes {
-            added: wants(RawType::Added),
-            updated: wants(RawType::Updated),
-            deleted: wants(RawType::Deleted),
-        },
+        label_selector: label_selector(labels).map_err(|e| selector("labelSelector", e))?,
+        field_selector: field_selector(fields).map_err(|e| selector("fieldSelector", e))?,
+        types,
         replay: raw.replay.unwrap_or_else(|| replay_default(&enqueue)),
         delivery: raw.delivery,
         with_old: raw.with_old,
-        only_if_changed: raw.only_if_changed,
+        only_if_changed: pointers(raw.only_if_changed, at)?,
         filter,
         resync_period,
         enqueue,
     })
+}
+
+/// All where nothing is said.
+fn change_types(types: Option<RawTypes>, at: &str) -> Result<ChangeTypes, DescriptorError> {
+    let Some(types) = types else {
+        return Ok(ChangeTypes { added: true, updated: true, deleted: true });
+    };
+    let types = types.entries(&format!("{at}.types"))?;
+    Ok(ChangeTypes {
+        added: types.contains(&RawType::Added),
+        updated: types.contains(&RawType::Updated),
+        deleted: types.contains(&RawType::Deleted),
+    })
+}
+
+fn pointers(pointers: RawPointers, at: &str) -> Result<Vec<String>, DescriptorError> {
+    let at = format!("{at}.onlyIfChanged");
+    let pointers = pointers.entries(&at)?;
+    for (index, pointer) in pointers.iter().enumerate() {
+        check_pointer(&format!("{at}[{index}]"), pointer)?;
+    }
+    Ok(pointers)
 }

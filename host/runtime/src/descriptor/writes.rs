@@ -1,14 +1,18 @@
 //! What a plugin means to write to the cluster.
 
-use super::keys::checked;
-use super::{DescriptorError, NAME_BYTES_MAX, check_text, error, reads};
+use super::{
+    BoundedList, DescriptorError, LIST_MAX, NAME_BYTES_MAX, check_text, error, json, reads,
+};
 use crate::write::{Writable, WriteVerb};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 
 /// Resources that a plugin means to write.
 pub(crate) const WRITES_MAX: usize = 64;
+
+/// The keys of an entry.
+pub(super) const KEYS: [&str; 3] = ["resource", "verbs", "namespaces"];
 
 /// Verbs on one resource or subresource.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,16 +27,17 @@ pub struct WriteSpec {
 #[derive(Deserialize)]
 struct RawWrite {
     resource: String,
-    verbs: Vec<String>,
+    verbs: BoundedList<String, LIST_MAX>,
     #[serde(default)]
-    namespaces: BTreeSet<String>,
+    namespaces: reads::RawNamespaces,
 }
 
-pub(super) fn write(value: Value, at: &str) -> Result<WriteSpec, DescriptorError> {
-    let raw: RawWrite = checked(value, at, &["resource", "verbs", "namespaces"])?;
-    check_text(at, &raw.resource, NAME_BYTES_MAX)?;
+pub(super) fn write(json: &RawValue, at: &str) -> Result<WriteSpec, DescriptorError> {
+    let raw: RawWrite = json::object(json, at, &KEYS)?;
+    check_text(&format!("{at}.resource"), &raw.resource, NAME_BYTES_MAX)?;
     let what = raw.resource.parse().map_err(|problem: String| error(at, problem))?;
-    let verbs = raw.verbs.iter().map(|verb| verb.parse::<WriteVerb>());
+    let verbs = raw.verbs.entries(&format!("{at}.verbs"))?;
+    let verbs = verbs.iter().map(|verb| verb.parse::<WriteVerb>());
     let verbs = verbs.collect::<Result<BTreeSet<_>, _>>();
     let verbs = verbs.map_err(|problem| error(at, format!("verbs {problem}")))?;
     if verbs.is_empty() {

@@ -6,13 +6,10 @@ use crate::bindings::informant::plugin::indexer::{Error, Host, KeyPage, Page, Va
 use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest_state::GuestState;
 use crate::reads::{Answer, Bounds, ReadError, Reads};
+use crate::selectors::label_selector;
 use informant_apimachinery::LabelSelector;
 use informant_cache::{JsonReader, Object, ObjectKey};
 use wasmtime::Trap;
-
-/// A selector longer than this is no selection that a person wrote; each of its parts is looked at for every
-/// object.
-pub(crate) const SELECTOR_BYTES_MAX: usize = 4 << 10;
 
 type Json = Vec<u8>;
 type Result<T> = wasmtime::Result<std::result::Result<T, Error>>;
@@ -147,13 +144,7 @@ fn answer<T>(read: Read<T>) -> Result<T> {
 
 fn selector(text: &str) -> Read<LabelSelector> {
     let invalid = |problem: String| ReadError::Invalid(format!("label selector: {problem}"));
-    if text.len() > SELECTOR_BYTES_MAX {
-        let bytes = text.len();
-        return Err(invalid(format!(
-            "it has {bytes} bytes, at most {SELECTOR_BYTES_MAX} are read"
-        )));
-    }
-    text.parse().map_err(|error| invalid(format!("{error}")))
+    label_selector(text).map_err(invalid)
 }
 
 fn page(answer: Answer<Object>) -> Page {
@@ -179,6 +170,7 @@ mod tests {
     use super::*;
     use crate::limits::Limits;
     use crate::log_budget::LogBudget;
+    use crate::selectors::SELECTOR_BYTES_MAX;
     use std::time::Instant;
 
     #[track_caller]

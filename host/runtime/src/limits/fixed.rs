@@ -4,22 +4,30 @@ use super::Unit;
 use crate::access::ASKS_MAX;
 use crate::coverage::NAMESPACES_WATCHED_MAX;
 use crate::descriptor::{
-    ENQUEUE_RULES_MAX, HTTP_MAX, INDEXES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX,
-    SUBSCRIPTIONS_MAX, WRITES_MAX,
+    CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
+    ENQUEUE_TEXT_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX, LIST_MAX, NAME_BYTES_MAX,
+    NAMESPACES_MAX, POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX, SUBSCRIPTIONS_MAX,
+    VERSION_BYTES_MAX, WRITES_MAX,
 };
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
-use crate::host_functions::{MESSAGE_BYTES_MAX, SELECTOR_BYTES_MAX, fields};
+use crate::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
+use crate::host_functions::{MESSAGE_BYTES_MAX, fields};
 use crate::instance::HANDLES_MAX;
 use crate::json_pointer_index::VALUES_MAX;
 use crate::key_queue::KEY_BYTES_MAX;
 use crate::outbound::{
-    HEAD_BYTES_MAX, HEADER_BYTES_MAX, HEADERS_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
+    HEAD_BYTES_MAX, HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
+};
+use crate::selectors::{
+    FIELD_REQUIREMENTS_MAX, FIELD_STEPS_MAX, LABEL_REQUIREMENTS_MAX, LABEL_VALUES_MAX,
+    SELECTOR_BYTES_MAX,
 };
 use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
 use crate::shares::AT_ONCE_OF_ONE;
 use crate::turns::AT_ONCE;
 use crate::wasi::{POLLABLES_MAX, RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
 use crate::write::WRITE_BYTES_MAX;
+use informant_cache::Projection;
 
 /// A limit that is what it is.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +56,21 @@ const fn fixed(
     FixedLimit { name, unit, value, then, metric, test }
 }
 
+/// A bound of the descriptor that one test looks at with all others.
+const fn of_descriptor(name: &'static str, value: (Unit, usize)) -> FixedLimit {
+    let (unit, value) = value;
+    let then = "the descriptor is refused";
+    fixed(name, (unit, value as u64), then, UP, "every_field_is_bounded")
+}
+
+/// The same of selectors, which calls and requests have, too.
+const fn of_selector(name: &'static str, value: (Unit, usize)) -> FixedLimit {
+    let (unit, value) = value;
+    let then =
+        "the descriptor is refused, `indexer` answers with an error, the HTTP API with status 400";
+    fixed(name, (unit, value as u64), then, UP, "every_field_is_bounded")
+}
+
 const UP: &str = "informant_plugin_up";
 const RESTARTS: &str = "informant_plugin_restarts_total";
 const HTTP: &str = "informant_plugin_http_requests_total";
@@ -68,34 +91,19 @@ pub const FIXED: &[FixedLimit] = &[
         "",
         "fields_above_the_bound_are_counted_not_written",
     ),
-    fixed(
-        "subscriptions",
-        (Unit::Count, SUBSCRIPTIONS_MAX as u64),
-        "the descriptor is refused",
-        UP,
-        "lists_are_bounded",
-    ),
-    fixed(
-        "pointersPerSubscription",
-        (Unit::Count, POINTERS_MAX as u64),
-        "the descriptor is refused",
-        UP,
-        "lists_are_bounded",
-    ),
-    fixed(
-        "enqueueRules",
-        (Unit::Count, ENQUEUE_RULES_MAX as u64),
-        "the descriptor is refused",
-        UP,
-        "rules_are_bounded",
-    ),
-    fixed(
-        "indexes",
-        (Unit::Count, INDEXES_MAX as u64),
-        "the descriptor is refused",
-        UP,
-        "lists_are_bounded",
-    ),
+    of_descriptor("descriptorBytes", (Unit::Bytes, DESCRIPTOR_BYTES_MAX)),
+    of_descriptor("versionBytes", (Unit::Bytes, VERSION_BYTES_MAX)),
+    of_descriptor("nameBytes", (Unit::Bytes, NAME_BYTES_MAX)),
+    of_descriptor("listEntries", (Unit::Count, LIST_MAX)),
+    of_descriptor("subscriptions", (Unit::Count, SUBSCRIPTIONS_MAX)),
+    of_descriptor("pointersPerSubscription", (Unit::Count, POINTERS_MAX)),
+    of_descriptor("pointerBytes", (Unit::Bytes, POINTER_BYTES_MAX)),
+    of_descriptor("pointerSteps", (Unit::Count, Projection::STEPS_MAX)),
+    of_descriptor("namespacesPerView", (Unit::Count, NAMESPACES_MAX)),
+    of_descriptor("filterBytes", (Unit::Bytes, FILTER_BYTES_MAX)),
+    of_descriptor("enqueueRules", (Unit::Count, ENQUEUE_RULES_MAX)),
+    of_descriptor("enqueueTextBytes", (Unit::Bytes, ENQUEUE_TEXT_BYTES_MAX)),
+    of_descriptor("indexes", (Unit::Count, INDEXES_MAX)),
     fixed(
         "indexValues",
         (Unit::Count, VALUES_MAX as u64),
@@ -103,27 +111,11 @@ pub const FIXED: &[FixedLimit] = &[
         "informant_index_values_cut_total",
         "values_of_one_object_are_bounded_and_counted",
     ),
-    fixed(
-        "reads",
-        (Unit::Count, READS_MAX as u64),
-        "the descriptor is refused",
-        UP,
-        "lists_are_bounded",
-    ),
-    fixed(
-        "schedules",
-        (Unit::Count, SCHEDULES_MAX as u64),
-        "the descriptor is refused",
-        UP,
-        "schedules_are_bounded",
-    ),
-    fixed(
-        "writes",
-        (Unit::Count, WRITES_MAX as u64),
-        "the descriptor is refused",
-        UP,
-        "what_cannot_be_written_is_refused_with_its_place",
-    ),
+    of_descriptor("reads", (Unit::Count, READS_MAX)),
+    of_descriptor("schedules", (Unit::Count, SCHEDULES_MAX)),
+    of_descriptor("cronBytes", (Unit::Bytes, CRON_BYTES_MAX)),
+    of_descriptor("durationBytes", (Unit::Bytes, DURATION_BYTES_MAX)),
+    of_descriptor("writes", (Unit::Count, WRITES_MAX)),
     fixed(
         "writeBytes",
         (Unit::Bytes, WRITE_BYTES_MAX as u64),
@@ -131,13 +123,9 @@ pub const FIXED: &[FixedLimit] = &[
         "informant_plugin_cluster_writes_total",
         "a_body_goes_up_to_its_bound",
     ),
-    fixed(
-        "http",
-        (Unit::Count, HTTP_MAX as u64),
-        "the descriptor is refused",
-        UP,
-        "what_cannot_be_asked_is_refused_with_its_place",
-    ),
+    of_descriptor("http", (Unit::Count, HTTP_MAX)),
+    of_descriptor("httpOriginBytes", (Unit::Bytes, HTTP_ORIGIN_BYTES_MAX)),
+    of_descriptor("httpPathBytes", (Unit::Bytes, PATH_BYTES_MAX)),
     fixed(
         "httpUrlBytes",
         (Unit::Bytes, URL_BYTES_MAX as u64),
@@ -236,13 +224,11 @@ pub const FIXED: &[FixedLimit] = &[
         RESTARTS,
         "random_bytes_at_once_are_bounded",
     ),
-    fixed(
-        "selectorBytes",
-        (Unit::Bytes, SELECTOR_BYTES_MAX as u64),
-        "`indexer` answers with an error",
-        "",
-        "selectors_are_bounded",
-    ),
+    of_selector("selectorBytes", (Unit::Bytes, SELECTOR_BYTES_MAX)),
+    of_selector("labelRequirements", (Unit::Count, LABEL_REQUIREMENTS_MAX)),
+    of_selector("labelValues", (Unit::Count, LABEL_VALUES_MAX)),
+    of_selector("fieldRequirements", (Unit::Count, FIELD_REQUIREMENTS_MAX)),
+    of_selector("fieldSteps", (Unit::Count, FIELD_STEPS_MAX)),
     fixed(
         "plugins",
         (Unit::Count, PLUGINS_MAX as u64),

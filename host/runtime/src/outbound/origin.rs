@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a rule's path may have.
-const PATH_BYTES_MAX: usize = 1 << 10;
+pub(crate) const PATH_BYTES_MAX: usize = 1 << 10;
 
 /// One origin, or those of all names below one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,22 +2,15 @@
 //! allocates before, on its way into the store, is counted in the cache's test of this name; what follows, the actor and the call, is not: how many events
 //! meet in a batch depends on the machine, and with it what each has of what is allocated for all of them.
 
+use allocation_counter::measure;
 use informant_cache::Object;
 use informant_runtime::bench_parts::Events;
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use std::alloc::System;
 use std::time::Instant;
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const EVENTS: usize = 50;
 
-fn allocations(run: impl FnOnce()) -> usize {
-    let region = Region::new(ALLOCATOR);
-    run();
-    let change = region.change();
-    change.allocations + change.reallocations
+fn allocations(run: impl FnOnce()) -> u64 {
+    measure(run).count_total
 }
 
 fn pod(version: u64) -> Object {

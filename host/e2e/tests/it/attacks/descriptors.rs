@@ -1,0 +1,227 @@
+//! Descriptors without bounds: selectors of as many requirements as fit, lists, levels and texts that
+//! would take many times their bytes. Each is refused with the reason, and the informer's task, the
+//! host's memory and its end are not touched by any.
+
+use crate::host::bench::{HostBench, await_told, drop_file, host_fact, pod_names, told};
+use informant_e2e::host::Host;
+use informant_e2e::process_stats;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What the host may take more than before, at its peak: one answer of `describe` at its bound is
+/// 4 MiB, of which there are copies.
+const MEMORY_BYTES_MAX: u64 = 50 << 20;
+/// For the end of a host that is not held up.
+const END_DEADLINE: Duration = Duration::from_secs(15);
+/// Nearly what a plugin may hand to the host at once.
+const HUGE_BYTES: usize = 3_900_000;
+/// Nearly what a descriptor may have.
+const LARGE_BYTES: usize = 900_000;
+/// Less than a selector may have.
+const SELECTOR_BYTES: usize = 4_000;
+
+/// A descriptor, and the reason why it is refused.
+struct Bomb {
+    name: &'static str,
+    descriptor: String,
+    reason: &'static str,
+}
+
+/// As many parts as fit, with something between them.
+fn repeated(bytes: usize, between: &str, part: impl Fn(usize) -> String) -> String {
+    let mut text = part(0);
+    for number in 1.. {
+        let part = part(number);
+        if text.len() + between.len() + part.len() > bytes {
+            break;
+        }
+        text.push_str(between);
+        text.push_str(&part);
+    }
+    text
+}
+
+fn absent_labels(bytes: usize) -> String {
+    repeated(bytes, ",", |number| format!("!k{number:x}"))
+}
+
+fn other_names(bytes: usize) -> String {
+    repeated(bytes, ",", |number| format!("metadata.name!=n{number:x}"))
+}
+
+fn other_fields(bytes: usize) -> String {
+    repeated(bytes, ",", |number| format!("spec.f{number:x}!=x"))
+}
+
+/// One subscription to pods with this key.
+fn subscription(key: &str, value: &str) -> String {
+    format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","{key}":{value}}}]}}"#)
+}
+
+fn selector(key: &str, selector: &str) -> String {
+    subscription(key, &format!("{selector:?}"))
+}
+
+fn bombs() -> Vec<Bomb> {
+    let bomb = |name, descriptor, reason| Bomb { name, descriptor, reason };
+    let whole = "as a whole: has";
+    let large_list = |part: &str| repeated(LARGE_BYTES, ",", |_| part.to_owned());
+    let objects = repeated(HUGE_BYTES, ",", |_| r#"{"":0}"#.to_owned());
+    let labels = "subscriptions[0]: labelSelector: it has";
+    let fields = "subscriptions[0]: fieldSelector: it has";
+    vec![
+        bomb("labels-huge", selector("labelSelector", &absent_labels(HUGE_BYTES)), whole),
+        bomb("labels-large", selector("labelSelector", &absent_labels(LARGE_BYTES)), labels),
+        bomb("labels", selector("labelSelector", &absent_labels(SELECTOR_BYTES)), labels),
+        bomb("names-huge", selector("fieldSelector", &other_names(HUGE_BYTES)), whole),
+        bomb("names-large", selector("fieldSelector", &other_names(LARGE_BYTES)), fields),
+        bomb("names", selector("fieldSelector", &other_names(SELECTOR_BYTES)), fields),
+        bomb("fields-huge", selector("fieldSelector", &other_fields(HUGE_BYTES)), whole),
+        bomb("fields-large", selector("fieldSelector", &other_fields(LARGE_BYTES)), fields),
+        bomb("fields", selector("fieldSelector", &other_fields(SELECTOR_BYTES)), fields),
+        bomb("objects-huge", format!(r#"{{"version":"1","subscriptions":[{objects}]}}"#), whole),
+        bomb(
+            "objects",
+            format!(r#"{{"version":"1","subscriptions":[{}]}}"#, large_list(r#"{"":0}"#)),
+            "subscriptions: has 128571 entries, at most 64 are allowed",
+        ),
+        bomb(
+            "rules",
+            subscription("enqueue", &format!("[{}]", large_list("{}"))),
+            "subscriptions[0].enqueue: has 300000 entries, at most 16 are allowed",
+        ),
+        bomb(
+            "levels",
+            format!(r#"{{"version":"1","x":{}{}}}"#, "[".repeat(400_000), "]".repeat(400_000)),
+            r#"as a whole: unknown key "x""#,
+        ),
+    ]
+}
+
+/// Bytes as a string of WebAssembly text.
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 3);
+    for byte in bytes {
+        match byte {
+            b' ' | b'!' | b'#'..=b'[' | b']'..=b'~' => text.push(char::from(*byte)),
+            other => text.push_str(&format!("\\{other:02x}")),
+        }
+    }
+    text
+}
+
+/// A plugin that describes itself so and takes every event without a word.
+fn plugin(descriptor: &str) -> Vec<u8> {
+    const AT: usize = 4096;
+    let end = AT + descriptor.len();
+    let (heap, pages) = (end.next_multiple_of(1 << 16), end.div_ceil(1 << 16) + 2);
+    // Ok, and where the descriptor is.
+    let words = [0, AT as u32, descriptor.len() as u32].map(u32::to_le_bytes).concat();
+    let (words, descriptor) = (escaped(&words), escaped(descriptor.as_bytes()));
+    let text = format!(
+        r#"(module
+          (memory (export "memory") {pages})
+          (global $heap (mut i32) (i32.const {heap}))
+          (data (i32.const 256) "{words}")
+          (data (i32.const {AT}) "{descriptor}")
+          (func (export "cabi_realloc") (param i32 i32 i32) (param $size i32) (result i32)
+            (local $block i32)
+            (local.set $block (global.get $heap))
+            (global.set $heap (i32.and
+              (i32.add (i32.add (global.get $heap) (local.get $size)) (i32.const 7))
+              (i32.const -8)))
+            (local.get $block))
+          (func $free (param i32) (global.set $heap (i32.const {heap})))
+          (func (export "informant:plugin/lifecycle@0.1.0#describe") (param i32 i32) (result i32)
+            (i32.const 256))
+          (func (export "informant:plugin/lifecycle@0.1.0#start") (param i32 i32) (result i32)
+            (i32.const 320))
+          (func (export "informant:plugin/lifecycle@0.1.0#stop"))
+          (func (export "informant:plugin/handler@0.1.0#handle") (param i32) (result i32)
+            (i32.const 320))
+          (export "cabi_post_informant:plugin/handler@0.1.0#handle" (func $free)))"#
+    );
+    wat::parse_str(&text).expect("the test's module is well formed")
+}
+
+fn drop_bomb(bench: &HostBench<'_>, name: &str, descriptor: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join(name);
+    std::fs::write(&file, plugin(descriptor)).expect("a file");
+    drop_file(&file, &bench.plugins.join(format!("{name}.wasm")));
+}
+
+fn runs(plugin: &Value) -> bool {
+    plugin["state"] == "running"
+}
+
+/// The good plugin hears of these pods, each of its changes, in order.
+async fn check_hears_everything(bench: &HostBench<'_>, host: &Host, pods: std::ops::Range<usize>) {
+    let names = pod_names(pods.clone());
+    bench.create_pods(&names).await;
+    await_told(host, &bench.namespace, "added", pods.end).await;
+    bench.label_pods(&names).await;
+    bench.delete_pods(&names).await;
+    await_told(host, &bench.namespace, "deleted", pods.end).await;
+    let told = told(&host.lines_of("event-printer"), &bench.namespace);
+    for name in &names {
+        let mut changes = told[name].clone();
+        changes.dedup();
+        assert_eq!(changes, ["added", "updated", "deleted"], "{name}");
+    }
+}
+
+#[test]
+fn a_descriptor_without_bounds_is_refused_and_costs_nothing() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let mut host = bench.start(&[]).await;
+        host.await_plugin("event-printer", "it to run", runs).await.unwrap();
+        check_hears_everything(&bench, &host, 0..10).await;
+        let before = process_stats::resident(host.id()).expect("the host runs");
+        process_stats::forget_peak(host.id()).expect("the host runs");
+        for Bomb { name, descriptor, reason } in bombs() {
+            drop_bomb(&bench, name, &descriptor);
+            let refused = |plugin: &Value| {
+                let told = plugin["lastLoad"]["reason"].as_str().unwrap_or_default();
+                plugin["state"] == "stopped" && told.contains(reason)
+            };
+            host.await_plugin(name, reason, refused).await.unwrap();
+        }
+        check_hears_everything(&bench, &host, 10..20).await;
+        let peak = process_stats::peak(host.id()).expect("the host runs");
+        let more = peak.saturating_sub(before) >> 20;
+        assert!(peak <= before + MEMORY_BYTES_MAX, "{more} MiB more than before");
+        let status = host.terminate(END_DEADLINE).unwrap();
+        assert!(status.success(), "{status}: {}", host.tail());
+    });
+}
+
+/// As much as may be asked of one event: all views of a plugin at their bounds.
+#[test]
+fn selectors_at_their_bounds_hold_nobody_up() {
+    host_fact(async |bench| {
+        let parts = |count: usize, part: fn(usize) -> String| -> String {
+            (0..count).map(part).collect::<Vec<_>>().join(",")
+        };
+        let labels = parts(64, |number| format!("!k{number}"));
+        let fields = parts(32, |number| format!("spec.f{number}!=x"));
+        let subscriptions: Value = (0..64)
+            .map(|number| {
+                json!({
+                    "name": number.to_string(), "resource": "v1/pods", "labelSelector": labels,
+                    "fieldSelector": fields, "types": ["deleted"],
+                })
+            })
+            .collect();
+        let descriptor = json!({"version": "1", "subscriptions": subscriptions});
+        bench.drop_plugin("event-printer", "event-printer");
+        drop_bomb(&bench, "bounds", &descriptor.to_string());
+        let mut host = bench.start(&[]).await;
+        host.await_plugin("event-printer", "it to run", runs).await.unwrap();
+        host.await_plugin("bounds", "it to run", runs).await.unwrap();
+        check_hears_everything(&bench, &host, 0..200).await;
+        let status = host.terminate(END_DEADLINE).unwrap();
+        assert!(status.success(), "{status}: {}", host.tail());
+    });
+}

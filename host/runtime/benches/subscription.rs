@@ -1,0 +1,94 @@
+//! What one subscription costs the informer for an update: `cargo bench -p informant-runtime --bench subscription`.
+//!
+//! The subscriptions are at their bounds, so these times are the most that a plugin can have an
+//! informer's task spend on one of its views, and on one of its indexes.
+
+use divan::Bencher;
+use informant_cache::{JsonPointer, Object};
+use informant_runtime::bench_parts::Subscription;
+use serde_json::{Value, json};
+
+#[path = "../../cache/benches/pods/mod.rs"]
+mod pods;
+
+use pods::Pods;
+
+fn main() {
+    divan::main();
+}
+
+/// A Pod of about 5 KB before an update and after it.
+fn states() -> [Object; 2] {
+    let pods = Pods::new(30);
+    [1, 2].map(|version| {
+        let json = pods.json(0, version);
+        Object::decode(json.as_bytes(), None).expect("it is a Pod")
+    })
+}
+
+fn joined(count: usize, one: impl Fn(usize) -> String) -> String {
+    (0..count).map(one).collect::<Vec<_>>().join(",")
+}
+
+/// The subscriptions, by name.
+const SUBSCRIPTIONS: [&str; 8] = [
+    "everything",
+    "one label",
+    "labels",
+    "label values",
+    "namespaces",
+    "fields",
+    "deep fields",
+    "all at once",
+];
+
+fn subscription(name: &str) -> Value {
+    // What holds for every Pod, so that each requirement is looked at.
+    let labels = || joined(64, |number| format!("!k{number}"));
+    let values = || format!("app notin ({})", joined(256, |number| format!("v{number}")));
+    let fields = |count| joined(count, |number| format!("spec.containers.0.f{number}!=x"));
+    let pointers = |count| -> Value {
+        (0..count).map(|number| format!("/spec/containers/0/g{number}")).collect()
+    };
+    match name {
+        "everything" => json!({}),
+        "one label" => json!({"labelSelector": "!k"}),
+        "labels" => json!({"labelSelector": labels()}),
+        "label values" => json!({"labelSelector": values()}),
+        "namespaces" => {
+            let names: Value = (0..255).map(|number| format!("n{number}")).collect();
+            let mut subscription = json!({"namespaces": names});
+            let own = states()[0].key().namespace().to_owned();
+            subscription["namespaces"].as_array_mut().expect("a list").push(own.into());
+            subscription
+        }
+        "fields" => json!({"fieldSelector": fields(32)}),
+        "deep fields" => {
+            let deep = |number| format!("spec.containers.0.env.{number}{}!=x", ".a".repeat(27));
+            json!({"fieldSelector": joined(32, deep)})
+        }
+        _ => json!({
+            "labelSelector": joined(63, |number| format!("!k{number}")) + &format!(",{}", values()),
+            "fieldSelector": fields(32),
+            "onlyIfChanged": pointers(32),
+        }),
+    }
+}
+
+#[divan::bench(args = SUBSCRIPTIONS)]
+fn update(bencher: Bencher<'_, '_>, name: &str) {
+    let [old, object] = states();
+    let mut subscription = subscription(name);
+    subscription["resource"] = "v1/pods".into();
+    let descriptor = json!({"version": "1", "subscriptions": [subscription]}).to_string();
+    let subscription = Subscription::new(descriptor.as_bytes()).expect("it is within its bounds");
+    bencher.bench_local(|| subscription.update(&old, &object));
+}
+
+#[divan::bench(args = ["/spec/nodeName", "/metadata/labels/*", "/*/*/*/*/*/*/*/*"])]
+fn index(bencher: Bencher<'_, '_>, pointer: &str) {
+    let [object, _] = states();
+    let json = object.json();
+    let pointer: JsonPointer = pointer.parse().expect("a pointer");
+    bencher.bench_local(|| pointer.values(&json));
+}

@@ -1,0 +1,5 @@
+//! What is counted, and not timed: allocations, and the bytes that are allocated at once.
+
+mod descriptor;
+mod document;
+mod queue;
