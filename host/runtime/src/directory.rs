@@ -5,6 +5,7 @@ mod debounce;
 mod file_id;
 mod follow;
 mod plugin_file;
+mod rereads;
 mod scan;
 mod wanted;
 mod watch;

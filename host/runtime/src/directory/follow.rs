@@ -3,10 +3,12 @@
 
 use super::content::{CONTENT_BYTES_MAX, ContentRoom};
 use super::debounce::{Debounce, Finished, Hint};
+use super::rereads::Rereads;
 use super::scan::{Look, Scan, scan};
 use super::wanted::{Decision, Wanted};
 use super::watch::DirectoryWatch;
 use crate::plugin_name::PluginName;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -14,8 +16,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::error;
 
-/// The directories are looked at this often, and every file is read, whatever the file events say: some file systems
-/// give none, and what a link leads to changes without any.
+/// The directories are looked at this often, whatever the file events say: some file systems give none, and what a link leads to
+/// changes without any. Files that seem to be as they were are read in turn (`rereads.rs`).
 const RESCAN: Duration = Duration::from_secs(30);
 /// Hints that wait while a look is under way.
 const HINTS_MAX: usize = 1_024;
@@ -32,6 +34,7 @@ pub(crate) struct Directories {
     watch: Option<DirectoryWatch>,
     look: Option<UnderWay>,
     next_rescan: Instant,
+    rereads: Rereads,
     look_again: Option<Instant>,
 }
 
@@ -54,6 +57,7 @@ impl Directories {
             watch: None,
             look: None,
             next_rescan: Instant::now(),
+            rereads: Rereads::default(),
             look_again: None,
         }
     }
@@ -109,13 +113,14 @@ impl Directories {
 
     fn begin(&mut self) {
         let now = Instant::now();
-        let thorough = now >= self.next_rescan;
-        if thorough {
-            self.next_rescan = now + RESCAN;
-        }
-        self.look_again = None;
         let (directories, known, room) =
             (self.directories.clone(), self.wanted.known(), self.room.clone());
+        let mut again = BTreeSet::new();
+        if now >= self.next_rescan {
+            self.next_rescan = now + RESCAN;
+            again = self.rereads.next(&known);
+        }
+        self.look_again = None;
         let (watch, hints) = (self.watch.take(), self.hint_sender.clone());
         let look = tokio::task::spawn_blocking(move || {
             let mut watch = watch.unwrap_or_else(|| DirectoryWatch::new(&directories, hints));
@@ -126,7 +131,7 @@ impl Directories {
                 known: &known,
                 room: &room,
                 now: SystemTime::now(),
-                thorough,
+                again: &again,
             };
             let scan = scan(&look);
             (watch, scan)

@@ -3,17 +3,26 @@
 
 use super::content::{CONTENT_BYTES_MAX, Content, ContentRoom};
 use super::file_id::FileKind;
+use rustix::fs::SeekFrom;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read as _};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::io::{self, Read as _, Seek as _};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// A Python plugin is 18 MiB; nothing sensible is larger than this.
 pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
+/// How WebAssembly begins, of modules and of components.
+const WASM_MAGIC: [u8; 4] = *b"\0asm";
 /// A file that changed this shortly before it was read may have changed again within its file system's shortest
 /// time, unnoticed: 2 s on FAT, a few ms elsewhere.
 const UNSETTLED: Duration = Duration::from_secs(3);
+
+/// A file of this size at most is read whatever is in it: that costs nothing, and what is in it says why it is no plugin.
+const READ_IN_ANY_CASE: u64 = 64 << 10;
+/// Stretches of data that are looked at, and the holes between them. A file has 4 KiB in each of them at least: one of more has 16 MiB on
+/// the disk, and is read.
+const STRETCHES_MAX: usize = 4_096;
 
 /// What tells a file that was not touched from one that was, without reading it: which file it is, its size, and
 /// when its content and its entry changed.
@@ -24,6 +33,17 @@ pub(crate) struct Fingerprint {
     bytes: u64,
     modified: (i64, i64),
     changed: (i64, i64),
+}
+
+impl Fingerprint {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_size(bytes: u64) -> Self {
+        Self { device: 0, inode: 0, bytes, modified: (0, 0), changed: (0, 0) }
+    }
 }
 
 pub(super) enum Opened {
@@ -74,6 +94,9 @@ pub(crate) fn read_file(path: &Path, kind: FileKind) -> io::Result<Content> {
     if bytes > kind.bytes_max() {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, kind.too_large(bytes)));
     }
+    if kind == FileKind::Plugin {
+        file.check_may_be_plugin()?;
+    }
     let changed = || io::Error::other("it changed while it was read");
     let content = file.read_whole()?.ok_or_else(changed)?;
     let room = ContentRoom::new(CONTENT_BYTES_MAX).take(bytes).ok_or_else(changed)?;
@@ -104,10 +127,48 @@ impl OpenFile {
         (age >= UNSETTLED).then(|| self.fingerprint())
     }
 
+    /// Refuses a large file that is not worth being read: one that does not begin as WebAssembly, and one that is mostly holes, which cost
+    /// whoever made them nothing.
+    pub(super) fn check_may_be_plugin(&mut self) -> io::Result<()> {
+        let bytes = self.bytes();
+        if bytes <= READ_IN_ANY_CASE {
+            return Ok(());
+        }
+        let mut head = [0; WASM_MAGIC.len()];
+        self.file.read_exact_at(&mut head, 0)?;
+        if head != WASM_MAGIC {
+            return Err(io::Error::other(format!(
+                "it has {bytes} bytes and is no WebAssembly file; drop in the .wasm that your compiler wrote"
+            )));
+        }
+        match self.is_mostly_holes() {
+            false => Ok(()),
+            true => Err(io::Error::other(format!(
+                "more than half of its {bytes} bytes are holes; copy the plugin's file anew, without --sparse"
+            ))),
+        }
+    }
+
+    /// Where a file system knows of no holes there are none.
+    fn is_mostly_holes(&mut self) -> bool {
+        let (mut data, mut at) = (0, 0);
+        let mut stretches = 0;
+        while let Ok(begin) = rustix::fs::seek(&self.file, SeekFrom::Data(at))
+            && let Ok(end) = rustix::fs::seek(&self.file, SeekFrom::Hole(begin))
+            && stretches < STRETCHES_MAX
+        {
+            (data, at) = (data + end.saturating_sub(begin), end);
+            stretches += 1;
+        }
+        let is_counted = (1..STRETCHES_MAX).contains(&stretches);
+        is_counted && data < self.bytes().div_ceil(2)
+    }
+
     /// The content; none if it changed meanwhile. Reads no more than the file had when it was opened, and a byte.
     pub(super) fn read_whole(&mut self) -> io::Result<Option<Vec<u8>>> {
         let bytes = self.metadata.len();
         let mut content = Vec::with_capacity(bytes as usize + 1);
+        self.file.rewind()?;
         self.file.by_ref().take(bytes + 1).read_to_end(&mut content)?;
         let after = fingerprint(&self.file.metadata()?);
         let unchanged = after == self.fingerprint() && content.len() as u64 == bytes;

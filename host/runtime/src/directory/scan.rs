@@ -33,8 +33,8 @@ pub(crate) struct Look<'a> {
     pub(crate) room: &'a ContentRoom,
     /// The time that files' times are compared with.
     pub(crate) now: SystemTime,
-    /// Whether files are read that seem to be as they were. Neither times nor sizes tell for sure.
-    pub(crate) thorough: bool,
+    /// Files that are read even if they seem to be as they were. Neither times nor sizes tell for sure.
+    pub(crate) again: &'a BTreeSet<FileId>,
 }
 
 /// What is known of files, which need not be kept again.
@@ -311,13 +311,16 @@ fn read(directory: usize, path: &Path, id: &FileId, look: &Look<'_>) -> io::Resu
         let path = path.to_owned();
         Ok(Read::File(PluginFile { directory, path, sha256, fingerprint, age, content }))
     };
-    let seen = known.filter(|known| known.path == path && !look.thorough);
+    let seen = known.filter(|known| known.path == path && !look.again.contains(id));
     if let Some(seen) = seen.filter(|seen| seen.fingerprint == Some(file.fingerprint())) {
         return found(seen.sha256.clone(), seen.fingerprint, None);
     }
     if file.bytes() > id.kind.bytes_max() {
         let text = id.kind.too_large(file.bytes());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    if id.is_plugin() {
+        file.check_may_be_plugin()?;
     }
     let Some(room) = look.room.take(file.bytes()) else {
         return Ok(Read::Unread(UnreadCause::NoRoom));

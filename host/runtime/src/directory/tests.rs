@@ -123,13 +123,14 @@ impl Life {
             self.next_rescan = self.now + RESCAN;
         }
         let finished = self.debounce.take();
+        let known = self.wanted.known();
         // All files are from the future, so nothing is taken for old because the test was held up.
         let scan = scan(&Look {
             directories: &self.site.directories(),
-            known: &self.wanted.known(),
+            known: &known,
             room: &ContentRoom::new(CONTENT_BYTES_MAX),
             now: SystemTime::UNIX_EPOCH,
-            thorough: true,
+            again: &known.keys().cloned().collect(),
         });
         let decision = self.wanted.decide(scan, &finished, self.now);
         self.look_again = decision.look_again.map(|wait| self.now + wait);

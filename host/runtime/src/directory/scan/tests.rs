@@ -10,7 +10,8 @@ use tempfile::TempDir;
 fn look(directories: &[PathBuf], known: &Known, thorough: bool) -> Scan {
     let room = ContentRoom::new(CONTENT_BYTES_MAX);
     let now = SystemTime::now() + Duration::from_secs(60);
-    scan(&Look { directories, known, room: &room, now, thorough })
+    let again = known.keys().filter(|_| thorough).cloned().collect();
+    scan(&Look { directories, known, room: &room, now, again: &again })
 }
 
 fn made(make: impl FnOnce(&Path)) -> TempDir {
@@ -174,6 +175,43 @@ fn a_file_that_is_too_large_is_not_read() {
     );
 }
 
+/// A few bytes on the disk, and 64 MiB to read.
+#[test]
+fn a_file_of_holes_is_not_read() {
+    check(
+        |at| {
+            fs::write(at.join("hollow.wasm"), b"\0asm\x01\0\0\0").expect("a file");
+            let file = File::options().write(true).open(at.join("hollow.wasm")).expect("a file");
+            file.set_len(64 << 20).expect("a file of 64 MiB");
+            fs::write(at.join("small.wasm"), "x").expect("a file");
+            let file = File::options().write(true).open(at.join("small.wasm")).expect("a file");
+            file.set_len(64 << 10).expect("a file of 64 KiB");
+        },
+        expect![[r#"
+            small 60b72758
+            hollow Refused
+            hollow.wasm: cannot be read: more than half of its 67108864 bytes are holes; copy the plugin's file anew, without --sparse
+        "#]],
+    );
+}
+
+#[test]
+fn a_file_that_is_no_wasm_is_read_up_to_64_kib() {
+    check(
+        |at| {
+            write(at, "large.wasm", &"x".repeat((64 << 10) + 1));
+            write(at, "small.wasm", &"x".repeat(64 << 10));
+            write(at, "wasm.wasm", &format!("\0asm{}", "x".repeat(64 << 10)));
+        },
+        expect![[r#"
+            small 1f8745f0
+            wasm aab59c84
+            large Refused
+            large.wasm: cannot be read: it has 65537 bytes and is no WebAssembly file; drop in the .wasm that your compiler wrote
+        "#]],
+    );
+}
+
 #[test]
 fn the_file_in_the_first_directory_counts() {
     let root = made(|at| {
@@ -253,7 +291,8 @@ fn what_finds_no_room_is_left_for_the_next_look() {
     let (directories, known) = ([root.path().to_owned()], Known::new());
     let room = ContentRoom::new(4 << 10);
     let now = SystemTime::now();
-    let look = Look { directories: &directories, known: &known, room: &room, now, thorough: true };
+    let again = BTreeSet::new();
+    let look = Look { directories: &directories, known: &known, room: &room, now, again: &again };
     let first = scan(&look);
     expect![[r#"
         a 2d711642
@@ -304,8 +343,8 @@ fn a_file_that_changed_just_now_is_read_again() {
     let root = made(|at| write(at, "a.wasm", "x"));
     let (directories, known) = ([root.path().to_owned()], Known::new());
     let room = ContentRoom::new(CONTENT_BYTES_MAX);
-    let now = SystemTime::now();
+    let (now, again) = (SystemTime::now(), BTreeSet::new());
     let scan =
-        scan(&Look { directories: &directories, known: &known, room: &room, now, thorough: true });
+        scan(&Look { directories: &directories, known: &known, room: &room, now, again: &again });
     assert!(scan.files.values().all(|file| file.fingerprint.is_none()));
 }
