@@ -11,7 +11,7 @@ use crate::cluster_writer::{WriteError, WriteRequest};
 use crate::counters::{Counters, add_one};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::service_account::ServiceAccount;
-use crate::write_turns::WriteTurns;
+use crate::turns::WriteTurns;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use series::{Recorded, Series};

@@ -25,7 +25,6 @@ mod cluster_writer;
 mod guest_state;
 mod host_functions;
 mod http_client;
-mod http_turns;
 mod instance;
 mod json_pointer_index;
 mod leading;
@@ -45,7 +44,6 @@ mod turns;
 mod view;
 mod wasi;
 mod write;
-mod write_turns;
 
 mod delivery;
 mod enqueue;

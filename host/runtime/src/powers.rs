@@ -5,12 +5,11 @@ use crate::configuration::PluginSettings;
 use crate::counters::Counters;
 use crate::event_recorder::EventRecorder;
 use crate::http_client::NoHttp;
-use crate::http_turns::HttpTurns;
 use crate::leading::Leading;
 use crate::restriction::{Restriction, check_name};
 use crate::status::StatusCell;
+use crate::turns::{HttpTurns, WriteTurns};
 use crate::write::Write;
-use crate::write_turns::WriteTurns;
 use std::sync::Arc;
 
 /// The means, the same for all plugins.

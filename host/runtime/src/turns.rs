@@ -1,37 +1,121 @@
-//! The way of what all plugins send: so much is under way at once, and nothing of a host that does not lead when its turn has come.
+//! The way of what all plugins send: requests of one kind. Each waits until its plugin may ask again (`shares.rs`) and then for its turn
+//! (`turns/line.rs`); nothing is sent by a host that does not lead when its turn has come.
 
+mod line;
+
+use crate::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
+use crate::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use crate::leading::Leading;
+use crate::shares::Shares;
+use line::Line;
+use parking_lot::Mutex;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::oneshot;
 
-/// Requests of one kind, of all plugins, under way at once. Others wait their turn: whoever asked first is next. What one plugin has of them: `shares.rs`.
-pub(crate) const AT_ONCE: usize = 32;
+pub(crate) use line::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 
-/// Who hands out turns. Clones share them.
-#[derive(Clone)]
-pub(crate) struct Turns {
-    turns: Arc<Semaphore>,
+/// Those of writes to the cluster.
+pub(crate) type WriteTurns = Turns<dyn ClusterWriter>;
+/// Those of requests to the world outside.
+pub(crate) type HttpTurns = Turns<dyn HttpClient>;
+
+/// Kubernetes Events are written for all plugins, by one task. No plugin is called so.
+const EVENTS: &str = "";
+
+/// Who hands out turns to send by `T`. Clones share them.
+pub(crate) struct Turns<T: ?Sized> {
+    sender: Arc<T>,
+    line: Arc<SharedLine>,
+    shares: Shares,
     leading: Leading,
 }
 
-impl Turns {
-    pub(crate) fn new(leading: Leading) -> Self {
-        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), leading }
+type SharedLine = Mutex<Line<oneshot::Sender<Place>>>;
+
+/// One request may be sent now. The turn ends with the answer, or with whoever waits for it.
+pub(crate) struct Turn<'a, T: ?Sized> {
+    sender: &'a T,
+    _place: Place,
+}
+
+/// A request of this plugin is under way.
+struct Place {
+    line: Arc<SharedLine>,
+    plugin: String,
+}
+
+impl<T: ?Sized> Clone for Turns<T> {
+    fn clone(&self) -> Self {
+        let (sender, line) = (self.sender.clone(), self.line.clone());
+        Self { sender, line, shares: self.shares.clone(), leading: self.leading.clone() }
+    }
+}
+
+impl<T: ?Sized> Turns<T> {
+    pub(crate) fn new(sender: Arc<T>, leading: Leading) -> Self {
+        Self { sender, line: Arc::default(), shares: Shares::default(), leading }
     }
 
-    /// Waits for a turn; none if this host does not lead, or not any more once it has got one.
-    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+    /// Waits until this plugin may ask again, and then for a turn; none if this host does not lead, or not any more once it has got one.
+    pub(crate) async fn turn(&self, plugin: &str, per_second: u32) -> Option<Turn<'_, T>> {
+        self.shares.take(plugin, per_second).await;
+        self.next(plugin).await
+    }
+
+    async fn next(&self, plugin: &str) -> Option<Turn<'_, T>> {
         if !self.leading.is_leader() {
             return None;
         }
-        let turn = self.turns.acquire().await.expect("nobody closes it");
-        self.leading.is_leader().then_some(turn)
+        let (waiter, place) = oneshot::channel();
+        self.line.lock().wait(plugin, waiter);
+        hand_out(&self.line);
+        let place = place.await.expect("the line keeps everybody who waits");
+        self.leading.is_leader().then_some(Turn { sender: &*self.sender, _place: place })
+    }
+}
+
+fn hand_out(line: &Arc<SharedLine>) {
+    loop {
+        let next = line.lock().next(|waiter| !waiter.is_closed());
+        let Some((plugin, waiter)) = next else { return };
+        // Whoever gave up just now leaves the place to others, by dropping it.
+        drop(waiter.send(Place { line: line.clone(), plugin }));
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.line.lock().end(&self.plugin);
+        hand_out(&self.line);
+    }
+}
+
+impl Turns<dyn ClusterWriter> {
+    /// A turn for Kubernetes Events, which one task writes one after the other, and which are bounded where they are recorded.
+    pub(crate) async fn turn_for_events(&self) -> Option<Turn<'_, dyn ClusterWriter>> {
+        self.next(EVENTS).await
+    }
+}
+
+impl Turn<'_, dyn ClusterWriter> {
+    /// Sends the request at once: between this and the turn nobody is to wait.
+    pub(crate) async fn write(self, request: WriteRequest) -> Result<Vec<u8>, WriteError> {
+        self.sender.write(request).await
+    }
+}
+
+impl Turn<'_, dyn HttpClient> {
+    /// Sends the request at once: between this and the turn nobody is to wait.
+    pub(crate) async fn send(self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        self.sender.send(request).await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster_writer::NoCluster;
+    use crate::http_client::NoHttp;
     use informant_cache::leader_election::testing::FakeLock;
     use informant_cache::leader_election::{LeaderElectionConfig, LeaderElector};
     use std::future::pending;
@@ -40,16 +124,39 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn writes(leading: Leading) -> WriteTurns {
+        Turns::new(Arc::new(NoCluster), leading)
+    }
+
+    /// A turn for each of so many plugins, so that none is left.
+    async fn all(turns: &WriteTurns) -> Vec<Turn<'_, dyn ClusterWriter>> {
+        let mut taken = Vec::new();
+        for number in 0..AT_ONCE {
+            taken.push(turns.turn(&number.to_string(), 1).await.expect("it leads"));
+        }
+        taken
+    }
+
     #[tokio::test(start_paused = true)]
     async fn so_many_are_under_way_at_once_and_others_wait() {
-        let turns = Turns::new(Leading::default());
-        let mut taken = Vec::new();
-        for _ in 0..AT_ONCE {
-            taken.push(turns.turn().await.expect("everybody leads"));
-        }
-        assert!(timeout(SECOND, turns.turn()).await.is_err());
+        let turns = writes(Leading::default());
+        let mut taken = all(&turns).await;
+        assert!(timeout(SECOND, turns.turn("a", 1)).await.is_err());
+        // Whoever gave up stands in nobody's way.
         taken.pop();
-        assert!(timeout(SECOND, turns.turn()).await.is_ok());
+        assert!(timeout(SECOND, turns.turn("b", 1)).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_nobody_takes_any_more_is_anothers() {
+        let turns = writes(Leading::default());
+        let mut taken = all(&turns).await;
+        let mut given_up = Box::pin(turns.turn("a", 1));
+        assert!(timeout(SECOND, &mut given_up).await.is_err());
+        // It has its turn, and is gone before it looks.
+        taken.pop();
+        drop(given_up);
+        assert!(timeout(SECOND, turns.turn("b", 1)).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
@@ -58,21 +165,53 @@ mod tests {
         let elector = LeaderElector::new(Arc::new(FakeLock::default()), config);
         let elector = elector.expect("it can work");
         let leadership = elector.leadership();
-        let turns = Turns::new(Leading::new(Some(leadership.clone())));
-        assert!(turns.turn().await.is_none(), "nobody leads yet");
+        let turns = writes(Leading::new(Some(leadership.clone())));
+        assert!(turns.turn("a", 1).await.is_none(), "nobody leads yet");
         let electing = tokio::spawn(elector.run(pending()));
         leadership.acquired().await;
-        let mut taken = Vec::new();
-        for _ in 0..AT_ONCE {
-            taken.push(turns.turn().await.expect("it leads"));
-        }
-        let (waits, loses) = (turns.turn(), async {
+        let mut taken = all(&turns).await;
+        let (waits, loses) = (turns.turn("b", 1), async {
             electing.abort();
             leadership.lost().await;
             taken.clear();
         });
         let (turn, ()) = tokio::join!(waits, loses);
         assert!(turn.is_none());
-        assert!(turns.turn().await.is_none());
+        assert!(turns.turn("c", 1).await.is_none());
+    }
+
+    /// How many ms have gone by since `began` when a plugin has had so many turns.
+    async fn asked<T: ?Sized>(
+        turns: &Turns<T>,
+        began: tokio::time::Instant,
+        plugin: &str,
+        times: u32,
+    ) -> u128 {
+        for _ in 0..times {
+            assert!(turns.turn(plugin, 10).await.is_some(), "everybody leads");
+        }
+        began.elapsed().as_millis()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plugin_writes_so_often_and_no_more() {
+        let (turns, began) = (writes(Leading::default()), tokio::time::Instant::now());
+        assert_eq!(asked(&turns, began, "a", 10).await, 0, "a second's worth at once");
+        for _ in 0..100 {
+            assert!(turns.turn_for_events().await.is_some(), "Events do not count");
+        }
+        assert_eq!(asked(&turns, began, "b", 10).await, 0, "nor do another's");
+        let took = asked(&turns, began, "a", 10).await;
+        assert!((1_000..1_050).contains(&took), "{took}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plugin_asks_so_often_and_no_more() {
+        let turns = HttpTurns::new(Arc::new(NoHttp), Leading::default());
+        let began = tokio::time::Instant::now();
+        assert_eq!(asked(&turns, began, "a", 10).await, 0, "a second's worth at once");
+        assert_eq!(asked(&turns, began, "b", 10).await, 0, "another's do not count");
+        let took = asked(&turns, began, "a", 10).await;
+        assert!((1_000..1_050).contains(&took), "{took}");
     }
 }

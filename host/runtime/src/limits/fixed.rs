@@ -23,8 +23,7 @@ use crate::selectors::{
     SELECTOR_BYTES_MAX,
 };
 use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
-use crate::shares::AT_ONCE_OF_ONE;
-use crate::turns::AT_ONCE;
+use crate::turns::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 use crate::wasi::{POLLABLES_MAX, RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
 use crate::write::WRITE_BYTES_MAX;
 use informant_cache::Projection;
@@ -174,6 +173,13 @@ pub const FIXED: &[FixedLimit] = &[
         "of one plugin's writes, and of its requests over HTTP, whichever of its instances makes them; the next waits as above",
         "informant_plugin_http_request_seconds",
         "one_plugin_has_so_many_under_way_at_once",
+    ),
+    fixed(
+        "requestsForOthers",
+        (Unit::Count, FOR_OTHERS as u64),
+        "of those of all plugins, which a plugin gets that has nothing under way; of the others the next is of the plugin that has the fewest",
+        "informant_plugin_http_request_seconds",
+        "plugins_in_many_shards_leave_turns_for_those_that_have_none",
     ),
     fixed(
         "permissions",
