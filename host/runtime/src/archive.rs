@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod disk;
 mod handle;
+mod paces;
 mod pending;
 mod record;
 mod store;

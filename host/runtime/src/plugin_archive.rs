@@ -8,6 +8,7 @@
 use crate::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
 use crate::dead_letters::{DeadLetter, Pushed};
 use crate::event::{Event, SubscriptionId};
+use crate::limits::Limits;
 use crate::plugin_name::PluginName;
 use crate::plugin_state::StateChanges;
 use crate::queue::{Again, Queued};
@@ -18,7 +19,7 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 type Lane = (SubscriptionId, ObjectKey);
@@ -29,6 +30,8 @@ pub(crate) struct PluginArchive {
     /// Lanes that have a retry in the file: the end of no other event changes anything, unless letters were sent as it.
     lanes: AtomicUsize,
     retries_bytes_max: AtomicUsize,
+    /// What is written of it in a second.
+    bytes_per_second: AtomicU32,
     inner: Mutex<Inner>,
 }
 
@@ -71,15 +74,20 @@ impl KeptSnapshot {
 }
 
 impl PluginArchive {
-    pub(crate) fn new(name: PluginName, retries_bytes_max: usize) -> Self {
-        let inner = Mutex::default();
-        let retries_bytes_max = AtomicUsize::new(retries_bytes_max);
-        Self { name, lanes: AtomicUsize::new(0), retries_bytes_max, inner }
+    pub(crate) fn new(name: PluginName, limits: &Limits) -> Self {
+        Self {
+            name,
+            lanes: AtomicUsize::new(0),
+            retries_bytes_max: AtomicUsize::new(limits.kept_retries_bytes_max),
+            bytes_per_second: AtomicU32::new(limits.state_writes_per_second),
+            inner: Mutex::default(),
+        }
     }
 
-    /// Another limit holds for what is kept from here on.
-    pub(crate) fn set_retries_bytes_max(&self, bytes: usize) {
-        self.retries_bytes_max.store(bytes, Relaxed);
+    /// Other limits hold for what is kept from here on.
+    pub(crate) fn set_limits(&self, limits: &Limits) {
+        self.retries_bytes_max.store(limits.kept_retries_bytes_max, Relaxed);
+        self.bytes_per_second.store(limits.state_writes_per_second, Relaxed);
     }
 
     /// From here on what happens is kept.
@@ -275,14 +283,14 @@ impl PluginArchive {
         if !inner.known && changes.values().any(Option::is_some) {
             self.put_head(inner, changes);
         } else if let Some(archive) = &inner.archive {
-            archive.put(changes);
+            archive.put_at(self.bytes_per_second.load(Relaxed), changes);
         }
     }
 
     fn put_head(&self, inner: &mut Inner, mut changes: Changes) {
         let Some(archive) = &inner.archive else { return };
         changes.insert(self.place(Place::Head), Some(Content::Head(inner.head.clone())));
-        archive.put(changes);
+        archive.put_at(self.bytes_per_second.load(Relaxed), changes);
         inner.known = true;
     }
 }

@@ -203,7 +203,7 @@ impl StatusCell {
             metrics: Arc::new(Mutex::new(metrics)),
             dead_letters: Mutex::new(DeadLetters::new(Bounds::from(limits))),
             state: Arc::new(Mutex::new(PluginState::new(limits.into()))),
-            archive: PluginArchive::new(name.clone(), limits.kept_retries_bytes_max),
+            archive: PluginArchive::new(name.clone(), limits),
             restriction: Restriction::default(),
             replays: Mutex::default(),
             access: Mutex::default(),

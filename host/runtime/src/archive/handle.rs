@@ -87,15 +87,20 @@ impl Archive {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Takes changes that belong together. Never waits.
+    /// Takes changes that belong together, and that somebody is going to wait for. Never waits.
     pub(crate) fn put(&self, changes: Changes) {
+        self.put_at(u32::MAX, changes);
+    }
+
+    /// Takes changes of one plugin that belong together. So much of the plugin is written in a second. Never waits.
+    pub(crate) fn put_at(&self, bytes_per_second: u32, changes: Changes) {
         if changes.is_empty() {
             return;
         }
         let mut inbox = self.shared.inbox.lock();
         match inbox.ended {
             true => inbox.status.refused += changes.len() as u64,
-            false => inbox.pending.put(changes),
+            false => inbox.pending.put(changes, bytes_per_second),
         }
         drop(inbox);
         self.shared.changed.notify_all();
@@ -137,10 +142,10 @@ impl Archive {
     /// What waits; it is in the file then if the disk works.
     #[cfg(test)]
     pub(crate) fn take_unwritten(&self, disk_works: bool) -> Arc<Changes> {
-        let mut inbox = self.shared.inbox.lock();
-        let changes = inbox.pending.take();
+        let (mut inbox, now) = (self.shared.inbox.lock(), std::time::Instant::now());
+        let changes = inbox.pending.take(true, now);
         match disk_works {
-            true => inbox.pending.written(),
+            true => inbox.pending.written(now),
             false => inbox.pending.put_back(),
         }
         changes

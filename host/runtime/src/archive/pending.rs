@@ -4,19 +4,37 @@
 //! bounded by what is kept of each plugin, which its own bounds hold down, and by what the file has of it: however long the disk takes
 //! nothing, and whatever other plugins do.
 
+use super::paces::{Paces, cost};
 use super::{Changes, Content, Kept, Place};
 use crate::plugin_name::PluginName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    changes: Changes,
-    bytes: usize,
+    waiting: BTreeMap<PluginName, Part>,
     /// What is being written, or may have been: it is in the file as a whole or not at all.
-    taken: Option<Arc<Changes>>,
-    taken_bytes: usize,
+    taken: Option<Taken>,
     in_file: InFile,
+    paces: Paces,
+}
+
+/// What waits of one plugin. It is written as a whole: some of it belongs together.
+#[derive(Debug, Default)]
+struct Part {
+    changes: BTreeMap<Place, Option<Content>>,
+    bytes: usize,
+    /// How much of the plugin is written in a second.
+    bytes_per_second: u32,
+}
+
+#[derive(Debug)]
+struct Taken {
+    changes: Arc<Changes>,
+    bytes: usize,
+    /// The rates of the plugins of which something is there, and what it costs to write that.
+    costs: BTreeMap<PluginName, (u32, usize)>,
 }
 
 /// Where the file has something of the plugins that were read.
@@ -67,62 +85,99 @@ impl InFile {
 }
 
 impl Pending {
-    pub(super) fn put(&mut self, changes: Changes) {
-        for (place, content) in changes {
-            self.insert(place, content);
+    /// So much of its plugin is written in a second.
+    pub(super) fn put(&mut self, changes: Changes, bytes_per_second: u32) {
+        for ((plugin, place), content) in changes {
+            self.insert(plugin, place, content, bytes_per_second);
         }
     }
 
-    fn insert(&mut self, place: (PluginName, Place), content: Option<Content>) {
-        if let Some((place, before)) = self.changes.remove_entry(&place) {
-            self.bytes -= size(&place, before.as_ref());
+    fn insert(
+        &mut self,
+        plugin: PluginName,
+        place: Place,
+        content: Option<Content>,
+        bytes_per_second: u32,
+    ) {
+        let place = (plugin, place);
+        let is_kept = content.is_some() || self.may_be_in_file(&place);
+        let (plugin, place) = place;
+        let part = self.waiting.entry(plugin.clone()).or_default();
+        part.bytes_per_second = bytes_per_second;
+        if let Some((place, before)) = part.changes.remove_entry(&place) {
+            part.bytes -= size(&place, before.as_ref());
         }
-        if content.is_some() || self.may_be_in_file(&place) {
-            self.bytes += size(&place, content.as_ref());
-            self.changes.insert(place, content);
+        if is_kept {
+            part.bytes += size(&place, content.as_ref());
+            part.changes.insert(place, content);
+        }
+        if part.changes.is_empty() {
+            self.waiting.remove(&plugin);
         }
     }
 
     fn may_be_in_file(&self, place: &(PluginName, Place)) -> bool {
-        let is_taken = |taken: &Arc<Changes>| matches!(taken.get(place), Some(Some(_)));
+        let is_taken = |taken: &Taken| matches!(taken.changes.get(place), Some(Some(_)));
         self.in_file.places.contains(place) || self.taken.as_ref().is_some_and(is_taken)
     }
 
-    /// What is to be written now, which is not forgotten before [`written`](Self::written) or [`put_back`](Self::put_back).
-    pub(super) fn take(&mut self) -> Arc<Changes> {
-        let changes = Arc::new(std::mem::take(&mut self.changes));
-        self.taken_bytes = std::mem::take(&mut self.bytes);
-        self.taken = Some(changes.clone());
+    /// How long it is until something is to be written; none where nothing waits.
+    pub(super) fn wait(&mut self, now: Instant) -> Option<Duration> {
+        let paces = &mut self.paces;
+        let of =
+            |(plugin, part): (&PluginName, &Part)| paces.wait(plugin, part.bytes_per_second, now);
+        self.waiting.iter().map(of).min()
+    }
+
+    /// What is to be written now, or all that waits, which is not forgotten before [`written`](Self::written) or [`put_back`](Self::put_back).
+    pub(super) fn take(&mut self, everything: bool, now: Instant) -> Arc<Changes> {
+        let (mut changes, mut costs, mut bytes) = (Changes::new(), BTreeMap::new(), 0);
+        let paces = &mut self.paces;
+        let is_due = |plugin: &PluginName, part: &mut Part| {
+            everything || paces.wait(plugin, part.bytes_per_second, now).is_zero()
+        };
+        for (plugin, part) in self.waiting.extract_if(.., is_due) {
+            bytes += part.bytes;
+            let cost = cost(part.changes.len(), part.bytes);
+            costs.insert(plugin.clone(), (part.bytes_per_second, cost));
+            let placed = |(place, content)| ((plugin.clone(), place), content);
+            changes.extend(part.changes.into_iter().map(placed));
+        }
+        let changes = Arc::new(changes);
+        self.taken = Some(Taken { changes: changes.clone(), bytes, costs });
         changes
     }
 
     /// What was taken is in the file.
-    pub(super) fn written(&mut self) {
-        let Some(taken) = self.forget_taken() else { return };
-        for (place, content) in taken.iter() {
+    pub(super) fn written(&mut self, now: Instant) {
+        let Some(taken) = self.taken.take() else { return };
+        for (place, content) in taken.changes.iter() {
             match content {
                 Some(_) => self.in_file.insert(place.clone()),
                 None => self.in_file.remove(place),
             }
         }
+        for (plugin, (bytes_per_second, cost)) in &taken.costs {
+            self.paces.spend(plugin, *bytes_per_second, *cost, now);
+        }
     }
 
     /// What was taken is not in the file. What was said since counts more.
     pub(super) fn put_back(&mut self) {
-        let Some(taken) = self.forget_taken() else { return };
-        for (place, content) in Arc::unwrap_or_clone(taken) {
-            match self.changes.get(&place) {
-                None => self.insert(place, content),
+        let Some(Taken { changes, costs, .. }) = self.taken.take() else { return };
+        for ((plugin, place), content) in Arc::unwrap_or_clone(changes) {
+            let part = self.waiting.get(&plugin);
+            let since = part.and_then(|part| part.changes.get(&place));
+            let content = match since {
+                None => content,
                 // There may be nothing to be removed any more.
-                Some(None) => self.insert(place, None),
-                Some(Some(_)) => {}
-            }
+                Some(None) => None,
+                Some(Some(_)) => continue,
+            };
+            let of_part = part.map(|part| part.bytes_per_second);
+            let rate = of_part.or_else(|| costs.get(&plugin).map(|(rate, _)| *rate));
+            self.insert(plugin, place, content, rate.unwrap_or(u32::MAX));
         }
-    }
-
-    fn forget_taken(&mut self) -> Option<Arc<Changes>> {
-        self.taken_bytes = 0;
-        self.taken.take()
     }
 
     /// The file has this of a plugin.
@@ -149,20 +204,17 @@ impl Pending {
         self.in_file.counts.get(plugin).copied().unwrap_or_default()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.changes.is_empty()
-    }
-
     /// How many changes wait, and their bytes, with those that are being written.
     pub(super) fn size(&self) -> (usize, usize) {
-        let taken = self.taken.as_ref().map_or(0, |taken| taken.len());
-        (self.changes.len() + taken, self.bytes + self.taken_bytes)
+        let taken = self.taken.as_ref().map_or((0, 0), |taken| (taken.changes.len(), taken.bytes));
+        let parts = self.waiting.values().map(|part| (part.changes.len(), part.bytes));
+        parts.fold(taken, |sum, part| (sum.0 + part.0, sum.1 + part.1))
     }
 }
 
 /// Bytes of a change with its place.
-fn size(place: &(PluginName, Place), content: Option<&Content>) -> usize {
-    place.1.size() + content.map_or(0, Content::size)
+fn size(place: &Place, content: Option<&Content>) -> usize {
+    place.size() + content.map_or(0, Content::size)
 }
 
 #[cfg(test)]
@@ -182,8 +234,12 @@ mod tests {
         text.split('+').map(change).collect()
     }
 
-    fn show(changes: &Changes) -> String {
-        let shown = changes.iter().map(|((_, place), content)| {
+    /// Everything is written at once.
+    const RATE: u32 = u32::MAX;
+
+    fn show(pending: &Pending) -> String {
+        let changes = pending.waiting.values().flat_map(|part| &part.changes);
+        let shown = changes.map(|(place, content)| {
             let Place::State(place) = place else { panic!("{place:?} was not put") };
             let size = content.as_ref().map(|content| content.size() >> 20);
             format!("{place}{}", size.map_or("-".to_owned(), |size| size.to_string()))
@@ -194,19 +250,20 @@ mod tests {
     /// Puts, `take`s, has `written` and puts `back`, and shows what waits then.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
-        let mut pending = Pending::default();
+        let (mut pending, now) = (Pending::default(), Instant::now());
         for step in steps.split(' ') {
             match step {
-                "take" => _ = pending.take(),
-                "written" => pending.written(),
+                "take" => _ = pending.take(true, now),
+                "written" => pending.written(now),
                 "back" => pending.put_back(),
-                put => pending.put(changes(put)),
+                put => pending.put(changes(put), RATE),
             }
-            let bytes: usize =
-                pending.changes.iter().map(|(place, content)| size(place, content.as_ref())).sum();
-            assert_eq!(pending.bytes, bytes, "{steps} at {step}");
+            for part in pending.waiting.values() {
+                let sizes = part.changes.iter().map(|(place, it)| size(place, it.as_ref()));
+                assert_eq!(part.bytes, sizes.sum::<usize>(), "{steps} at {step}");
+            }
         }
-        assert_eq!(show(&pending.changes), expect, "{steps}");
+        assert_eq!(show(&pending), expect, "{steps}");
     }
 
     #[test]
@@ -231,20 +288,20 @@ mod tests {
 
     #[test]
     fn what_comes_and_goes_while_the_disk_takes_nothing_leaves_nothing_behind() {
-        let mut pending = Pending::default();
-        pending.put(changes("a1+b1"));
+        let (mut pending, now) = (Pending::default(), Instant::now());
+        pending.put(changes("a1+b1"), RATE);
         for number in 0..1_000u32 {
             let place = Place::State(number.to_string().into());
             let place = ("p".parse().expect("a name"), place);
             let content = Some(Content::State(Bytes::from_static(b"value")));
-            pending.put([(place.clone(), content)].into());
+            pending.put([(place.clone(), content)].into(), RATE);
             // As often as not it is about to be written when it goes.
             if number % 2 == 0 {
-                pending.take();
+                pending.take(true, now);
             }
-            pending.put([(place, None)].into());
+            pending.put([(place, None)].into(), RATE);
             pending.put_back();
-            assert_eq!(show(&pending.changes), "a1 b1");
+            assert_eq!(show(&pending), "a1 b1");
         }
         assert_eq!(pending.size().0, 2);
         assert!(pending.in_file.places.is_empty() && pending.in_file.counts.is_empty());
@@ -258,23 +315,97 @@ mod tests {
         };
         // What it is does not matter here.
         let content = || Some(Content::State(Bytes::new()));
-        let mut pending = Pending::default();
+        let (mut pending, now) = (Pending::default(), Instant::now());
         let letters = |pending: &Pending| pending.on_disk(&plugin).letters;
-        pending.put(letter(1, content()));
-        pending.take();
+        pending.put(letter(1, content()), RATE);
+        pending.take(true, now);
         assert_eq!(letters(&pending), 0, "it is being written");
         pending.put_back();
-        pending.put(letter(2, content()));
-        pending.take();
-        pending.written();
+        pending.put(letter(2, content()), RATE);
+        pending.take(true, now);
+        pending.written(now);
         assert_eq!(letters(&pending), 2);
-        pending.put(letter(1, None));
-        pending.put(letter(2, content()));
+        pending.put(letter(1, None), RATE);
+        pending.put(letter(2, content()), RATE);
         assert_eq!(letters(&pending), 2, "as long as it is there");
-        pending.take();
-        pending.written();
+        pending.take(true, now);
+        pending.written(now);
         assert_eq!(letters(&pending), 1);
         pending.removed(&["p".to_owned()]);
         assert_eq!(pending.on_disk(&plugin), OnDisk::default());
+    }
+
+    /// Two plugins on one disk for ten seconds: `busy` writes a new value every ms, `calm` one a second. What was written of each, in bytes as
+    /// they count, how often, and how long `calm` waited at most.
+    #[test]
+    fn a_plugin_has_so_much_written_a_second_and_no_more() {
+        let rate = 1 << 20;
+        let value = |number: u64| Some(Content::State(number.to_string().into()));
+        let place = |plugin: &str| (plugin.parse().expect("a name"), Place::State("key".into()));
+        let (mut pending, began) = (Pending::default(), Instant::now());
+        let (mut busy, mut calm) = ((0, 0), 0);
+        let mut last = None;
+        for ms in 0..10_000 {
+            let now = began + Duration::from_millis(ms);
+            pending.put([(place("busy"), value(ms))].into(), rate);
+            if ms % 1_000 == 500 {
+                pending.put([(place("calm"), value(ms))].into(), rate);
+            }
+            if pending.wait(now) != Some(Duration::ZERO) {
+                continue;
+            }
+            let written = pending.take(false, now);
+            if let Some(Some(Content::State(value))) = written.get(&place("busy")) {
+                let bytes = size(&place("busy").1, None) + value.len();
+                busy = (busy.0 + cost(1, bytes), busy.1 + 1);
+                last = Some(value.clone());
+            }
+            // At once, however much another writes.
+            let is_written = matches!(written.get(&place("calm")), Some(Some(_)));
+            assert_eq!(is_written, ms % 1_000 == 500, "at {ms} ms");
+            calm += usize::from(is_written);
+            pending.written(now);
+        }
+        let most = 11 * rate as usize + cost(1, 200);
+        assert!((10 * rate as usize..most).contains(&busy.0), "{busy:?}");
+        assert!(busy.1 < 350, "so few transactions: {busy:?}");
+        assert_eq!(calm, 10);
+        // The newest value is on the disk in the end.
+        let end = began + Duration::from_secs(11);
+        let written = pending.take(false, end);
+        let Some(Some(Content::State(value))) = written.get(&place("busy")) else {
+            return assert_eq!(last.as_deref(), Some(&b"9999"[..]));
+        };
+        assert_eq!(&value[..], b"9999");
+    }
+
+    #[test]
+    fn what_waits_for_its_pace_is_written_when_somebody_asks() {
+        let (mut pending, now) = (Pending::default(), Instant::now());
+        for round in ["a3", "a2"] {
+            pending.put(changes(round), 1 << 20);
+            pending.take(true, now);
+            pending.written(now);
+        }
+        pending.put(changes("a1"), 1 << 20);
+        assert!(
+            pending.wait(now) > Some(Duration::from_secs(3)),
+            "five seconds' worth was written"
+        );
+        assert!(pending.take(false, now).is_empty());
+        pending.put_back();
+        assert_eq!(pending.take(true, now).len(), 1);
+    }
+
+    /// Else a disk that fails would let a plugin wait longer and longer.
+    #[test]
+    fn what_was_not_written_is_not_paid_for() {
+        let (mut pending, now) = (Pending::default(), Instant::now());
+        pending.put(changes("a9"), 1 << 20);
+        for _ in 0..10 {
+            assert_eq!(pending.take(false, now).len(), 1);
+            pending.put_back();
+            assert_eq!(pending.wait(now), Some(Duration::ZERO));
+        }
     }
 }

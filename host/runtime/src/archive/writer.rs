@@ -1,11 +1,11 @@
-//! The thread that owns the file. All that changed while one transaction was written is the next one.
+//! The thread that owns the file. All that changed while one transaction was written is the next one, but for what waits because of its plugin's
+//! pace (`paces.rs`).
 
-use super::handle::{Archive, Ask, Inbox, Read, Shared};
+use super::handle::{Archive, Ask, Read, Shared};
 use super::store::Store;
 use super::{StateDirectoryError, StateDirectoryOptions};
 use crate::plugin_name::PluginName;
 use jiff::Timestamp;
-use parking_lot::MutexGuard;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -120,7 +120,8 @@ impl Writer {
         let mut next_look = Instant::now() + LOOK_INTERVAL;
         loop {
             let (asks, stopping) = self.next(next_look);
-            let is_written = self.write();
+            // Whoever asks means everything that was put before.
+            let is_written = self.write(stopping || !asks.is_empty());
             for ask in asks {
                 match ask {
                     Ask::Written(then) => then.call(is_written),
@@ -150,22 +151,24 @@ impl Writer {
             until = until.min(Instant::now() + wait.min(RETRY_MAX));
         }
         let mut inbox = self.shared.inbox.lock();
-        let idle = |inbox: &MutexGuard<'_, Inbox>| {
-            let is_looked_for = !self.gone_is_noted && inbox.present.is_some();
-            let nothing = self.failures > 0 || (inbox.pending.is_empty() && !is_looked_for);
-            nothing && inbox.asks.is_empty() && !inbox.stopping
-        };
-        while idle(&inbox) {
-            if self.shared.changed.wait_until(&mut inbox, until).timed_out() {
+        loop {
+            let now = Instant::now();
+            let wait = inbox.pending.wait(now).filter(|_| self.failures == 0);
+            let is_looked_for =
+                !self.gone_is_noted && inbox.present.is_some() && self.failures == 0;
+            let is_due = is_looked_for || wait.is_some_and(|wait| wait.is_zero());
+            if is_due || !inbox.asks.is_empty() || inbox.stopping || now >= until {
                 break;
             }
+            let next = wait.map_or(until, |wait| until.min(now + wait));
+            self.shared.changed.wait_until(&mut inbox, next);
         }
         (std::mem::take(&mut inbox.asks), inbox.stopping)
     }
 
-    /// Whether everything that was put by now is on the disk.
-    fn write(&mut self) -> bool {
-        match self.try_write() {
+    /// Writes what is due, or everything that was put by now. Whether that is on the disk.
+    fn write(&mut self, everything: bool) -> bool {
+        match self.try_write(everything) {
             Ok(()) => {
                 if self.failures > 0 {
                     info!("the state directory takes what is written to it again");
@@ -180,22 +183,23 @@ impl Writer {
         }
     }
 
-    fn try_write(&mut self) -> Result<(), String> {
+    fn try_write(&mut self, everything: bool) -> Result<(), String> {
         let store = match self.store.take() {
             Some(store) => store,
             None => self.open_anew()?,
         };
         let store = self.store.insert(store);
-        let mut inbox = self.shared.inbox.lock();
-        if inbox.pending.is_empty() && self.failures == 0 {
+        let (mut inbox, now) = (self.shared.inbox.lock(), Instant::now());
+        let is_due = inbox.pending.wait(now).is_some_and(|wait| everything || wait.is_zero());
+        if !is_due && self.failures == 0 {
             return Ok(());
         }
-        let changes = inbox.pending.take();
+        let changes = inbox.pending.take(everything, now);
         drop(inbox);
         store.write(&changes, self.written + 1).map_err(text)?;
         self.written += 1;
         let mut inbox = self.shared.inbox.lock();
-        inbox.pending.written();
+        inbox.pending.written(Instant::now());
         inbox.status.written += 1;
         inbox.status.error = None;
         Ok(())
@@ -207,7 +211,7 @@ impl Writer {
         let written = store.written().map_err(text)?;
         let mut inbox = self.shared.inbox.lock();
         match written > self.written {
-            true => inbox.pending.written(),
+            true => inbox.pending.written(Instant::now()),
             false => inbox.pending.put_back(),
         }
         drop(inbox);

@@ -185,4 +185,10 @@ limits! {
     /// What `snapshot` may hand to the next version. Keys and values of `state` may take as much again.
     state_bytes_max: usize, "stateBytes" = 1 << 20, up to 64 << 20, Bytes;
     "`state` answers with an error; a snapshot is not carried over", "", "a_snapshot_that_is_too_large_is_not_carried_over";
+
+    /// Bytes that are written to the state directory for the plugin in a second, about: values, retries and dead letters, 4Ki for each of
+    /// them and 32Ki for each transaction. A second's worth is written at once after a pause.
+    state_writes_per_second: u32, "stateWrites" = 1 << 20, up to 64 << 20, BytesPerSecond;
+    "what changes next waits, the last value of each key, and is lost if the host is killed meanwhile; calls and events go on",
+    "informant_state_directory_waiting_bytes", "a_plugin_has_so_much_written_a_second_and_no_more";
 }

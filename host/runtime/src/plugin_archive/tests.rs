@@ -89,7 +89,8 @@ const RETRIES_BYTES_MAX: usize = 1_200;
 fn parts() -> (Archive, PluginArchive, EventQueue, DeadLetters) {
     let marks = Marks { events: 3, bytes: usize::MAX };
     let bounds = dead_letters::Bounds { letters: 3, bytes: 1 << 20 };
-    let kept = PluginArchive::new(name(), RETRIES_BYTES_MAX);
+    let limits = Limits { kept_retries_bytes_max: RETRIES_BYTES_MAX, ..Limits::default() };
+    let kept = PluginArchive::new(name(), &limits);
     (Archive::new(), kept, EventQueue::new(marks), DeadLetters::new(bounds))
 }
 

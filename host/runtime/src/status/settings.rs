@@ -13,7 +13,7 @@ impl StatusCell {
         self.dead_letters.lock().set_bounds(limits.into());
         self.state.lock().set_bounds(limits.into());
         self.metrics.lock().set_series_max(limits.metric_series_max);
-        self.archive.set_retries_bytes_max(limits.kept_retries_bytes_max);
+        self.archive.set_limits(limits);
     }
 
     /// What the version that runs is to be shown with, if this says something else.
