@@ -20,7 +20,7 @@ pub const PatchType = enum {
     merge,
     /// Lists merge by key; not for custom resources.
     strategic,
-    /// Server-side apply; the field manager is the plugin's name.
+    /// Server-side apply; the field manager is `informant-` and the plugin's name.
     apply,
     /// The same, and conflicting fields are taken over.
     force_apply,

@@ -100,7 +100,7 @@ impl PluginHost {
         let cluster = WriteTurns::new(options.cluster, leading.clone());
         let (recorder, events) = EventRecorder::new(cluster.clone());
         let http = HttpTurns::new(options.http, leading.clone());
-        let powers = Powers { cluster, http, events: recorder };
+        let powers = Powers { cluster, http, events: recorder, guesses: Arc::default() };
         Ok(Self {
             directories: Directories::new(options.directories),
             preparer: Preparer {

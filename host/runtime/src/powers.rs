@@ -9,7 +9,8 @@ use crate::leading::Leading;
 use crate::restriction::{Restriction, check_name};
 use crate::status::StatusCell;
 use crate::turns::{HttpTurns, WriteTurns};
-use crate::write::Write;
+use crate::write::{SecretGuesses, Write};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// The means, the same for all plugins.
@@ -18,6 +19,7 @@ pub(crate) struct Powers {
     pub(crate) cluster: WriteTurns,
     pub(crate) http: HttpTurns,
     pub(crate) events: EventRecorder,
+    pub(crate) guesses: Arc<Mutex<SecretGuesses>>,
 }
 
 /// Those of one version of a plugin.
@@ -36,7 +38,7 @@ impl Powers {
         let cluster = WriteTurns::new(Arc::new(NoCluster), Leading::default());
         let (events, _) = EventRecorder::new(cluster.clone());
         let http = HttpTurns::new(Arc::new(NoHttp), Leading::default());
-        Self { cluster, http, events }
+        Self { cluster, http, events, guesses: Arc::default() }
     }
 
     pub(crate) fn of(&self, settings: &Arc<PluginSettings>, status: &StatusCell) -> PluginPowers {
@@ -59,6 +61,19 @@ impl PluginPowers {
                 later.writes.check_write(plugin, write)
             }
             None => Ok(()),
+        }
+    }
+
+    /// Why a write may not be tried without being made.
+    pub(crate) fn check_dry_run(&self, plugin: &str, write: &Write) -> Result<(), String> {
+        let later = self.restriction.settings();
+        let is_granted =
+            self.settings.dry_run_by_host || later.is_some_and(|later| later.dry_run_by_host);
+        match self.is_dry_run() && write.what.is_secrets() && !is_granted {
+            false => Ok(()),
+            true => Err(format!(
+                "a dry run of a write of a Secret is not granted, because it would tell what is in it and leave no trace; to grant it, write dryRun: true under plugins.{plugin} in the host's own configuration (--config)"
+            )),
         }
     }
 

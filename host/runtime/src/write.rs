@@ -3,6 +3,8 @@
 
 mod answer;
 mod body;
+mod guarded;
+mod guesses;
 
 use crate::cluster_writer::WriteRequest;
 use crate::descriptor::is_namespace;
@@ -11,8 +13,13 @@ use serde_json::json;
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use guesses::{SecretGuesses, too_many};
+
 /// What API servers take by default.
 pub(crate) const WRITE_BYTES_MAX: usize = 3 << 20;
+/// What a plugin's name has before it as a field manager, so that it is no other program's: `argocd-controller.wasm` does not own what Argo CD
+/// owns. With the longest name it has 73 bytes; API servers take 128.
+const MANAGER: &str = "informant-";
 /// As in a descriptor: the longest custom resource has 317.
 const RESOURCE_BYTES_MAX: usize = 320;
 /// A UID has 36; nothing says that it must.
@@ -61,17 +68,6 @@ pub(crate) struct Writable {
     subresource: String,
 }
 
-/// Groups whose objects decide who may do what (of several hosts, too), or what becomes of everybody's requests.
-const GUARDED_GROUPS: [&str; 8] = [
-    "rbac.authorization.k8s.io",
-    "admissionregistration.k8s.io",
-    "apiregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "authentication.k8s.io",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-];
 /// Its objects have names that others cannot have.
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Subresources that lead into containers or to credentials.
@@ -127,7 +123,7 @@ impl Writable {
     /// What is only for the host's own configuration to grant, under the plugin's name: writing it can give more power than is granted.
     pub(crate) fn is_guarded(&self) -> bool {
         self.resource.is_secrets()
-            || GUARDED_GROUPS.contains(&self.resource.group.as_str())
+            || guarded::is_guarded(&self.resource.group)
             || GUARDED_SUBRESOURCES.contains(&self.subresource.as_str())
     }
 }
@@ -239,6 +235,9 @@ impl Write {
         if how == How::JsonPatch && what.resource.is_secrets() {
             body::check_patch_of_secret(&body)?;
         }
+        if how == How::Apply(false) && what.resource.is_secrets() {
+            return Err("an apply to a Secret is to be forced: whether one conflicts that is not would tell what is in it".to_owned());
+        }
         if let How::Delete(Some(uid)) = &how
             && uid.len() > UID_BYTES_MAX
         {
@@ -267,10 +266,10 @@ impl Write {
         }
     }
 
-    /// The request, in the name of the host's own user. `manager` is whose fields they are to be: letters, digits, dots, hyphens and underscores.
+    /// The request, in the name of the host's own user. The fields are the plugin's, as [`MANAGER`] says.
     pub(crate) fn request(
         self,
-        manager: &str,
+        plugin: &str,
         dry_run: bool,
         answer_bytes_max: usize,
     ) -> WriteRequest {
@@ -284,7 +283,7 @@ impl Write {
             How::Apply(_) => ("PATCH", "application/apply-patch+yaml"),
             How::Delete(_) => ("DELETE", "application/json"),
         };
-        let uri = format!("{}?{}", self.path(), self.query(manager, dry_run));
+        let uri = format!("{}?{}", self.path(), self.query(plugin, dry_run));
         let body = match self.how {
             How::Delete(uid) => delete_options(uid.as_deref(), dry_run),
             _ => self.body,
@@ -307,10 +306,10 @@ impl Write {
         path
     }
 
-    fn query(&self, manager: &str, dry_run: bool) -> String {
+    fn query(&self, plugin: &str, dry_run: bool) -> String {
         let manager = match self.how {
             How::Delete(_) => None,
-            _ => Some(format!("fieldManager={manager}")),
+            _ => Some(format!("fieldManager={MANAGER}{plugin}")),
         };
         let force = match self.how {
             How::Apply(force) => Some(format!("force={force}")),

@@ -42,7 +42,7 @@ export enum PatchType {
   Merge,
   /** Lists merge by key; not for custom resources. */
   Strategic,
-  /** Server-side apply; the field manager is the plugin's name. */
+  /** Server-side apply; the field manager is `informant-` and the plugin's name. */
   Apply,
   /** The same, and conflicting fields are taken over. */
   ForceApply,

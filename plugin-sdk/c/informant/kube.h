@@ -17,7 +17,7 @@ typedef enum {
   INFORMANT_JSON_PATCH,  /* RFC 6902 */
   INFORMANT_MERGE,       /* RFC 7386: what stands in it takes the place of what was there, lists as a whole */
   INFORMANT_STRATEGIC,   /* lists merge by key; not for custom resources */
-  INFORMANT_APPLY,       /* server-side apply; the field manager is the plugin's name */
+  INFORMANT_APPLY,       /* server-side apply; the field manager is informant-NAME */
   INFORMANT_APPLY_FORCED /* the same, taking over conflicting fields */
 } informant_patch_type;
 

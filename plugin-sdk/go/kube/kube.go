@@ -27,7 +27,7 @@ const (
 	Merge
 	// Strategic merges lists by key; not for custom resources.
 	Strategic
-	// Apply is server-side apply; the field manager is the plugin's name.
+	// Apply is server-side apply; the field manager is informant- and the plugin's name.
 	Apply
 	// ForceApply takes conflicting fields over.
 	ForceApply

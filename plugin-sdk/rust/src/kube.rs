@@ -167,7 +167,8 @@ impl Patch {
         Self { kind: contract::PatchType::Strategic, body: change }
     }
 
-    /// Server-side apply, with the plugin's name as the field manager: the fields that are to be as written here. `force` takes over those of others.
+    /// Server-side apply, with `informant-` and the plugin's name as the field manager: the fields that are to be as written here. `force` takes
+    /// over those of others; of a Secret it is needed.
     /// It needs the grants of `patch` and `create`.
     #[must_use]
     pub fn apply(fields: Value, force: bool) -> Self {

@@ -146,6 +146,7 @@ impl Try {
             "merge" => patch(kube::PatchType::Merge),
             "strategic" => patch(kube::PatchType::Strategic),
             "apply" => patch(kube::PatchType::Apply(true)),
+            "apply-unforced" => patch(kube::PatchType::Apply(false)),
             "delete" => kube::delete(resource, &key, None).map(|()| Vec::new()),
             "record-event" => {
                 kube::record_event(resource, &key, false, of, text).map(|()| Vec::new())

@@ -43,6 +43,8 @@ pub(crate) struct PluginSettings {
     pub(crate) service_account: Option<ServiceAccount>,
     /// Its writes change nothing, and over HTTP it only asks.
     pub(crate) dry_run: bool,
+    /// The host's own configuration says so of this plugin, which lets it try writes of Secrets as well.
+    pub(crate) dry_run_by_host: bool,
     /// Zero: events come out as they come in.
     pub(crate) debounce: Duration,
     pub(crate) rate_limit: Option<RateLimit>,
@@ -136,6 +138,7 @@ impl Configurations {
             writes: self.writes(named, sidecar),
             service_account: self.service_account(named, sidecar),
             dry_run: self.dry_run(named, sidecar),
+            dry_run_by_host: named.and_then(|layer| layer.dry_run) == Some(true),
             debounce,
             rate_limit,
             on_removal,
@@ -353,7 +356,7 @@ impl PluginSettings {
         (&reads.rules, &reads.ceiling) == (&other.grants.rules, &other.grants.ceiling)
             && (&writes.rules, &writes.ceiling) == (&other.writes.rules, &other.writes.ceiling)
             && (&http.rules, &http.ceiling) == (&other.http.rules, &other.http.ceiling)
-            && self.dry_run == other.dry_run
+            && (self.dry_run, self.dry_run_by_host) == (other.dry_run, other.dry_run_by_host)
             && self.service_account == other.service_account
     }
 

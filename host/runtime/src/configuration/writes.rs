@@ -268,8 +268,11 @@ mod tests {
         Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
     };
     use crate::descriptor::Descriptor;
+    use crate::powers::{PluginPowers, Powers};
+    use crate::restriction::Restriction;
     use crate::write::{How, Named};
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     /// What a plugin `a` runs with whose file says this, on a host whose own says that.
     fn settings(host: &str, sidecar: &str) -> PluginSettings {
@@ -453,6 +456,31 @@ mod tests {
         let all = "defaults: {dryRun: true}";
         assert!(is_dry(all, "") && is_dry(all, "dryRun: false"));
         assert!(!is_dry(&format!("{all}\na: {{dryRun: false}}"), "dryRun: true"));
+    }
+
+    #[test]
+    fn a_dry_run_of_a_secret_is_for_the_hosts_own_configuration() {
+        let refusal = |host: &str, sidecar: &str, resource: &str| {
+            let powers = PluginPowers {
+                powers: Powers::none(),
+                settings: Arc::new(settings(host, sidecar)),
+                restriction: Restriction::default(),
+                counters: Arc::default(),
+            };
+            let named = Named { resource, namespace: "shop", name: "a", subresource: "" };
+            let write = Write::new(named, How::MergePatch, Vec::new()).expect("it is well formed");
+            powers.check_dry_run("a", &write).err()
+        };
+        let named = "a: {dryRun: true}";
+        let all = "defaults: {dryRun: true}";
+        for (host, sidecar) in [("{}", ""), (named, ""), (named, "dryRun: true")] {
+            assert_eq!(refusal(host, sidecar, "v1/secrets"), None, "{host} {sidecar}");
+        }
+        for (host, sidecar) in [("{}", "dryRun: true"), (all, ""), (all, "dryRun: true")] {
+            assert_eq!(refusal(host, sidecar, "v1/pods"), None, "{host} {sidecar}");
+            let refused = refusal(host, sidecar, "v1/secrets").expect("it is refused");
+            assert!(refused.contains("dryRun: true under plugins.a"), "{refused}");
+        }
     }
 
     /// What is wrong with this rule.

@@ -366,7 +366,7 @@ mod tests {
         let mut series = Series::default();
         let recorded = series.record(&occurrence("a", "hello"), Instant::now());
         let request = request(recorded.expect("there is room").expect("it is new"));
-        let expect = "/apis/events.k8s.io/v1/namespaces/shop/events?fieldManager=p";
+        let expect = "/apis/events.k8s.io/v1/namespaces/shop/events?fieldManager=informant-p";
         assert_eq!((request.method, request.uri.as_str()), ("POST", expect));
         let body: serde_json::Value = serde_json::from_slice(&request.body).expect("it is JSON");
         assert_eq!(body["metadata"]["name"], "a.0000000000000001");

@@ -10,7 +10,7 @@ use crate::guest_state::{GuestState, Phase};
 use crate::limits::Limits;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::powers::PluginPowers;
-use crate::write::{How, Named, Write};
+use crate::write::{How, Named, Write, too_many};
 use informant_cache::{Object, ObjectKey};
 use serde::Deserialize;
 use std::time::{Duration, Instant};
@@ -96,6 +96,16 @@ enum Sending {
     NotGranted(String),
 }
 
+impl Sending {
+    /// What the API server said, or nobody knows.
+    fn answer(&self) -> Option<&Result<Json, WriteError>> {
+        match self {
+            Self::Answered(answer) => Some(answer),
+            Self::NotLeader | Self::Unsent | Self::NotGranted(_) => None,
+        }
+    }
+}
+
 fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> Named<'a> {
     Named { resource: gvr, namespace: &key.namespace, name: &key.name, subresource }
 }
@@ -115,7 +125,16 @@ impl GuestState {
         })?;
         let plugin = self.plugin.to_string();
         powers.check_write(&plugin, &write).map_err(not_granted)?;
-        let answer = match send(&self.clock.clone(), self.limits(), &powers, &plugin, write).await {
+        powers.check_dry_run(&plugin, &write).map_err(not_granted)?;
+        let guesses = &powers.powers.guesses;
+        let guess = guesses.lock().begin(&plugin, &write, self.surroundings.now());
+        let guess = guess.map_err(|wait| {
+            counted("throttled");
+            throttled(too_many(), wait)
+        })?;
+        let sending = send(&self.clock.clone(), self.limits(), &powers, &plugin, write).await;
+        guesses.lock().end(guess, sending.answer());
+        let answer = match sending {
             Sending::Answered(answer) => answer,
             Sending::NotGranted(text) => return Err(not_granted(text)),
             Sending::NotLeader => {
@@ -248,7 +267,9 @@ async fn send(
         (_, Some(None | Some(Err(WriteError::NotLeader)))) => return Sending::NotLeader,
         (None, _) => return Sending::Unsent,
         (Some(uri), None) => (uri, Err(WriteError::Transport(gave_up(limits.wait_time)))),
-        (Some(uri), Some(Some(answer))) => (uri, answer),
+        (Some(uri), Some(Some(answer))) => {
+            (uri, answer.map_err(|error| answered.of_refusal(error)))
+        }
     };
     if dry_run {
         let said = answer.as_ref().map_or_else(ToString::to_string, |_| "it would be done".into());
@@ -295,6 +316,12 @@ fn result(answer: &Result<Json, WriteError>) -> &'static str {
         Err(WriteError::NotLeader) => "not-leader",
         Err(WriteError::Transport(_)) => "unknown",
     }
+}
+
+/// As API servers answer who asks too much.
+fn throttled(message: String, wait: Duration) -> Error {
+    let (code, reason, retry_after) = (429, "TooManyRequests".to_owned(), Some(wait));
+    error(WriteError::Status { code, reason, message, retry_after })
 }
 
 fn error(error: WriteError) -> Error {

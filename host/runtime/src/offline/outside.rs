@@ -332,7 +332,8 @@ mod tests {
     #[test]
     fn writes_are_answered_as_the_objects_would_be_and_change_nothing() {
         let outside = outside();
-        let (pods, a) = ("/api/v1/namespaces/n/pods?fieldManager=p", "/api/v1/namespaces/n/pods/a");
+        let (pods, a) =
+            ("/api/v1/namespaces/n/pods?fieldManager=informant-p", "/api/v1/namespaces/n/pods/a");
         let new = |name: &str| format!(r#"{{"metadata":{{{name}}},"spec":{{"y":2}}}}"#);
         check(&outside, "POST", pods, &new(r#""name":"b""#), r#""b" "1" {"y":2}"#);
         check(&outside, "POST", pods, &new(r#""name":"b""#), r#""b" "2" {"y":2}"#);

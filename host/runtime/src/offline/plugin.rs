@@ -175,7 +175,7 @@ pub(super) fn actor(
         limits: limits.clone(),
         leading: Leading::default(),
         pace: Pace::default(),
-        powers: Powers { cluster, http, events },
+        powers: Powers { cluster, http, events, guesses: Arc::default() },
         status: status.clone(),
         commands,
         running: Running::Nothing,

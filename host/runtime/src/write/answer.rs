@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 pub(crate) enum Answered {
     /// What the API server sent.
     Whole,
-    /// What kind of object it is and its metadata: without annotations, of which one may have the whole Secret, and without `managedFields`, which
-    /// name the entries.
+    /// What kind of object it is and its metadata: without annotations, of which one may have the whole Secret, without `managedFields`, which
+    /// name the entries, and without `resourceVersion`, which a write leaves as it is that changes nothing. Of a refusal only of what kind it is.
     WithoutContent,
 }
 
@@ -35,13 +35,44 @@ impl Answered {
     }
 }
 
+/// What API servers call a refusal. Whoever admits requests may call it anything.
+const REASONS: [&str; 10] = [
+    "AlreadyExists",
+    "BadRequest",
+    "Conflict",
+    "Forbidden",
+    "Invalid",
+    "NotFound",
+    "RequestEntityTooLarge",
+    "TooManyRequests",
+    "Unauthorized",
+    "UnsupportedMediaType",
+];
+
+impl Answered {
+    /// That part of a refusal.
+    pub(crate) fn of_refusal(self, error: WriteError) -> WriteError {
+        match (self, error) {
+            (Self::WithoutContent, WriteError::Status { code, reason, retry_after, .. }) => {
+                let is_known = REASONS.contains(&reason.as_str());
+                let reason = if is_known { reason } else { String::new() };
+                let message =
+                    "the API server's message is not handed on: it could tell what is in the Secret"
+                        .to_owned();
+                WriteError::Status { code, reason, message, retry_after }
+            }
+            (_, error) => error,
+        }
+    }
+}
+
 fn without_content(body: &[u8]) -> Option<Vec<u8>> {
     let mut object: Map<String, Value> = serde_json::from_slice(body).ok()?;
     object.retain(|key, _| ["apiVersion", "kind", "metadata"].contains(&key.as_str()));
     if let Some(metadata) = object.get_mut("metadata") {
-        metadata
-            .as_object_mut()?
-            .retain(|key, _| !["annotations", "managedFields"].contains(&key.as_str()));
+        metadata.as_object_mut()?.retain(|key, _| {
+            !["annotations", "managedFields", "resourceVersion"].contains(&key.as_str())
+        });
     }
     serde_json::to_vec(&object).ok()
 }
@@ -67,9 +98,9 @@ mod tests {
     #[test]
     fn a_secret_is_answered_without_what_is_in_it() {
         let head = r#""apiVersion":"v1","kind":"Secret""#;
-        let metadata = r#""name":"a","resourceVersion":"7""#;
+        let metadata = r#""labels":{"l":"v"},"name":"a""#;
         let body = format!(
-            r#"{{{head},"data":{{"k":"dg=="}},"stringData":{{}},"metadata":{{"annotations":{{"b":"v"}},"managedFields":[],{metadata}}}}}"#
+            r#"{{{head},"data":{{"k":"dg=="}},"stringData":{{}},"metadata":{{"annotations":{{"b":"v"}},"managedFields":[],{metadata},"resourceVersion":"7"}}}}"#
         );
         let expect = format!(r#"{{{head},"metadata":{{{metadata}}}}}"#);
         check("v1/secrets", "", &body, &expect);
@@ -80,5 +111,21 @@ mod tests {
         for odd in ["", "[]", "k: v", r#"{"metadata":"v"}"#] {
             check("v1/secrets", "", odd, "it was done, and the answer is no object");
         }
+    }
+
+    #[test]
+    fn a_refused_write_of_a_secret_tells_its_kind_alone() {
+        let shown = |resource: &str, reason: &str| {
+            let named = Named { resource, namespace: "shop", name: "a", subresource: "" };
+            let write = Write::new(named, How::MergePatch, Vec::new()).expect("it is well formed");
+            let (reason, message) = (reason.to_owned(), "hunter2 is immutable".to_owned());
+            let error = WriteError::Status { code: 422, reason, message, retry_after: None };
+            write.answered().of_refusal(error).to_string()
+        };
+        let withheld =
+            "the API server's message is not handed on: it could tell what is in the Secret";
+        assert_eq!(shown("v1/secrets", "Invalid"), format!("422 Invalid: {withheld}"));
+        assert_eq!(shown("v1/secrets", "hunter2"), format!("422 : {withheld}"));
+        assert_eq!(shown("v1/configmaps", "Invalid"), "422 Invalid: hunter2 is immutable");
     }
 }

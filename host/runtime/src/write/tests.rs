@@ -25,29 +25,56 @@ fn a_write_is_the_request_that_kubectl_would_make() {
     let object = r#"{"metadata":{"name":"a","namespace":"shop"}}"#;
     let pods = "/api/v1/namespaces/shop/pods";
     let json = "application/json";
-    check(POD, How::Create, object, &format!("POST {pods}?fieldManager=me {json} {object}"));
-    check(POD, How::Update, "{}", &format!("PUT {pods}/a?fieldManager=me {json} {{}}"));
+    check(
+        POD,
+        How::Create,
+        object,
+        &format!("POST {pods}?fieldManager=informant-me {json} {object}"),
+    );
+    check(POD, How::Update, "{}", &format!("PUT {pods}/a?fieldManager=informant-me {json} {{}}"));
     let made = r#"{"metadata":{"generateName":"a-"}}"#;
     let unnamed = Named { name: "", ..POD };
-    check(unnamed, How::Create, made, &format!("POST {pods}?fieldManager=me {json} {made}"));
+    check(
+        unnamed,
+        How::Create,
+        made,
+        &format!("POST {pods}?fieldManager=informant-me {json} {made}"),
+    );
     let evicted = Named { subresource: "eviction", ..POD };
     check(
         evicted,
         How::Create,
         "{}",
-        &format!("POST {pods}/a/eviction?fieldManager=me {json} {{}}"),
+        &format!("POST {pods}/a/eviction?fieldManager=informant-me {json} {{}}"),
     );
     let scale = Named { resource: "apps/v1/deployments", subresource: "scale", ..POD };
-    let path = "/apis/apps/v1/namespaces/shop/deployments/a/scale?fieldManager=me";
+    let path = "/apis/apps/v1/namespaces/shop/deployments/a/scale?fieldManager=informant-me";
     check(scale, How::MergePatch, "{}", &format!("PATCH {path} application/merge-patch+json {{}}"));
     let node = Named { resource: "v1/nodes", namespace: "", ..POD };
-    let path = "/api/v1/nodes/a?fieldManager=me";
+    let path = "/api/v1/nodes/a?fieldManager=informant-me";
     check(node, How::JsonPatch, "[]", &format!("PATCH {path} application/json-patch+json []"));
     let kind = "application/strategic-merge-patch+json";
     check(node, How::StrategicPatch, "{}", &format!("PATCH {path} {kind} {{}}"));
     let kind = "application/apply-patch+yaml";
     check(node, How::Apply(true), "{}", &format!("PATCH {path}&force=true {kind} {{}}"));
     check(node, How::Apply(false), "{}", &format!("PATCH {path}&force=false {kind} {{}}"));
+}
+
+/// The longest name there is gives one that API servers take.
+#[test]
+fn no_plugin_is_another_programs_field_manager() {
+    for (plugin, expect) in [
+        ("argocd-controller", "informant-argocd-controller"),
+        ("kubectl", "informant-kubectl"),
+        (&"a".repeat(63), &format!("informant-{}", "a".repeat(63))),
+    ] {
+        let write = Write::new(POD, How::Apply(true), Vec::new()).expect("it is well formed");
+        let uri = write.request(plugin, false, 1).uri;
+        let (_, query) = uri.split_once("?fieldManager=").expect("it has one");
+        let (manager, _) = query.split_once('&').expect("more follows");
+        assert_eq!(manager, expect);
+        assert!(manager.len() <= 128);
+    }
 }
 
 #[test]
@@ -124,7 +151,7 @@ fn roles_and_their_bindings_have_names_that_others_cannot_have() {
         name: "system:a@b:Edit_1",
         subresource: "",
     };
-    let path = format!("/apis/{group}/clusterroles/system:a@b:Edit_1?fieldManager=me");
+    let path = format!("/apis/{group}/clusterroles/system:a@b:Edit_1?fieldManager=informant-me");
     let expect = format!("PATCH {path} application/merge-patch+json {{}}");
     check(role, How::MergePatch, "{}", &expect);
     let long = "a".repeat(254);
@@ -139,7 +166,7 @@ fn roles_and_their_bindings_have_names_that_others_cannot_have() {
         POD,
         How::MergePatch,
         "{}",
-        "PATCH /api/v1/namespaces/shop/pods/a?fieldManager=me application/merge-patch+json {}",
+        "PATCH /api/v1/namespaces/shop/pods/a?fieldManager=informant-me application/merge-patch+json {}",
     );
     let pod = Named { name: "system:a", ..POD };
     check(pod, How::MergePatch, "{}", r#""system:a" cannot be the name of an object"#);
@@ -261,9 +288,16 @@ fn check_writable(text: &str, expect: Option<bool>) {
 
 #[test]
 fn what_gives_more_power_than_it_is_itself_is_guarded() {
-    for plain in ["v1/pods", "v1/pods/status", "apps/v1/deployments/scale", "v1/pods/eviction"] {
-        check_writable(plain, Some(false));
-    }
+    let plain = [
+        "v1/pods",
+        "v1/pods/status",
+        "apps/v1/deployments/scale",
+        "v1/pods/eviction",
+        "route.openshift.io/v1/routes",
+        "notkyverno.io/v1/policies",
+        "example.com/v1/roles",
+    ];
+    plain.into_iter().for_each(|one| check_writable(one, Some(false)));
     let guarded = [
         "v1/secrets",
         "v1/pods/ephemeralcontainers",
@@ -272,9 +306,48 @@ fn what_gives_more_power_than_it_is_itself_is_guarded() {
         "admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
         "flowcontrol.apiserver.k8s.io/v1/flowschemas",
         "coordination.k8s.io/v1/leases",
+        "authorization.openshift.io/v1/rolebindings",
+        "security.openshift.io/v1/securitycontextconstraints",
+        "oauth.openshift.io/v1/oauthclients",
+        "user.openshift.io/v1/groups",
+        "kyverno.io/v1/clusterpolicies",
+        "policies.kyverno.io/v1/mutatingpolicies",
+        "mutations.gatekeeper.sh/v1/assign",
+        "cert-manager.io/v1/clusterissuers",
+        "external-secrets.io/v1/externalsecrets",
+        "pkg.crossplane.io/v1/providers",
+        "kustomize.toolkit.fluxcd.io/v1/kustomizations",
+        "argoproj.io/v1alpha1/applications",
     ];
     guarded.into_iter().for_each(|one| check_writable(one, Some(true)));
     for nothing in ["pods", "v1/pods/", "v1/pods/status/x", "*", "v1/*", "v1/namespaces/pods", ""] {
         check_writable(nothing, None);
     }
+}
+
+/// Whoever writes a ceiling can look them up.
+#[test]
+fn every_guarded_group_is_in_the_documentation_with_its_reason() {
+    let documentation = include_str!("../../../docs/configuration.md");
+    for (reason, groups) in guarded::GUARDED_GROUPS {
+        let groups: Vec<String> = groups.iter().map(|group| format!("`{group}`")).collect();
+        let line = format!("| {reason} | {} |", groups.join(", "));
+        assert!(documentation.contains(&line), "host/docs/configuration.md lacks: {line}");
+    }
+}
+
+#[test]
+fn an_apply_to_a_secret_is_forced() {
+    let secret = Named { resource: "v1/secrets", ..POD };
+    let problem = "an apply to a Secret is to be forced: whether one conflicts that is not would tell what is in it";
+    check(secret, How::Apply(false), "{}", problem);
+    let path = "/api/v1/namespaces/shop/secrets/a?fieldManager=informant-me&force=true";
+    check(
+        secret,
+        How::Apply(true),
+        "{}",
+        &format!("PATCH {path} application/apply-patch+yaml {{}}"),
+    );
+    let other = Named { resource: "example.com/v1/secrets", ..POD };
+    assert!(Write::new(other, How::Apply(false), Vec::new()).is_ok());
 }

@@ -235,7 +235,7 @@ async fn what_is_granted_is_sent_as_the_plugins_own() {
     let bench = cluster.bench(granted(rule));
     bench.drop_in("hello.wasm", &patches("shop", "web", ""));
     bench.until("hello", |status| handled(status) == 1).await;
-    let expect = "PATCH /api/v1/namespaces/shop/pods/web?fieldManager=hello {}";
+    let expect = "PATCH /api/v1/namespaces/shop/pods/web?fieldManager=informant-hello {}";
     assert_eq!(cluster.asked(), [expect]);
     assert_eq!(writes(&bench, "patch", "ok"), 1);
     bench.stop().await;
@@ -495,7 +495,8 @@ async fn a_dry_run_changes_nothing_and_is_shown() {
     bench.drop_in("hello.yaml", &yaml("dryRun: false"));
     bench.drop_in("hello.wasm", &patches("shop", "web", ""));
     bench.until("hello", |status| handled(status) == 1).await;
-    let expect = "PATCH /api/v1/namespaces/shop/pods/web?fieldManager=hello&dryRun=All {}";
+    let expect =
+        "PATCH /api/v1/namespaces/shop/pods/web?fieldManager=informant-hello&dryRun=All {}";
     assert_eq!(cluster.asked(), [expect]);
     let shown =
         bench.status("hello").expect("it runs").to_json()["configuration"]["dryRun"].clone();
@@ -519,7 +520,8 @@ async fn kubernetes_events_are_written_without_waiting() {
     bench.drop_in("hello.wasm", &plugin);
     bench.until("hello", |status| handled(status) >= 1 && !cluster.asked().is_empty()).await;
     let asked = cluster.asked().remove(0);
-    let begins = "POST /apis/events.k8s.io/v1/namespaces/default/events?fieldManager=hello ";
+    let begins =
+        "POST /apis/events.k8s.io/v1/namespaces/default/events?fieldManager=informant-hello ";
     let event = asked.strip_prefix(begins).unwrap_or_else(|| panic!("{asked}"));
     let event: serde_json::Value = serde_json::from_str(event).expect("it is JSON");
     assert_eq!((&event["type"], &event["note"]), (&"Warning".into(), &"it is there".into()));

@@ -3423,7 +3423,7 @@ pub mod informant {
         ///
         /// Names are DNS names: those of roles and of bindings that have other characters cannot be written. Of a cluster-scoped object the key's
         /// namespace is empty. Answers are what the API server sent, with `managedFields`: who may write an object sees it, whatever it may read. Of a
-        /// Secret only `apiVersion`, `kind` and `metadata` are answered, the latter without `annotations` and `managedFields`, and a JSON patch of one may only
+        /// Secret only `apiVersion`, `kind` and `metadata` are answered, the latter without `annotations`, `managedFields` and `resourceVersion`, and of a refusal only its kind; an apply is to be forced, and a JSON patch may only
         /// `add`, `replace` and `remove`. `exec`, `attach`, `portforward` and `proxy` are no writes, and refused.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod kube {
@@ -3443,7 +3443,7 @@ pub mod informant {
                 Merge,
                 /// Lists merge by key; not for custom resources.
                 Strategic,
-                /// Server-side apply; the field manager is the plugin's name, as with every write. True: take over conflicting fields. It needs the grants
+                /// Server-side apply; the field manager is `informant-` and the plugin's name, as with every write. True: take over conflicting fields. It needs the grants
                 /// of `patch` and of `create`.
                 Apply(bool),
             }

@@ -302,6 +302,14 @@ fn who_may_patch_a_secret_learns_nothing_of_it() {
                 tells,
             ),
             refused(
+                "a guess that is applied, and not forced",
+                patch(
+                    "apply-unforced",
+                    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"}, "data": {"password": SECRET}}),
+                ),
+                "is to be forced",
+            ),
+            refused(
                 "a copy behind something else",
                 patch(
                     "json-patch",
@@ -361,6 +369,9 @@ fn a_file_beside_a_plugin_grants_no_power_over_others() {
         "certificates.k8s.io/v1/certificatesigningrequests",
         "coordination.k8s.io/v1/leases",
         "flowcontrol.apiserver.k8s.io/v1/flowschemas",
+        "authorization.openshift.io/v1/rolebindings",
+        "security.openshift.io/v1/securitycontextconstraints",
+        "cert-manager.io/v1/clusterissuers",
     ];
     host_fact(async |bench| {
         let rule =

@@ -1,0 +1,99 @@
+//! API groups in which a write can give more power than was granted. Only the host's own configuration grants it, under the plugin's name.
+//!
+//! The rule: a group is here if somebody with more rights than the plugin acts on its objects so that they decide who may do what or what becomes of
+//! everybody's requests, hand out credentials, put objects of any kind into the cluster, or run programs as root on nodes. A group is also all groups
+//! below it: `crossplane.io` is `pkg.crossplane.io` too.
+//!
+//! It is a net below the ceiling, which names its resources one by one: a group that is missing here is granted where the ceiling names it, and
+//! nowhere else.
+
+/// Why the groups are guarded, and which.
+pub(crate) const GUARDED_GROUPS: &[(&str, &[&str])] = &[
+    (
+        "say who may do what",
+        &[
+            "rbac.authorization.k8s.io",
+            "authorization.openshift.io",
+            "security.openshift.io",
+            "user.openshift.io",
+            "project.openshift.io",
+            "management.cattle.io",
+            "hnc.x-k8s.io",
+            "capsule.clastix.io",
+            "rbacmanager.reactiveops.io",
+            "rbac.istio.io",
+            "security.istio.io",
+            "policy.linkerd.io",
+        ],
+    ),
+    (
+        "decide what becomes of everybody's requests, or how the cluster runs",
+        &[
+            "admissionregistration.k8s.io",
+            "apiregistration.k8s.io",
+            "apiextensions.k8s.io",
+            "flowcontrol.apiserver.k8s.io",
+            "coordination.k8s.io",
+            "config.openshift.io",
+            "operator.openshift.io",
+            "kyverno.io",
+            "gatekeeper.sh",
+            "kubewarden.io",
+        ],
+    ),
+    (
+        "hand out credentials or identities, or write Secrets",
+        &[
+            "authentication.k8s.io",
+            "certificates.k8s.io",
+            "oauth.openshift.io",
+            "cloudcredential.openshift.io",
+            "cert-manager.io",
+            "external-secrets.io",
+            "secrets-store.csi.x-k8s.io",
+            "secrets.hashicorp.com",
+            "bitnami.com",
+            "spire.spiffe.io",
+            "dex.coreos.com",
+        ],
+    ),
+    (
+        "have a controller apply objects of any kind, or make accounts of a cloud",
+        &[
+            "argoproj.io",
+            "toolkit.fluxcd.io",
+            "helm.cattle.io",
+            "fleet.cattle.io",
+            "operators.coreos.com",
+            "crossplane.io",
+            "upbound.io",
+            "open-cluster-management.io",
+            "karmada.io",
+            "template.openshift.io",
+            "services.k8s.aws",
+            "cnrm.cloud.google.com",
+            "azure.com",
+        ],
+    ),
+    (
+        "run programs as root on nodes, or make nodes",
+        &[
+            "machineconfiguration.openshift.io",
+            "machine.openshift.io",
+            "build.openshift.io",
+            "upgrade.cattle.io",
+            "cluster.x-k8s.io",
+            "karpenter.sh",
+            "karpenter.k8s.aws",
+        ],
+    ),
+];
+
+/// Whether it is one of the groups, or below one.
+pub(super) fn is_guarded(group: &str) -> bool {
+    let is_within = |guarded: &&&str| {
+        let above = group.strip_suffix(**guarded);
+        above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
+    };
+    GUARDED_GROUPS.iter().flat_map(|(_, groups)| *groups).any(|guarded| is_within(&guarded))
+}

@@ -1,0 +1,164 @@
+//! How often writes of one Secret may be refused: a refusal can tell whether what was written is what is there, as of a Secret that is immutable.
+//! Synchronous.
+
+use super::{Write, WriteVerb};
+use crate::cluster_writer::WriteError;
+use crate::token_bucket::TokenBucket;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Writes of one Secret by one plugin that may be refused one after the other. A controller whose update conflicts tries again some times.
+pub(super) const REFUSED_AT_ONCE: u32 = 10;
+/// How long it takes until one more may be.
+const REFUSED_EVERY: Duration = Duration::from_secs(60);
+/// Secrets of one plugin of which writes were refused lately. Further ones wait until one of these is forgotten.
+pub(super) const SECRETS_MAX: usize = 256;
+
+/// Namespace and name.
+type Key = (String, String);
+
+/// What is left of each Secret to each plugin by its name: versions and files come and go. A Secret of which all is left is not known.
+#[derive(Default)]
+pub(crate) struct SecretGuesses {
+    plugins: BTreeMap<String, BTreeMap<Key, TokenBucket>>,
+}
+
+/// A write that may be refused.
+pub(crate) struct Guess {
+    plugin: String,
+    key: Key,
+}
+
+impl Write {
+    /// Whether a refusal of it can tell what is in a Secret. One that is made, or deleted, has nothing to be held against but its name.
+    fn may_guess(&self) -> bool {
+        self.what.is_secrets() && matches!(self.verb(), WriteVerb::Update | WriteVerb::Patch)
+    }
+}
+
+impl SecretGuesses {
+    /// Counts the write as one that is refused, until [`end`](Self::end) says otherwise; none if a refusal of it would tell nothing. An error is how long it
+    /// is until it may be made.
+    pub(crate) fn begin(
+        &mut self,
+        plugin: &str,
+        write: &Write,
+        now: Instant,
+    ) -> Result<Option<Guess>, Duration> {
+        if !write.may_guess() {
+            return Ok(None);
+        }
+        self.plugins.retain(|_, secrets| {
+            secrets.retain(|_, bucket| {
+                bucket.refill(now);
+                !bucket.is_full()
+            });
+            !secrets.is_empty()
+        });
+        let key = (write.namespace.clone(), write.name.clone());
+        let secrets = self.plugins.entry(plugin.to_owned()).or_default();
+        if secrets.len() >= SECRETS_MAX && !secrets.contains_key(&key) {
+            return Err(REFUSED_EVERY);
+        }
+        let per_second = 1.0 / REFUSED_EVERY.as_secs_f64();
+        let new = || TokenBucket::new(per_second, f64::from(REFUSED_AT_ONCE), now);
+        let bucket = secrets.entry(key.clone()).or_insert_with(new);
+        if bucket.tokens() < 1.0 {
+            return Err(bucket.until(1.0));
+        }
+        bucket.spend(1.0);
+        Ok(Some(Guess { plugin: plugin.to_owned(), key }))
+    }
+
+    /// The write has come to this. One that was not refused, or that never came to be held against the Secret, does not count.
+    pub(crate) fn end<T>(&mut self, guess: Option<Guess>, answer: Option<&Result<T, WriteError>>) {
+        let told_nothing = match answer {
+            None | Some(Ok(_) | Err(WriteError::NotLeader)) => true,
+            Some(Err(WriteError::Status { code, .. })) => [401, 404, 429].contains(code),
+            Some(Err(WriteError::Transport(_))) => false,
+        };
+        let Some(Guess { plugin, key }) = guess.filter(|_| told_nothing) else { return };
+        let secrets = self.plugins.get_mut(&plugin);
+        if let Some(bucket) = secrets.and_then(|secrets| secrets.get_mut(&key)) {
+            bucket.spend(-1.0);
+        }
+    }
+}
+
+/// What a plugin is answered that may not try again yet.
+pub(crate) fn too_many() -> String {
+    format!(
+        "nothing was sent: {REFUSED_AT_ONCE} writes of this Secret were refused lately, which could tell what is in it"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{How, Named};
+    use super::*;
+
+    fn write(name: &str, how: How) -> Write {
+        let named = Named { resource: "v1/secrets", namespace: "shop", name, subresource: "" };
+        let body = match how {
+            How::JsonPatch => "[]".to_owned(),
+            _ => format!(r#"{{"metadata":{{"name":"{name}"}}}}"#),
+        };
+        Write::new(named, how, body.into_bytes()).expect("it is well formed")
+    }
+
+    fn refused(code: u16) -> Result<(), WriteError> {
+        let (reason, message) = (String::new(), String::new());
+        Err(WriteError::Status { code, reason, message, retry_after: None })
+    }
+
+    /// How many of so many writes, one a second, are sent where each is answered so.
+    #[track_caller]
+    fn check(how: &How, answer: Option<Result<(), WriteError>>, tries: u64, sent: usize) {
+        let (mut guesses, began) = (SecretGuesses::default(), Instant::now());
+        let mut count = 0;
+        for second in 0..tries {
+            let now = began + Duration::from_secs(second);
+            if let Ok(guess) = guesses.begin("a", &write("password", how.clone()), now) {
+                guesses.end(guess, answer.as_ref());
+                count += 1;
+            }
+        }
+        assert_eq!(count, sent, "{how:?} {answer:?}");
+    }
+
+    #[test]
+    fn so_many_writes_of_a_secret_are_refused_and_then_one_a_minute() {
+        for how in [How::MergePatch, How::StrategicPatch, How::JsonPatch, How::Update] {
+            check(&how, Some(refused(422)), 610, 20);
+        }
+        check(&How::Apply(true), Some(refused(403)), 60, 10);
+        check(&How::MergePatch, Some(refused(409)), 60, 10);
+        let unknown = Err(WriteError::Transport("it may have been done".to_owned()));
+        check(&How::MergePatch, Some(unknown), 60, 10);
+    }
+
+    #[test]
+    fn what_tells_nothing_does_not_count() {
+        check(&How::MergePatch, Some(Ok(())), 600, 600);
+        check(&How::MergePatch, Some(refused(404)), 600, 600);
+        check(&How::MergePatch, Some(refused(429)), 600, 600);
+        check(&How::MergePatch, None, 600, 600);
+        check(&How::Create, Some(refused(409)), 600, 600);
+        check(&How::Delete(Some("u".to_owned())), Some(refused(409)), 600, 600);
+    }
+
+    #[test]
+    fn secrets_and_plugins_are_counted_for_themselves_and_bounded() {
+        let (mut guesses, now) = (SecretGuesses::default(), Instant::now());
+        let mut begin = |plugin: &str, name: &str, now: Instant| {
+            guesses.begin(plugin, &write(name, How::MergePatch), now).is_ok()
+        };
+        for number in 0..SECRETS_MAX {
+            assert!(begin("a", &number.to_string(), now));
+        }
+        assert!(!begin("a", "one-more", now));
+        assert!(begin("a", "0", now) && begin("b", "one-more", now));
+        // What was refused is forgotten once it is paid for.
+        assert!(begin("a", "one-more", now + REFUSED_EVERY + Duration::from_secs(1)));
+    }
+}
