@@ -1,7 +1,9 @@
 //! The file that lets kubectl and every other client find the embedded cluster.
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -21,13 +23,48 @@ pub fn text(address: SocketAddr) -> String {
     format!("{document:#}\n")
 }
 
-/// Writes the file in one step, so that nobody reads half of it.
+/// Writes the file in one step, so that nobody reads half of it, and for this user alone: whoever has it can do everything in the cluster. A link
+/// that somebody else has put in its place is not followed.
 pub fn write(path: &Path, address: SocketAddr) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(format!(".{}.tmp", std::process::id()));
     let aside = Path::new(&aside);
-    let mut file = std::fs::File::create(aside)?;
+    let mut file = create(aside)?;
     file.write_all(text(address).as_bytes())?;
     file.sync_all()?;
     std::fs::rename(aside, path)
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match create() {
+        // A process of the same number has left it behind.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(path)?;
+            create()
+        }
+        created => created,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    #[test]
+    fn a_kubeconfig_is_its_users_alone_and_follows_no_links() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        let (path, others) = (at("config"), at("others"));
+        std::fs::write(&others, "others'").expect("a file");
+        symlink(&others, &path).expect("a link");
+        symlink(&others, at(&format!("config.{}.tmp", std::process::id()))).expect("a link");
+        let address = "127.0.0.1:1".parse().expect("an address");
+        write(&path, address).expect("it can be written");
+        assert_eq!(std::fs::read_to_string(&others).expect("a file"), "others'");
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), text(address));
+        let metadata = std::fs::symlink_metadata(&path).expect("it is there");
+        assert_eq!((metadata.is_file(), metadata.permissions().mode() & 0o777), (true, 0o600));
+    }
 }

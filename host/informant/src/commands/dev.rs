@@ -12,8 +12,10 @@ use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -166,11 +168,18 @@ async fn run(manager: Manager, builders: Vec<Builder>, stop: &CancellationToken)
     result
 }
 
-/// The embedded cluster with its workloads and a kubeconfig in the temporary directory.
+/// The embedded cluster with its workloads and a kubeconfig, in a directory of its own that goes with it.
 struct Embedded {
     cluster: DevCluster,
     traffic: Traffic,
     kubeconfig: PathBuf,
+    _directory: TempDir,
+}
+
+/// A directory that nobody else can use, under a name that nobody can guess: of a kubeconfig by which one can do everything in the cluster.
+fn private_directory() -> std::io::Result<TempDir> {
+    let permissions = std::fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix("informant-dev-").permissions(permissions).tempdir()
 }
 
 impl Embedded {
@@ -180,17 +189,18 @@ impl Embedded {
             DevCluster::start(options).await.context("the embedded cluster cannot start")?;
         let traffic =
             Traffic::start(cluster.cluster().clone(), traffic_options(events_per_second)?).await;
-        let file_name = format!("informant-dev-{}.kubeconfig", std::process::id());
-        let kubeconfig = std::env::temp_dir().join(file_name);
+        let directory = private_directory().with_context(|| {
+            let parent = std::env::temp_dir();
+            format!("no directory for the kubeconfig can be made in {}", parent.display())
+        })?;
+        let kubeconfig = directory.path().join("kubeconfig");
         cluster
             .write_kubeconfig(&kubeconfig)
             .with_context(|| format!("{} cannot be written", kubeconfig.display()))?;
-        Ok(Self { cluster, traffic, kubeconfig })
+        Ok(Self { cluster, traffic, kubeconfig, _directory: directory })
     }
 
     async fn stop(self) {
-        // It is of no use to anybody now; if it is gone already, so much the better.
-        let _ = std::fs::remove_file(self.kubeconfig);
         self.traffic.shutdown().await;
         self.cluster.shutdown().await;
     }
@@ -207,4 +217,18 @@ pub(super) fn traffic_options(events_per_second: f64) -> Result<TrafficOptions> 
         controllers: true,
         ..TrafficOptions::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_of_the_kubeconfig_is_its_users_alone() {
+        let [one, other] =
+            [private_directory(), private_directory()].map(|it| it.expect("it is made"));
+        assert_ne!(one.path(), other.path());
+        let metadata = std::fs::symlink_metadata(one.path()).expect("it is there");
+        assert_eq!((metadata.is_dir(), metadata.permissions().mode() & 0o777), (true, 0o700));
+    }
 }

@@ -2,12 +2,17 @@
 
 use super::Message;
 use super::secrets::Secret;
+use base64::Engine as _;
+use base64::prelude::{
+    BASE64_STANDARD_NO_PAD as STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD,
+};
 use http::header::{ACCEPT_ENCODING, HOST, IF_RANGE, RANGE};
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use informant_runtime::{HttpError, HttpRequest, HttpResponse};
-use memchr::memmem;
+use memchr::memmem::Finder;
+use std::collections::BTreeSet;
 
 /// A shorter secret may stand in an answer by chance.
 const SOUGHT_BYTES_MIN: usize = 8;
@@ -120,8 +125,11 @@ pub(super) fn repeats_a_secret(
     }
     let mut sought = secrets.iter().filter(|secret| secret.content.len() >= SOUGHT_BYTES_MIN);
     let repeats = |secret: &&Secret| {
-        let has = |text: &[u8]| memmem::find(text, &secret.content).is_some();
-        has(&answer.body) || answer.headers.iter().any(|(_, value)| has(value))
+        forms(&secret.content).iter().any(|form| {
+            let form = Finder::new(form);
+            let has = |text: &[u8]| form.find(text).is_some();
+            has(&answer.body) || answer.headers.iter().any(|(_, value)| has(value))
+        })
     };
     match sought.find(repeats) {
         Some(Secret { header, .. }) => {
@@ -129,6 +137,21 @@ pub(super) fn repeats_a_secret(
         }
         None => Ok(answer),
     }
+}
+
+/// A secret as it is, and what is always the same of its base64, in either alphabet: that depends on how many bytes stand before it in what is encoded.
+fn forms(secret: &[u8]) -> BTreeSet<Vec<u8>> {
+    let mut forms = BTreeSet::from([secret.to_vec()]);
+    for before in 0..3 {
+        let text = [&[0; 2][..before], secret].concat();
+        for alphabet in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+            let encoded = alphabet.encode(&text);
+            // Six bits a character: those that have a bit of another byte are left out.
+            let own = (before * 8).div_ceil(6)..text.len() * 8 / 6;
+            forms.insert(encoded[own].into());
+        }
+    }
+    forms
 }
 
 /// How a server has made an answer unreadable, though it was asked not to.
@@ -145,5 +168,58 @@ fn hides(answer: &HttpResponse) -> Option<&'static str> {
         false if is_packed => Some("packed"),
         false if is_part => Some("a part"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
+    use http::HeaderValue;
+
+    /// Whether an answer with this body and header is thrown away where the host has added the secret.
+    fn is_thrown_away(secret: &[u8], body: &[u8], header: &[u8]) -> bool {
+        let value = HeaderValue::from_bytes(secret).expect("it is one");
+        let secret = Secret { header: "authorization".to_owned(), value, content: secret.into() };
+        let headers = vec![("x-echo".to_owned(), header.to_vec())];
+        let answer = HttpResponse { status: 200, headers, body: body.to_vec() };
+        repeats_a_secret(answer, &[secret]).is_err()
+    }
+
+    /// Wherever it stands in what the server encodes, and with whatever around it.
+    #[test]
+    fn a_secret_does_not_come_back_as_base64() {
+        for secret in [&b"12345678"[..], b"s3cr3t-t\xffk\xfen~?", b"a/b+c=d&e>f?g"] {
+            for before in 0..7 {
+                for after in 0..4 {
+                    let around = |fill: u8| {
+                        [&vec![fill; before][..], secret, &vec![fill; after][..]].concat()
+                    };
+                    for text in [around(b'x'), around(0xff), around(0)] {
+                        let all = [BASE64_STANDARD, BASE64_URL_SAFE].map(|it| it.encode(&text));
+                        for encoded in all {
+                            let body = format!("{{\"you sent\":\"{encoded}\"}}");
+                            assert!(is_thrown_away(secret, body.as_bytes(), b""), "{body}");
+                            assert!(is_thrown_away(secret, b"", encoded.as_bytes()), "{encoded}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_comes_back() {
+        for other in ["1234567z", "1234567", "Bearer 87654321"] {
+            let encoded = BASE64_STANDARD.encode(other);
+            let body = format!("{other} {encoded}");
+            assert!(!is_thrown_away(b"12345678", body.as_bytes(), encoded.as_bytes()), "{body}");
+        }
+        // Too short to stand there by intention alone.
+        assert!(!is_thrown_away(
+            b"1234567",
+            b"1234567",
+            BASE64_STANDARD.encode("1234567").as_bytes()
+        ));
     }
 }
