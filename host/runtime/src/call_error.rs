@@ -61,6 +61,9 @@ pub enum CallError {
         /// Which of the guest's functions it was in, if that is known.
         place: String,
     },
+    /// The instance was not made: all instances together have as many memories as there is room for.
+    #[error("{0}")]
+    NoRoom(String),
     /// The guest asked for larger tables than it may have, and its instance is lost.
     #[error("tables of more than {limit} elements were asked for{place} (limits.tableElements)")]
     TablesExceeded {
@@ -137,7 +140,7 @@ impl CallError {
             | Self::StateConflict(_) => "failure",
             Self::Trap(_) => "trap",
             Self::DeadlineExceeded { .. } => "deadline",
-            Self::MemoryExceeded { .. } => "memory",
+            Self::MemoryExceeded { .. } | Self::NoRoom(_) => "memory",
             Self::TablesExceeded { .. } => "tables",
         }
     }

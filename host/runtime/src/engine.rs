@@ -2,6 +2,7 @@
 
 use crate::backtrace::FRAMES_SEEN;
 use crate::compiler::Functions;
+use crate::memory_room::MemoryRoom;
 use sha2::{Digest, Sha256};
 use std::hash::{Hash as _, Hasher};
 use std::num::NonZeroUsize;
@@ -17,6 +18,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(10);
 #[derive(Clone)]
 pub struct Engine {
     engine: wasmtime::Engine,
+    memories: MemoryRoom,
     _ticker: Arc<Ticker>,
 }
 
@@ -37,7 +39,7 @@ impl Engine {
         let engine = Self::compiler(None)?;
         let ticker =
             Ticker::start(engine.weak()).map_err(|error| EngineError(error.to_string()))?;
-        Ok(Self { engine, _ticker: Arc::new(ticker) })
+        Ok(Self { engine, memories: MemoryRoom::default(), _ticker: Arc::new(ticker) })
     }
 
     /// An engine with the same settings that compiles and runs nothing, so that it needs no ticker; with functions that are compiled already.
@@ -66,6 +68,11 @@ impl Engine {
         let mut hash = Compatibility(Sha256::new());
         self.engine.precompile_compatibility_hash().hash(&mut hash);
         hash.0.finalize().into()
+    }
+
+    /// What all instances have of the address space.
+    pub(crate) fn memories(&self) -> &MemoryRoom {
+        &self.memories
     }
 
     pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {

@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::guest_state::{Exceeded, GuestState, Phase};
 use crate::host_functions::HostFunctions;
 use crate::limits::Limits;
+use crate::memory_room::MemoryShare;
 use crate::tape::{Answered, Called};
 use crate::wasi::WasiImports;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub(crate) struct Template {
     exported: Exported,
     wasi: Arc<WasiImports>,
     report: Arc<Report>,
+    /// Linear memories of one instance.
+    memories: usize,
 }
 
 /// Which of the exports are there by which a plugin hears of its work, and whether it hands over what it knows.
@@ -52,7 +55,10 @@ impl Template {
             timer: timer::GuestIndices::new(&pre).is_ok(),
             stateful: stateful::GuestIndices::new(&pre).is_ok(),
         };
-        Ok(Self { pre, exported, wasi: Arc::new(wasi), report })
+        // Unknown of a component that has modules from elsewhere, which nobody offers.
+        let required = component.resources_required();
+        let memories = required.map_or(usize::MAX, |it| it.num_memories as usize);
+        Ok(Self { pre, exported, wasi: Arc::new(wasi), report, memories })
     }
 
     /// What the plugin can be called with.
@@ -76,6 +82,8 @@ impl Template {
         engine: &Engine,
         state: GuestState,
     ) -> Result<Instance, CallError> {
+        let memories = engine.memories().take(&state.plugin, self.memories);
+        let memories = memories.map_err(CallError::NoRoom)?;
         let mut store = Store::new(engine.wasmtime(), state);
         store.data_mut().limiter.take(self.report.instance_bytes);
         let limits = store.data().limits().clone();
@@ -111,7 +119,7 @@ impl Template {
             })
         });
         match made {
-            Ok(exports) => Ok(Instance { store, exports, limits }),
+            Ok(exports) => Ok(Instance { store, exports, limits, _memories: memories }),
             Err(error) => {
                 store.data_mut().end_output();
                 Err(call_error(&error, &store, limits.start_deadline))
@@ -125,6 +133,8 @@ pub(crate) struct Instance {
     store: Store<GuestState>,
     exports: Exports,
     limits: Limits,
+    /// Given back once the store is gone.
+    _memories: MemoryShare,
 }
 
 /// What can be called.

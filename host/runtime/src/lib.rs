@@ -29,6 +29,7 @@ mod instance;
 mod json_pointer_index;
 mod leading;
 mod log_budget;
+mod memory_room;
 mod one_line;
 mod outbound;
 mod pace;

@@ -15,6 +15,7 @@ use crate::host_functions::{MESSAGE_BYTES_MAX, fields};
 use crate::instance::HANDLES_MAX;
 use crate::json_pointer_index::VALUES_MAX;
 use crate::key_queue::KEY_BYTES_MAX;
+use crate::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
 use crate::outbound::{
     HEAD_BYTES_MAX, HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
 };
@@ -255,6 +256,20 @@ pub const FIXED: &[FixedLimit] = &[
         "a version with more is refused",
         "informant_plugin_shards",
         "instances_of_all_plugins_are_bounded_and_each_has_one",
+    ),
+    fixed(
+        "memoriesOfAll",
+        (Unit::Count, MEMORIES_MAX as u64),
+        "of all plugins' instances together, each 4Gi of the address space; an instance with more does not start, but each plugin has room for 16",
+        UP,
+        "memories_of_all_plugins_are_bounded_and_each_has_room_for_some",
+    ),
+    fixed(
+        "memoriesOfOne",
+        (Unit::Count, BESIDE_OF_ONE as u64),
+        "of one plugin's instances together beside those 16; an instance with more does not start",
+        UP,
+        "one_plugin_has_so_many_memories_and_not_all",
     ),
     fixed(
         "fileBytes",

@@ -1,5 +1,6 @@
 //! Guests at the bounds of what they may use: `hello` with a sin written into it.
 
+use super::configuration::yaml;
 use super::{Bench, HELLO, is, pod, swap};
 use informant_runtime::{Limits, PluginStatus};
 use std::time::Duration;
@@ -134,6 +135,32 @@ async fn more_tables_elements_or_memories_than_allowed_do_not_start() {
     )
     .await;
     check(&"(memory 1)".repeat(16), "", "memory count too high").await;
+}
+
+/// Eight shards of 61 memories each would have 2 TiB of the address space, and a few dozen of such files all of it.
+#[tokio::test]
+async fn files_of_many_memories_leave_address_space_for_others() {
+    let bench = Bench::start_with(None, &Limits { memories_max: 64, ..Limits::default() });
+    let many = guest(&"(memory 0)".repeat(60), "");
+    let drop_in = |name: &str| {
+        bench.drop_in(&format!("{name}.yaml"), &yaml("shards: 8"));
+        bench.drop_in(&format!("{name}.wasm"), &many);
+    };
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        drop_in(name);
+        bench.until(name, |status| is(status, "running")).await;
+    }
+    drop_in("i");
+    let told = "there is no room in this host's address space";
+    bench.until("i", |status| shown(status).contains(told)).await;
+    bench.drop_in("hello.wasm", &super::hello());
+    bench.until("hello", |status| is(status, "running")).await;
+    // What one had is there for the next.
+    std::fs::remove_file(bench.directory().join("a.wasm")).expect("it is there");
+    bench.until("a", |status| status.is_none()).await;
+    drop_in("j");
+    bench.until("j", |status| is(status, "running")).await;
+    bench.stop().await;
 }
 
 #[tokio::test]
