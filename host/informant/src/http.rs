@@ -1,18 +1,26 @@
 //! The HTTP server: probes and metrics, and on loopback also plugins and the cache.
 
+mod answers;
 mod connections;
 mod exposure;
 mod field_names;
+mod heartbeat;
 mod listeners;
 mod on_demand;
+mod open;
+mod own_thread;
 mod pages;
+mod places;
 mod plugins;
 mod query;
 mod readiness;
 mod resources;
+mod scrapes;
 mod server;
+mod write_deadline;
 
+pub(crate) use answers::message;
 pub(crate) use listeners::Listeners;
 pub(crate) use plugins::list as list_plugins;
 pub(crate) use readiness::not_ready;
-pub(crate) use server::{Server, ServerOptions, message};
+pub(crate) use server::{Server, ServerOptions};

@@ -10,6 +10,7 @@ use crate::fence::Fence;
 use crate::host_configuration::HostConfiguration;
 use crate::http::{Listeners, Server, ServerOptions, not_ready};
 use crate::logging::Stdout;
+use crate::metrics::Sources;
 use crate::outbound::OutboundHttp;
 use anyhow::{Context, Result, anyhow};
 use informant_cache::leader_election::LeaderElector;
@@ -117,10 +118,12 @@ impl Manager {
         let (shutdown, probes_end) = (CancellationToken::new(), CancellationToken::new());
         let server = Server::new(ServerOptions {
             listeners,
-            plugins: host.plugins(),
-            informers: informers.clone(),
-            candidate,
-            configuration: options.configuration.status,
+            sources: Sources {
+                plugins: host.plugins(),
+                informers: informers.clone(),
+                candidate,
+                configuration: options.configuration.status,
+            },
             client: options.cluster.client,
         });
         let admin = socket.map(|socket| serve_admin(socket, &host, &informers, &shutdown));

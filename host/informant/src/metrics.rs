@@ -13,10 +13,10 @@ mod writes;
 
 use crate::election::Candidate;
 use crate::host_configuration::ConfigurationStatus;
-use informant_cache::{InformerStats, SharedInformerFactory};
+use informant_cache::{InformerStats, SharedIndexInformer, SharedInformerFactory};
 use informant_runtime::{
-    AccessCounts, BUCKETS, CompileCounts, Counters, Histogram, LIMITS, MetricFamily, PluginName,
-    PluginStatus, Plugins, StateDirectoryStatus,
+    AccessCounts, BUCKETS, CompileCounts, Counters, Histogram, LIMITS, PluginSeries, PluginStatus,
+    Plugins, StateDirectoryStatus,
 };
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -36,47 +36,32 @@ use std::sync::atomic::Ordering::Relaxed;
 /// What Prometheus asks for first.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The text of everything.
-pub(crate) fn render(
-    plugins: &Plugins,
-    informers: &SharedInformerFactory,
-    candidate: Option<&Candidate>,
-    configuration: &Arc<ConfigurationStatus>,
-) -> Result<String, fmt::Error> {
-    let snapshot = Snapshot {
-        candidate: candidate.cloned(),
-        configuration: configuration.clone(),
-        plugins: plugins.status(),
-        of_plugins: plugins.metrics(),
-        compiles: plugins.compiles(),
-        access: plugins.access(),
-        index_values_cut: plugins.index_values_cut(),
-        state_directory: plugins.state_directory(),
-        informers: informers
-            .informers()
-            .iter()
-            .map(|informer| Informer {
-                resource: informer.resource().to_string(),
-                synced: informer.has_synced(),
-                stats: informer.stats(),
-            })
-            .collect(),
-    };
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(snapshot));
-    let mut text = String::new();
-    encode(&mut text, &registry)?;
-    Ok(text)
+/// Where everything is read that is shown.
+#[derive(Clone)]
+pub(crate) struct Sources {
+    pub(crate) plugins: Plugins,
+    pub(crate) informers: Arc<SharedInformerFactory>,
+    /// None: nobody is elected.
+    pub(crate) candidate: Option<Candidate>,
+    pub(crate) configuration: Arc<ConfigurationStatus>,
 }
 
-/// Everything that is shown, as it was at one moment.
+/// Writes the text of everything.
+pub(crate) fn write(sources: Sources, page: &mut impl fmt::Write) -> fmt::Result {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Snapshot::new(sources)));
+    encode(page, &registry)
+}
+
+/// What is shown of the host, as it was at one moment.
 #[derive(Debug)]
 struct Snapshot {
     /// None: nobody is elected.
     candidate: Option<Candidate>,
     configuration: Arc<ConfigurationStatus>,
     plugins: Vec<PluginStatus>,
-    of_plugins: Vec<(PluginName, Vec<MetricFamily>)>,
+    /// What plugins count is read while it is written.
+    of_plugins: Vec<PluginSeries>,
     compiles: CompileCounts,
     access: Arc<AccessCounts>,
     /// By resource and pointer.
@@ -116,6 +101,27 @@ impl Collector for Snapshot {
 }
 
 impl Snapshot {
+    fn new(sources: Sources) -> Self {
+        let Sources { plugins, informers, candidate, configuration } = sources;
+        let informers = informers.informers();
+        let informer = |informer: &SharedIndexInformer| Informer {
+            resource: informer.resource().to_string(),
+            synced: informer.has_synced(),
+            stats: informer.stats(),
+        };
+        Self {
+            candidate,
+            configuration,
+            plugins: plugins.status(),
+            of_plugins: plugins.series(),
+            compiles: plugins.compiles(),
+            access: plugins.access(),
+            index_values_cut: plugins.index_values_cut(),
+            state_directory: plugins.state_directory(),
+            informers: informers.iter().map(informer).collect(),
+        }
+    }
+
     fn plugin_gauge(
         &self,
         value: fn(&PluginStatus) -> f64,

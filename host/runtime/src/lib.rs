@@ -126,7 +126,10 @@ pub use offline::{
 pub use outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
 pub use plugin_archive::KeptSnapshot;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
-pub use plugin_metrics::{METRIC_BUCKETS, MetricFamily, MetricKind, MetricLabels, MetricValue};
+pub use plugin_metrics::{
+    METRIC_BUCKETS, MetricBounds, MetricKind, MetricLabels, MetricNames, MetricValue,
+    PluginMetrics, PluginSeries,
+};
 pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugin_queue::QueueSnapshot;
 pub use plugins::Plugins;

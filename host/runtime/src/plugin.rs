@@ -115,7 +115,7 @@ impl Plugin {
     pub(crate) fn new(name: &PluginName, names: &MetricNames) -> Self {
         let (counters, limits) = (Arc::new(Counters::default()), Limits::default());
         let queue = Arc::new(PluginQueue::new(Marks::from(&limits), counters.clone()));
-        let metrics = PluginMetrics::new(limits.metric_series_max, names.clone());
+        let metrics = PluginMetrics::new(name.clone(), (&limits).into(), names.clone());
         let now = Timestamp::now();
         let status = StatusCell::new(name.clone(), counters, queue, metrics, &limits, now);
         Self {

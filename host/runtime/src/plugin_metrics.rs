@@ -3,26 +3,26 @@
 //! All plugins and the host share one page, on which a name means one thing: names are checked so that no two can be written as the same, the
 //! host's own are its own, and a name that a plugin has as a counter is no other plugin's gauge.
 
+mod page;
+mod page_bytes;
+mod words;
+
+use crate::limits::Limits;
+use crate::plugin_name::PluginName;
 use hashbrown::HashMap;
+pub use page::PluginSeries;
+use page_bytes::{family_bytes, series_bytes};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use words::{check_value, checked_labels, checked_name};
 
-/// Bytes of a name, of a metric or of a label.
-const NAME_BYTES_MAX: usize = 128;
-/// Bytes of a label's value.
-const VALUE_BYTES_MAX: usize = 256;
-/// Labels of one series.
-const LABELS_MAX: usize = 16;
 /// A series that nobody has touched for so long is shown no more: what it counted is gone, or does not happen any more.
 const IDLE_MAX: Duration = Duration::from_secs(3_600);
-/// The names of the host, of its process and of what Prometheus says of a scrape begin so.
-const OF_THE_HOST: [&str; 4] = ["informant_", "leader_election_", "process_", "scrape_"];
-/// What Prometheus itself calls so.
-const OF_PROMETHEUS: [&str; 3] = ["up", "ALERTS", "ALERTS_FOR_STATE"];
-/// What Prometheus writes behind names, or takes for more than a name: on counters' and histograms' lines.
-const SUFFIXES: [&str; 6] = ["_total", "_created", "_bucket", "_count", "_sum", "_info"];
+/// How many series are copied at a time for whoever writes the page: at most some 400 KiB of labels.
+const SERIES_AT_ONCE: usize = 64;
 
 /// Upper bounds of the histograms' buckets, three to a decade: as seconds 0.1 ms to three hours, as bytes up to 10 kB.
 pub const METRIC_BUCKETS: [f64; 25] = [
@@ -60,20 +60,24 @@ pub enum MetricValue {
 /// Names and values, sorted by name.
 pub type MetricLabels = Vec<(Box<str>, Box<str>)>;
 
-/// The series of one name.
-#[derive(Debug, Clone)]
-pub struct MetricFamily {
-    /// Without `_total`.
-    pub name: Arc<str>,
-    /// What all of them are.
-    pub kind: MetricKind,
-    /// By their labels.
-    pub series: Vec<(MetricLabels, MetricValue)>,
+/// How much there may be of one plugin's metrics.
+#[derive(Debug, Clone, Copy)]
+pub struct MetricBounds {
+    /// Series.
+    pub series: usize,
+    /// What they may take on the page.
+    pub page_bytes: usize,
+}
+
+impl From<&Limits> for MetricBounds {
+    fn from(limits: &Limits) -> Self {
+        Self { series: limits.metric_series_max, page_bytes: limits.metric_bytes_max }
+    }
 }
 
 /// What each name is that some plugin has, and how many have it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct MetricNames(Arc<Mutex<Names>>);
+pub struct MetricNames(Arc<Mutex<Names>>);
 
 type Names = HashMap<Arc<str>, (MetricKind, usize)>;
 
@@ -112,12 +116,17 @@ struct Series {
     touched: Instant,
 }
 
+/// All of one plugin's.
 #[derive(Debug)]
-pub(crate) struct PluginMetrics {
+pub struct PluginMetrics {
+    /// A label of every line.
+    plugin: PluginName,
     /// By name; none is empty.
     families: BTreeMap<Arc<str>, Family>,
     series: usize,
-    series_max: usize,
+    /// What all of them take on the page, at most.
+    page_bytes: usize,
+    bounds: MetricBounds,
     names: MetricNames,
 }
 
@@ -128,22 +137,23 @@ impl Drop for PluginMetrics {
 }
 
 impl PluginMetrics {
-    pub(crate) fn new(series_max: usize, names: MetricNames) -> Self {
-        Self { families: BTreeMap::new(), series: 0, series_max, names }
+    /// Of a plugin that has counted nothing yet. All plugins of a host have the same names.
+    pub fn new(plugin: PluginName, bounds: MetricBounds, names: MetricNames) -> Self {
+        Self { plugin, families: BTreeMap::new(), series: 0, page_bytes: 0, bounds, names }
     }
 
-    /// From here on so many may be there; those that are stay.
-    pub(crate) fn set_series_max(&mut self, series_max: usize) {
-        self.series_max = series_max;
+    /// From here on so much may be there; what is there stays.
+    pub(crate) fn set_bounds(&mut self, bounds: MetricBounds) {
+        self.bounds = bounds;
     }
 
-    /// How many series there are.
-    pub(crate) fn len(&self) -> usize {
-        self.series
+    /// How many series there are, and what they take on the page.
+    pub fn size(&self) -> (usize, usize) {
+        (self.series, self.page_bytes)
     }
 
     /// Adds to a counter, sets a gauge or observes a value, or says why not.
-    pub(crate) fn record(
+    pub fn record(
         &mut self,
         kind: MetricKind,
         name: &str,
@@ -165,40 +175,61 @@ impl PluginMetrics {
             series.value.take(value);
             return Ok(());
         }
-        self.make_room(now)?;
+        let bytes = series_bytes(self.plugin.as_str(), kind, name, &labels);
+        self.make_room(name, bytes, now)?;
         let series = self.family(name, kind)?.series.entry(labels);
         let series = series.or_insert(Series { value: MetricValue::new(kind), touched: now });
         series.value.take(value);
         self.series += 1;
+        self.page_bytes += bytes;
         Ok(())
     }
 
-    /// What is to be shown at `now`; what nobody has touched for long is gone.
-    pub(crate) fn snapshot(&mut self, now: Instant) -> Vec<MetricFamily> {
-        self.expire(now);
-        let families = self.families.iter().map(|(name, family)| MetricFamily {
-            name: name.clone(),
-            kind: family.kind,
-            series: family
-                .series
-                .iter()
-                .map(|(labels, series)| (labels.clone(), series.value.clone()))
-                .collect(),
-        });
-        families.collect()
+    fn name_after(&self, name: Option<&str>) -> Option<(Arc<str>, MetricKind)> {
+        let from = name.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut families = self.families.range::<str, _>((from, Bound::Unbounded));
+        families.next().map(|(name, family)| (name.clone(), family.kind))
     }
 
-    fn make_room(&mut self, now: Instant) -> Result<(), String> {
-        if self.series >= self.series_max {
+    fn series_after(
+        &self,
+        name: &str,
+        kind: MetricKind,
+        labels: Option<&MetricLabels>,
+    ) -> Vec<(MetricLabels, MetricValue)> {
+        let family = self.families.get(name).filter(|family| family.kind == kind);
+        let from = labels.map_or(Bound::Unbounded, Bound::Excluded);
+        let series = family
+            .into_iter()
+            .flat_map(|it| it.series.range::<MetricLabels, _>((from, Bound::Unbounded)));
+        let series = series.map(|(labels, series)| (labels.clone(), series.value.clone()));
+        series.take(SERIES_AT_ONCE).collect()
+    }
+
+    /// Room for one more series that takes so much.
+    fn make_room(&mut self, name: &str, bytes: usize, now: Instant) -> Result<(), String> {
+        if self.lacks(name, bytes).is_some() {
             self.expire(now);
         }
-        match self.series < self.series_max {
-            true => Ok(()),
-            false => {
-                let max = self.series_max;
-                Err(format!("there are {max} series already, and at most so many are kept"))
-            }
+        self.lacks(name, bytes).map_or(Ok(()), Err)
+    }
+
+    fn lacks(&self, name: &str, bytes: usize) -> Option<String> {
+        let MetricBounds { series, page_bytes } = self.bounds;
+        if self.series >= series {
+            return Some(format!(
+                "there are {series} series already, and at most so many are kept"
+            ));
         }
+        let begun = self.families.contains_key(name);
+        let bytes = self.page_bytes + bytes + if begun { 0 } else { family_bytes(name) };
+        (bytes > page_bytes).then(|| {
+            format!(
+                "the series would take {bytes} bytes on the page, and at most {page_bytes} are \
+                 shown (limits.metricBytes): fewer or shorter labels, or a counter for a histogram, \
+                 take less"
+            )
+        })
     }
 
     fn family(&mut self, name: &str, kind: MetricKind) -> Result<&mut Family, String> {
@@ -209,18 +240,28 @@ impl PluginMetrics {
             };
             self.names.claim(&name, kind).map_err(other)?;
         }
-        let family = || Family { kind, series: BTreeMap::new() };
-        Ok(self.families.entry(name).or_insert_with(family))
+        let Self { families, page_bytes, .. } = self;
+        Ok(families.entry(name).or_insert_with_key(|name| {
+            *page_bytes += family_bytes(name);
+            Family { kind, series: BTreeMap::new() }
+        }))
     }
 
+    /// What nobody has touched for long at `now` is gone.
     fn expire(&mut self, now: Instant) {
-        let Self { families, series, names, .. } = self;
+        let Self { plugin, families, series, page_bytes, names, .. } = self;
         families.retain(|name, family| {
-            let before = family.series.len();
-            let lives = |series: &Series| now.saturating_duration_since(series.touched) < IDLE_MAX;
-            family.series.retain(|_, series| lives(series));
-            *series -= before - family.series.len();
+            let kind = family.kind;
+            family.series.retain(|labels, one| {
+                let lives = now.saturating_duration_since(one.touched) < IDLE_MAX;
+                if !lives {
+                    *series -= 1;
+                    *page_bytes -= series_bytes(plugin.as_str(), kind, name, labels);
+                }
+                lives
+            });
             if family.series.is_empty() {
+                *page_bytes -= family_bytes(name);
                 names.release(name);
             }
             !family.series.is_empty()
@@ -266,84 +307,22 @@ fn added(sum: f64, value: f64) -> f64 {
     (sum + value).clamp(f64::MIN, f64::MAX)
 }
 
-/// The name as the page's families have it.
-fn checked_name(kind: MetricKind, name: &str) -> Result<&str, String> {
-    check_word("the name", name)?;
-    if let Some(prefix) = OF_THE_HOST.iter().find(|prefix| name.starts_with(**prefix)) {
-        return Err(format!("{name}: names that begin with {prefix} are the host's"));
-    }
-    if OF_PROMETHEUS.contains(&name) {
-        return Err(format!("{name} is Prometheus' own"));
-    }
-    let base = match kind {
-        MetricKind::Counter => name.strip_suffix("_total").unwrap_or(name),
-        MetricKind::Gauge | MetricKind::Histogram => name,
-    };
-    match SUFFIXES.iter().find(|suffix| base.ends_with(**suffix)) {
-        Some(suffix) => Err(format!("{name}: {suffix} is not for the end of a {}", kind.as_str())),
-        None if base.is_empty() => Err(format!("{name} is no name")),
-        None => Ok(base),
-    }
-}
-
-fn checked_labels(labels: Vec<(String, String)>) -> Result<MetricLabels, String> {
-    if labels.len() > LABELS_MAX {
-        let found = labels.len();
-        return Err(format!("{found} labels, at most {LABELS_MAX} are kept"));
-    }
-    for (name, value) in &labels {
-        check_word("the label", name)?;
-        if name.starts_with("__") || ["plugin", "le", "quantile"].contains(&name.as_str()) {
-            return Err(format!("the label {name} is the host's or Prometheus' own"));
-        }
-        if value.len() > VALUE_BYTES_MAX {
-            let found = value.len();
-            return Err(format!("the label {name} has {found} bytes, at most {VALUE_BYTES_MAX}"));
-        }
-    }
-    let boxed = |(name, value): (String, String)| (name.into(), value.into());
-    let mut labels: MetricLabels = labels.into_iter().map(boxed).collect();
-    labels.sort();
-    match labels.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        Some(pair) => Err(format!("the label {} comes twice", pair[0].0)),
-        None => Ok(labels),
-    }
-}
-
-/// What Prometheus takes for a name in a metric and in a label alike.
-fn check_word(what: &str, word: &str) -> Result<(), String> {
-    if word.is_empty() || word.len() > NAME_BYTES_MAX {
-        let found = word.len();
-        return Err(format!("{what} has {found} bytes: names have 1 to {NAME_BYTES_MAX}"));
-    }
-    let fits = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if !fits || word.starts_with(|first: char| first.is_ascii_digit()) {
-        return Err(format!(
-            "{what} {word:?} is not of letters, digits and _, a letter or _ first"
-        ));
-    }
-    Ok(())
-}
-
-fn check_value(kind: MetricKind, value: f64) -> Result<(), String> {
-    if !value.is_finite() {
-        return Err(format!("{value} is no value"));
-    }
-    match kind == MetricKind::Counter && value < 0.0 {
-        true => Err(format!("a counter only rises, and this is {value}")),
-        false => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::words::{LABELS_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
     use super::*;
+
+    const BOUNDS: MetricBounds = MetricBounds { series: 3, page_bytes: 1 << 20 };
+
+    fn metrics(bounds: MetricBounds, names: MetricNames) -> PluginMetrics {
+        PluginMetrics::new("p".parse().expect("a name"), bounds, names)
+    }
 
     /// What a row of records leaves: `c`ounter, `g`auge or `h`istogram, name, labels, value, as `c requests code=200,path=/ 1`; a word that is
     /// only a number lets as many seconds pass. Errors are shown, then the series.
     #[track_caller]
     fn check(records: &[&str], expect: &str) {
-        let mut metrics = PluginMetrics::new(3, MetricNames::default());
+        let mut metrics = metrics(BOUNDS, MetricNames::default());
         check_on(&mut metrics, records, expect);
     }
 
@@ -368,21 +347,35 @@ mod tests {
             let value = value.parse().expect("a number");
             shown.extend(metrics.record(kind, name, labels, value, now).err());
         }
-        let before = metrics.len();
-        for MetricFamily { name, series, .. } in metrics.snapshot(now) {
-            for (labels, value) in series {
-                let labels: Vec<_> = labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
-                let value = match value {
-                    MetricValue::Counter(value) | MetricValue::Gauge(value) => value.to_string(),
-                    MetricValue::Histogram { counts, sum } => {
-                        format!("{}:{sum}", counts.iter().sum::<u64>())
-                    }
-                };
-                shown.push(format!("{name}{{{}}}={value}", labels.join(",")));
-            }
-        }
-        assert!(metrics.len() <= before);
+        metrics.expire(now);
+        shown.extend(lines(metrics));
         assert_eq!(shown.join("; "), expect, "{records:?}");
+    }
+
+    /// All series, as the page's writer comes by them.
+    fn lines(metrics: &PluginMetrics) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut last_name: Option<Arc<str>> = None;
+        while let Some((name, kind)) = metrics.name_after(last_name.as_deref()) {
+            let mut piece = metrics.series_after(&name, kind, None);
+            while let Some((last, _)) = piece.last() {
+                lines.extend(piece.iter().map(|(labels, value)| line(&name, labels, value)));
+                piece = metrics.series_after(&name, kind, Some(last));
+            }
+            last_name = Some(name);
+        }
+        lines
+    }
+
+    fn line(name: &str, labels: &MetricLabels, value: &MetricValue) -> String {
+        let labels: Vec<_> = labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let value = match value {
+            MetricValue::Counter(value) | MetricValue::Gauge(value) => value.to_string(),
+            MetricValue::Histogram { counts, sum } => {
+                format!("{}:{sum}", counts.iter().sum::<u64>())
+            }
+        };
+        format!("{name}{{{}}}={value}", labels.join(","))
     }
 
     #[test]
@@ -461,8 +454,8 @@ mod tests {
     #[test]
     fn a_name_is_the_same_for_all_plugins() {
         let names = MetricNames::default();
-        let mut first = PluginMetrics::new(3, names.clone());
-        let mut second = PluginMetrics::new(3, names);
+        let mut first = metrics(BOUNDS, names.clone());
+        let mut second = metrics(BOUNDS, names);
         check_on(&mut first, &["c x - 1"], "x{}=1");
         let other = "x is a counter of another plugin; take another name";
         check_on(&mut second, &["g x - 1", "c x - 7"], &format!("{other}; x{{}}=7"));
@@ -470,5 +463,43 @@ mod tests {
         check_on(&mut second, &["g x - 1"], "x is a counter already; x{}=7");
         check_on(&mut second, &["3600"], "");
         check_on(&mut second, &["g x - 1"], "x{}=1");
+    }
+
+    #[test]
+    fn what_series_take_on_the_page_is_bounded() {
+        let labels = vec![("a".into(), "\\".repeat(100).into())];
+        let gauge = series_bytes("p", MetricKind::Gauge, "x", &labels);
+        let bound = 2 * gauge + family_bytes("x");
+        let two = MetricBounds { series: 1_000, page_bytes: bound };
+        let mut metrics = metrics(two, MetricNames::default());
+        let gauge = |last: char| format!("g x a={}{last} 1", "\\".repeat(99));
+        let [first, second, third] = ['\\', '"', '\n'].map(gauge);
+        let [shown_first, shown_second] =
+            ["\\", "\""].map(|last| format!("x{{a={}{last}}}=1", "\\".repeat(99)));
+        let both = format!("{shown_second}; {shown_first}");
+        check_on(&mut metrics, &[&first, &second], &both);
+        assert_eq!(metrics.size(), (2, bound));
+        let more = 3 * (bound - family_bytes("x")) / 2 + family_bytes("x");
+        let full = format!(
+            "the series would take {more} bytes on the page, and at most {bound} are shown \
+             (limits.metricBytes): fewer or shorter labels, or a counter for a histogram, take less"
+        );
+        check_on(&mut metrics, &[&third], &format!("{full}; {both}"));
+        // One that is there already takes nothing more.
+        check_on(&mut metrics, &[&first], &both);
+        check_on(&mut metrics, &["3600"], "");
+        assert_eq!(metrics.size(), (0, 0));
+    }
+
+    #[test]
+    fn series_are_handed_over_in_pieces() {
+        let bounds = MetricBounds { series: 1_000, page_bytes: 1 << 20 };
+        let mut metrics = metrics(bounds, MetricNames::default());
+        let records: Vec<String> = (0..150).map(|number| format!("g x a={number:03} 1")).collect();
+        let records: Vec<&str> = records.iter().map(String::as_str).collect();
+        let expect: Vec<String> = (0..150).map(|number| format!("x{{a={number:03}}}=1")).collect();
+        check_on(&mut metrics, &records, &expect.join("; "));
+        assert_eq!(metrics.series_after("x", MetricKind::Gauge, None).len(), SERIES_AT_ONCE);
+        assert_eq!(metrics.series_after("x", MetricKind::Counter, None), []);
     }
 }

@@ -7,7 +7,7 @@ use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
 use crate::json_pointer_index::SharedIndexes;
 use crate::one_line::one_line;
-use crate::plugin_metrics::MetricFamily;
+use crate::plugin_metrics::PluginSeries;
 use crate::plugin_name::PluginName;
 use crate::status::{PluginStatus, StatusCell};
 use parking_lot::Mutex;
@@ -74,17 +74,15 @@ impl Plugins {
         self.shared.plugins.lock().values().map(|status| status.snapshot()).collect()
     }
 
-    /// Every plugin's own metrics, by name, without what nobody has touched for an hour.
-    pub fn metrics(&self) -> Vec<(PluginName, Vec<MetricFamily>)> {
+    /// Every plugin's own series, by the plugins' names, without what nobody has touched for an hour.
+    pub fn series(&self) -> Vec<PluginSeries> {
         let plugins: Vec<(PluginName, Arc<StatusCell>)> = {
             let plugins = self.shared.plugins.lock();
             plugins.iter().map(|(name, status)| (name.clone(), status.clone())).collect()
         };
         let now = Instant::now();
-        let of = |(name, status): (PluginName, Arc<StatusCell>)| {
-            (name, status.metrics.lock().snapshot(now))
-        };
-        plugins.into_iter().map(of).collect()
+        let plugins = plugins.into_iter();
+        plugins.map(|(name, status)| PluginSeries::new(name, status.metrics.clone(), now)).collect()
     }
 
     /// What is wrong in the directories beside the plugins: path and text.

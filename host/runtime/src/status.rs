@@ -133,8 +133,8 @@ pub struct PluginStatus {
     pub replays: Vec<ReplaySnapshot>,
     /// Its schedules and when each comes next, as `/plugins` shows them.
     pub schedules: Value,
-    /// How many series its metrics have.
-    pub metric_series: usize,
+    /// How many series its metrics have, and the bytes that they may take on the page.
+    pub metric_size: (usize, usize),
     /// Its counters, which go on counting.
     pub counters: Arc<Counters>,
     /// Dead letters that are kept.
@@ -326,7 +326,7 @@ impl StatusCell {
             shards: facts.shards(&self.queue.depths()),
             queue: self.queue.snapshot(),
             schedules: self.timers.lock().to_json(Now::read()),
-            metric_series: self.metrics.lock().len(),
+            metric_size: self.metrics.lock().size(),
             keys: self.keys.lock().snapshot(Instant::now()),
             replays: {
                 let replays = self.replays.lock();
@@ -376,8 +376,9 @@ mod tests {
     fn status() -> StatusCell {
         let (counters, limits) = (Arc::<Counters>::default(), Limits::default());
         let queue = Arc::new(PluginQueue::new(Marks::from(&limits), counters.clone()));
-        let metrics = PluginMetrics::new(limits.metric_series_max, MetricNames::default());
-        let name = "p".parse().expect("a name");
+        let name: PluginName = "p".parse().expect("a name");
+        let names = MetricNames::default();
+        let metrics = PluginMetrics::new(name.clone(), (&limits).into(), names);
         StatusCell::new(name, counters, queue, metrics, &limits, Timestamp::UNIX_EPOCH)
     }
 

@@ -189,6 +189,13 @@ impl Try {
             "flood" => (0..value as u32).try_for_each(|number| {
                 metrics::gauge_set(of, &[("number".to_owned(), number.to_string())], 1.0)
             }),
+            // As many histograms, each with as many and as large labels as there may be, which are twice as large once they are escaped.
+            "histograms" => (0..value as u32).try_for_each(|number| {
+                let label = |at| (format!("l{at:02}{}", "x".repeat(125)), "\\".repeat(256));
+                let mut labels: Vec<(String, String)> = (0..16).map(label).collect();
+                labels[0].1 = number.to_string();
+                metrics::histogram_observe(of, &labels, 0.5)
+            }),
             other => panic!("there is no {other}"),
         };
         recorded.map(|()| String::new())

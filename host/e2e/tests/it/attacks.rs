@@ -8,6 +8,7 @@ mod descriptors;
 mod files;
 mod http;
 mod plugin_files;
+mod port;
 mod reads;
 mod requests;
 mod secrets;

@@ -3,68 +3,138 @@
 //! HTTP/1.1 only: every probe, scraper and browser speaks it on a plain port, and it leaves one place in
 //! which a request names its host.
 
+use super::answers::busy;
+use super::places::{Place, Places, Room, Served};
+use super::write_deadline::WriteDeadline;
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
+use http::{Request, Response};
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 use tracing::{debug, error, warn};
 
 /// The pause after a failed accept, which mostly means that there are no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a server's connections may take up.
+#[derive(Clone)]
 pub(crate) struct Bounds {
-    /// Connections at once; more wait to be accepted. Some dozen scrapers and people, each with a browser's six.
-    pub(crate) connections_max: usize,
+    /// Connections at once that wait for a request or whose probe is answered; one more takes the place of another.
+    pub(crate) waiting_max: usize,
+    /// Requests at once that are no probes; one more is answered by 503.
+    pub(crate) served_max: usize,
+    /// The same of one peer.
+    pub(crate) served_of_peer_max: usize,
     /// A request's head must be there by then; a connection without requests is closed after it, too.
     pub(crate) head_deadline: Duration,
+    /// What a request's head may have, and what is put together of an answer before it is sent.
+    pub(crate) buffer_bytes: usize,
+    /// Whether a connection is for more than one request.
+    pub(crate) keep_alive: bool,
+    /// How long a peer may take nothing of what it is sent.
+    pub(crate) stall_max: Duration,
+    /// After so long a connection takes no more requests, and after as much again it is cut off.
+    pub(crate) life_max: Duration,
     /// How long requests under way may take once the server stops; the host has five times as long.
     pub(crate) stop_grace: Duration,
 }
 
-impl Default for Bounds {
-    fn default() -> Self {
+impl Bounds {
+    /// Of an address that only this machine reaches, where all peers look the same: some dozen people, each with a browser's six connections.
+    pub(crate) fn api() -> Self {
         Self {
-            connections_max: 256,
+            waiting_max: 128,
+            served_max: 128,
+            served_of_peer_max: 128,
             head_deadline: Duration::from_secs(10),
+            // The longest query with its headers.
+            buffer_bytes: 64 * 1024,
+            keep_alive: true,
+            stall_max: Duration::from_secs(10),
+            // As long as a page of a large resource takes that somebody reads over a slow line.
+            life_max: Duration::from_secs(600),
             stop_grace: Duration::from_secs(5),
         }
     }
+
+    /// Of an address that everybody reaches, for probes and metrics. Who speaks at once is heard: 128 others have to come in the meantime.
+    pub(crate) fn open() -> Self {
+        Self {
+            waiting_max: 128,
+            // Each takes some 500 KiB with what the system keeps of it.
+            served_max: 16,
+            // Two Prometheus servers behind one proxy, and one who looks.
+            served_of_peer_max: 4,
+            head_deadline: Duration::from_secs(2),
+            buffer_bytes: 8 * 1024,
+            keep_alive: false,
+            stall_max: Duration::from_secs(10),
+            // Prometheus gives up after 10 s unless it is told otherwise.
+            life_max: Duration::from_secs(30),
+            stop_grace: Duration::from_secs(5),
+        }
+    }
+
+    fn room(&self) -> Room {
+        Room {
+            waiting_max: self.waiting_max,
+            served_max: self.served_max,
+            served_of_peer_max: self.served_of_peer_max,
+        }
+    }
+}
+
+/// What each connection has of its server.
+#[derive(Clone)]
+struct Common {
+    http: http1::Builder,
+    router: Router,
+    /// Whether a request for this path is answered at once and with some bytes, so that it needs no place.
+    is_probe: fn(&str) -> bool,
+    shutdown: CancellationToken,
+    bounds: Bounds,
 }
 
 /// Serves until `shutdown`, then lets requests under way end.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
+    is_probe: fn(&str) -> bool,
     shutdown: CancellationToken,
     bounds: Bounds,
 ) {
-    let slots = Arc::new(Semaphore::new(bounds.connections_max));
+    let places = Places::new(bounds.room());
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(bounds.head_deadline);
+    http.max_buf_size(bounds.buffer_bytes).keep_alive(bounds.keep_alive);
+    let stop_grace = bounds.stop_grace;
+    let common = Common { http, router, is_probe, shutdown, bounds };
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            () = shutdown.cancelled() => break,
+            () = common.shutdown.cancelled() => break,
             Some(ended) = connections.join_next() => report(ended),
-            (stream, slot) = accept(&listener, &slots) => {
-                let (http, router, shutdown) = (http.clone(), router.clone(), shutdown.clone());
-                connections.spawn(async move {
-                    connection(stream, &http, router, shutdown).await;
-                    drop(slot);
-                });
+            (stream, peer) = accept(&listener) => {
+                let place = places.arrive(peer.ip().into());
+                connections.spawn(connection(stream, place, common.clone()));
             }
         }
     }
     drop(listener);
-    let ended = tokio::time::timeout(bounds.stop_grace, async {
+    let ended = tokio::time::timeout(stop_grace, async {
         while let Some(ended) = connections.join_next().await {
             report(ended);
         }
@@ -82,16 +152,10 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
     }
 }
 
-/// The next connection, once there is room for it.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // It is never closed.
-    let slot = slots.clone().acquire_owned().await.ok();
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, slot),
+            Ok(accepted) => return accepted,
             Err(error) => {
                 warn!("an HTTP connection could not be accepted: {error}");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -100,31 +164,74 @@ async fn accept(
     }
 }
 
-async fn connection(
-    stream: TcpStream,
-    http: &http1::Builder,
-    router: Router,
-    shutdown: CancellationToken,
-) {
-    // Only answers in small pieces would be faster for it; a closed socket shows up below.
-    let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(
-        tower::ServiceBuilder::new()
-            .map_request(|request: http::Request<hyper::body::Incoming>| request.map(Body::new))
-            .service(router),
-    );
+async fn connection(stream: TcpStream, place: Arc<Place>, common: Common) {
+    let Common { http, router, is_probe, shutdown, bounds } = common;
+    let asked = place.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answer = match is_probe(request.uri().path()) {
+            true => Ok(None),
+            false => asked.serve().map(Some).ok_or(()),
+        };
+        let answer = answer.map(|served| (router.clone().oneshot(request.map(Body::new)), served));
+        async move {
+            Ok::<_, Infallible>(match answer {
+                Ok((answer, served)) => held(answer.await?, served),
+                Err(()) => busy("too many requests are being answered; ask again in a second"),
+            })
+        }
+    });
+    let stream = WriteDeadline::new(stream, bounds.stall_max);
     let connection = http.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = shutdown.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    let answered = async {
+        tokio::select! {
+            ended = connection.as_mut() => return ended,
+            () = shutdown.cancelled() => {}
+            () = tokio::time::sleep(bounds.life_max) => {}
         }
+        connection.as_mut().graceful_shutdown();
+        tokio::time::timeout(bounds.life_max, connection).await.unwrap_or(Ok(()))
+    };
+    let ended = tokio::select! {
+        ended = answered => ended,
+        () = place.lost() => Ok(()),
     };
     // Clients come and go as they like; an error here is theirs.
     if let Err(error) = ended {
         debug!(%error, "an HTTP connection broke");
+    }
+}
+
+/// The place is kept until the whole answer is on its way.
+fn held(answer: Response<Body>, served: Option<Served>) -> Response<Body> {
+    match served {
+        Some(served) => answer.map(|body| Body::new(Held { body, _served: served })),
+        None => answer,
+    }
+}
+
+struct Held {
+    body: Body,
+    _served: Served,
+}
+
+impl http_body::Body for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -138,10 +245,12 @@ mod tests {
     use tokio::task::JoinHandle;
 
     const REQUEST: &str = "GET /answer HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const PROBE: &str = "GET /probe HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const ENDLESS: &str = "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const HALF_A_REQUEST: &str = "GET /answer HTT";
     const SOON: Duration = Duration::from_millis(50);
 
-    /// A server whose answers wait for nothing, or for its stop.
+    /// A server whose answers wait for nothing, wait for its stop, or never end.
     struct Bench {
         address: SocketAddr,
         shutdown: CancellationToken,
@@ -162,10 +271,17 @@ mod tests {
                 stop.cancelled().await;
                 "answered"
             };
+            let endless = async || {
+                let piece = Ok::<_, Infallible>(Bytes::from_static(&[b'x'; 64 * 1024]));
+                Body::from_stream(futures::stream::repeat(piece))
+            };
             let router = Router::new()
                 .route("/answer", get(async || "answered"))
+                .route("/probe", get(async || "answered"))
+                .route("/endless", get(endless))
                 .route("/answer-at-the-stop", get(at_the_stop));
-            let server = tokio::spawn(serve(listener, router, shutdown.clone(), bounds));
+            let is_probe = |path: &str| path == "/probe";
+            let server = tokio::spawn(serve(listener, router, is_probe, shutdown.clone(), bounds));
             Self { address, shutdown, asked, server }
         }
 
@@ -173,6 +289,14 @@ mod tests {
             let mut client = TcpStream::connect(self.address).await.expect("it listens");
             client.write_all(request.as_bytes()).await.expect("it reads");
             client
+        }
+
+        /// Sends the request and waits for the begin of its answer.
+        async fn begin(&self, request: &str) -> (TcpStream, String) {
+            let mut client = self.send(request).await;
+            let mut answer = [0; 512];
+            let length = client.read(&mut answer).await.expect("an answer");
+            (client, String::from_utf8_lossy(&answer[..length]).into_owned())
         }
 
         async fn stop(self) {
@@ -193,9 +317,15 @@ mod tests {
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("answered"), "{answer}");
     }
 
+    #[track_caller]
+    fn check_refused(answer: &str) {
+        let refused = answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after: 1");
+        assert!(refused, "{answer}");
+    }
+
     #[tokio::test]
     async fn request_under_way_is_answered_when_the_server_stops() {
-        let bench = Bench::start(Bounds::default()).await;
+        let bench = Bench::start(Bounds::api()).await;
         let slow = bench.send(&REQUEST.replace("/answer", "/answer-at-the-stop")).await;
         bench.asked.notified().await;
         bench.shutdown.cancel();
@@ -205,39 +335,90 @@ mod tests {
 
     #[tokio::test]
     async fn half_sent_request_is_cut_off_at_the_stop() {
-        let bench = Bench::start(Bounds { stop_grace: SOON, ..Bounds::default() }).await;
+        let bench = Bench::start(Bounds { stop_grace: SOON, ..Bounds::api() }).await;
         let client = bench.send(HALF_A_REQUEST).await;
-        check_answered(&first_answer(&bench).await);
+        check_answered(&bench.begin(REQUEST).await.1);
         bench.stop().await;
         assert_eq!(read_to_end(client).await, "");
     }
 
     #[tokio::test]
     async fn half_sent_request_is_cut_off_at_the_deadline() {
-        let bench = Bench::start(Bounds { head_deadline: SOON, ..Bounds::default() }).await;
+        let bench = Bench::start(Bounds { head_deadline: SOON, ..Bounds::api() }).await;
         let client = bench.send(HALF_A_REQUEST).await;
         assert!(!read_to_end(client).await.contains("answered"));
         bench.stop().await;
     }
 
     #[tokio::test]
-    async fn one_connection_too_many_waits_for_a_place() {
-        let bench = Bench::start(Bounds { connections_max: 1, ..Bounds::default() }).await;
-        let first = bench.send(HALF_A_REQUEST).await;
-        let mut second = bench.send(REQUEST).await;
-        let mut byte = [0];
-        let early = tokio::time::timeout(SOON, second.read(&mut byte)).await;
-        assert!(early.is_err(), "it was answered");
-        drop(first);
-        assert_eq!(second.read(&mut byte).await.expect("an answer"), 1);
+    async fn one_connection_too_many_takes_the_place_of_the_oldest_that_says_nothing() {
+        let bench = Bench::start(Bounds { waiting_max: 2, ..Bounds::api() }).await;
+        let oldest = bench.send(HALF_A_REQUEST).await;
+        let (mut second, answer) = bench.begin(REQUEST).await;
+        check_answered(&answer);
+        let (_third, answer) = bench.begin(REQUEST).await;
+        check_answered(&answer);
+        assert_eq!(read_to_end(oldest).await, "");
+        second.write_all(REQUEST.as_bytes()).await.expect("it is open");
+        assert!(second.read(&mut [0; 512]).await.expect("an answer") > 0);
         drop(second);
         bench.stop().await;
     }
 
-    async fn first_answer(bench: &Bench) -> String {
-        let mut client = bench.send(REQUEST).await;
-        let mut answer = [0; 512];
-        let length = client.read(&mut answer).await.expect("an answer");
-        String::from_utf8_lossy(&answer[..length]).into_owned()
+    #[tokio::test]
+    async fn requests_of_one_peer_are_bounded_and_probes_are_none() {
+        let bounds = Bounds { served_of_peer_max: 2, stop_grace: SOON, ..Bounds::open() };
+        let bench = Bench::start(bounds).await;
+        let (first, _) = bench.begin(ENDLESS).await;
+        let (_second, _) = bench.begin(ENDLESS).await;
+        check_refused(&bench.begin(ENDLESS).await.1);
+        check_refused(&bench.begin(REQUEST).await.1);
+        check_answered(&bench.begin(PROBE).await.1);
+        drop(first);
+        // The server hears of it with the next piece that it writes.
+        while !bench.begin(REQUEST).await.1.ends_with("answered") {}
+        bench.stop().await;
+    }
+
+    /// However many take nothing of their answers, others are answered, and then those are gone.
+    #[tokio::test]
+    async fn whoever_takes_nothing_is_cut_off() {
+        let bounds = Bounds { stall_max: SOON, served_of_peer_max: 1, ..Bounds::open() };
+        let bench = Bench::start(bounds).await;
+        let mut stalled = bench.send(&ENDLESS.repeat(100)).await;
+        check_answered(&bench.begin(PROBE).await.1);
+        while !bench.begin(REQUEST).await.1.ends_with("answered") {}
+        let mut taken = vec![0; 1 << 20];
+        while stalled.read(&mut taken).await.is_ok_and(|length| length > 0) {}
+        bench.stop().await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_never_ends_is_cut_off_at_its_time() {
+        let bench = Bench::start(Bounds { life_max: SOON, ..Bounds::open() }).await;
+        let mut client = bench.send(ENDLESS).await;
+        let mut taken = vec![0; 1 << 20];
+        while client.read(&mut taken).await.is_ok_and(|length| length > 0) {}
+        bench.stop().await;
+    }
+
+    #[tokio::test]
+    async fn an_open_address_answers_one_request_of_a_connection() {
+        let bench = Bench::start(Bounds::open()).await;
+        let answers = read_to_end(bench.send(&REQUEST.repeat(3)).await).await;
+        assert_eq!(answers.matches("HTTP/1.1").count(), 1, "{answers}");
+        check_answered(&answers);
+        bench.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_request_head_is_bounded() {
+        let bench = Bench::start(Bounds::open()).await;
+        let with =
+            |bytes: usize| format!("GET /answer HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(bytes));
+        check_answered(&bench.begin(&with(7 * 1024)).await.1);
+        let refused = read_to_end(bench.send(&with(9 * 1024)).await).await;
+        assert!(!refused.contains("answered"), "{refused}");
+        bench.stop().await;
     }
 }

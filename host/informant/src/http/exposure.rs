@@ -8,10 +8,22 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+/// Paths that are answered at once, whatever else is asked for.
+const PROBES: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+const METRICS: &str = "/metrics";
+
+/// Whether a request for this path is a probe.
+pub(crate) fn is_probe(path: &str) -> bool {
+    PROBES.contains(&path)
+}
+
 /// Paths that any address serves: they say nothing of the cluster's content.
-const OPEN: [&str; 4] = ["/healthz", "/livez", "/readyz", "/metrics"];
+fn is_open(path: &str) -> bool {
+    is_probe(path) || path == METRICS
+}
 
 /// What the listening address may show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exposure {
     /// Everything, to callers that know where they are.
     Loopback,
@@ -38,7 +50,7 @@ impl Exposure {
                 Err("another site's page asked for this; open the address by itself")
             }
             Self::Loopback => Ok(()),
-            Self::HealthOnly if OPEN.contains(&path) => Ok(()),
+            Self::HealthOnly if is_open(path) => Ok(()),
             Self::HealthOnly => Err(
                 "only /healthz, /livez, /readyz and /metrics are served on an address that is not \
                  loopback, because callers are not authenticated; for the rest use --listen with a \

@@ -4,9 +4,9 @@ use anyhow::{Context, Result, anyhow};
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
-/// A listener and the address that it got.
+/// A listener, of no async runtime yet, and the address that it got.
 pub(crate) struct Bound {
-    pub(crate) listener: TcpListener,
+    pub(crate) listener: std::net::TcpListener,
     pub(crate) address: SocketAddr,
 }
 
@@ -53,6 +53,7 @@ impl Bound {
             anyhow!("cannot listen on {address} ({option}): {error}; {advice}")
         })?;
         let address = listener.local_addr().context("the listening address is not known")?;
+        let listener = listener.into_std().context("the listener cannot be taken over")?;
         Ok(Self { listener, address })
     }
 }

@@ -4,9 +4,10 @@
 //! `{"data": [...]}`, `GET /{group}/{version}/{resource}` answers `{"msg": [...]}`. Both take the same
 //! query; the latter's path may have a namespace and a name, as Kubernetes' own paths have.
 
+use super::answers::message;
 use super::pages::Pages;
 use super::query::{InPath, Query};
-use super::server::{Shared, message};
+use super::server::Shared;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};

@@ -1,29 +1,32 @@
 //! Routes and what is common to all of them: those of the HTTP API, and those of the listener for probes
 //! and metrics.
 
+use super::answers::message;
 use super::connections::{self, Bounds};
-use super::exposure::Exposure;
-use super::listeners::Listeners;
+use super::exposure::{Exposure, is_probe};
+use super::heartbeat::Heartbeat;
+use super::listeners::{Bound, Listeners};
 use super::on_demand::{IDLE_CHECK, OnDemand};
-use super::readiness::not_ready;
+use super::open::{self, method_not_allowed};
+use super::own_thread;
 use super::resources;
-use crate::election::Candidate;
-use crate::host_configuration::ConfigurationStatus;
-use crate::metrics;
+use super::scrapes::Scrapes;
+use crate::metrics::Sources;
+use anyhow::{Context, Result};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
-use informant_cache::SharedInformerFactory;
-use informant_runtime::Plugins;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::error;
 
 /// How long the last probes and scrapes may take: each is answered at once.
 const PROBES_GRACE: Duration = Duration::from_secs(1);
@@ -31,32 +34,37 @@ const PROBES_GRACE: Duration = Duration::from_secs(1);
 /// What the server shows.
 pub(crate) struct ServerOptions {
     pub(crate) listeners: Listeners,
-    pub(crate) plugins: Plugins,
-    pub(crate) informers: Arc<SharedInformerFactory>,
-    /// None: nobody is elected.
-    pub(crate) candidate: Option<Candidate>,
-    /// How the host's own configuration file is doing.
-    pub(crate) configuration: Arc<ConfigurationStatus>,
+    /// What is shown of the host: plugins, informers, who leads, how its own configuration file is doing.
+    pub(crate) sources: Sources,
     pub(crate) client: kube::Client,
 }
 
 /// What every request can reach.
 pub(crate) struct Shared {
-    pub(crate) plugins: Plugins,
-    pub(crate) informers: Arc<SharedInformerFactory>,
-    pub(crate) on_demand: OnDemand,
-    candidate: Option<Candidate>,
-    configuration: Arc<ConfigurationStatus>,
+    pub(super) sources: Sources,
+    pub(super) on_demand: OnDemand,
+    pub(super) scrapes: Scrapes,
+    pub(super) heartbeat: Heartbeat,
     /// Where the HTTP API is, which decides what it may show.
     address: SocketAddr,
     exposure: Exposure,
-    ready: AtomicBool,
-    stopping: CancellationToken,
+    pub(super) ready: AtomicBool,
+    pub(super) stopping: CancellationToken,
 }
 
 /// The server before it runs.
 pub(crate) struct Server {
     options: ServerOptions,
+}
+
+/// A listener with all that it serves.
+struct Door {
+    listener: std::net::TcpListener,
+    router: Router,
+    bounds: Bounds,
+    shutdown: CancellationToken,
+    /// It has ended.
+    _ends: DropGuard,
 }
 
 impl Server {
@@ -65,59 +73,96 @@ impl Server {
     }
 
     /// Serves the API until `shutdown`. Probes and metrics on their own listener go on until
-    /// `probes_end`, and until the API's requests under way have ended.
+    /// `probes_end`, and until the API's requests under way have ended. What others than this machine
+    /// reach is served on a thread of its own.
     pub(crate) async fn run(self, shutdown: CancellationToken, probes_end: CancellationToken) {
-        let listeners = self.options.listeners;
-        let address = listeners.address();
+        let ServerOptions { listeners: Listeners { api, metrics }, sources, client } = self.options;
         let shared = Arc::new(Shared {
-            address,
-            exposure: Exposure::of(address),
-            plugins: self.options.plugins,
-            on_demand: OnDemand::new(self.options.client, self.options.informers.clone()),
-            informers: self.options.informers,
-            candidate: self.options.candidate,
-            configuration: self.options.configuration,
+            address: api.address,
+            exposure: Exposure::of(api.address),
+            on_demand: OnDemand::new(client, sources.informers.clone()),
+            scrapes: Scrapes::default(),
+            heartbeat: Heartbeat::default(),
+            sources,
             ready: AtomicBool::new(false),
             stopping: shutdown.clone(),
         });
+        let (api_ended, rest_ended) = (CancellationToken::new(), CancellationToken::new());
+        let is_open = shared.exposure == Exposure::HealthOnly;
+        let bounds = if is_open { Bounds::open() } else { Bounds::api() };
+        let api = Door::new(api, api_routes(shared.clone()), bounds, shutdown, &api_ended);
+        let metrics = metrics.map(|bound| {
+            let bounds = Bounds { stop_grace: PROBES_GRACE, ..Bounds::open() };
+            let ended = CancellationToken::new();
+            Door::new(bound, open_routes(shared.clone()), bounds, rest_ended.clone(), &ended)
+        });
+        let (here, apart) = if is_open { (None, Some(api)) } else { (Some(api), None) };
+        let here = async {
+            match here {
+                Some(door) => door.serve().await,
+                None => Ok(()),
+            }
+        };
+        let apart = serve_apart(apart.into_iter().chain(metrics).collect(), shared.clone());
+        let rest = async {
+            tokio::join!(api_ended.cancelled(), probes_end.cancelled());
+            rest_ended.cancel();
+            Ok(())
+        };
         let expire = async {
             loop {
                 tokio::time::sleep(IDLE_CHECK).await;
                 shared.on_demand.expire();
             }
         };
-        let api = api(shared.clone());
-        let api = connections::serve(listeners.api.listener, api, shutdown, Bounds::default());
-        let rest_ended = CancellationToken::new();
-        let rest = async {
-            tokio::join!(api, probes_end.cancelled());
-            rest_ended.cancel();
-        };
-        let probes = async {
-            let Some(bound) = listeners.metrics else { return };
-            let bounds = Bounds { stop_grace: PROBES_GRACE, ..Bounds::default() };
-            let probes = probes(shared.clone());
-            connections::serve(bound.listener, probes, rest_ended.clone(), bounds).await;
-        };
         tokio::select! {
-            ((), ()) = async { tokio::join!(rest, probes) } => {}
+            served = async { tokio::try_join!(here, apart, rest) } => if let Err(error) = served {
+                error!("the addresses cannot be served: {error:#}");
+            },
             () = expire => {}
+            () = shared.heartbeat.beat() => {}
         }
     }
 }
 
-/// What every listener serves: it says nothing of the cluster's content.
-fn open_routes() -> Router<Arc<Shared>> {
-    Router::new()
-        .route("/healthz", get(async || "ok\n"))
-        .route("/livez", get(async || "ok\n"))
-        .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics))
-        .method_not_allowed_fallback(method_not_allowed)
+impl Door {
+    fn new(
+        bound: Bound,
+        router: Router,
+        bounds: Bounds,
+        shutdown: CancellationToken,
+        ended: &CancellationToken,
+    ) -> Self {
+        let _ends = ended.clone().drop_guard();
+        Self { listener: bound.listener, router, bounds, shutdown, _ends }
+    }
+
+    /// Serves on the async runtime that this is called on.
+    async fn serve(self) -> Result<()> {
+        let Self { listener, router, bounds, shutdown, _ends } = self;
+        let listener = TcpListener::from_std(listener).context("a listener is not taken over")?;
+        connections::serve(listener, router, is_probe, shutdown, bounds).await;
+        Ok(())
+    }
 }
 
-fn api(shared: Arc<Shared>) -> Router {
-    let routes = open_routes()
+/// Serves these on a thread of their own, which also looks whether the host's async runtime is stuck.
+async fn serve_apart(doors: Vec<Door>, shared: Arc<Shared>) -> Result<()> {
+    if doors.is_empty() {
+        return Ok(());
+    }
+    let serve = move || async move {
+        let served = futures::future::try_join_all(doors.into_iter().map(Door::serve));
+        tokio::select! {
+            served = served => served.map(drop),
+            () = shared.heartbeat.look() => Ok(()),
+        }
+    };
+    own_thread::run("probes", serve).await.flatten()
+}
+
+fn api_routes(shared: Arc<Shared>) -> Router {
+    let routes = open::routes()
         .route("/", get(index))
         .route("/plugins", get(plugins))
         .route("/problems", get(problems))
@@ -130,8 +175,8 @@ fn api(shared: Arc<Shared>) -> Router {
     routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
 }
 
-fn probes(shared: Arc<Shared>) -> Router {
-    let routes = open_routes().fallback(not_a_probe);
+fn open_routes(shared: Arc<Shared>) -> Router {
+    let routes = open::routes().fallback(not_a_probe);
     routes.layer(middleware::map_response(nosniff)).with_state(shared)
 }
 
@@ -147,15 +192,6 @@ async fn nosniff(mut response: Response) -> Response {
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     response
-}
-
-/// An error in the shape of the resource endpoints.
-pub(crate) fn message(code: StatusCode, text: impl Into<String>) -> Response {
-    (code, Json(json!({ "msg": text.into() }))).into_response()
-}
-
-async fn method_not_allowed() -> Response {
-    message(StatusCode::METHOD_NOT_ALLOWED, "everything here is read with GET; nothing is written")
 }
 
 async fn not_found() -> Response {
@@ -193,41 +229,14 @@ async fn index() -> Json<Value> {
 }
 
 async fn plugins(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    Json(super::plugins::list(&shared.plugins, &shared.informers))
+    Json(super::plugins::list(&shared.sources.plugins, &shared.sources.informers))
 }
 
 /// What lies in the plugin directories and cannot be a plugin, which `/plugins` therefore does not list; and what is wrong with the host's own file.
 async fn problems(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let problems = shared.configuration.problem().into_iter().chain(shared.plugins.problems());
+    let sources = &shared.sources;
+    let problems = sources.configuration.problem().into_iter().chain(sources.plugins.problems());
     let problems =
         problems.map(|(path, text)| json!({ "path": path.display().to_string(), "text": text }));
     Json(problems.collect())
-}
-
-/// Ready once nothing is missing and, where one is elected, some host leads. It stays so until the process stops: a plugin added later
-/// never makes it unready.
-async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
-    if shared.stopping.is_cancelled() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
-    }
-    if shared.ready.load(Ordering::Acquire) {
-        return "ok\n".into_response();
-    }
-    let mut missing = not_ready(&shared.plugins, &shared.informers);
-    missing.extend(shared.candidate.as_ref().and_then(|it| it.check_elected().err()));
-    if missing.is_empty() {
-        shared.ready.store(true, Ordering::Release);
-        return "ok\n".into_response();
-    }
-    let text = format!("not ready\n{}\n", missing.join("\n"));
-    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
-}
-
-async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    let configuration = &shared.configuration;
-    let (plugins, informers) = (&shared.plugins, &shared.informers);
-    match metrics::render(plugins, informers, shared.candidate.as_ref(), configuration) {
-        Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
-        Err(error) => message(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
-    }
 }

@@ -1,13 +1,17 @@
 //! What plugins count themselves: a family for each name, whichever plugins have it, with a label that says which.
 
 use super::{NoLabels, Snapshot, gauges};
-use informant_runtime::{METRIC_BUCKETS, MetricFamily, MetricKind, MetricValue, PluginName};
+use informant_runtime::{METRIC_BUCKETS, MetricKind, MetricValue, PluginSeries};
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
+
+/// The next name of each plugin that has one: by the name, the plugins' places and what it is to them.
+type Next = BTreeMap<Arc<str>, Vec<(usize, MetricKind)>>;
 
 impl Snapshot {
     pub(super) fn encode_metrics_of_plugins(
@@ -18,32 +22,55 @@ impl Snapshot {
             encoder,
             "informant_plugin_metric_series",
             "Series of the plugin's own metrics",
-            self.plugin_gauge(|plugin| plugin.metric_series as f64),
+            self.plugin_gauge(|plugin| plugin.metric_size.0 as f64),
         )?;
-        let mut families: BTreeMap<&str, Vec<(&PluginName, &MetricFamily)>> = BTreeMap::new();
-        for (plugin, of_plugin) in &self.of_plugins {
-            for family in of_plugin {
-                families.entry(&family.name).or_default().push((plugin, family));
-            }
-        }
-        families.into_iter().try_for_each(|(name, of_plugins)| encode(encoder, name, &of_plugins))
+        gauges(
+            encoder,
+            "informant_plugin_metric_bytes",
+            "Bytes that the plugin's own metrics take on this page, at most",
+            self.plugin_gauge(|plugin| plugin.metric_size.1 as f64),
+        )?;
+        encode_all(encoder, &self.of_plugins)
     }
 }
 
-fn encode(
+/// Name by name in order, each of all plugins that have it. A name that a plugin has begun with meanwhile may be missing.
+fn encode_all(encoder: &mut DescriptorEncoder<'_>, of_plugins: &[PluginSeries]) -> fmt::Result {
+    let mut next = Next::new();
+    let find = |next: &mut Next, place: usize, after: Option<&str>| {
+        if let Some((name, kind)) = of_plugins[place].name_after(after) {
+            next.entry(name).or_default().push((place, kind));
+        }
+    };
+    (0..of_plugins.len()).for_each(|place| find(&mut next, place, None));
+    while let Some((name, mut places)) = next.pop_first() {
+        places.sort_unstable_by_key(|(place, _)| *place);
+        encode_name(encoder, &name, &places, of_plugins)?;
+        places.iter().for_each(|(place, _)| find(&mut next, *place, Some(&*name)));
+    }
+    Ok(())
+}
+
+fn encode_name(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
-    of_plugins: &[(&PluginName, &MetricFamily)],
+    places: &[(usize, MetricKind)],
+    of_plugins: &[PluginSeries],
 ) -> fmt::Result {
-    let Some((_, MetricFamily { kind, .. })) = of_plugins.first() else { return Ok(()) };
+    // A name is one thing to all plugins; one of them may have changed hands since it was looked for.
+    let Some((_, kind)) = places.first() else { return Ok(()) };
     let mut lines = encoder.encode_descriptor(name, "A plugin's own", None, metric_type(*kind))?;
-    // A name is one thing to all plugins; one of them may have changed hands between their snapshots.
-    for (plugin, family) in of_plugins.iter().filter(|(_, family)| family.kind == *kind) {
-        for (labels, value) in &family.series {
-            let own = labels.iter().map(|(name, value)| (&**name, &**value));
-            let labels: Vec<(&str, &str)> =
-                [("plugin", plugin.as_str())].into_iter().chain(own).collect();
-            encode_value(lines.encode_family(&labels)?, value)?;
+    for (place, _) in places {
+        let series = &of_plugins[*place];
+        let mut piece = series.series_after(name, *kind, None);
+        while let Some((last, _)) = piece.last() {
+            for (labels, value) in &piece {
+                let own = labels.iter().map(|(name, value)| (&**name, &**value));
+                let labels: Vec<(&str, &str)> =
+                    [("plugin", series.plugin().as_str())].into_iter().chain(own).collect();
+                encode_value(lines.encode_family(&labels)?, value)?;
+            }
+            piece = series.series_after(name, *kind, Some(last));
         }
     }
     Ok(())
@@ -72,42 +99,58 @@ fn metric_type(kind: MetricKind) -> MetricType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use informant_runtime::{MetricBounds, MetricNames, PluginMetrics, PluginName};
+    use parking_lot::Mutex;
     use prometheus_client::collector::Collector;
     use prometheus_client::encoding::text::encode_registry;
     use prometheus_client::registry::Registry;
+    use std::time::Instant;
 
     #[derive(Debug)]
-    struct Page(Vec<(PluginName, MetricFamily)>);
+    struct Page(Vec<PluginSeries>);
 
     impl Collector for Page {
         fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-            let of_plugins: Vec<_> = self.0.iter().map(|(name, family)| (name, family)).collect();
-            super::encode(&mut encoder, "hits", &of_plugins)
+            encode_all(&mut encoder, &self.0)
         }
     }
 
-    /// A plugin, labels and a value.
-    type One = (&'static str, &'static [(&'static str, &'static str)], MetricValue);
+    /// What a plugin records: what, name, labels and value.
+    type Record = (MetricKind, &'static str, &'static [(&'static str, &'static str)], f64);
 
-    /// The page's lines of a metric that these plugins have.
-    #[track_caller]
-    fn check(of_plugins: &[One], expect: &[&str]) {
-        let families = of_plugins.iter().map(|(plugin, labels, value)| {
-            let kind = match value {
-                MetricValue::Counter(_) => MetricKind::Counter,
-                MetricValue::Gauge(_) => MetricKind::Gauge,
-                MetricValue::Histogram { .. } => MetricKind::Histogram,
-            };
-            let labels = labels.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-            let series = vec![(labels.collect(), value.clone())];
-            let family = MetricFamily { name: "hits".into(), kind, series };
-            (plugin.parse().expect("a plugin's name"), family)
+    use MetricKind::{Counter, Gauge, Histogram};
+
+    const BOUNDS: MetricBounds = MetricBounds { series: 100, page_bytes: 1 << 20 };
+
+    /// The page of these plugins, and what their accounts say that it takes at most.
+    fn page(plugins: &[(&str, &[Record])]) -> (String, usize) {
+        let (names, now) = (MetricNames::default(), Instant::now());
+        let mut account = 0;
+        let series = plugins.iter().map(|(plugin, records)| {
+            let plugin: PluginName = plugin.parse().expect("a plugin's name");
+            let mut metrics = PluginMetrics::new(plugin.clone(), BOUNDS, names.clone());
+            for (kind, name, labels, value) in *records {
+                let labels = labels.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+                let recorded = metrics.record(*kind, name, labels.collect(), *value, now);
+                recorded.expect("it is recorded");
+            }
+            account += metrics.size().1;
+            PluginSeries::new(plugin, Arc::new(Mutex::new(metrics)), now)
         });
+        let series = series.collect();
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Page(families.collect())));
+        registry.register_collector(Box::new(Page(series)));
         let mut text = String::new();
         encode_registry(&mut text, &registry).expect("text");
-        let is_zero = |line: &&str| line.starts_with("hits_bucket") && line.ends_with(" 0");
+        (text, account)
+    }
+
+    /// The page's lines, without help and empty buckets.
+    #[track_caller]
+    fn check(plugins: &[(&str, &[Record])], expect: &[&str]) {
+        let (text, account) = page(plugins);
+        assert!(text.len() <= account, "{} bytes, the account says {account}: {text}", text.len());
+        let is_zero = |line: &&str| line.contains("_bucket{") && line.ends_with(" 0");
         let shown = |line: &&str| !line.starts_with("# HELP") && !is_zero(line);
         let lines: Vec<&str> = text.lines().filter(shown).collect();
         assert_eq!(lines, expect);
@@ -115,37 +158,57 @@ mod tests {
 
     #[test]
     fn plugins_that_count_the_same_are_one_family() {
-        let of_plugins: [One; 3] = [
-            ("a", &[("path", "a\"b")], MetricValue::Counter(2.0)),
-            ("b", &[], MetricValue::Counter(0.5)),
-            // It had the name before.
-            ("c", &[], MetricValue::Gauge(1.0)),
+        let plugins: [(&str, &[Record]); 3] = [
+            ("a", &[(Counter, "hits", &[("path", "a\"b")], 2.0), (Gauge, "a", &[], 1.0)]),
+            ("b", &[(Counter, "hits", &[], 0.5), (Gauge, "z", &[], 1.0)]),
+            ("c", &[(Gauge, "a", &[], 3.0), (Gauge, "k", &[], 1.0)]),
         ];
         let expect = [
+            "# TYPE a gauge",
+            r#"a{plugin="a"} 1.0"#,
+            r#"a{plugin="c"} 3.0"#,
             "# TYPE hits counter",
             r#"hits_total{plugin="a",path="a\"b"} 2.0"#,
             r#"hits_total{plugin="b"} 0.5"#,
+            "# TYPE k gauge",
+            r#"k{plugin="c"} 1.0"#,
+            "# TYPE z gauge",
+            r#"z{plugin="b"} 1.0"#,
         ];
-        check(&of_plugins, &expect);
+        check(&plugins, &expect);
     }
 
     #[test]
     fn a_gauge_is_what_it_was_set_to() {
         let expect = ["# TYPE hits gauge", r#"hits{plugin="a"} -1.5"#];
-        check(&[("a", &[], MetricValue::Gauge(-1.5))], &expect);
+        check(&[("a", &[(Gauge, "hits", &[], -1.5)])], &expect);
     }
 
     #[test]
     fn a_histogram_is_cumulative_and_ends_with_the_infinite_bucket() {
-        let mut counts = Box::new([0; METRIC_BUCKETS.len() + 1]);
-        (counts[METRIC_BUCKETS.len() - 1], counts[METRIC_BUCKETS.len()]) = (3, 1);
+        let most = 10_000.0;
+        let values = [most, most, most, 10_000.5].map(|value| (Histogram, "hits", &[][..], value));
         let expect = [
             "# TYPE hits histogram",
-            r#"hits_sum{plugin="a"} 0.5"#,
+            r#"hits_sum{plugin="a"} 40000.5"#,
             r#"hits_count{plugin="a"} 4"#,
             r#"hits_bucket{le="10000.0",plugin="a"} 3"#,
             r#"hits_bucket{le="+Inf",plugin="a"} 4"#,
         ];
-        check(&[("a", &[], MetricValue::Histogram { counts, sum: 0.5 })], &expect);
+        check(&[("a", &values)], &expect);
+    }
+
+    /// What is counted as taken is what is taken, and the numbers' places: the smallest numbers have the most digits.
+    #[test]
+    fn an_account_holds_what_is_on_the_page_and_little_more() {
+        let smallest = -2.225_073_858_507_201_4e-308;
+        let labels: &[(&str, &str)] =
+            &[("a", "\\\\\\\\\"\"\"\"\n\n\n"), ("b", ""), ("c", "0123456789")];
+        for kind in [Counter, Gauge, Histogram] {
+            let value = if kind == Counter { -smallest } else { smallest };
+            let (text, account) = page(&[("plugin", &[(kind, "metric", labels, value)])]);
+            let (length, lines) = (text.len(), text.lines().count());
+            assert!((length..=length + lines * 46).contains(&account), "{account}: {text}");
+        }
     }
 }

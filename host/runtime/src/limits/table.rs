@@ -157,6 +157,10 @@ limits! {
     "`metrics` answers with an error", "informant_plugin_metric_series",
     "series_are_bounded_and_end_when_nobody_touches_them";
 
+    /// What the series of the plugin's metrics may take on the host's page, escaped and with all buckets: some 8,000 gauges, or 300 histograms.
+    metric_bytes_max: usize, "metricBytes" = 1 << 20, up to 16 << 20, Bytes;
+    "the same", "informant_plugin_metric_bytes", "what_series_take_on_the_page_is_bounded";
+
     /// How often an event is tried. A key that fails comes again without end, after 30 s at most.
     attempts_max: u32, "attempts" = 10, up to 1_000, Count;
     "the event becomes a dead letter", "informant_plugin_events_total",

@@ -148,7 +148,7 @@ pub(super) fn status(name: &PluginName, prepared: &Prepared, now: Timestamp) -> 
     let limits = &prepared.settings.limits;
     let counters = Arc::<Counters>::default();
     let queue = Arc::new(PluginQueue::new(Marks::from(limits), counters.clone()));
-    let metrics = PluginMetrics::new(limits.metric_series_max, MetricNames::default());
+    let metrics = PluginMetrics::new(name.clone(), limits.into(), MetricNames::default());
     let status = StatusCell::new(name.clone(), counters, queue, metrics, limits, now);
     status.set(&prepared.settings);
     status

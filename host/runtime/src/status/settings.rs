@@ -12,7 +12,7 @@ impl StatusCell {
         self.queue.set_marks(limits.into());
         self.dead_letters.lock().set_bounds(limits.into());
         self.state.lock().set_bounds(limits.into());
-        self.metrics.lock().set_series_max(limits.metric_series_max);
+        self.metrics.lock().set_bounds(limits.into());
         self.archive.set_limits(limits);
     }
 

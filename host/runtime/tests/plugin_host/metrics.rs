@@ -32,17 +32,21 @@ fn gauge(name: &str) -> Vec<u8> {
 impl Bench {
     /// The metrics of all plugins.
     fn metrics(&self) -> Vec<String> {
-        let families = self.plugins.metrics().into_iter().flat_map(|(plugin, families)| {
-            families.into_iter().map(move |family| (plugin.clone(), family))
-        });
-        let shown = families.map(|(plugin, family)| {
-            let values = family.series.iter().map(|(_, value)| match value {
-                MetricValue::Gauge(value) => value.to_string(),
-                other => format!("{other:?}"),
-            });
-            format!("{plugin} {} {}", family.name, values.collect::<Vec<_>>().join(" "))
-        });
-        shown.collect()
+        let mut shown = Vec::new();
+        for series in self.plugins.series() {
+            let mut next = series.name_after(None);
+            while let Some((name, kind)) = next {
+                let values = series.series_after(&name, kind, None);
+                let values = values.iter().map(|(_, value)| match value {
+                    MetricValue::Gauge(value) => value.to_string(),
+                    other => format!("{other:?}"),
+                });
+                let values = values.collect::<Vec<_>>().join(" ");
+                shown.push(format!("{} {name} {values}", series.plugin()));
+                next = series.name_after(Some(&*name));
+            }
+        }
+        shown
     }
 }
 

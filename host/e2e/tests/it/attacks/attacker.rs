@@ -79,7 +79,8 @@ async fn check_on(
     own["plugins"][ATTACKER]["config"]["tries"] = calls.collect();
     let (directory, own) = configuration(&own);
     bench.drop_plugin(ATTACKER, ATTACKER);
-    let host = bench.start(&["--config", &own]).await;
+    let more = ["--config", &own, "--metrics-bind-address", "127.0.0.1:0"];
+    let host = bench.start(&more).await;
     let pod = labelled_pod(ATTACKER, &[("app", "mine")]);
     bench.api.create(&bench.pods(), &pod).await.expect(201);
     let last = format!("tried everything on {}/{ATTACKER}", bench.namespace);

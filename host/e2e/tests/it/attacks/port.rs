@@ -1,0 +1,127 @@
+//! Callers who want much of the port that everybody reaches, and plugins whose metrics make that dear.
+
+use super::attacker::{Try, check, refused};
+use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact};
+use informant_e2e::host::Host;
+use informant_e2e::{http, poll, process_stats};
+use serde_json::json;
+use socket2::{Domain, Socket, Type};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// More than a listener has places.
+const CONNECTIONS: usize = 300;
+/// What the kubelet waits for a probe unless it is told otherwise.
+const PROBE_MAX: Duration = Duration::from_secs(1);
+/// What the host may take for all of them.
+const MEMORY_MAX: u64 = 50 << 20;
+/// From which another peer comes than from 127.0.0.1.
+const ANOTHER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+/// A socket of this address.
+fn socket(from: Ipv4Addr) -> Socket {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::from((from, 0)).into()).expect("an address of loopback");
+    socket
+}
+
+fn connect(socket: Socket, address: SocketAddr) -> TcpStream {
+    socket.connect(&address.into()).expect("it listens");
+    socket.into()
+}
+
+/// Asks for the page again and again and reads nothing. One that is closed before it has asked for all has asked for enough.
+fn stall(address: SocketAddr) -> TcpStream {
+    let socket = socket(Ipv4Addr::LOCALHOST);
+    socket.set_recv_buffer_size(4 << 10).expect("a small buffer");
+    let mut stream = connect(socket, address);
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let _ = stream.write_all(request.repeat(50).as_bytes());
+    stream
+}
+
+fn check_probe(address: SocketAddr) {
+    let asked = Instant::now();
+    let answer = http::get(address, "/livez").expect("an answer");
+    let took = asked.elapsed();
+    assert_eq!((answer.status, answer.body.as_str()), (200, "ok\n"), "{address}");
+    assert!(took < PROBE_MAX, "/livez took {took:?} on {address}");
+}
+
+/// The whole page, if there is a place for it.
+fn scrape(from: Ipv4Addr, address: SocketAddr) -> Option<String> {
+    let mut stream = connect(socket(from), address);
+    let request = format!("GET /metrics HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut page = String::new();
+    stream.read_to_string(&mut page).ok()?;
+    (page.starts_with("HTTP/1.0 200") && page.ends_with("# EOF\n")).then_some(page)
+}
+
+/// Many ask for the page and read nothing, from one address. Probes are answered all the while, and others get the page when those are cut off.
+async fn check_stalled(host: &Host, address: SocketAddr) {
+    process_stats::forget_peak(host.id()).expect("its memory is ours to ask for");
+    let before = process_stats::resident(host.id()).expect("its memory");
+    let mut connections = Vec::new();
+    for number in 0..CONNECTIONS {
+        connections.push(stall(address));
+        if number % 20 == 0 {
+            check_probe(address);
+        }
+    }
+    if Some(address) == host.metrics_address() {
+        scrape(ANOTHER, address).expect("one peer does not have all places");
+    }
+    let page = async || {
+        check_probe(address);
+        scrape(Ipv4Addr::LOCALHOST, address)
+    };
+    poll::until("a place for the page", LINES_DEADLINE, page).await.unwrap();
+    let more = process_stats::peak(host.id()).expect("its memory").saturating_sub(before);
+    assert!(more < MEMORY_MAX, "{address}: {more} bytes more");
+    drop(connections);
+}
+
+/// A host with a plugin whose series are as many and as large as they may be.
+async fn start(bench: &HostBench<'_>) -> (Host, tempfile::TempDir) {
+    let tries: [Try; 1] = [refused(
+        "more than the page has room for",
+        json!({"call": "metrics.histograms", "of": "flood", "text": "1000"}),
+        "limits.metricBytes",
+    )];
+    let settings = json!({"config": {}, "limits": {"metricBytes": "16Mi"}});
+    check(bench, settings, json!({}), &tries).await
+}
+
+#[test]
+fn scrapers_that_read_nothing_take_no_probes_place_and_little_memory() {
+    host_fact(async |bench| {
+        let (mut host, _directory) = start(&bench).await;
+        let metrics = host.metrics_address().expect("it has one");
+        check_stalled(&host, metrics).await;
+        check_stalled(&host, host.address()).await;
+        host.check_running().unwrap();
+    });
+}
+
+#[test]
+fn a_page_of_metrics_is_bounded_and_is_never_whole_in_memory() {
+    host_fact(async |bench| {
+        let (host, _directory) = start(&bench).await;
+        let metrics = host.metrics_address().expect("it has one");
+        process_stats::forget_peak(host.id()).expect("its memory is ours to ask for");
+        let before = process_stats::resident(host.id()).expect("its memory");
+        let pages = std::thread::scope(|scope| {
+            let readers = [Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, ANOTHER, ANOTHER];
+            let readers = readers.map(|from| scope.spawn(move || scrape(from, metrics)));
+            check_probe(metrics);
+            readers.map(|reader| reader.join().expect("no panic").expect("a page"))
+        });
+        let more = process_stats::peak(host.id()).expect("its memory").saturating_sub(before);
+        assert!(more < MEMORY_MAX, "{more} bytes more");
+        let is_own = |line: &&str| line.starts_with("flood_");
+        let own: usize = pages[0].lines().filter(is_own).map(|line| line.len() + 1).sum();
+        assert!((15 << 20..16 << 20).contains(&own), "{own} bytes of the plugin's");
+    });
+}
