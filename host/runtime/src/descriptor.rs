@@ -48,7 +48,7 @@ pub(crate) const VERSION_BYTES_MAX: usize = 128;
 /// Bytes of a name or a resource. The longest custom resource has 317: a definition's name (plural.group) has
 /// at most 253, its version at most 63.
 pub(crate) const NAME_BYTES_MAX: usize = 320;
-/// Bytes of a JSON pointer. The longest that leads to a key of Kubernetes' own, an annotation's, has 341.
+/// Bytes of a JSON pointer. The longest that leads to a key of Kubernetes' own, an annotation's, has 340.
 pub(crate) const POINTER_BYTES_MAX: usize = 1024;
 /// Entries of a list within an entry, of which most are one of a few words: verbs, methods, types.
 pub(crate) const LIST_MAX: usize = 32;
@@ -209,7 +209,11 @@ fn each<'a, T, const MAX: usize>(
     parse: fn(&'a RawValue, &str) -> Result<T, DescriptorError>,
 ) -> Result<Vec<T>, DescriptorError> {
     let numbered = list.entries(at)?.into_iter().enumerate();
-    numbered.map(|(index, json)| parse(json, &format!("{at}[{index}]"))).collect()
+    let parsed = numbered.map(|(index, json)| parse(json, &format!("{at}[{index}]")));
+    let mut parsed = parsed.collect::<Result<Vec<T>, _>>()?;
+    // It is kept for as long as the plugin.
+    parsed.shrink_to_fit();
+    Ok(parsed)
 }
 
 #[cfg(test)]

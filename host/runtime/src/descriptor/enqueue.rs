@@ -14,7 +14,7 @@ pub(crate) const ENQUEUE_RULES_MAX: usize = 16;
 pub(crate) const TEXT_BYTES_MAX: usize = 128;
 
 /// The keys of a rule.
-pub(super) const KEYS: [&str; 5] = ["self", "owner", "pointer", "namespace", "prefix"];
+const KEYS: [&str; 5] = ["self", "owner", "pointer", "namespace", "prefix"];
 /// The rules of a subscription, not yet read.
 pub(super) type RawRules<'a> = BoundedList<&'a RawValue, ENQUEUE_RULES_MAX>;
 

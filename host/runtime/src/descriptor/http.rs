@@ -13,7 +13,7 @@ pub(crate) const HTTP_MAX: usize = 64;
 pub(crate) const ORIGIN_BYTES_MAX: usize = 269;
 
 /// The keys of an entry.
-pub(super) const KEYS: [&str; 4] = ["origins", "methods", "paths", "addresses"];
+const KEYS: [&str; 4] = ["origins", "methods", "paths", "addresses"];
 /// Texts of one key.
 type Texts = BoundedList<String, LIST_MAX>;
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use std::fmt;
 
 /// Bytes of a descriptor. 64 subscriptions fit, each with two selectors, a filter and 64 namespaces
-/// at their bounds (14.3 KiB), and 100 KiB for the rest. Real plugins' have less than 8 KiB.
+/// at their bounds (14.3 KiB), and 100 KiB for the rest.
 pub(crate) const DESCRIPTOR_BYTES_MAX: usize = 1 << 20;
 
 /// The place of a problem that is in no part.

@@ -1,9 +1,8 @@
 //! What a plugin reads through `indexer`: resources beside its subscriptions, and indexes.
 
-use super::resource;
 use super::{
     BoundedList, Descriptor, DescriptorError, check_bytes, check_name, check_pointer_bounds, error,
-    json,
+    json, resource,
 };
 use crate::coverage::NAMESPACES_WATCHED_MAX;
 use informant_apimachinery::GroupVersionResource;
@@ -19,9 +18,9 @@ pub(crate) const NAMESPACES_MAX: usize = 4 * NAMESPACES_WATCHED_MAX;
 const NAMESPACE_BYTES_MAX: usize = 63;
 
 /// The keys of an index.
-pub(super) const INDEX_KEYS: [&str; 3] = ["resource", "name", "pointer"];
+const INDEX_KEYS: [&str; 3] = ["resource", "name", "pointer"];
 /// The keys of a resource that is read.
-pub(super) const READ_KEYS: [&str; 2] = ["resource", "namespaces"];
+const READ_KEYS: [&str; 2] = ["resource", "namespaces"];
 /// The namespaces of a view, not yet read.
 pub(super) type RawNamespaces = BoundedList<String, NAMESPACES_MAX>;
 

@@ -13,7 +13,7 @@ pub(crate) const SCHEDULES_MAX: usize = 64;
 /// Bytes of a cron line: each of the 60 minutes named and more.
 pub(crate) const CRON_BYTES_MAX: usize = 256;
 /// The keys of a schedule.
-pub(super) const KEYS: [&str; 3] = ["name", "cron", "every"];
+const KEYS: [&str; 3] = ["name", "cron", "every"];
 /// A period shorter than this is no schedule but a loop.
 const PERIOD_MIN: Duration = Duration::from_millis(100);
 

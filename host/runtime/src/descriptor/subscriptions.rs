@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Pointers of one subscription, which are looked up together in every update's bytes.
 pub(crate) const POINTERS_MAX: usize = 32;
 /// The keys of a subscription.
-pub(super) const KEYS: [&str; 13] = [
+const KEYS: [&str; 13] = [
     "name",
     "resource",
     "namespaces",

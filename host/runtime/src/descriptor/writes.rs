@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 pub(crate) const WRITES_MAX: usize = 64;
 
 /// The keys of an entry.
-pub(super) const KEYS: [&str; 3] = ["resource", "verbs", "namespaces"];
+const KEYS: [&str; 3] = ["resource", "verbs", "namespaces"];
 
 /// Verbs on one resource or subresource.
 #[derive(Debug, Clone, PartialEq, Eq)]
