@@ -23,4 +23,4 @@ pub(crate) use answers::message;
 pub(crate) use listeners::Listeners;
 pub(crate) use plugins::list as list_plugins;
 pub(crate) use readiness::not_ready;
-pub(crate) use server::{Server, ServerOptions};
+pub(crate) use server::Server;

@@ -8,7 +8,7 @@ use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
 use crate::fence::Fence;
 use crate::host_configuration::HostConfiguration;
-use crate::http::{Listeners, Server, ServerOptions, not_ready};
+use crate::http::{Listeners, Server, not_ready};
 use crate::logging::Stdout;
 use crate::metrics::Sources;
 use crate::outbound::OutboundHttp;
@@ -116,16 +116,13 @@ impl Manager {
         })?;
         options.record.map(|record| host.record(record)).transpose()?;
         let (shutdown, probes_end) = (CancellationToken::new(), CancellationToken::new());
-        let server = Server::new(ServerOptions {
-            listeners,
-            sources: Sources {
-                plugins: host.plugins(),
-                informers: informers.clone(),
-                candidate,
-                configuration: options.configuration.status,
-            },
-            client: options.cluster.client,
-        });
+        let sources = Sources {
+            plugins: host.plugins(),
+            informers: informers.clone(),
+            candidate,
+            configuration: options.configuration.status,
+        };
+        let server = Server::new(listeners, sources, options.cluster.client);
         let admin = socket.map(|socket| serve_admin(socket, &host, &informers, &shutdown));
         let follower = options.configuration.follower.map(|follower| {
             Task::spawn("the follower of the configuration", follower.run(shutdown.clone()))

@@ -394,6 +394,15 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_comes_behind_a_refused_request_is_not_looked_at() {
+        let bench = Bench::start(Bounds { served_max: 0, ..Bounds::api() }).await;
+        let answers = read_to_end(bench.send(&REQUEST.repeat(3)).await).await;
+        assert_eq!(answers.matches("HTTP/1.1").count(), 1, "{answers}");
+        check_refused(&answers);
+        bench.stop().await;
+    }
+
+    #[tokio::test]
     async fn an_answer_that_never_ends_is_cut_off_at_its_time() {
         let bench = Bench::start(Bounds { life_max: SOON, ..Bounds::open() }).await;
         let mut client = bench.send(ENDLESS).await;

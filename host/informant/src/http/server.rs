@@ -31,14 +31,6 @@ use tracing::error;
 /// How long the last probes and scrapes may take: each is answered at once.
 const PROBES_GRACE: Duration = Duration::from_secs(1);
 
-/// What the server shows.
-pub(crate) struct ServerOptions {
-    pub(crate) listeners: Listeners,
-    /// What is shown of the host: plugins, informers, who leads, how its own configuration file is doing.
-    pub(crate) sources: Sources,
-    pub(crate) client: kube::Client,
-}
-
 /// What every request can reach.
 pub(crate) struct Shared {
     pub(super) sources: Sources,
@@ -54,7 +46,9 @@ pub(crate) struct Shared {
 
 /// The server before it runs.
 pub(crate) struct Server {
-    options: ServerOptions,
+    listeners: Listeners,
+    sources: Sources,
+    client: kube::Client,
 }
 
 /// A listener with all that it serves.
@@ -68,15 +62,16 @@ struct Door {
 }
 
 impl Server {
-    pub(crate) fn new(options: ServerOptions) -> Self {
-        Self { options }
+    /// Serves on these what is shown of the host, and what this client may read.
+    pub(crate) fn new(listeners: Listeners, sources: Sources, client: kube::Client) -> Self {
+        Self { listeners, sources, client }
     }
 
     /// Serves the API until `shutdown`. Probes and metrics on their own listener go on until
     /// `probes_end`, and until the API's requests under way have ended. What others than this machine
     /// reach is served on a thread of its own.
     pub(crate) async fn run(self, shutdown: CancellationToken, probes_end: CancellationToken) {
-        let ServerOptions { listeners: Listeners { api, metrics }, sources, client } = self.options;
+        let Self { listeners: Listeners { api, metrics }, sources, client } = self;
         let shared = Arc::new(Shared {
             address: api.address,
             exposure: Exposure::of(api.address),
