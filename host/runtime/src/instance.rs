@@ -29,7 +29,8 @@ pub(crate) struct Template {
     pre: InstancePre<GuestState>,
     exported: Exported,
     wasi: Arc<WasiImports>,
-    report: Arc<Report>,
+    /// The findings of the process that read its file.
+    pub(crate) report: Arc<Report>,
     /// Linear memories of one instance.
     memories: usize,
 }
@@ -64,11 +65,6 @@ impl Template {
     /// What the plugin can be called with.
     pub(crate) fn exported(&self) -> Exported {
         self.exported
-    }
-
-    /// What was found when its file was looked at.
-    pub(crate) fn report(&self) -> &Report {
-        &self.report
     }
 
     /// What the plugin imports of WASI.

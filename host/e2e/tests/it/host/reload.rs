@@ -8,6 +8,7 @@ use crate::host::bench::{
     HostBench, LINES_DEADLINE, await_told, built_plugin, drop_file, host_fact, pod_names, told,
 };
 use informant_e2e::host::Host;
+use informant_e2e::poll;
 
 /// The issue's promise: "the new version's first line appears within a second of the file being
 /// complete".
@@ -121,12 +122,18 @@ async fn break_file(bench: &HostBench<'_>, host: &Host, bytes: &[u8]) {
     };
     let plugin = host.await_plugin("event-printer", "a refused load", refused).await.unwrap();
     assert!(is_running(&plugin), "the old version goes on: {plugin}");
-    let said = host.lines()[lines_before..]
-        .iter()
-        .filter(|line| line.field("plugin") == Some("event-printer"))
-        .filter(|line| matches!(line.field("level"), Some("WARN" | "ERROR" | "warn" | "error")))
-        .count();
-    assert_eq!(said, 1, "one line says why:\n{}", host.tail());
+    let said = || {
+        let lines = host.lines();
+        let of_plugin = lines[lines_before..]
+            .iter()
+            .filter(|line| line.field("plugin") == Some("event-printer"));
+        let levels = of_plugin.filter_map(|line| line.field("level"));
+        levels.filter(|level| matches!(*level, "WARN" | "ERROR" | "warn" | "error")).count()
+    };
+    // Lines are written by a thread of their own.
+    let is_said = async || (said() > 0).then_some(());
+    poll::until("a line that says why", LINES_DEADLINE, is_said).await.unwrap();
+    assert_eq!(said(), 1, "one line says why:\n{}", host.tail());
 }
 
 #[test]
