@@ -188,6 +188,11 @@ impl Plugin {
         self.hold_to_settings(name);
     }
 
+    /// What the plugin was configured with last; none before its first load.
+    pub(crate) fn settings(&self) -> Option<&Arc<PluginSettings>> {
+        self.settings.as_ref()
+    }
+
     /// Holds what runs, or is about to, to what the plugin was configured with last.
     pub(crate) fn hold_to_settings(&self, name: &PluginName) {
         let Some(settings) = &self.settings else { return };

@@ -84,16 +84,20 @@ impl PluginHost {
         }
     }
 
-    /// What a load that begins now is made with.
+    /// What a load that begins now is made with. While a file beside the plugin's is being read that is what was read before
+    /// it: the version is prepared again once the file was read.
     pub(super) fn settings_of_load(
         &mut self,
         name: &PluginName,
     ) -> Result<Arc<PluginSettings>, ConfigurationError> {
-        let being_read = || {
-            let problem = "it is being read; the load begins again when that is done";
-            ConfigurationError::new(&format!("{name}.yaml"), 0, "", problem.to_owned())
+        let Some(settings) = self.settings(name) else {
+            let known = self.plugins.get(name).and_then(|plugin| plugin.settings());
+            let problem = "it is being read; the plugin is loaded once that is done";
+            let file = format!("{name}.yaml");
+            let unknown = || ConfigurationError::new(&file, 0, "", problem.to_owned());
+            return known.cloned().ok_or_else(unknown);
         };
-        let settings = self.settings(name).ok_or_else(being_read)??;
+        let settings = settings?;
         if let Some(plugin) = self.plugins.get_mut(name) {
             plugin.is_to_have(name, settings.clone());
         }
