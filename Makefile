@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
 
-.PHONY: help demo demo-plugin bench-readers build everyday-build test unit lint format clean-demo prerequisites
+.PHONY: help demo demo-plugin bench-readers build everyday-build test lint format format-check clean-demo prerequisites
 
 help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
@@ -94,8 +94,10 @@ everyday-build: prerequisites
 format: prerequisites
 	cargo fmt --all
 
-lint: prerequisites deny
+format-check: prerequisites
 	cargo fmt --all --check
+
+lint: format-check deny
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links -A rustdoc::redundant-explicit-links" \
 	  cargo doc --workspace --no-deps --lib

@@ -44,6 +44,7 @@ where
 {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_threads())
+        .thread_stack_size(informant_runtime::THREAD_STACK_BYTES)
         .enable_all()
         .build()
         .context("the async runtime cannot start")?;

@@ -25,6 +25,10 @@ pub(crate) use turn::{Turn, give_turn};
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
+/// Stack of a thread on which plugins run, of address space: the deepest filter takes 1.5 MiB where its interpreter is not optimised.
+/// A program that runs informers gives their threads as much, since a plugin may take a turn on one.
+pub const THREAD_STACK_BYTES: usize = 4 << 20;
+
 /// The pool. Dropping it ends the threads, and with them every actor that was not stopped before.
 pub(crate) struct GuestThreads {
     lanes: Arc<Lanes>,
@@ -165,7 +169,8 @@ impl GuestThread {
             // An error means that the pool was dropped, which is the same request.
             let _ = runtime.block_on(stopped);
         };
-        let thread = std::thread::Builder::new().name(name).spawn(run)?;
+        let thread =
+            std::thread::Builder::new().name(name).stack_size(THREAD_STACK_BYTES).spawn(run)?;
         let thread = Self { stop: Mutex::new(Some(stop)), thread: Mutex::new(Some(thread)) };
         Ok((Lane { handle, actors: AtomicUsize::default() }, thread))
     }

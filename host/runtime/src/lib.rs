@@ -115,6 +115,7 @@ pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use directory::plugin_files;
 pub use engine::EngineError;
+pub use guest_threads::THREAD_STACK_BYTES;
 pub use http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
 pub use key_queue::KeysSnapshot;
 pub use lifecycle::{Input, State};

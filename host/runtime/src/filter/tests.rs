@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::event_keys::EventKeys;
+use crate::guest_threads::THREAD_STACK_BYTES;
 use informant_fuzz::Target;
 use proptest::prelude::*;
 use std::time::Instant;
@@ -186,10 +187,11 @@ fn what_is_accepted_does_not_overflow() {
         let text = |n: usize| format!("{}{middle}{} == 1", open.repeat(n), close.repeat(n));
         let accepted = (1..64).rev().find(|n| Filter::compile(&text(*n)).is_ok());
         let text = text(accepted.expect("some level is accepted"));
-        let verdict = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
-            let filter = Filter::compile(&text).expect("it is accepted");
-            verdict(&filter, Some(POD), Some(POD), "updated")
-        });
+        let verdict =
+            std::thread::Builder::new().stack_size(THREAD_STACK_BYTES / 2).spawn(move || {
+                let filter = Filter::compile(&text).expect("it is accepted");
+                verdict(&filter, Some(POD), Some(POD), "updated")
+            });
         let verdict = verdict.expect("a thread").join().expect("no panic");
         assert_eq!(verdict, Verdict::Filtered, "{open}");
     };
