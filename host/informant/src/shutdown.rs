@@ -1,20 +1,31 @@
-//! Two-stage shutdown: the first signal drains, the second ends the process at once.
+//! Two-stage shutdown: the first signal drains, the second ends the process at once, and so does the end of the time for draining.
 //!
 //! A terminal that is closed is a reason to end in order, as SIGTERM is: SIGHUP. It comes twice, from the terminal and from the shell in it, so it is never the
 //! second signal. Who started the process with `nohup` wants it to stay.
 
-use crate::logging;
+use crate::{cli, logging};
+use anyhow::anyhow;
 use std::io;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+/// A process that was asked to end is gone by then, whatever holds it. The host takes up to 27.5 s: its grace, a second for what is left then, and the
+/// last lines of the log. Kubernetes gives a Pod 30 s.
+const END_MAX: Duration = Duration::from_secs(28);
+
 /// From here on SIGINT, SIGTERM and SIGHUP no longer end the process by themselves: the first one cancels the token, a
-/// second SIGINT or SIGTERM ends the process with 128 and the signal's number, as shells expect.
+/// second SIGINT or SIGTERM ends the process with 128 and the signal's number, as shells expect. It ends with 1 where it is still there 28 s
+/// after the first one.
 ///
-/// They are heard on a thread of its own, which nothing that hangs can keep from it. It ends with the process.
+/// They are heard on a thread of its own, which nothing that hangs can keep from it: it waits for no other thread. It ends with the process.
 pub(crate) fn on_signals() -> io::Result<CancellationToken> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    on_signals_within(END_MAX)
+}
+
+fn on_signals_within(end_max: Duration) -> io::Result<CancellationToken> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut signals = {
         let _context = runtime.enter();
         Signals::listen()?
@@ -23,13 +34,25 @@ pub(crate) fn on_signals() -> io::Result<CancellationToken> {
     let first = stop.clone();
     let listen = async move {
         let name = signals.first().await;
-        // Whoever should read the log may have stopped reading it: that must not keep the second signal from being heard.
-        let tell = move || info!("stopping after {name}; once more to stop at once");
-        tokio::task::spawn_blocking(tell);
         first.cancel();
-        let (name, number) = signals.next().await;
-        logging::end(move || warn!("stopped at once after a second signal, {name}"));
-        std::process::exit(128 + number)
+        // Whoever should read the log may have stopped reading it: that must not keep the second signal from being heard. Where no thread can be had
+        // the line is lost.
+        let tell = move || info!("stopping after {name}; once more to stop at once");
+        let _ = std::thread::Builder::new().name("stopping".to_owned()).spawn(tell);
+        let status = tokio::select! {
+            (name, number) = signals.next() => {
+                logging::end(move || warn!("stopped at once after a second signal, {name}"));
+                128 + number
+            }
+            () = tokio::time::sleep(end_max) => {
+                let late = anyhow!(
+                    "not everything ended within {end_max:?} of {name}: a thread of the host is held up; it was cut off; please report this"
+                );
+                logging::end(move || cli::print_error(&late));
+                1
+            }
+        };
+        std::process::exit(status)
     };
     let thread = std::thread::Builder::new().name("signals".to_owned());
     thread.spawn(move || runtime.block_on(listen))?;
@@ -91,6 +114,74 @@ fn is_ignored(signal: SignalKind, status: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{Pid, Signal as Sent, kill_process};
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::{Command, Output, Stdio};
+    use std::sync::mpsc;
+
+    /// Set in a child: it is wedged, and is to end within so many milliseconds of the first signal.
+    const END_MAX_VARIABLE: &str = "INFORMANT_TEST_END_MAX";
+    /// What it says when it is wedged, and when it has heard the first signal.
+    const WEDGED: &str = "wedged and ready";
+    const ASKED: &str = "asked to end";
+    /// A child is gone by then, and has failed.
+    const CHILD_MAX: Duration = Duration::from_secs(60);
+
+    /// A process whose async runtime does nothing any more, as that of a host would be in which something holds every worker.
+    fn be_wedged(end_max: Duration) {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build().expect("a runtime");
+        let (begins, begun) = mpsc::channel();
+        let (_held, never) = mpsc::channel::<()>();
+        runtime.spawn(async move {
+            begins.send(()).expect("it waits");
+            never.recv_timeout(CHILD_MAX).expect_err("nobody sends");
+            std::process::exit(99);
+        });
+        begun.recv().expect("it begins");
+        let stop = on_signals_within(end_max).expect("signals");
+        writeln!(io::stdout(), "\n{WEDGED}").expect("it is read");
+        runtime.block_on(async {
+            stop.cancelled().await;
+            writeln!(io::stdout(), "{ASKED}").expect("it is read");
+            tokio::time::sleep(CHILD_MAX).await;
+        });
+    }
+
+    /// The end of a wedged child, that is asked to end so often.
+    fn ended(end_max: Duration, signals: u32) -> Output {
+        let mut child = Command::new(std::env::current_exe().expect("this program"));
+        let name =
+            "shutdown::tests::a_wedged_process_ends_in_time_and_at_once_after_a_second_signal";
+        child.args(["--exact", name, "--nocapture"]);
+        child.env(END_MAX_VARIABLE, end_max.as_millis().to_string());
+        let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut until = |text: &str| lines.any(|line| line.is_ok_and(|line| line.contains(text)));
+        assert!(until(WEDGED), "it does not begin");
+        let id = Pid::from_child(&child);
+        for number in 0..signals {
+            kill_process(id, Sent::TERM).expect("it runs");
+            // Two at once may be one.
+            assert!(number > 0 || until(ASKED), "it does not hear the first signal");
+        }
+        child.wait_with_output().expect("it ends")
+    }
+
+    #[test]
+    fn a_wedged_process_ends_in_time_and_at_once_after_a_second_signal() {
+        if let Ok(milliseconds) = std::env::var(END_MAX_VARIABLE) {
+            return be_wedged(Duration::from_millis(milliseconds.parse().expect("a number")));
+        }
+        let late = ended(Duration::from_millis(500), 1);
+        let said = String::from_utf8_lossy(&late.stderr);
+        assert_eq!(late.status.code(), Some(1), "{said}");
+        assert!(said.contains("not everything ended within 500ms of SIGTERM"), "{said}");
+        let second = ended(CHILD_MAX, 2);
+        let said = String::from_utf8_lossy(&second.stderr);
+        assert_eq!(second.status.code(), Some(143), "{said}");
+    }
 
     #[test]
     fn who_ignores_a_signal_goes_on_doing_so() {

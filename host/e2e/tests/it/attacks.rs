@@ -5,6 +5,7 @@
 mod attacker;
 mod configuration;
 mod descriptors;
+mod ends;
 mod files;
 mod http;
 mod plugin_files;

@@ -80,7 +80,7 @@ fn types(components: usize, count: usize) -> Vec<u8> {
 }
 
 /// Instantiations that each compare a type of 2^`depth` leaves: `rows` components with so many `each`.
-fn compared_types(depth: u8, each: usize, rows: usize) -> Vec<u8> {
+pub(super) fn compared_types(depth: u8, each: usize, rows: usize) -> Vec<u8> {
     let name = |text: &str| [&leb(text.len())[..], text.as_bytes()].concat();
     let mut tuples = b"\x6f\x02\x7d\x7d".to_vec();
     for below in 0..depth - 1 {

@@ -32,7 +32,7 @@ fn connect(socket: Socket, address: SocketAddr) -> TcpStream {
 }
 
 /// Asks for the page again and again and reads nothing. One that is closed before it has asked for all has asked for enough.
-fn stall(address: SocketAddr) -> TcpStream {
+pub(super) fn stall(address: SocketAddr) -> TcpStream {
     let socket = socket(Ipv4Addr::LOCALHOST);
     socket.set_recv_buffer_size(4 << 10).expect("a small buffer");
     let mut stream = connect(socket, address);
