@@ -21,6 +21,7 @@ mod write_deadline;
 
 pub(crate) use answers::message;
 pub(crate) use listeners::Listeners;
+pub(crate) use places::Refused;
 pub(crate) use plugins::list as list_plugins;
 pub(crate) use readiness::not_ready;
 pub(crate) use server::Server;

@@ -10,7 +10,7 @@ use crate::fence::Fence;
 use crate::host_configuration::HostConfiguration;
 use crate::http::{Listeners, Server, not_ready};
 use crate::logging::Stdout;
-use crate::metrics::Sources;
+use crate::metrics::{RefusedByListener, Sources};
 use crate::outbound::OutboundHttp;
 use anyhow::{Context, Result, anyhow};
 use informant_cache::leader_election::LeaderElector;
@@ -90,7 +90,7 @@ struct Election {
 impl Manager {
     /// Listens, says what is going to happen, then starts everything.
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
-        let listeners = Listeners::bind(options.listen, options.metrics_bind_address).await?;
+        let listeners = Listeners::bind(options.listen, options.metrics_bind_address)?;
         let http = OutboundHttp::new(&options.outbound, &options.cluster)?;
         let socket = admin_socket(options.admin_socket.as_deref())?;
         introduce(&options, &listeners, socket.as_ref());
@@ -121,6 +121,7 @@ impl Manager {
             informers: informers.clone(),
             candidate,
             configuration: options.configuration.status,
+            refused: RefusedByListener::default(),
         };
         let server = Server::new(listeners, sources, options.cluster.client);
         let admin = socket.map(|socket| serve_admin(socket, &host, &informers, &shutdown));

@@ -4,6 +4,7 @@
 mod access;
 mod calls;
 mod configuration;
+mod http;
 mod http_out;
 mod informers;
 mod keys;
@@ -33,6 +34,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+pub(crate) use self::http::RefusedByListener;
+
 /// What Prometheus asks for first.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -44,6 +47,8 @@ pub(crate) struct Sources {
     /// None: nobody is elected.
     pub(crate) candidate: Option<Candidate>,
     pub(crate) configuration: Arc<ConfigurationStatus>,
+    /// What the HTTP server had no place for.
+    pub(crate) refused: RefusedByListener,
 }
 
 /// Writes the text of everything.
@@ -59,6 +64,7 @@ struct Snapshot {
     /// None: nobody is elected.
     candidate: Option<Candidate>,
     configuration: Arc<ConfigurationStatus>,
+    refused: RefusedByListener,
     plugins: Vec<PluginStatus>,
     /// What plugins count is read while it is written.
     of_plugins: Vec<PluginSeries>,
@@ -93,6 +99,7 @@ impl Collector for Snapshot {
         self.encode_leads(&mut encoder)?;
         self.encode_writes(&mut encoder)?;
         self.encode_http_out(&mut encoder)?;
+        self.encode_http(&mut encoder)?;
         self.encode_access(&mut encoder)?;
         self.encode_configuration(&mut encoder)?;
         self.encode_plugin_times(&mut encoder)?;
@@ -102,7 +109,7 @@ impl Collector for Snapshot {
 
 impl Snapshot {
     fn new(sources: Sources) -> Self {
-        let Sources { plugins, informers, candidate, configuration } = sources;
+        let Sources { plugins, informers, candidate, configuration, refused } = sources;
         let informers = informers.informers();
         let informer = |informer: &SharedIndexInformer| Informer {
             resource: informer.resource().to_string(),
@@ -112,6 +119,7 @@ impl Snapshot {
         Self {
             candidate,
             configuration,
+            refused,
             plugins: plugins.status(),
             of_plugins: plugins.series(),
             compiles: plugins.compiles(),

@@ -10,6 +10,7 @@ use crate::one_line::one_line;
 use crate::plugin_metrics::PluginSeries;
 use crate::plugin_name::PluginName;
 use crate::status::{PluginStatus, StatusCell};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -91,10 +92,10 @@ impl Plugins {
         problems.iter().map(|problem| (problem.path.clone(), problem.text.clone())).collect()
     }
 
-    /// Whether the directories have been looked at and no plugin is in its first load.
+    /// Whether the directories have been looked at and no plugin is in its first load, but for one that has been so for a minute.
     pub fn settled(&self) -> bool {
-        let plugins = self.shared.plugins.lock();
-        let loading = |status: &Arc<StatusCell>| status.snapshot().state.is_first_load();
+        let (plugins, now) = (self.shared.plugins.lock(), Timestamp::now());
+        let loading = |status: &Arc<StatusCell>| status.is_awaited(now);
         self.shared.scanned.load(Ordering::Acquire) && !plugins.values().any(loading)
     }
 

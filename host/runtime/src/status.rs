@@ -23,12 +23,16 @@ use crate::timers::{Now, Timers};
 use crate::wasi::WasiImports;
 pub(crate) use access::{AccessShown, Refused};
 use informant_cache::Indexer;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// A host that is not ready gives its plugins' first loads so long: one that hangs may take 380 s, and a file that somebody drops is no reason to keep a
+/// whole host out of service. The largest known plugin takes 5 s.
+const FIRST_LOAD_MAX: SignedDuration = SignedDuration::from_secs(60);
 
 /// The shared, current status of one plugin's name.
 pub(crate) struct StatusCell {
@@ -314,6 +318,12 @@ impl StatusCell {
         !std::mem::replace(&mut self.facts.lock().misses_keys, true)
     }
 
+    /// Whether its first version is on its way, and has been for no longer than is waited for.
+    pub(crate) fn is_awaited(&self, now: Timestamp) -> bool {
+        let facts = self.facts.lock();
+        facts.state.is_first_load() && now.duration_since(facts.since) < FIRST_LOAD_MAX
+    }
+
     pub(crate) fn state(&self) -> State {
         self.facts.lock().state.clone()
     }
@@ -380,6 +390,22 @@ mod tests {
         let names = MetricNames::default();
         let metrics = PluginMetrics::new(name.clone(), (&limits).into(), names);
         StatusCell::new(name, counters, queue, metrics, &limits, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_first_load_is_waited_for_and_not_for_ever() {
+        let status = status();
+        let check = |second: i64, expect: bool| {
+            let now = Timestamp::from_second(second).expect("a moment");
+            assert_eq!(status.is_awaited(now), expect, "after {second} s");
+        };
+        check(0, true);
+        check(59, true);
+        check(60, false);
+        status.swapped(1, Timestamp::UNIX_EPOCH);
+        check(0, true);
+        status.apply([Input::Subscribed], Timestamp::UNIX_EPOCH);
+        check(0, false);
     }
 
     /// What is shown of a plugin in two shards after each step: `0` and `1` lose their instance, `+0` and `+1` have one again, `t` trips, `c` closes the

@@ -4,7 +4,8 @@
 //! which a request names its host.
 
 use super::answers::busy;
-use super::places::{Place, Places, Room, Served};
+use super::places::{Place, Places, Refused, Room, Served};
+use super::scrapes::PAGES_MAX;
 use super::write_deadline::WriteDeadline;
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -38,6 +39,8 @@ pub(crate) struct Bounds {
     pub(crate) served_max: usize,
     /// The same of one peer.
     pub(crate) served_of_peer_max: usize,
+    /// The last so many are for peers that have none.
+    pub(crate) served_of_others: usize,
     /// A request's head must be there by then; a connection without requests is closed after it, too.
     pub(crate) head_deadline: Duration,
     /// What a request's head may have, and what is put together of an answer before it is sent.
@@ -59,6 +62,7 @@ impl Bounds {
             waiting_max: 128,
             served_max: 128,
             served_of_peer_max: 128,
+            served_of_others: 0,
             head_deadline: Duration::from_secs(10),
             // The longest query with its headers.
             buffer_bytes: 64 * 1024,
@@ -75,9 +79,10 @@ impl Bounds {
         Self {
             waiting_max: 128,
             // Each takes some 500 KiB with what the system keeps of it.
-            served_max: 16,
+            served_max: PAGES_MAX,
             // Two Prometheus servers behind one proxy, and one who looks.
             served_of_peer_max: 4,
+            served_of_others: 2,
             head_deadline: Duration::from_secs(2),
             buffer_bytes: 8 * 1024,
             keep_alive: false,
@@ -93,6 +98,7 @@ impl Bounds {
             waiting_max: self.waiting_max,
             served_max: self.served_max,
             served_of_peer_max: self.served_of_peer_max,
+            served_of_others: self.served_of_others,
         }
     }
 }
@@ -115,8 +121,9 @@ pub(crate) async fn serve(
     is_probe: fn(&str) -> bool,
     shutdown: CancellationToken,
     bounds: Bounds,
+    refused: Arc<Refused>,
 ) {
-    let places = Places::new(bounds.room());
+    let places = Places::new(bounds.room(), refused);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(bounds.head_deadline);
     http.max_buf_size(bounds.buffer_bytes).keep_alive(bounds.keep_alive);
@@ -281,7 +288,9 @@ mod tests {
                 .route("/endless", get(endless))
                 .route("/answer-at-the-stop", get(at_the_stop));
             let is_probe = |path: &str| path == "/probe";
-            let server = tokio::spawn(serve(listener, router, is_probe, shutdown.clone(), bounds));
+            let refused = Arc::default();
+            let serve = serve(listener, router, is_probe, shutdown.clone(), bounds, refused);
+            let server = tokio::spawn(serve);
             Self { address, shutdown, asked, server }
         }
 

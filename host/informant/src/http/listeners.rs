@@ -2,7 +2,11 @@
 
 use anyhow::{Context, Result, anyhow};
 use std::net::SocketAddr;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
+
+/// Connections that the kernel keeps until they are accepted, if it has no smaller bound (`net.core.somaxconn`). With the usual 128 it forgets the first packet of
+/// whoever comes in a crowd, which is sent again after a second: too late for a probe.
+const BACKLOG: u32 = 4096;
 
 /// A listener, of no async runtime yet, and the address that it got.
 pub(crate) struct Bound {
@@ -20,10 +24,10 @@ pub(crate) struct Listeners {
 
 impl Listeners {
     /// Binds the addresses of `--listen` and `--metrics-bind-address`.
-    pub(crate) async fn bind(listen: SocketAddr, metrics: Option<SocketAddr>) -> Result<Self> {
-        let api = Bound::new("--listen", listen).await?;
+    pub(crate) fn bind(listen: SocketAddr, metrics: Option<SocketAddr>) -> Result<Self> {
+        let api = Bound::new("--listen", listen)?;
         let metrics = match metrics {
-            Some(address) => Some(Bound::new("--metrics-bind-address", address).await?),
+            Some(address) => Some(Bound::new("--metrics-bind-address", address)?),
             None => None,
         };
         Ok(Self { api, metrics })
@@ -41,8 +45,8 @@ impl Listeners {
 }
 
 impl Bound {
-    async fn new(option: &str, address: SocketAddr) -> Result<Self> {
-        let listener = TcpListener::bind(address).await.map_err(|error| {
+    fn new(option: &str, address: SocketAddr) -> Result<Self> {
+        let listener = listen(address).map_err(|error| {
             let advice = match error.kind() {
                 std::io::ErrorKind::AddrInUse => format!(
                     "another listener has it; name another address with {option} (port 0 picks a \
@@ -58,9 +62,22 @@ impl Bound {
     }
 }
 
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // A host that starts anew has the address of the one before it.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpStream;
+    use std::time::Duration;
 
     /// The error of a host whose addresses are these.
     #[track_caller]
@@ -74,12 +91,23 @@ mod tests {
     #[tokio::test]
     async fn an_address_in_use_is_refused_with_its_option() {
         let free = "127.0.0.1:0".parse().expect("an address");
-        let listeners = Listeners::bind(free, Some(free)).await.expect("free ports");
+        let listeners = Listeners::bind(free, Some(free)).expect("free ports");
         let taken = listeners.address();
         let in_use = |option| ["cannot listen on", option, "in use", "another listener has it"];
-        check_refused(Listeners::bind(taken, None).await, &in_use("--listen"));
-        let metrics = Listeners::bind(free, Some(taken)).await;
+        check_refused(Listeners::bind(taken, None), &in_use("--listen"));
+        let metrics = Listeners::bind(free, Some(taken));
         check_refused(metrics, &in_use("--metrics-bind-address"));
         assert_ne!(Some(taken), listeners.metrics_address());
+    }
+
+    #[tokio::test]
+    async fn a_crowd_that_comes_at_once_is_kept_until_it_is_looked_at() {
+        let free = "127.0.0.1:0".parse().expect("an address");
+        let listeners = Listeners::bind(free, None).expect("a free port");
+        // The first packet is sent again after a second.
+        let soon = Duration::from_millis(900);
+        let connect = || TcpStream::connect_timeout(&listeners.address(), soon);
+        let crowd: Vec<TcpStream> = (0..400).map_while(|_| connect().ok()).collect();
+        assert_eq!(crowd.len(), 400);
     }
 }

@@ -4,6 +4,7 @@
 
 use super::answers::message;
 use super::readiness::not_ready;
+use super::scrapes::Scrapes;
 use super::server::Shared;
 use axum::Router;
 use axum::extract::State;
@@ -13,7 +14,11 @@ use axum::routing::get;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-pub(super) fn routes() -> Router<Arc<Shared>> {
+/// Pages of metrics are those of one listener.
+pub(super) fn routes(scrapes: Scrapes) -> Router<Arc<Shared>> {
+    let metrics = move |State(shared): State<Arc<Shared>>| async move {
+        scrapes.serve(shared.sources.clone())
+    };
     Router::new()
         .route("/healthz", get(livez))
         .route("/livez", get(livez))
@@ -50,8 +55,4 @@ async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     }
     let text = format!("not ready\n{}\n", missing.join("\n"));
     (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
-}
-
-async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    shared.scrapes.serve(shared.sources.clone())
 }

@@ -7,6 +7,7 @@
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +20,17 @@ pub(super) struct Room {
     pub(super) served_max: usize,
     /// Of one peer among these.
     pub(super) served_of_peer_max: usize,
+    /// The last so many of these are for peers that have none.
+    pub(super) served_of_others: usize,
+}
+
+/// For what a listener had no place, so far.
+#[derive(Debug, Default)]
+pub(crate) struct Refused {
+    /// Connections that gave their place to others.
+    pub(crate) connections: AtomicU64,
+    /// Requests that were answered by 503.
+    pub(crate) requests: AtomicU64,
 }
 
 /// Where connections come from: an address, or the network of 64 bits of which one machine has all.
@@ -41,6 +53,7 @@ impl From<IpAddr> for Peer {
 pub(super) struct Places {
     room: Room,
     taken: Mutex<Taken>,
+    refused: Arc<Refused>,
 }
 
 #[derive(Default)]
@@ -77,8 +90,8 @@ pub(super) struct Served {
 }
 
 impl Places {
-    pub(super) fn new(room: Room) -> Arc<Self> {
-        Arc::new(Self { room, taken: Mutex::default() })
+    pub(super) fn new(room: Room, refused: Arc<Refused>) -> Arc<Self> {
+        Arc::new(Self { room, taken: Mutex::default(), refused })
     }
 
     /// A new connection waits. Where too many do, it takes the place of the one that has waited longest of the peer of
@@ -90,6 +103,7 @@ impl Places {
         taken.waiting.push(Waiting { number, peer, leave: leave.clone() });
         while taken.waiting.len() > self.room.waiting_max {
             taken.send_one_away();
+            self.refused.connections.fetch_add(1, Ordering::Relaxed);
         }
         Arc::new(Place { places: self.clone(), number, peer, leave })
     }
@@ -103,10 +117,15 @@ impl Place {
 
     /// Its request is answered if there is a place for that.
     pub(super) fn serve(self: &Arc<Self>) -> Option<Served> {
-        let Room { served_max, served_of_peer_max, .. } = self.places.room;
+        let Room { served_max, served_of_peer_max, served_of_others, .. } = self.places.room;
         let mut taken = self.places.taken.lock();
         let of_peer = taken.served.get(&self.peer).copied().unwrap_or_default();
-        if taken.served_in_all >= served_max || of_peer >= served_of_peer_max {
+        let in_all_max = match of_peer {
+            0 => served_max,
+            _ => served_max.saturating_sub(served_of_others),
+        };
+        if taken.served_in_all >= in_all_max || of_peer >= served_of_peer_max {
+            self.places.refused.requests.fetch_add(1, Ordering::Relaxed);
             return None;
         }
         taken.served.insert(self.peer, of_peer + 1);
@@ -162,13 +181,20 @@ impl Taken {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { waiting_max: 3, served_max: 3, served_of_peer_max: 2 };
+    const ROOM: Room =
+        Room { waiting_max: 3, served_max: 3, served_of_peer_max: 2, served_of_others: 0 };
 
     /// What comes of steps: `a1` is connection 1 of the peer a, which waits; `+1` asks for something, `-1` has its answer, `x1` ends. Shown are who
     /// waits, who is refused (`!1`) and who has lost the place (`x1`).
     #[track_caller]
     fn check(steps: &str, expect: &str) {
-        let places = Places::new(ROOM);
+        check_in(ROOM, steps, expect);
+    }
+
+    #[track_caller]
+    fn check_in(room: Room, steps: &str, expect: &str) {
+        let refused = Arc::<Refused>::default();
+        let places = Places::new(room, refused.clone());
         let mut connections: HashMap<&str, Arc<Place>> = HashMap::new();
         let mut served: HashMap<&str, Served> = HashMap::new();
         let mut shown = Vec::new();
@@ -192,6 +218,10 @@ mod tests {
         names.sort_unstable();
         let lost = names.iter().filter(|name| connections[**name].leave.is_cancelled());
         shown.extend(lost.map(|name| format!("x{name}")));
+        let [of_requests, of_connections] = ['!', 'x']
+            .map(|what| shown.iter().filter(|text| text.starts_with(what)).count() as u64);
+        assert_eq!(refused.requests.load(Ordering::Relaxed), of_requests, "{steps}");
+        assert_eq!(refused.connections.load(Ordering::Relaxed), of_connections, "{steps}");
         let taken = places.taken.lock();
         shown.extend(taken.waiting.iter().filter_map(|waiting| {
             let name = names.iter().find(|name| number_of(name) == Some(waiting.number));
@@ -217,6 +247,14 @@ mod tests {
         check("a1 a2 b3 +1 +2 +3 c4 +4", "!4 4");
         check("a1 a2 +1 +2 b3 b4 b5 b6", "x3 4 5 6");
         check("a1 a2 a3 +1 +2 -1 +3", "1");
+    }
+
+    #[test]
+    fn the_last_places_are_for_peers_that_have_none() {
+        let room = Room { served_max: 4, served_of_others: 2, waiting_max: 9, ..ROOM };
+        check_in(room, "a1 a2 b3 b4 +1 +2 +3 +4", "!4 4");
+        check_in(room, "a1 a2 b3 c4 d5 +1 +2 +3 +4 +5", "!5 5");
+        check_in(room, "a1 b2 a3 +1 +2 +3 -2 +3", "!3 2");
     }
 
     #[test]

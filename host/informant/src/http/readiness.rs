@@ -3,7 +3,7 @@
 use informant_cache::SharedInformerFactory;
 use informant_runtime::Plugins;
 
-/// What is missing; nothing once the directories were looked at, no plugin is in its first load and every informer has synced or was
+/// What is missing; nothing once the directories were looked at, no plugin is in its first load (up to a minute) and every informer has synced or was
 /// told by the API server why it cannot.
 pub(crate) fn not_ready(plugins: &Plugins, informers: &SharedInformerFactory) -> Vec<String> {
     let mut missing = Vec::new();

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::{fmt, io};
 use tokio::sync::{Semaphore, mpsc};
 
-/// Pages at once: two Prometheus servers and some people, each of which may be slow. What each takes is a piece that is written, one that waits and
+/// Pages at once on one listener: two Prometheus servers and some people, each of which may be slow. What each takes is a piece that is written, one that waits and
 /// one that is sent: 192 KiB, a thread, and the host's part of the page as numbers.
-const PAGES_MAX: usize = 8;
+pub(super) const PAGES_MAX: usize = 8;
 /// A piece goes with what reaches this.
 const PIECE_BYTES: usize = 64 * 1024;
 /// Pieces that wait.
@@ -26,7 +26,7 @@ type Piece = io::Result<Bytes>;
 #[derive(Clone)]
 pub(super) struct Scrapes {
     places: Arc<Semaphore>,
-    /// Of all pages one is being written at a time: scrapers take one core between them.
+    /// Of all pages, of all listeners, one is being written at a time: scrapers take one core between them.
     pen: Arc<Mutex<()>>,
 }
 
@@ -37,6 +37,11 @@ impl Default for Scrapes {
 }
 
 impl Scrapes {
+    /// Those of another listener.
+    pub(super) fn of_another(&self) -> Self {
+        Self { pen: self.pen.clone(), ..Self::default() }
+    }
+
     /// The page, or 503 where enough are being written.
     pub(super) fn serve(&self, sources: metrics::Sources) -> Response {
         self.serve_with(|page| metrics::write(sources, page))

@@ -9,6 +9,7 @@ use super::listeners::{Bound, Listeners};
 use super::on_demand::{IDLE_CHECK, OnDemand};
 use super::open::{self, method_not_allowed};
 use super::own_thread;
+use super::places::Refused;
 use super::resources;
 use super::scrapes::Scrapes;
 use crate::metrics::Sources;
@@ -35,7 +36,6 @@ const PROBES_GRACE: Duration = Duration::from_secs(1);
 pub(crate) struct Shared {
     pub(super) sources: Sources,
     pub(super) on_demand: OnDemand,
-    pub(super) scrapes: Scrapes,
     pub(super) heartbeat: Heartbeat,
     /// Where the HTTP API is, which decides what it may show.
     address: SocketAddr,
@@ -56,6 +56,7 @@ struct Door {
     listener: std::net::TcpListener,
     router: Router,
     bounds: Bounds,
+    refused: Arc<Refused>,
     shutdown: CancellationToken,
     /// It has ended.
     _ends: DropGuard,
@@ -76,7 +77,6 @@ impl Server {
             address: api.address,
             exposure: Exposure::of(api.address),
             on_demand: OnDemand::new(client, sources.informers.clone()),
-            scrapes: Scrapes::default(),
             heartbeat: Heartbeat::default(),
             sources,
             ready: AtomicBool::new(false),
@@ -85,11 +85,15 @@ impl Server {
         let (api_ended, rest_ended) = (CancellationToken::new(), CancellationToken::new());
         let is_open = shared.exposure == Exposure::HealthOnly;
         let bounds = if is_open { Bounds::open() } else { Bounds::api() };
-        let api = Door::new(api, api_routes(shared.clone()), bounds, shutdown, &api_ended);
+        let (scrapes, counts) = (Scrapes::default(), shared.sources.refused.clone());
+        let routes = api_routes(shared.clone(), scrapes.clone());
+        let api = Door::new(api, routes, bounds, shutdown, &api_ended, counts.api.clone());
         let metrics = metrics.map(|bound| {
             let bounds = Bounds { stop_grace: PROBES_GRACE, ..Bounds::open() };
             let ended = CancellationToken::new();
-            Door::new(bound, open_routes(shared.clone()), bounds, rest_ended.clone(), &ended)
+            let routes = open_routes(shared.clone(), scrapes.of_another());
+            let refused = counts.metrics.clone();
+            Door::new(bound, routes, bounds, rest_ended.clone(), &ended, refused)
         });
         let (here, apart) = if is_open { (None, Some(api)) } else { (Some(api), None) };
         let here = async {
@@ -127,16 +131,17 @@ impl Door {
         bounds: Bounds,
         shutdown: CancellationToken,
         ended: &CancellationToken,
+        refused: Arc<Refused>,
     ) -> Self {
         let _ends = ended.clone().drop_guard();
-        Self { listener: bound.listener, router, bounds, shutdown, _ends }
+        Self { listener: bound.listener, router, bounds, refused, shutdown, _ends }
     }
 
     /// Serves on the async runtime that this is called on.
     async fn serve(self) -> Result<()> {
-        let Self { listener, router, bounds, shutdown, _ends } = self;
+        let Self { listener, router, bounds, refused, shutdown, _ends } = self;
         let listener = TcpListener::from_std(listener).context("a listener is not taken over")?;
-        connections::serve(listener, router, is_probe, shutdown, bounds).await;
+        connections::serve(listener, router, is_probe, shutdown, bounds, refused).await;
         Ok(())
     }
 }
@@ -156,8 +161,8 @@ async fn serve_apart(doors: Vec<Door>, shared: Arc<Shared>) -> Result<()> {
     own_thread::run("probes", serve).await.flatten()
 }
 
-fn api_routes(shared: Arc<Shared>) -> Router {
-    let routes = open::routes()
+fn api_routes(shared: Arc<Shared>, scrapes: Scrapes) -> Router {
+    let routes = open::routes(scrapes)
         .route("/", get(index))
         .route("/plugins", get(plugins))
         .route("/problems", get(problems))
@@ -170,8 +175,8 @@ fn api_routes(shared: Arc<Shared>) -> Router {
     routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
 }
 
-fn open_routes(shared: Arc<Shared>) -> Router {
-    let routes = open::routes().fallback(not_a_probe);
+fn open_routes(shared: Arc<Shared>, scrapes: Scrapes) -> Router {
+    let routes = open::routes(scrapes).fallback(not_a_probe);
     routes.layer(middleware::map_response(nosniff)).with_state(shared)
 }
 
