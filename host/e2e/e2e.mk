@@ -7,6 +7,8 @@
 #   make storm       replaces a plugin's file 200 times under 2,000 changes a second and looks for what was lost (SEED=n);
 #                    SHARDS=n for a plugin in several instances, KILLS=n for hosts that are killed meanwhile
 #   make election    lets the leader of two hosts fail 50 times under load and looks for writes out of turn (SEED=n)
+#   make siege       throws generated files, requests, state and recordings at a host for SIEGE_MINUTES=10, beside a good plugin (SEED=n);
+#                    ONLY=files,requests for some kinds, FROM=n INPUTS=m for m inputs of each kind from the n-th
 #   make soak-plugins  lets 50 good plugins live beside every test guest for SOAK_MINUTES=10 and measures them
 #   make projects    plugin projects in every language whose tools are there, by the READMEs' own commands; npm and pip fetch
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
@@ -15,13 +17,14 @@
 
 GO ?= $(firstword $(shell command -v go 2>/dev/null) $(wildcard /usr/local/go/bin/go))
 SOAK_MINUTES ?= 10
+SIEGE_MINUTES ?= 10
 E2E_KUBERNETES_VERSION := 1.36.3
 E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitVersion=v$(E2E_KUBERNETES_VERSION) \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools e2e-run e2e-host projects behaviour storm election soak-plugins deny image
+.PHONY: e2e e2e-tools e2e-run e2e-host projects behaviour storm election siege soak-plugins deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -67,6 +70,10 @@ storm: build test-guests
 # With INFORMANT_E2E=real, after make e2e-tools, beside a real API server.
 election: build test-guests
 	cargo run --release -p informant-e2e --bin election -- $(if $(SEED),--seed $(SEED))
+
+siege: build plugins test-guests
+	cargo run --release -p informant-e2e --bin siege -- --minutes $(SIEGE_MINUTES) $(if $(SEED),--seed $(SEED)) \
+		$(if $(ONLY),--only $(ONLY)) $(if $(FROM),--from $(FROM)) $(if $(INPUTS),--inputs $(INPUTS))
 
 # SOAK_MINUTES=m: how long all are together.
 soak-plugins: build test-guests

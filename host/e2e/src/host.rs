@@ -72,7 +72,7 @@ pub fn run_to_end(program: &Path, arguments: &[&str]) -> anyhow::Result<Output> 
 }
 
 /// Without what the developer's own environment would add.
-fn informant(program: &Path) -> Command {
+pub(crate) fn informant(program: &Path) -> Command {
     let mut command = Command::new(program);
     for variable in ["KUBECONFIG", "RUST_LOG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env_remove(variable).env_remove(variable.to_lowercase());
@@ -321,6 +321,11 @@ impl Line {
     /// A key of a JSON line.
     pub fn field(&self, key: &str) -> Option<&str> {
         self.json[key].as_str()
+    }
+
+    /// Whether it tells of a panic of the host's own: those of plugins are in lines of the log.
+    pub fn is_panic(&self) -> bool {
+        self.json.is_null() && self.text.contains("panicked at")
     }
 
     /// What it says.

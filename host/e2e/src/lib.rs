@@ -7,6 +7,7 @@
 pub mod api;
 pub mod child;
 pub mod cluster;
+pub mod described;
 pub mod election;
 pub mod host;
 pub mod http;
@@ -16,6 +17,7 @@ pub mod permissions;
 pub mod poll;
 pub mod process_stats;
 pub mod proxy;
+pub mod siege;
 pub mod skip;
 pub mod soak;
 pub mod storm;

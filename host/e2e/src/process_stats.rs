@@ -38,6 +38,25 @@ pub fn threads(process: u32) -> anyhow::Result<u64> {
     Ok(number.with_context(|| format!("no Threads: in {status}"))?.trim().parse()?)
 }
 
+/// Its children that have not been waited for.
+pub fn children(process: u32) -> anyhow::Result<Vec<u32>> {
+    let mut children = Vec::new();
+    let path = format!("/proc/{process}/task");
+    for thread in std::fs::read_dir(&path).with_context(|| format!("list {path}"))? {
+        // A thread that has ended meanwhile has none.
+        let list = std::fs::read_to_string(thread?.path().join("children")).unwrap_or_default();
+        children.extend(list.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+    }
+    Ok(children)
+}
+
+/// How many files it has open, connections among them.
+pub fn open_files(process: u32) -> anyhow::Result<u64> {
+    let path = format!("/proc/{process}/fd");
+    let entries = std::fs::read_dir(&path).with_context(|| format!("list {path}"))?;
+    Ok(entries.count() as u64)
+}
+
 /// Lets [`peak`] count from now.
 pub fn forget_peak(process: u32) -> anyhow::Result<()> {
     let path = format!("/proc/{process}/clear_refs");
@@ -75,11 +94,22 @@ mod tests {
     }
 
     #[test]
+    fn a_child_is_one_until_it_has_been_waited_for() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("it starts");
+        let is_child = || children(std::process::id()).expect("children").contains(&child.id());
+        assert!(is_child());
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        assert!(!children(std::process::id()).expect("children").contains(&child.id()));
+    }
+
+    #[test]
     fn this_process_has_both() {
         let own = std::process::id();
         assert!(resident(own).expect("memory") > 0);
         assert!(peak(own).expect("a peak") > 0);
         assert!(threads(own).expect("threads") > 0);
+        assert!(open_files(own).expect("open files") > 2);
         cpu(own).expect("processor time");
     }
 }

@@ -5,7 +5,7 @@
 //! its own events against what was promised; here they are held against what was written.
 
 mod story;
-mod traffic;
+pub(crate) mod traffic;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -15,6 +15,7 @@ mod mutation;
 mod running;
 mod session;
 
+pub use mutation::Mutator;
 use session::Session;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

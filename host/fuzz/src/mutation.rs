@@ -49,16 +49,17 @@ const WORDS: &[&str] = &[
 const BYTES: &[u8] = &[0, 1, 0x7f, 0x80, 0xc0, 0xe2, 0xed, 0xf0, 0xff];
 
 /// Makes new inputs.
-pub(crate) struct Mutator<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Mutator<'a> {
     /// Words of the target's own format.
-    pub(crate) words: &'a [&'a str],
+    pub words: &'a [&'a str],
     /// No input is longer.
-    pub(crate) length_max: usize,
+    pub length_max: usize,
 }
 
 impl Mutator<'_> {
     /// A relative of `input`; `other` is another input that pieces may be taken from.
-    pub(crate) fn mutate(&self, input: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    pub fn mutate(&self, input: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
         let mut bytes = input.to_vec();
         // Mostly one or two steps away, at times far.
         let steps = 1 << rng.u32(..4).min(rng.u32(..4));

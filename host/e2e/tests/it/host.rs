@@ -24,6 +24,7 @@ mod reload;
 mod sdk;
 mod service_account;
 mod shipped;
+mod siege;
 mod state;
 mod storm;
 mod waiting;

@@ -4,7 +4,7 @@
 
 use crate::host::bench::{HostBench, await_told, drop_file, host_fact, pod_names, told};
 use informant_e2e::host::Host;
-use informant_e2e::process_stats;
+use informant_e2e::{described, process_stats};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -96,56 +96,11 @@ fn bombs() -> Vec<Bomb> {
     ]
 }
 
-/// Bytes as a string of WebAssembly text.
-fn escaped(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 3);
-    for byte in bytes {
-        match byte {
-            b' ' | b'!' | b'#'..=b'[' | b']'..=b'~' => text.push(char::from(*byte)),
-            other => text.push_str(&format!("\\{other:02x}")),
-        }
-    }
-    text
-}
-
-/// A plugin that describes itself so and takes every event without a word.
-fn plugin(descriptor: &str) -> Vec<u8> {
-    const AT: usize = 4096;
-    let end = AT + descriptor.len();
-    let (heap, pages) = (end.next_multiple_of(1 << 16), end.div_ceil(1 << 16) + 2);
-    // Ok, and where the descriptor is.
-    let words = [0, AT as u32, descriptor.len() as u32].map(u32::to_le_bytes).concat();
-    let (words, descriptor) = (escaped(&words), escaped(descriptor.as_bytes()));
-    let text = format!(
-        r#"(module
-          (memory (export "memory") {pages})
-          (global $heap (mut i32) (i32.const {heap}))
-          (data (i32.const 256) "{words}")
-          (data (i32.const {AT}) "{descriptor}")
-          (func (export "cabi_realloc") (param i32 i32 i32) (param $size i32) (result i32)
-            (local $block i32)
-            (local.set $block (global.get $heap))
-            (global.set $heap (i32.and
-              (i32.add (i32.add (global.get $heap) (local.get $size)) (i32.const 7))
-              (i32.const -8)))
-            (local.get $block))
-          (func $free (param i32) (global.set $heap (i32.const {heap})))
-          (func (export "informant:plugin/lifecycle@0.1.0#describe") (param i32 i32) (result i32)
-            (i32.const 256))
-          (func (export "informant:plugin/lifecycle@0.1.0#start") (param i32 i32) (result i32)
-            (i32.const 320))
-          (func (export "informant:plugin/lifecycle@0.1.0#stop"))
-          (func (export "informant:plugin/handler@0.1.0#handle") (param i32) (result i32)
-            (i32.const 320))
-          (export "cabi_post_informant:plugin/handler@0.1.0#handle" (func $free)))"#
-    );
-    wat::parse_str(&text).expect("the test's module is well formed")
-}
-
 fn drop_bomb(bench: &HostBench<'_>, name: &str, descriptor: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join(name);
-    std::fs::write(&file, plugin(descriptor)).expect("a file");
+    let plugin = described::plugin(descriptor.as_bytes()).expect("it is well formed");
+    std::fs::write(&file, plugin).expect("a file");
     drop_file(&file, &bench.plugins.join(format!("{name}.wasm")));
 }
 

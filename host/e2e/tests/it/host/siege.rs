@@ -1,0 +1,47 @@
+//! A small siege, with every kind of input. `make siege` lays the large ones.
+
+use std::time::Duration;
+
+use informant_e2e::siege::input::Kind;
+use informant_e2e::siege::{self, Options};
+use informant_e2e::{host, paths, skip};
+
+use crate::bench::runtime;
+
+/// A seed that found something is added here.
+const SEEDS: [u64; 1] = [1];
+/// Of each kind: as many as a host takes in some seconds.
+const INPUTS: u64 = 6;
+/// It is over before that, unless something hangs.
+const TIME_MAX: Duration = Duration::from_secs(180);
+
+#[test]
+fn a_siege_comes_to_nothing() {
+    let Some(program) = host::program().expect("the program that is named exists") else {
+        let why = "target/debug/informant is not built; `cargo build -p informant` builds it";
+        return skip::say(why);
+    };
+    let target = paths::target_directory();
+    for seed in SEEDS {
+        let options = Options {
+            program: program.clone(),
+            guests: target.join("test-guests"),
+            plugins: target.join("plugins"),
+            seed,
+            time: TIME_MAX,
+            kinds: Kind::ALL.to_vec(),
+            from: 0,
+            inputs: INPUTS,
+            keep: target.join("siege"),
+        };
+        let report = runtime().block_on(siege::run(&options)).expect("it comes to its end");
+        assert!(report.complaints.is_empty(), "seed {seed}: {:#?}", report.complaints);
+        for kind in Kind::ALL {
+            let ends = report.outcomes.iter().filter(|((of, _), _)| *of == kind);
+            assert_eq!(ends.map(|(_, count)| count).sum::<u64>(), INPUTS, "{}", kind.name());
+        }
+        assert!(
+            !report.probes.is_empty() && !report.delivered.is_empty() && !report.curve.is_empty()
+        );
+    }
+}
