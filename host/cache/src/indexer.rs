@@ -148,6 +148,11 @@ impl Indexer {
         self.shared.published.read().index_values(index, limit, cursor)
     }
 
+    /// The bytes that an index takes, at most about; 0 where there is none of the name.
+    pub fn index_bytes(&self, name: &str) -> usize {
+        self.shared.published.read().index_bytes(name)
+    }
+
     /// Adds an index; objects that are there are filed before this returns. Readers go on meanwhile, and
     /// the writer between two short turns. [`NAMESPACE_INDEX`] exists already.
     pub fn add_index(&self, name: &str, function: IndexFunc) -> Result<(), IndexerError> {

@@ -58,7 +58,12 @@ pub(super) struct Index {
     pub(super) ready: bool,
     pub(super) function: IndexFunc,
     filed: Tree<Filed>,
+    /// Of the values under which objects are filed, each as often as it is used.
+    text_bytes: usize,
 }
+
+/// What filing an object under one value takes beside the value's text: both sides' references to the text and the key, and a node's share.
+const FILED_BYTES: usize = 96;
 
 /// That an object has a value. The objects of one value share its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +98,18 @@ impl Keyed for Filed {
 
 impl Index {
     pub(super) fn new(name: &str, function: IndexFunc) -> Self {
-        Self { name: name.into(), ready: false, function, filed: Tree::default() }
+        Self { name: name.into(), ready: false, function, filed: Tree::default(), text_bytes: 0 }
+    }
+
+    /// Bytes that it takes, at most about.
+    pub(super) fn bytes(&self) -> usize {
+        self.text_bytes + self.filed.len() * FILED_BYTES
+    }
+
+    fn remove(&mut self, value: Arc<str>, key: &ObjectKey) {
+        if let Some(filed) = self.filed.remove(&Filed { value, key: key.clone() }) {
+            self.text_bytes -= filed.value.len();
+        }
     }
 
     pub(super) fn keys<'a>(
@@ -136,7 +152,9 @@ impl Index {
             filed.value = other.value.clone();
         }
         let value = filed.value.clone();
-        self.filed.insert(Filed { key: key.clone(), ..filed });
+        if self.filed.insert(Filed { key: key.clone(), ..filed }).is_none() {
+            self.text_bytes += value.len();
+        }
         value
     }
 }
@@ -179,7 +197,7 @@ impl Filing {
         }
         let stays = |value: &Arc<str>| values.binary_search_by(|v| v.as_str().cmp(value)).is_ok();
         for value in before.iter().filter(|value| !stays(value)) {
-            index.filed.remove(&Filed { value: value.clone(), key: key.clone() });
+            index.remove(value.clone(), key);
         }
         let file = |value: String| match before.binary_search_by(|v| (**v).cmp(value.as_str())) {
             Ok(at) => before[at].clone(),
@@ -192,7 +210,7 @@ impl Filing {
     pub(super) fn clear(&mut self, index: &mut Index, slot: u32, key: &ObjectKey) {
         let values = self.values.get_mut(slot as usize).and_then(Option::take);
         for value in values.into_iter().flatten() {
-            index.filed.remove(&Filed { value, key: key.clone() });
+            index.remove(value, key);
         }
     }
 }

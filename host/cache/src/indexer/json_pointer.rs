@@ -1,9 +1,9 @@
 //! JSON pointers (RFC 6901) with `*` for every member of an object or array, read without a tree.
 
 use crate::json::{Cursor, position};
+use hashbrown::HashSet;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// Where values are found in an object, for example `/spec/nodeName` or `/spec/volumes/*/configMap/name`.
@@ -51,37 +51,75 @@ impl JsonPointer {
         &self.steps
     }
 
-    /// The text of each string, number and boolean there, once each.
+    /// The text of each string, number and boolean there, once each, in order.
     ///
-    /// The JSON must be well formed, as every object's is; of other bytes the answer is anything, or nothing.
+    /// Where a name stands twice in an object its last value counts, and for `*` both. The JSON must be well formed, as every object's is; of other
+    /// bytes the answer is anything, or nothing.
     pub fn values(&self, json: &[u8]) -> Vec<String> {
-        let mut values = Vec::new();
-        if seek(&mut Cursor::new(json), &self.steps, &mut values).is_none() {
-            return Vec::new();
+        self.first_values(json, usize::MAX).0
+    }
+
+    /// The same of the first `max` of them that stand there, and whether there are more. What stands behind those is not read.
+    pub fn first_values(&self, json: &[u8], max: usize) -> (Vec<String>, bool) {
+        let mut found = Found { values: Vec::new(), known: HashSet::new(), max, is_cut: false };
+        let is_read = seek(&mut Cursor::new(json), &self.steps, &mut found).is_some();
+        if !is_read && !found.is_cut {
+            return (Vec::new(), false);
         }
-        values.sort_unstable();
-        values.dedup();
-        values
+        found.values.sort_unstable();
+        (found.values, found.is_cut)
     }
 }
 
-/// Reads the next value and goes down the remaining steps; what is not on the way is skipped.
-fn seek(cursor: &mut Cursor<'_>, steps: &[Step], values: &mut Vec<String>) -> Option<()> {
+/// What was found so far.
+struct Found {
+    /// As they stand there.
+    values: Vec<String>,
+    /// The same.
+    known: HashSet<String>,
+    max: usize,
+    is_cut: bool,
+}
+
+impl Found {
+    /// None once there are too many.
+    fn add(&mut self, value: &str) -> Option<()> {
+        if self.known.contains(value) {
+            return Some(());
+        }
+        if self.values.len() == self.max {
+            self.is_cut = true;
+            return None;
+        }
+        self.known.insert(value.to_owned());
+        self.values.push(value.to_owned());
+        Some(())
+    }
+
+    /// What was found behind the first `length` was not meant.
+    fn truncate(&mut self, length: usize) {
+        for value in self.values.drain(length..) {
+            self.known.remove(&value);
+        }
+    }
+}
+
+/// Reads the next value and goes down the remaining steps; what is not on the way is skipped. None where it cannot be read, or enough was found.
+fn seek(cursor: &mut Cursor<'_>, steps: &[Step], found: &mut Found) -> Option<()> {
     let Some((step, rest)) = steps.split_first() else {
-        values.extend(leaf(cursor.value()?));
-        return Some(());
+        return leaf(cursor.value()?).map_or(Some(()), |value| found.add(&value));
     };
     match (cursor.peek()?, step) {
-        (b'{', Step::Every) => every(cursor, rest, values),
+        (b'{', Step::Every) => cursor.entries(|cursor, _| seek(cursor, rest, found)),
         (b'{', Step::Member(wanted)) => {
-            let before = values.len();
+            let before = found.values.len();
             cursor.entries(|cursor, key| {
                 if !key.is(wanted) {
                     return cursor.value().map(|_| ());
                 }
                 // Where a name stands twice its last value counts.
-                values.truncate(before);
-                seek(cursor, rest, values)
+                found.truncate(before);
+                seek(cursor, rest, found)
             })
         }
         (b'[', step) => {
@@ -91,39 +129,36 @@ fn seek(cursor: &mut Cursor<'_>, steps: &[Step], values: &mut Vec<String>) -> Op
             };
             cursor.items(|cursor, position| match wanted {
                 Some(wanted) if wanted != Some(position) => cursor.value().map(|_| ()),
-                _ => seek(cursor, rest, values),
+                _ => seek(cursor, rest, found),
             })
         }
         _ => cursor.value().map(|_| ()),
     }
 }
 
-/// Every member of an object, each name once.
-fn every(cursor: &mut Cursor<'_>, rest: &[Step], values: &mut Vec<String>) -> Option<()> {
-    let mut members: BTreeMap<Cow<'_, str>, Vec<String>> = BTreeMap::new();
-    cursor.entries(|cursor, key| {
-        let mut of_member = Vec::new();
-        seek(cursor, rest, &mut of_member)?;
-        members.insert(key.name()?, of_member);
-        Some(())
-    })?;
-    values.extend(members.into_values().flatten());
-    Some(())
-}
+/// Digits that are the same number in every notation.
+const DIGITS_MAX: usize = 15;
 
-/// None for what has members, for null, and for what has no text: a number beyond all bounds.
-fn leaf(text: &[u8]) -> Option<String> {
-    if matches!(text.first(), Some(b'{' | b'[')) {
-        return None;
+/// None for what has members, for null, and for what has no text: a number beyond all bounds. Most texts are as they stand there.
+fn leaf(text: &[u8]) -> Option<Cow<'_, str>> {
+    match text {
+        [b'{' | b'[', ..] => return None,
+        [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => {
+            return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
+        }
+        digits if digits.len() <= DIGITS_MAX && digits.iter().all(u8::is_ascii_digit) => {
+            return std::str::from_utf8(digits).ok().map(Cow::Borrowed);
+        }
+        _ => {}
     }
     match serde_json::from_slice(text).ok()? {
-        Value::String(text) => Some(text),
-        Value::Bool(flag) => Some(flag.to_string()),
+        Value::String(text) => Some(Cow::Owned(text)),
+        Value::Bool(flag) => Some(Cow::Owned(flag.to_string())),
         // What has a point or an exponent is written as the nearest number of 64 bits is.
         Value::Number(number) if number.is_f64() => {
-            number.as_f64().map(|number| number.to_string())
+            number.as_f64().map(|number| Cow::Owned(number.to_string()))
         }
-        Value::Number(number) => Some(number.to_string()),
+        Value::Number(number) => Some(Cow::Owned(number.to_string())),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
@@ -179,8 +214,26 @@ mod tests {
     fn the_last_of_two_equal_names_counts() {
         check("/a/b", r#"{"a":{"b":1},"a":{"b":2}}"#, &["2"]);
         check("/a/b", r#"{"a":{"b":1},"a":{}}"#, &[]);
-        check("/*", r#"{"a":1,"b":3,"a":2}"#, &["2", "3"]);
-        check("/*/b", r#"{"a":{"b":1},"a":{}}"#, &[]);
+        check("/*", r#"{"a":1,"b":3,"a":2}"#, &["1", "2", "3"]);
+        check("/*/b", r#"{"a":{"b":1,"b":2},"a":{}}"#, &["2"]);
+    }
+
+    #[test]
+    fn the_first_values_are_those_that_stand_first() {
+        let check = |json: &str, max: usize, expect: (&[&str], bool)| {
+            let pointer: JsonPointer = "/*".parse().expect("a pointer");
+            let (values, is_cut) = pointer.first_values(json.as_bytes(), max);
+            assert_eq!(
+                (&values.iter().map(String::as_str).collect::<Vec<_>>()[..], is_cut),
+                expect
+            );
+        };
+        check(r#"["c","b","a"]"#, 3, (&["a", "b", "c"], false));
+        check(r#"["c","b","a"]"#, 2, (&["b", "c"], true));
+        check(r#"["c","c","b","c","b"]"#, 2, (&["b", "c"], false));
+        check(r#"["c","b","a" and what is not read"#, 2, (&["b", "c"], true));
+        check(r#"["c","b" and what is"#, 2, (&[], false));
+        check(r#"[true,7,"7",07.5,1e2,"\u0037"]"#, 9, (&["100", "7", "true"], false));
     }
 
     #[test]

@@ -175,6 +175,11 @@ impl State {
         }
     }
 
+    /// Bytes that an index takes; 0 where there is none of the name.
+    pub(super) fn index_bytes(&self, name: &str) -> usize {
+        self.index(name).map_or(0, |at| self.indexes[at].bytes())
+    }
+
     pub(super) fn index(&self, name: &str) -> Result<usize, usize> {
         self.indexes.binary_search_by(|index| (*index.name).cmp(name))
     }

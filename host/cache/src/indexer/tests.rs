@@ -417,6 +417,23 @@ fn several_values_lead_to_the_same_objects_and_leave_with_them() {
     check_index(&indexer, "oscar", &["two"]);
 }
 
+#[test]
+fn an_index_takes_what_is_filed_in_it() {
+    let indexer = Indexer::default();
+    indexer.add_index("words", by_words()).expect("it is new");
+    let check = |expect: usize| assert_eq!(indexer.index_bytes("words"), expect);
+    check(0);
+    put(&indexer, filed("a", 1, "long,x"));
+    check(2 * 96 + 5);
+    put(&indexer, filed("b", 1, "x"));
+    put(&indexer, filed("a", 2, "x"));
+    check(2 * 96 + 2);
+    indexer.write().remove(&ObjectKey::new("", "a"));
+    indexer.write().remove(&ObjectKey::new("", "b"));
+    check(0);
+    assert_eq!(indexer.index_bytes("no such"), 0);
+}
+
 /// client-go's `TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex` (`thread_safe_store_test.go`).
 #[test]
 fn a_value_stays_while_one_key_has_it() {

@@ -16,8 +16,8 @@ pub(crate) struct Cursor<'a> {
 /// The name of an object's entry.
 #[derive(Clone, Copy)]
 pub(crate) struct Key<'a> {
-    /// Between the quotes.
-    raw: &'a [u8],
+    /// With the quotes.
+    quoted: &'a [u8],
     place: KeyPlace,
 }
 
@@ -143,7 +143,13 @@ impl<'a> Key<'a> {
     /// The name that stands there.
     #[inline]
     pub(super) fn new(json: &'a [u8], place: KeyPlace) -> Option<Self> {
-        Some(Self { raw: json.get(place.from..place.to)?, place })
+        Some(Self { quoted: json.get(place.from.checked_sub(1)?..place.to + 1)?, place })
+    }
+
+    /// Between the quotes.
+    #[inline]
+    fn raw(self) -> &'a [u8] {
+        self.quoted.get(1..self.quoted.len() - 1).unwrap_or_default()
     }
 
     pub(super) fn place(self) -> KeyPlace {
@@ -154,17 +160,22 @@ impl<'a> Key<'a> {
     #[inline]
     pub(crate) fn is(self, name: &str) -> bool {
         match self.place.has_escapes {
-            false => self.raw == name.as_bytes(),
+            false => self.raw() == name.as_bytes(),
             true => self.name().is_some_and(|own| own == name),
         }
     }
 
+    /// Its bytes, unless some are escaped.
+    #[inline]
+    pub(crate) fn plain(self) -> Option<&'a [u8]> {
+        (!self.place.has_escapes).then_some(self.raw())
+    }
+
     /// None where it is no text: half of a surrogate pair has none.
     pub(crate) fn name(self) -> Option<Cow<'a, str>> {
-        let raw = std::str::from_utf8(self.raw).ok()?;
         match self.place.has_escapes {
-            false => Some(Cow::Borrowed(raw)),
-            true => serde_json::from_str(&format!("\"{raw}\"")).ok().map(Cow::Owned),
+            false => std::str::from_utf8(self.raw()).ok().map(Cow::Borrowed),
+            true => serde_json::from_slice(self.quoted).ok().map(Cow::Owned),
         }
     }
 }

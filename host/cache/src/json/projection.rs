@@ -6,6 +6,7 @@
 
 use super::cursor::{Cursor, Key};
 use super::{position, unescape};
+use hashbrown::HashMap;
 
 /// JSON pointers to look up together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,15 +24,20 @@ struct Node {
     here: Vec<usize>,
     /// Those, and the ones that lead through here.
     within: Vec<usize>,
-    steps: Vec<Step>,
+    /// Where the steps lead, by name: an object may have any number of keys, and each is looked for here.
+    steps: HashMap<Box<[u8]>, usize>,
+    /// Where those lead that are positions of an array, in order.
+    positions: Vec<(usize, usize)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Step {
-    name: Box<str>,
-    /// What the name means in an array.
-    position: Option<usize>,
-    node: usize,
+impl Node {
+    /// Where an entry of this name leads.
+    fn below(&self, key: Key<'_>) -> Option<usize> {
+        match key.plain() {
+            Some(name) => self.steps.get(name).copied(),
+            None => self.steps.get(key.name()?.as_bytes()).copied(),
+        }
+    }
 }
 
 impl Projection {
@@ -67,13 +73,17 @@ impl Projection {
 
     /// Where a step leads from a node.
     fn step(&mut self, from: usize, name: &str) -> usize {
-        let known = self.nodes[from].steps.iter().find(|step| *step.name == *name);
-        if let Some(step) = known {
-            return step.node;
+        if let Some(known) = self.nodes[from].steps.get(name.as_bytes()) {
+            return *known;
         }
         let node = self.nodes.len();
         self.nodes.push(Node::default());
-        self.nodes[from].steps.push(Step { name: name.into(), position: position(name), node });
+        self.nodes[from].steps.insert(name.as_bytes().into(), node);
+        if let Some(position) = position(name) {
+            let positions = &mut self.nodes[from].positions;
+            let at = positions.partition_point(|(other, _)| *other < position);
+            positions.insert(at, (position, node));
+        }
         node
     }
 
@@ -121,23 +131,27 @@ impl Projection {
     ) -> Option<()> {
         match cursor.peek()? {
             b'{' if !node.steps.is_empty() => cursor.entries(|cursor, key: Key<'a>| {
-                match node.steps.iter().find(|step| key.is(&step.name)) {
-                    Some(step) => {
+                match node.below(key) {
+                    Some(below) => {
                         // The key may have come before, and then counts no more.
-                        for &number in &self.nodes[step.node].within {
+                        for &number in &self.nodes[below].within {
                             found[number] = None;
                         }
-                        self.walk(cursor, step.node, found)
+                        self.walk(cursor, below, found)
                     }
                     None => cursor.value().map(|_| ()),
                 }
             }),
-            b'[' if !node.steps.is_empty() => cursor.items(|cursor, position| {
-                match node.steps.iter().find(|step| step.position == Some(position)) {
-                    Some(step) => self.walk(cursor, step.node, found),
-                    None => cursor.value().map(|_| ()),
-                }
-            }),
+            b'[' if !node.positions.is_empty() => {
+                // Items come in order, as the positions are.
+                let mut next = node.positions.iter().peekable();
+                cursor.items(|cursor, position| {
+                    match next.next_if(|(wanted, _)| *wanted == position) {
+                        Some((_, below)) => self.walk(cursor, *below, found),
+                        None => cursor.value().map(|_| ()),
+                    }
+                })
+            }
             _ => cursor.value().map(|_| ()),
         }
     }
