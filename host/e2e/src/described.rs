@@ -1,4 +1,4 @@
-//! A plugin that answers `describe` with whatever bytes it is made of, and takes every event without a word.
+//! A plugin that answers `describe` with whatever bytes it is made of, and takes every event.
 
 use anyhow::Context;
 
@@ -7,8 +7,8 @@ const AT: usize = 4096;
 /// A page of WebAssembly's memories.
 const PAGE: usize = 1 << 16;
 
-/// The plugin, a core module, whose descriptor these bytes are.
-pub fn plugin(descriptor: &[u8]) -> anyhow::Result<Vec<u8>> {
+/// The plugin, a core module, whose descriptor these bytes are. Each event has it carry out these instructions of WebAssembly text, which may be none.
+pub fn plugin(descriptor: &[u8], instructions: &str) -> anyhow::Result<Vec<u8>> {
     let end = AT + descriptor.len();
     let (heap, pages) = (end.next_multiple_of(PAGE), end.div_ceil(PAGE) + 2);
     // Ok, and where the descriptor is.
@@ -34,6 +34,7 @@ pub fn plugin(descriptor: &[u8]) -> anyhow::Result<Vec<u8>> {
             (i32.const 320))
           (func (export "informant:plugin/lifecycle@0.1.0#stop"))
           (func (export "informant:plugin/handler@0.1.0#handle") (param i32) (result i32)
+            {instructions}
             (i32.const 320))
           (export "cabi_post_informant:plugin/handler@0.1.0#handle" (func $free)))"#
     );

@@ -221,6 +221,8 @@ pub(crate) enum PluginCommand {
     Test(TestArgs),
     /// What every plugin is doing.
     List(AskArgs),
+    /// What the host holds and has done for every plugin: memory, time, log and disk, the largest first.
+    Top(AskArgs),
     /// Load the plugin's file again.
     Reload(OnePlugin),
     /// Put the version before in charge; once more to go back.

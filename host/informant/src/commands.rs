@@ -12,6 +12,7 @@ mod plugin;
 mod plugin_build;
 mod plugin_new;
 mod plugin_test;
+mod plugin_top;
 mod rbac;
 mod replay;
 mod run;

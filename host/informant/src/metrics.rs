@@ -2,6 +2,7 @@
 //! text when somebody asks.
 
 mod access;
+mod accounts;
 mod calls;
 mod configuration;
 mod http;
@@ -94,6 +95,7 @@ impl Collector for Snapshot {
         self.encode_compiles(&mut encoder)?;
         self.encode_limits(&mut encoder)?;
         self.encode_instances(&mut encoder)?;
+        self.encode_accounts(&mut encoder)?;
         self.encode_state(&mut encoder)?;
         self.encode_calls(&mut encoder)?;
         self.encode_leads(&mut encoder)?;
@@ -277,7 +279,7 @@ impl Snapshot {
             encoder,
             "informant_plugin_memory_bytes",
             "Memory of the plugin's instances: linear memories and data",
-            self.plugin_gauge(|plugin| plugin.counters.memory_bytes.load(Relaxed) as f64),
+            self.plugin_gauge(|plugin| plugin.account.memory_of("instances") as f64),
         )
     }
 

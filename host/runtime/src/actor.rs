@@ -237,7 +237,8 @@ impl Actor {
         let guest = guest.with_state(state).with_pace(self.pace.clone()).with_keys(keys);
         let guest = guest.with_metrics(self.status.metrics.clone());
         let powers = self.powers.of(&version.settings, &self.status);
-        let guest = guest.of_shard(version.shard(self.shard), &self.status.counters);
+        let guest = guest.of_shard(version.shard(self.shard));
+        let guest = guest.charged_to(&self.status.counters.ledger);
         let guest = guest.with_leading(self.leading.clone()).with_powers(powers);
         let tape = self.tapes.as_ref().and_then(|it| it.tape(&self.name, version, self.shard));
         guest.within(self.surroundings.clone(), tape)
@@ -248,7 +249,6 @@ impl Actor {
         let state = self.state(version);
         let mut instance = version.template.instantiate(&self.engine, state).await?;
         instance.start(&version.settings.config).await?;
-        instance.state().show_memory();
         Ok(instance)
     }
 
@@ -383,7 +383,6 @@ impl Actor {
         instance: &mut Instance,
         now: Instant,
     ) -> bool {
-        instance.state().show_memory();
         let host_calls = std::mem::take(&mut instance.state().host_calls).as_nanos() as u64;
         counters.host_call_nanoseconds.fetch_add(host_calls, Relaxed);
         let (dropped, owes) = instance.state().log_budget.look(now);

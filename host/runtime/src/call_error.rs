@@ -61,6 +61,9 @@ pub enum CallError {
         /// Which of the guest's functions it was in, if that is known.
         place: String,
     },
+    /// The plugin would have held more of the host's memory than it may, all parts of its account together; its instance is lost.
+    #[error("{0}")]
+    AccountExceeded(String),
     /// The instance was not made: all instances together have as many memories as there is room for.
     #[error("{0}")]
     NoRoom(String),
@@ -142,6 +145,7 @@ impl CallError {
             Self::DeadlineExceeded { .. } => "deadline",
             Self::MemoryExceeded { .. } | Self::NoRoom(_) => "memory",
             Self::TablesExceeded { .. } => "tables",
+            Self::AccountExceeded(_) => "account",
         }
     }
 }

@@ -164,7 +164,13 @@ impl PluginInFile {
         let Self { name, content, sidecar } = self;
         let settings = Arc::new(configurations.settings(&name, sidecar.as_ref())?);
         let sha256 = content.sha256();
-        Ok(Order { name, sha256, code: Code::File(content, LastCompiled::default()), settings })
+        Ok(Order {
+            name,
+            sha256,
+            code: Code::File(content, LastCompiled::default()),
+            settings,
+            ledger: Arc::default(),
+        })
     }
 }
 

@@ -74,6 +74,9 @@ pub enum CompileError {
         /// The limit.
         most: u64,
     },
+    /// Its code is more than the plugin may hold beside the rest of its account.
+    #[error("{0}")]
+    Account(String),
     /// The compiler's bound of memory, in bytes.
     #[error(
         "compiling it needs more than the {} MiB that the compiler may use; build the plugin smaller, or raise \

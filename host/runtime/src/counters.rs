@@ -1,6 +1,8 @@
 //! Plain counters of one plugin's name. They outlive reloads; the program turns them into metrics.
 
+use crate::account::Ledger;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -56,8 +58,6 @@ pub struct Counters {
     pub cluster_write_seconds: Histogram,
     /// Time that the plugin waited for answers to its requests over HTTP, their redirects and turns included.
     pub http_request_seconds: Histogram,
-    /// Linear memory of all instances that there are, each after its last call, in bytes.
-    pub memory_bytes: AtomicU64,
     /// Time in `handle`.
     pub handle_seconds: Histogram,
     /// Time in `reconcile`.
@@ -66,6 +66,8 @@ pub struct Counters {
     pub fire_seconds: Histogram,
     /// Time from the read of the bytes to the end of `handle`, of events told for the first time.
     pub event_latency_seconds: Histogram,
+    /// What is noted of the plugin's account.
+    pub(crate) ledger: Arc<Ledger>,
     restarts: parking_lot::Mutex<BTreeMap<&'static str, u64>>,
     cluster_writes: parking_lot::Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     http_requests: parking_lot::Mutex<BTreeMap<(&'static str, &'static str), u64>>,
@@ -73,7 +75,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counts an instance that ended, by cause: `trap`, `deadline`, `memory`.
+    /// Counts an instance that ended, by cause: `trap`, `deadline`, `memory`, `account`.
     pub(crate) fn restart(&self, cause: &'static str) {
         *self.restarts.lock().entry(cause).or_default() += 1;
     }

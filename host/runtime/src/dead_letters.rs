@@ -133,6 +133,11 @@ impl DeadLetters {
         self.letters.len() - self.sent.len()
     }
 
+    /// Bytes of all that are kept.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Marks those that are selected and can be sent as sent again, and shows them, oldest first, with the number of those that
     /// cannot be sent.
     pub(crate) fn send(

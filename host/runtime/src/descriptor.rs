@@ -6,6 +6,7 @@ mod enqueue;
 mod exports;
 mod http;
 mod json;
+mod passes;
 mod reads;
 mod schedules;
 mod shards;
@@ -22,6 +23,7 @@ pub(crate) use http::{HTTP_MAX, ORIGIN_BYTES_MAX as HTTP_ORIGIN_BYTES_MAX};
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::Projection;
 pub(crate) use json::DESCRIPTOR_BYTES_MAX;
+pub(crate) use passes::PASSES_MAX;
 pub use reads::{IndexSpec, ReadSpec};
 pub(crate) use reads::{NAMESPACES_MAX, is_namespace};
 use reads::{index, read};
@@ -118,6 +120,7 @@ impl Descriptor {
                 return Err(error("subscriptions", problem));
             }
         }
+        self.check_passes()?;
         self.check_schedules()?;
         self.check_indexes()
     }
@@ -279,58 +282,59 @@ mod tests {
         check(
             &resync("1s", r#""updated""#),
             expect![[r#"
-            Descriptor {
-                version: "1",
-                subscriptions: [
-                    SubscriptionSpec {
-                        name: "v1/pods",
-                        resource: GroupVersionResource {
-                            group: "",
-                            version: "v1",
-                            resource: "pods",
-                        },
-                        namespaces: {},
-                        label_selector: LabelSelector {
-                            requirements: [],
-                        },
-                        field_selector: FieldSelector {
-                            requirements: [],
-                        },
-                        types: ChangeTypes {
-                            added: false,
-                            updated: true,
-                            deleted: false,
-                        },
-                        replay: Initial,
-                        delivery: Full,
-                        with_old: false,
-                        only_if_changed: [],
-                        filter: None,
-                        resync_period: Some(
-                            1s,
-                        ),
-                        enqueue: EnqueueRules {
-                            rules: [],
-                            projection: Projection {
-                                nodes: [
-                                    Node {
-                                        here: [],
-                                        within: [],
-                                        steps: [],
-                                    },
-                                ],
-                                len: 0,
+                Descriptor {
+                    version: "1",
+                    subscriptions: [
+                        SubscriptionSpec {
+                            name: "v1/pods",
+                            resource: GroupVersionResource {
+                                group: "",
+                                version: "v1",
+                                resource: "pods",
+                            },
+                            namespaces: {},
+                            label_selector: LabelSelector {
+                                requirements: [],
+                            },
+                            field_selector: FieldSelector {
+                                requirements: [],
+                            },
+                            types: ChangeTypes {
+                                added: false,
+                                updated: true,
+                                deleted: false,
+                            },
+                            replay: Initial,
+                            delivery: Full,
+                            with_old: false,
+                            only_if_changed: [],
+                            filter: None,
+                            resync_period: Some(
+                                1s,
+                            ),
+                            enqueue: EnqueueRules {
+                                rules: [],
+                                projection: Projection {
+                                    nodes: [
+                                        Node {
+                                            here: [],
+                                            within: [],
+                                            steps: {},
+                                            positions: [],
+                                        },
+                                    ],
+                                    len: 0,
+                                },
                             },
                         },
-                    },
-                ],
-                indexes: [],
-                reads: [],
-                writes: [],
-                http: [],
-                schedules: [],
-                shards: 1,
-            }"#]],
+                    ],
+                    indexes: [],
+                    reads: [],
+                    writes: [],
+                    http: [],
+                    schedules: [],
+                    shards: 1,
+                }"#]],
         );
         check(
             &resync("999ms", r#""updated""#),

@@ -1,8 +1,8 @@
 //! What the host knows of one instance while it runs: the data of its store.
 
+use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_clock::CallClock;
 use crate::call_error::CallError;
-use crate::counters::Counters;
 use crate::event::Event;
 use crate::key_queue::KeyQueue;
 use crate::leading::Leading;
@@ -21,7 +21,6 @@ use crate::wasi::Wasi;
 use informant_cache::{JsonReader, Object};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use wasmtime::ResourceLimiter;
 
@@ -30,8 +29,6 @@ pub(crate) struct GuestState {
     pub(crate) plugin: PluginName,
     /// Which of the plugin's instances it is.
     pub(crate) shard: Shard,
-    /// What the plugin's counters say of its memory; they say nothing of an instance that only describes itself.
-    memory: Option<ShownMemory>,
     pub(crate) limiter: Limiter,
     /// When the call in progress must be over.
     pub(crate) clock: CallClock,
@@ -62,6 +59,8 @@ pub(crate) struct GuestState {
     pub(crate) surroundings: Surroundings,
     /// Who hears of everything between it and the host; mostly nobody.
     pub(crate) tape: Option<Arc<dyn Tape>>,
+    /// Where its plugin's account is noted.
+    pub(crate) ledger: Arc<Ledger>,
     limits: Limits,
 }
 
@@ -137,11 +136,11 @@ impl GuestState {
         log_budget: LogBudget,
         reads: Option<Arc<Reads>>,
     ) -> Self {
+        let ledger = Arc::default();
         Self {
             plugin,
             shard: Shard::ONLY,
-            memory: None,
-            limiter: Limiter::new(limits),
+            limiter: Limiter::new(limits, &ledger),
             clock: CallClock::new(Instant::now(), Pace::default()),
             phase: Phase::Idle,
             log_budget,
@@ -157,6 +156,7 @@ impl GuestState {
             host_calls: Duration::ZERO,
             surroundings: Surroundings::default(),
             tape: None,
+            ledger,
             limits: limits.clone(),
         }
     }
@@ -171,10 +171,15 @@ impl GuestState {
         Self { leading, ..self }
     }
 
-    /// The same, of this shard, whose memory is counted there.
-    pub(crate) fn of_shard(self, shard: Shard, counters: &Arc<Counters>) -> Self {
-        let memory = Some(ShownMemory { counters: counters.clone(), bytes: 0 });
-        Self { shard, memory, ..self }
+    /// The same, of this shard.
+    pub(crate) fn of_shard(self, shard: Shard) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// The same, charged to this plugin's account.
+    pub(crate) fn charged_to(self, ledger: &Arc<Ledger>) -> Self {
+        let limiter = Limiter::new(&self.limits, ledger);
+        Self { limiter, ledger: ledger.clone(), ..self }
     }
 
     /// The same, with the plugin's values.
@@ -217,13 +222,6 @@ impl GuestState {
         }
     }
 
-    /// Has the plugin's counters say how much memory it has now.
-    pub(crate) fn show_memory(&mut self) {
-        if let Some(memory) = &mut self.memory {
-            memory.show(self.limiter.memory_bytes() as u64);
-        }
-    }
-
     /// The call failed: what it wrote was never there.
     pub(crate) fn forget_state(&mut self) {
         if let Some(state) = &mut self.state {
@@ -241,62 +239,52 @@ impl GuestState {
     }
 }
 
-/// The part of one instance in what the plugin's counters say of memory, for as long as there is the instance.
-struct ShownMemory {
-    counters: Arc<Counters>,
-    bytes: u64,
-}
+/// Bytes of a reference to a function in a table.
+const ELEMENT_BYTES: usize = 8;
 
-impl ShownMemory {
-    fn show(&mut self, bytes: u64) {
-        if bytes != self.bytes {
-            let more = bytes.wrapping_sub(self.bytes);
-            self.counters.memory_bytes.fetch_add(more, Relaxed);
-            self.bytes = bytes;
-        }
-    }
-}
-
-impl Drop for ShownMemory {
-    fn drop(&mut self) {
-        self.show(0);
-    }
-}
-
-/// Refuses what is above the limits, summed over the instance's parts, and remembers what it refused.
+/// Refuses what is above the limits, summed over the instance's parts and over the plugin's account, and remembers what it refused.
 pub(crate) struct Limiter {
     limits: Limits,
     memory_bytes: usize,
     table_elements: usize,
+    /// The instance's part of the plugin's account.
+    held: Held,
     exceeded: Option<Exceeded>,
 }
 
-/// Which limit a guest ran into. Either ends its instance at once: a mere refusal would let it stumble on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which limit a guest ran into. Each ends its instance at once: a mere refusal would let it stumble on.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Exceeded {
     Memory,
     Tables,
+    Account(Overdraft),
 }
 
 impl Limiter {
-    fn new(limits: &Limits) -> Self {
-        Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, exceeded: None }
+    fn new(limits: &Limits, ledger: &Arc<Ledger>) -> Self {
+        let held = Held::nothing(ledger, Holding::Instances);
+        Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, held, exceeded: None }
     }
 
     /// The limit that the guest ran into, if it did.
-    pub(crate) fn exceeded(&self) -> Option<Exceeded> {
-        self.exceeded
+    pub(crate) fn exceeded(&self) -> Option<&Exceeded> {
+        self.exceeded.as_ref()
     }
 
-    /// Counts what the instance takes beside its linear memories, once it was seen that it may take so much.
-    pub(crate) fn take(&mut self, instance_bytes: u64) {
+    /// Takes what the instance has beside its linear memories, once it was seen that it may take so much.
+    pub(crate) fn take(&mut self, instance_bytes: u64) -> Result<(), Overdraft> {
+        self.held.grow(instance_bytes, self.limits.host_memory_max)?;
         let bytes = usize::try_from(instance_bytes).unwrap_or(usize::MAX);
         self.memory_bytes = self.memory_bytes.saturating_add(bytes);
+        Ok(())
     }
 
-    /// Bytes of the instance's data and of all of its linear memories.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.memory_bytes
+    /// So much more, if it is no more than the plugin may hold in all.
+    fn hold(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        self.held.grow(bytes as u64, self.limits.host_memory_max).map_err(|overdraft| {
+            self.exceeded = Some(Exceeded::Account(overdraft.clone()));
+            wasmtime::Error::msg(overdraft.to_string())
+        })
     }
 }
 
@@ -307,11 +295,13 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let total = self.memory_bytes.saturating_add(desired.saturating_sub(current));
+        let more = desired.saturating_sub(current);
+        let total = self.memory_bytes.saturating_add(more);
         if total > self.limits.memory_bytes_max {
             self.exceeded = Some(Exceeded::Memory);
             return Err(wasmtime::Error::msg("the memory limit was reached"));
         }
+        self.hold(more)?;
         self.memory_bytes = total;
         Ok(true)
     }
@@ -322,11 +312,13 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let total = self.table_elements.saturating_add(desired.saturating_sub(current));
+        let more = desired.saturating_sub(current);
+        let total = self.table_elements.saturating_add(more);
         if total > self.limits.table_elements_max {
             self.exceeded = Some(Exceeded::Tables);
             return Err(wasmtime::Error::msg("the limit of tables' elements was reached"));
         }
+        self.hold(more * ELEMENT_BYTES)?;
         self.table_elements = total;
         Ok(true)
     }
@@ -349,40 +341,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_memory_of_all_instances_that_there_are_is_shown() {
-        let counters = Arc::new(Counters::default());
-        let shown = || ShownMemory { counters: counters.clone(), bytes: 0 };
-        let [mut one, mut other] = [shown(), shown()];
-        one.show(100);
-        other.show(50);
-        one.show(70);
-        assert_eq!(counters.memory_bytes.load(Relaxed), 120);
-        drop(one);
-        assert_eq!(counters.memory_bytes.load(Relaxed), 50);
-        drop(other);
-        assert_eq!(counters.memory_bytes.load(Relaxed), 0);
-    }
-
-    #[test]
     fn memories_are_summed() {
         let limits = Limits { memory_bytes_max: 100, ..Limits::default() };
-        let mut limiter = Limiter::new(&limits);
+        let mut limiter = Limiter::new(&limits, &Arc::default());
         assert!(limiter.memory_growing(0, 60, None).is_ok());
         assert!(limiter.memory_growing(0, 40, None).is_ok(), "a second memory, up to the limit");
         assert_eq!(limiter.exceeded(), None);
         assert!(limiter.memory_growing(40, 41, None).is_err());
-        assert_eq!((limiter.exceeded(), limiter.memory_bytes()), (Some(Exceeded::Memory), 100));
+        assert_eq!((limiter.exceeded(), limiter.held.bytes()), (Some(&Exceeded::Memory), 100));
     }
 
     #[test]
     fn tables_are_summed() {
         let limits = Limits { table_elements_max: 100, ..Limits::default() };
-        let mut limiter = Limiter::new(&limits);
+        let mut limiter = Limiter::new(&limits, &Arc::default());
         assert!(limiter.table_growing(0, 60, None).is_ok());
         assert!(limiter.table_growing(0, 40, None).is_ok(), "a second table, up to the limit");
         assert_eq!(limiter.exceeded(), None);
         assert!(limiter.table_growing(40, 41, None).is_err());
-        assert_eq!(limiter.exceeded(), Some(Exceeded::Tables));
+        assert_eq!(limiter.exceeded(), Some(&Exceeded::Tables));
         assert!(limiter.table_growing(0, usize::MAX, None).is_err(), "a sum too large to count");
+    }
+
+    #[test]
+    fn what_all_instances_of_a_plugin_have_is_summed_with_the_rest_of_its_account() {
+        let limits = Limits { host_memory_max: 100, ..Limits::default() };
+        let ledger = Arc::<Ledger>::default();
+        let [mut one, mut other] = [0; 2].map(|_| Limiter::new(&limits, &ledger));
+        one.take(20).expect("there is room");
+        assert!(one.memory_growing(0, 40, None).is_ok());
+        assert!(other.table_growing(0, 5, None).is_ok(), "the last 40");
+        assert!(other.memory_growing(0, 1, None).is_err());
+        assert!(matches!(other.exceeded(), Some(Exceeded::Account(_))));
+        assert!(one.take(1).is_err());
+        drop(one);
+        assert!(other.memory_growing(0, 60, None).is_ok(), "an instance that ended gives it back");
     }
 }

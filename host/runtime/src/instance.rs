@@ -1,128 +1,25 @@
 //! One running plugin instance: a store, its limits, and the calls that can be made.
 
+mod template;
+
+use crate::account::Held;
 use crate::backtrace::Backtrace;
 use crate::bindings::exports::informant::plugin::{
     handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };
 use crate::bindings::informant::plugin as imports;
-use crate::call_clock::thread_time;
 use crate::call_error::{CallError, Retry};
-use crate::compiler::{CompileError, Compiled, Report};
-use crate::engine::Engine;
 use crate::guest_state::{Exceeded, GuestState, Phase};
-use crate::host_functions::HostFunctions;
 use crate::limits::Limits;
 use crate::memory_room::MemoryShare;
 use crate::tape::{Answered, Called};
-use crate::wasi::WasiImports;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wasmtime::component::InstancePre;
-use wasmtime::{Store, Trap, UpdateDeadline, WasmBacktrace};
+pub(crate) use template::{Exported, Template};
+use wasmtime::{Store, Trap, WasmBacktrace};
 
 /// Handles of resources that an instance may have at once, of the host's and of its own. Each takes the host some bytes.
 pub(crate) const HANDLES_MAX: usize = 10_000;
-
-/// A compiled plugin from which instances are made in microseconds.
-#[derive(Clone)]
-pub(crate) struct Template {
-    pre: InstancePre<GuestState>,
-    exported: Exported,
-    wasi: Arc<WasiImports>,
-    /// The findings of the process that read its file.
-    pub(crate) report: Arc<Report>,
-    /// Linear memories of one instance.
-    memories: usize,
-}
-
-/// Which of the exports are there by which a plugin hears of its work, and whether it hands over what it knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exported {
-    pub(crate) handler: bool,
-    pub(crate) reconciler: bool,
-    pub(crate) timer: bool,
-    pub(crate) stateful: bool,
-}
-
-impl Template {
-    /// Links a compiled component with the host's functions.
-    pub(crate) fn new(functions: &HostFunctions, compiled: Compiled) -> Result<Self, CompileError> {
-        let Compiled { component, report } = compiled;
-        let failed = |error: wasmtime::Error| CompileError::Refused(format!("{error:#}"));
-        let (pre, wasi) = functions.link(&component).map_err(failed)?;
-        let exported = Exported {
-            handler: handler::GuestIndices::new(&pre).is_ok(),
-            reconciler: reconciler::GuestIndices::new(&pre).is_ok(),
-            timer: timer::GuestIndices::new(&pre).is_ok(),
-            stateful: stateful::GuestIndices::new(&pre).is_ok(),
-        };
-        // Unknown of a component that has modules from elsewhere, which nobody offers.
-        let required = component.resources_required();
-        let memories = required.map_or(usize::MAX, |it| it.num_memories as usize);
-        Ok(Self { pre, exported, wasi: Arc::new(wasi), report, memories })
-    }
-
-    /// What the plugin can be called with.
-    pub(crate) fn exported(&self) -> Exported {
-        self.exported
-    }
-
-    /// What the plugin imports of WASI.
-    pub(crate) fn wasi(&self) -> &Arc<WasiImports> {
-        &self.wasi
-    }
-
-    /// Makes an instance around `state`.
-    pub(crate) async fn instantiate(
-        &self,
-        engine: &Engine,
-        state: GuestState,
-    ) -> Result<Instance, CallError> {
-        let memories = engine.memories().take(&state.plugin, self.memories);
-        let memories = memories.map_err(CallError::NoRoom)?;
-        let mut store = Store::new(engine.wasmtime(), state);
-        store.data_mut().limiter.take(self.report.instance_bytes);
-        let limits = store.data().limits().clone();
-        store.limiter(|state| &mut state.limiter);
-        store.epoch_deadline_callback(|context| {
-            let clock = &context.data().clock;
-            if clock.tick(Instant::now(), thread_time()) {
-                return Err(Trap::Interrupt.into());
-            }
-            Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
-        });
-        store.set_hostcall_fuel(limits.hostcall_bytes_max);
-        store.set_max_component_handles(HANDLES_MAX);
-        arm(&mut store, Instant::now(), limits.start_deadline);
-        store.data().clock.may_wait(limits.start_deadline);
-        let made = self.pre.instantiate_async(&mut store).await;
-        let made = made.and_then(|instance| {
-            let pre = &self.pre;
-            // An error of `new` is that it is not exported.
-            let handler = handler::GuestIndices::new(pre).ok();
-            let reconciler = reconciler::GuestIndices::new(pre).ok();
-            let timer = timer::GuestIndices::new(pre).ok();
-            let stateful = stateful::GuestIndices::new(pre).ok();
-            let sync_aware = sync_aware::GuestIndices::new(pre).ok();
-            let store = &mut store;
-            Ok(Exports {
-                lifecycle: lifecycle::GuestIndices::new(pre)?.load(&mut *store, &instance)?,
-                handler: handler.map(|it| it.load(&mut *store, &instance)).transpose()?,
-                reconciler: reconciler.map(|it| it.load(&mut *store, &instance)).transpose()?,
-                timer: timer.map(|it| it.load(&mut *store, &instance)).transpose()?,
-                stateful: stateful.map(|it| it.load(&mut *store, &instance)).transpose()?,
-                sync_aware: sync_aware.map(|it| it.load(&mut *store, &instance)).transpose()?,
-            })
-        });
-        match made {
-            Ok(exports) => Ok(Instance { store, exports, limits, _memories: memories }),
-            Err(error) => {
-                store.data_mut().end_output();
-                Err(call_error(&error, &store, limits.start_deadline))
-            }
-        }
-    }
-}
 
 /// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.
 pub(crate) struct Instance {
@@ -131,6 +28,7 @@ pub(crate) struct Instance {
     limits: Limits,
     /// Given back once the store is gone.
     _memories: MemoryShare,
+    _stack: Held,
 }
 
 /// What can be called.
@@ -368,6 +266,9 @@ fn call_error(error: &wasmtime::Error, store: &Store<GuestState>, deadline: Dura
     let ended = match (state.limiter.exceeded(), error.downcast_ref::<Trap>()) {
         (Some(Exceeded::Memory), _) => {
             CallError::MemoryExceeded { limit: state.limits().memory_bytes_max, place }
+        }
+        (Some(Exceeded::Account(overdraft)), _) => {
+            CallError::AccountExceeded(format!("{overdraft}{place}"))
         }
         (Some(Exceeded::Tables), _) => {
             CallError::TablesExceeded { limit: state.limits().table_elements_max, place }

@@ -3,15 +3,19 @@
 //!
 //! An object is filed under so many values and no more: an index costs memory for each, and lies in nobody's queue. Which objects had more is
 //! counted, because a plugin that looks for one of the others does not find them.
+//!
+//! What an index takes, of memory and of the informer's time, is charged to every plugin that uses it, in full.
 
+use crate::account::{Ledger, Weighed};
 use crate::descriptor::IndexSpec;
 use hashbrown::HashMap;
 use informant_apimachinery::GroupVersionResource;
-use informant_cache::{IndexFunc, Indexer, Object};
+use informant_cache::{IndexFunc, Indexer, JsonPointer, Object};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 /// Values of one object in one index: as many as an EndpointSlice has endpoints.
 pub(crate) const VALUES_MAX: usize = 1_000;
@@ -26,8 +30,28 @@ pub(crate) struct SharedIndexes {
 #[derive(Default)]
 struct Users {
     count: usize,
+    filing: Arc<FilingCost>,
+}
+
+/// What filing objects comes to.
+#[derive(Default)]
+struct FilingCost {
     /// Versions of objects that had more values than were filed.
-    cut: Arc<AtomicU64>,
+    cut: AtomicU64,
+    /// The accounts that its time is charged to: one for each use.
+    payers: Mutex<Vec<Arc<Ledger>>>,
+}
+
+impl FilingCost {
+    /// The values under which an object is filed.
+    fn values(&self, pointer: &JsonPointer, object: &Object) -> Vec<String> {
+        let began = Instant::now();
+        let (values, is_cut) = pointer.first_values(&object.json(), VALUES_MAX);
+        self.cut.fetch_add(u64::from(is_cut), Relaxed);
+        let time = began.elapsed();
+        self.payers.lock().iter().for_each(|payer| payer.evaluated(time));
+        values
+    }
 }
 
 type IndexId = (GroupVersionResource, String);
@@ -37,25 +61,36 @@ pub(crate) struct IndexUse {
     id: IndexId,
     indexer: Indexer,
     indexes: SharedIndexes,
+    payer: Arc<Ledger>,
 }
 
 impl SharedIndexes {
-    /// Makes sure that the index of this pointer exists.
-    pub(crate) fn declare(&self, indexer: &Indexer, index: &IndexSpec) -> IndexUse {
+    /// Makes sure that the index of this pointer exists, and has it charged to the account.
+    pub(crate) fn declare(
+        &self,
+        indexer: &Indexer,
+        index: &IndexSpec,
+        payer: &Arc<Ledger>,
+    ) -> Arc<IndexUse> {
         let name = format!("pointer:{}", index.pointer_text);
         let id = (index.resource.clone(), name);
-        let cut = {
+        let filing = {
             let mut users = self.users.lock();
             let users = users.entry(id.clone()).or_default();
             users.count += 1;
-            users.cut.clone()
+            users.filing.clone()
         };
+        filing.payers.lock().push(payer.clone());
         let pointer = index.pointer.clone();
-        let values = move |object: &Object| first(pointer.values(&object.json()), &cut);
+        let values = move |object: &Object| filing.values(&pointer, object);
         // It exists already if another plugin asked for it first, which is as good. The lock is not held:
         // filing many objects takes a while.
         let _ = indexer.add_index(&id.1, IndexFunc::new(values));
-        IndexUse { id, indexer: indexer.clone(), indexes: self.clone() }
+        let (indexer, indexes, payer) = (indexer.clone(), self.clone(), payer.clone());
+        let used = Arc::new(IndexUse { id, indexer, indexes, payer });
+        let weighed: Weak<IndexUse> = Arc::downgrade(&used);
+        used.payer.shares(weighed);
+        used
     }
 
     /// How often an object had more values than were filed, by the resource and the pointer of the index.
@@ -63,19 +98,10 @@ impl SharedIndexes {
         let users = self.users.lock();
         let cut = users.iter().map(|((resource, name), users)| {
             let pointer = name.trim_start_matches("pointer:").to_owned();
-            ((resource.to_string(), pointer), users.cut.load(Relaxed))
+            ((resource.to_string(), pointer), users.filing.cut.load(Relaxed))
         });
         cut.collect()
     }
-}
-
-/// The first of the values, which come in order and each once.
-fn first(mut values: Vec<String>, cut: &AtomicU64) -> Vec<String> {
-    if values.len() > VALUES_MAX {
-        values.truncate(VALUES_MAX);
-        cut.fetch_add(1, Relaxed);
-    }
-    values
 }
 
 impl IndexUse {
@@ -85,11 +111,22 @@ impl IndexUse {
     }
 }
 
+impl Weighed for IndexUse {
+    fn bytes(&self) -> u64 {
+        self.indexer.index_bytes(self.name()) as u64
+    }
+}
+
 impl Drop for IndexUse {
     fn drop(&mut self) {
         let mut users = self.indexes.users.lock();
         let Some(left) = users.get_mut(&self.id) else { return };
         left.count -= 1;
+        let mut payers = left.filing.payers.lock();
+        if let Some(own) = payers.iter().position(|payer| Arc::ptr_eq(payer, &self.payer)) {
+            payers.swap_remove(own);
+        }
+        drop(payers);
         if left.count == 0 {
             users.remove(&self.id);
             // Under the lock: whoever declares it next adds it after this.
@@ -119,26 +156,50 @@ mod tests {
     #[test]
     fn an_index_lives_as_long_as_somebody_uses_it() {
         let (indexes, indexer) = (SharedIndexes::default(), Indexer::default());
-        let one = indexes.declare(&indexer, &spec("node"));
-        let other = indexes.declare(&indexer, &spec("by-node"));
+        let one = indexes.declare(&indexer, &spec("node"), &Arc::default());
+        let other = indexes.declare(&indexer, &spec("by-node"), &Arc::default());
         assert_eq!(one.name(), other.name());
         drop(one);
         check(&indexer, true);
         drop(other);
         check(&indexer, false);
-        let again = indexes.declare(&indexer, &spec("node"));
+        let again = indexes.declare(&indexer, &spec("node"), &Arc::default());
         check(&indexer, true);
         drop(again);
         assert!(indexes.users.lock().is_empty());
     }
 
+    fn pod(nodes: usize) -> Object {
+        let values: Vec<usize> = (0..nodes).collect();
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p"}},"spec":{{"nodeName":{values:?}}}}}"#
+        );
+        Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
+    }
+
     #[test]
     fn values_of_one_object_are_bounded_and_counted() {
-        let cut = AtomicU64::new(0);
-        let values = |count: usize| (0..count).map(|n| n.to_string()).collect::<Vec<_>>();
-        assert_eq!(first(values(VALUES_MAX), &cut).len(), VALUES_MAX);
-        assert_eq!(cut.load(Relaxed), 0);
-        assert_eq!(first(values(VALUES_MAX + 1), &cut).len(), VALUES_MAX);
-        assert_eq!(cut.load(Relaxed), 1);
+        let filing = FilingCost::default();
+        let pointer: JsonPointer = "/spec/nodeName/*".parse().expect("a pointer");
+        assert_eq!(filing.values(&pointer, &pod(VALUES_MAX)).len(), VALUES_MAX);
+        assert_eq!(filing.cut.load(Relaxed), 0);
+        assert_eq!(filing.values(&pointer, &pod(VALUES_MAX + 1)).len(), VALUES_MAX);
+        assert_eq!(filing.cut.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn an_index_is_charged_to_whoever_uses_it_for_as_long_as_that_is() {
+        let (indexes, indexer) = (SharedIndexes::default(), Indexer::default());
+        let [one, other] = [0; 2].map(|_| Arc::<Ledger>::default());
+        let used = [&one, &other].map(|ledger| indexes.declare(&indexer, &spec("node"), ledger));
+        let filing = indexes.users.lock().values().next().expect("one").filing.clone();
+        let pointer: JsonPointer = "/spec/nodeName/*".parse().expect("a pointer");
+        filing.values(&pointer, &pod(10));
+        assert!(!one.evaluation().is_zero());
+        assert_eq!(one.evaluation(), other.evaluation());
+        let [first, _second] = used;
+        drop(first);
+        filing.values(&pointer, &pod(10));
+        assert!(one.evaluation() < other.evaluation());
     }
 }

@@ -327,6 +327,11 @@ impl KeyQueue {
         self.lines.iter_mut().map(|line| line.queue.len(now)).sum()
     }
 
+    /// Bytes that the keys take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(crate) fn snapshot(&mut self, now: Instant) -> KeysSnapshot {
         KeysSnapshot {
             keys: self.texts.len(),

@@ -18,6 +18,7 @@ mod engine;
 mod limits;
 
 mod access_reviewer;
+mod account;
 mod bindings;
 mod call_clock;
 mod call_error;
@@ -97,6 +98,7 @@ mod fuzz;
 
 pub use access::AccessCounts;
 pub use access_reviewer::{AccessAnswer, AccessReview, AccessReviewer, NoReviews};
+pub use account::{Account, Overdraft};
 pub use admin::{AdminError, PluginAdmin};
 pub use archive::{
     StateDirectoryError, StateDirectoryOptions, StateDirectoryStatus, check_state_directory,

@@ -2,6 +2,7 @@
 
 mod actors;
 mod asked;
+mod overdraft;
 mod redrive;
 mod remembered;
 mod removal;
@@ -113,7 +114,11 @@ struct Begun {
 impl Plugin {
     /// Until a version takes over the limits are those of a plugin of which nothing is said; nothing is queued or written before.
     pub(crate) fn new(name: &PluginName, names: &MetricNames) -> Self {
-        let (counters, limits) = (Arc::new(Counters::default()), Limits::default());
+        Self::counted_by(name, names, Arc::default())
+    }
+
+    fn counted_by(name: &PluginName, names: &MetricNames, counters: Arc<Counters>) -> Self {
+        let limits = Limits::default();
         let queue = Arc::new(PluginQueue::new(Marks::from(&limits), counters.clone()));
         let metrics = PluginMetrics::new(name.clone(), (&limits).into(), names.clone());
         let now = Timestamp::now();

@@ -1,6 +1,7 @@
 //! The host of all plugins: one task that follows the directories and does every load, swap and removal.
 
 mod access;
+mod accounts;
 mod configure;
 mod ending;
 mod instances;
@@ -147,6 +148,7 @@ impl PluginHost {
     /// Follows the directories until `shutdown`, then stops every plugin.
     pub async fn run(mut self, shutdown: CancellationToken) {
         let events = self.events.take().map(|events| tokio::spawn(events.run()));
+        let mut looks = accounts::looks();
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => break,
@@ -156,12 +158,20 @@ impl PluginHost {
                 Ok(()) = self.configured.changed() => self.reconfigure(),
                 Some(request) = self.requests.recv() => self.answer(request),
                 () = self.leading.acquired(), if !self.leads => self.lead(),
-                () = standby::look(), if !self.leads => self.show_standbys(),
+                _ = looks.tick() => self.look(),
             }
         }
         self.stop().await;
         if let Some(events) = events {
             event_recorder::end(events).await;
+        }
+    }
+
+    /// What is looked at from time to time, because nothing says when it changes.
+    fn look(&mut self) {
+        self.look_at_accounts();
+        if !self.leads {
+            self.show_standbys();
         }
     }
 
@@ -208,15 +218,13 @@ impl PluginHost {
     /// Begins the load that waits, unless one is under way.
     fn load_next(&mut self, name: &PluginName) {
         let Some(plugin) = self.plugins.get_mut(name) else { return };
-        if plugin.load.is_some() || self.is_being_configured(name) {
+        // A call of the one before it that is under way still says what becomes of its event, and what it holds is the plugin's own.
+        let is_held_up = plugin.load.is_some() || self.loads.is_stopping(name);
+        if is_held_up || plugin.next.is_none() || self.is_being_configured(name) {
             return;
         }
         let Some(plugin) = self.plugins.get_mut(name) else { return };
         if let Some(archive) = self.state.as_ref().filter(|_| !plugin.remembers()) {
-            // A call of the one before it that is under way still says what becomes of its event.
-            if self.loads.is_stopping(name) {
-                return;
-            }
             let archive = archive.archive();
             let load = self.begin_load(name, String::new());
             let begun = load.clone();
@@ -248,7 +256,9 @@ impl PluginHost {
             Ok(settings) => settings,
             Err(error) => return self.settle(Outcome::Refused(load, error.into())),
         };
-        let order = Order { name, sha256, code, settings };
+        let Some(plugin) = self.plugins.get(&name) else { return };
+        let ledger = plugin.status.counters.ledger.clone();
+        let order = Order { name, sha256, code, settings, ledger };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
             match preparer.prepare(order).await {
@@ -286,9 +296,10 @@ impl PluginHost {
         let (descriptor, account) = (&prepared.descriptor, &prepared.settings.service_account);
         let granted = self.access.of(account.as_ref(), descriptor);
         let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
-        let reads = Reads::new(descriptor, &self.indexes, &granted, lease);
-        self.informers.start();
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
+        let ledger = &plugin.status.counters.ledger;
+        let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);
+        self.informers.start();
         let ids = plugin.ids(&prepared.descriptor);
         let version = Arc::new(Version {
             load: load.number,

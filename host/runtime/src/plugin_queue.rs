@@ -225,6 +225,11 @@ impl PluginQueue {
         (due <= now).then_some(id)
     }
 
+    /// A subscription was evaluated in an informer's task.
+    pub(crate) fn evaluated(&self, time: Duration) {
+        self.counters.ledger.evaluated(time);
+    }
+
     pub(crate) fn count_filtered(&self) {
         add_one(&self.counters.filtered);
     }
@@ -356,6 +361,11 @@ impl PluginQueue {
         self.rooms.lock().retain(|id, _| keep.contains(id));
         let dropped = self.shared.lock().queue.retain(keep);
         self.counters.dropped.fetch_add(dropped as u64, Relaxed);
+    }
+
+    /// Bytes of the objects of the events that wait.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shared.lock().queue.bytes()
     }
 
     pub(crate) fn snapshot(&self) -> QueueSnapshot {

@@ -1,5 +1,6 @@
 //! Prepares one version of a plugin aside, while the one before it goes on: configure, check, compile, describe.
 
+use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
 use crate::compiler::{CompileError, Compiler, PluginSource};
 use crate::configuration::{ConfigurationError, PluginSettings};
@@ -21,6 +22,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
+/// A descriptor takes so many times its bytes: as it was read, in each subscription's handler, and as the actors have it.
+const DESCRIPTOR_TIMES: usize = 8;
+
 /// A version that is ready to be started. A cheap handle, as far as its code goes.
 #[derive(Clone)]
 pub(crate) struct Prepared {
@@ -30,6 +34,8 @@ pub(crate) struct Prepared {
     pub(crate) settings: Arc<PluginSettings>,
     /// In how many instances.
     pub(crate) shards: usize,
+    /// Its descriptor and configuration, in the plugin's account.
+    _held: Arc<Held>,
 }
 
 /// What is to be prepared.
@@ -40,6 +46,8 @@ pub(crate) struct Order {
     pub(crate) code: Code,
     /// What it is to run with.
     pub(crate) settings: Arc<PluginSettings>,
+    /// Where what is held for it is noted.
+    pub(crate) ledger: Arc<Ledger>,
 }
 
 /// Where a version's code comes from.
@@ -74,6 +82,9 @@ pub enum LoadError {
     /// It asks for more than it may have.
     #[error("{0}")]
     NotGranted(String),
+    /// What it says of itself is more than the plugin may hold beside the rest of its account.
+    #[error(transparent)]
+    Account(#[from] Overdraft),
     /// It cannot run in so many instances.
     #[error("{0}")]
     Shards(String),
@@ -114,7 +125,8 @@ impl Preparer {
 
     /// Makes a version ready, whatever it asks for.
     pub(crate) async fn describe(&self, order: Order) -> Result<Prepared, LoadError> {
-        let Order { name, sha256, code, settings } = order;
+        let Order { name, sha256, code, settings, ledger } = order;
+        let memory_max = settings.limits.host_memory_max;
         settings.check_file(&format!("{name}.wasm"), &sha256)?;
         let instance_bytes_max = settings.limits.memory_bytes_max as u64;
         let template = match code {
@@ -124,8 +136,11 @@ impl Preparer {
                 None => {
                     let (name, hash) = (name.clone(), sha256.clone());
                     let source = PluginSource { name, sha256: hash, content, instance_bytes_max };
-                    let compiled = self.compiler.compile(&self.engine, source).await?;
-                    let template = Template::new(&self.functions, compiled)?;
+                    let began = Instant::now();
+                    let compiled = self.compiler.compile(&self.engine, source).await;
+                    ledger.compiled(began.elapsed());
+                    let charged = (&ledger, memory_max);
+                    let template = Template::new(&self.functions, compiled?, charged)?;
                     last.set(sha256, &template);
                     template
                 }
@@ -143,7 +158,8 @@ impl Preparer {
             let log_budget = LogBudget::new(&settings.limits, Instant::now());
             let (plugin, limits) = (name.clone(), &settings.limits);
             let state = GuestState::new(plugin, limits, log_budget, None);
-            state.with_pace(pace.clone()).with_leading(self.leading.clone())
+            let state = state.with_pace(pace.clone()).with_leading(self.leading.clone());
+            state.charged_to(&ledger)
         };
         let describing = async move {
             // Nobody waits for it any more when the plugin was removed meanwhile.
@@ -151,11 +167,13 @@ impl Preparer {
         };
         self.threads.spawn(describing, pace);
         let ended = |_| LoadError::Host("describe was cut off".to_owned());
-        let descriptor = answer.await.map_err(ended)??;
+        let (descriptor, bytes) = answer.await.map_err(ended)??;
+        let bytes = bytes * DESCRIPTOR_TIMES + settings.config.len();
+        let held = Held::of(&ledger, Holding::Documents, bytes as u64, memory_max)?;
         descriptor.check_exports(template.exported())?;
         let shards = settings.shards(descriptor.shards);
         check_shards(shards, template.exported().stateful, &settings)?;
-        Ok(Prepared { template, descriptor, settings, shards })
+        Ok(Prepared { template, descriptor, settings, shards, _held: Arc::new(held) })
     }
 }
 
@@ -185,14 +203,14 @@ fn check_shards(
     )))
 }
 
-/// Asks a version what it wants, in an instance that has nothing and is dropped afterwards.
+/// Asks a version what it wants, in an instance that has nothing and is dropped afterwards. Answers with the bytes of that as well.
 async fn describe(
     template: &Template,
     engine: &Engine,
     state: GuestState,
     config: &[u8],
-) -> Result<Descriptor, LoadError> {
+) -> Result<(Descriptor, usize), LoadError> {
     let mut instance = template.instantiate(engine, state).await.map_err(LoadError::Describe)?;
     let answer = instance.describe(config).await.map_err(LoadError::Describe)?;
-    Ok(Descriptor::parse(&answer)?)
+    Ok((Descriptor::parse(&answer)?, answer.len()))
 }

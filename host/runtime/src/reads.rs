@@ -6,6 +6,7 @@ mod answer;
 pub(crate) use answer::{Answer, Bounds, KeyOf};
 
 use crate::access::{Granted, Permissions, Refusal};
+use crate::account::Ledger;
 use crate::descriptor::Descriptor;
 use crate::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::view::View;
@@ -13,6 +14,7 @@ use answer::{OfObject, fill};
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page, Store};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// Objects looked at in one go while a narrow view is searched.
 const OBJECTS_SCANNED: usize = 1_000;
@@ -41,7 +43,7 @@ struct Readable {
     /// What is shown of it. All of them at once may be refused to the service account that the plugin acts as.
     views: Vec<Shown>,
     /// By the plugin's name for an index.
-    indexes: HashMap<String, IndexUse>,
+    indexes: HashMap<String, Arc<IndexUse>>,
 }
 
 /// Where the objects of a resource come from.
@@ -83,10 +85,10 @@ struct Shown {
 
 impl Reads {
     /// Everything that the descriptor names, as long as that is `granted`; `lease` gives the shared informer of a resource for a view
-    /// of these namespaces, or what stands in its place.
+    /// of these namespaces, or what stands in its place. Indexes are charged to the account.
     pub(crate) fn new<T: Into<Origin>>(
         descriptor: &Descriptor,
-        shared: &SharedIndexes,
+        (shared, ledger): (&SharedIndexes, &Arc<Ledger>),
         granted: &Granted,
         lease: impl Fn(&GroupVersionResource, &BTreeSet<String>) -> T,
     ) -> Self {
@@ -108,7 +110,7 @@ impl Reads {
         }
         for index in &descriptor.indexes {
             let Some(readable) = resources.get_mut(&index.resource.to_string()) else { continue };
-            let used = shared.declare(&readable.indexer, index);
+            let used = shared.declare(&readable.indexer, index, ledger);
             readable.indexes.insert(index.name.clone(), used);
         }
         Self { resources }
@@ -328,7 +330,7 @@ impl Readable {
     }
 
     fn index(&self, resource: &str, name: &str) -> Result<&str, ReadError> {
-        self.indexes.get(name).map(IndexUse::name).ok_or_else(|| {
+        self.indexes.get(name).map(|index| index.name()).ok_or_else(|| {
             ReadError::UnknownIndex(format!(
                 "{name:?} is not among the descriptor's indexes of {resource}"
             ))

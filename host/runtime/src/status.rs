@@ -1,9 +1,11 @@
 //! What `/plugins` and the metrics show of a plugin's name.
 
 mod access;
+mod account;
 mod json;
 mod settings;
 
+use crate::account::Account;
 use crate::actor::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::configuration::PluginSettings;
 use crate::counters::Counters;
@@ -139,6 +141,8 @@ pub struct PluginStatus {
     pub schedules: Value,
     /// How many series its metrics have, and the bytes that they may take on the page.
     pub metric_size: (usize, usize),
+    /// What the host holds and has done for it.
+    pub account: Account,
     /// Its counters, which go on counting.
     pub counters: Arc<Counters>,
     /// Dead letters that are kept.
@@ -344,6 +348,7 @@ impl StatusCell {
             },
             dead_letters: self.dead_letters.lock().len(),
             state_size: self.state.lock().size(),
+            account: self.account_of(facts.running.as_ref()),
             kept: self.archive.snapshot(),
             counters: self.counters.clone(),
             access: self.access.lock().clone(),

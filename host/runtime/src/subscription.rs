@@ -243,7 +243,21 @@ impl SubscriptionHandler {
 
     /// Whether the view has the object. The bytes of one that could only be filtered are not looked at.
     fn contains(&self, object: &Object, is_wanted: bool) -> bool {
-        if is_wanted { self.view.contains(object) } else { self.view.may_contain(object) }
+        if !is_wanted {
+            return self.view.may_contain(object);
+        }
+        self.charged(|| self.view.contains(object))
+    }
+
+    /// What is evaluated here is charged to the plugin, where it is more than a look at a namespace.
+    fn charged<T>(&self, evaluate: impl FnOnce() -> T) -> T {
+        if self.projection.is_empty() && self.view.is_everything() {
+            return evaluate();
+        }
+        let began = Instant::now();
+        let evaluated = evaluate();
+        self.queue.evaluated(began.elapsed());
+        evaluated
     }
 
     /// Whether what was there is new to a plugin whose view was another before.
@@ -312,7 +326,7 @@ impl ResourceEventHandler for SubscriptionHandler {
 
     fn on_replay(&self, object: &Object, cause: Cause) {
         let Turn::Tell { known } = self.progress.come_to(object) else { return };
-        let is_in = self.view.contains(object);
+        let is_in = self.contains(object, true);
         self.tell_present(object, known, is_in, cause, Line::Replay);
     }
 
@@ -328,7 +342,8 @@ impl ResourceEventHandler for SubscriptionHandler {
         if cause.reason == informant_cache::Reason::Resync {
             return self.tell_resynced(new, cause);
         }
-        self.tell_update([old, new], self.judge([old, new]), cause);
+        let judged = self.charged(|| self.judge([old, new]));
+        self.tell_update([old, new], judged, cause);
     }
 
     fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause) {

@@ -93,7 +93,7 @@ impl Bench {
 
     /// The linear memory of its instance.
     fn memory(&self) -> u64 {
-        self.plugins.status()[0].counters.memory_bytes.load(Relaxed)
+        self.plugins.status()[0].account.memory_of("instances")
     }
 }
 

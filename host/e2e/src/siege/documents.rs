@@ -95,7 +95,7 @@ impl Documents {
 
     /// A plugin whose descriptor is generated.
     pub fn described(&self, rng: &mut Rng) -> anyhow::Result<Vec<u8>> {
-        described::plugin(&self.descriptor(rng))
+        described::plugin(&self.descriptor(rng), "")
     }
 
     fn descriptor(&self, rng: &mut Rng) -> Vec<u8> {

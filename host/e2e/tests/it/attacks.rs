@@ -2,6 +2,7 @@
 //!
 //! Tries whose proof is elsewhere are in the same table as these: `host/docs/designs/attacks.md`.
 
+mod accounts;
 mod attacker;
 mod configuration;
 mod descriptors;

@@ -102,6 +102,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("plugin list", &[("plugin list", ""), ("plugin list -o json", "for machines")]),
+    ("plugin top", &[("plugin top", ""), ("plugin top -o json", "with every part")]),
     ("plugin reload", &[("plugin reload hello", "")]),
     ("plugin rollback", &[("plugin rollback hello", "")]),
     ("plugin pause", &[("plugin pause hello", "")]),

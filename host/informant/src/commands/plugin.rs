@@ -5,6 +5,7 @@ use super::check::check;
 use super::plugin_build::build;
 use super::plugin_new::new;
 use super::plugin_test::plugin_test;
+use super::plugin_top::top;
 use crate::cli::{AskArgs, Output, PluginArgs, PluginCommand};
 use anyhow::Result;
 use serde_json::Value;
@@ -17,6 +18,7 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
         PluginCommand::Check(args) => check(&args),
         PluginCommand::Test(args) => plugin_test(&args),
         PluginCommand::List(ask) => list(&ask),
+        PluginCommand::Top(ask) => top(&ask),
         PluginCommand::Reload(plugin) => act(&plugin, "reload", None),
         PluginCommand::Rollback(plugin) => act(&plugin, "rollback", None),
         PluginCommand::Pause(plugin) => act(&plugin, "pause", None),

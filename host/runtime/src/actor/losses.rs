@@ -51,6 +51,9 @@ impl Actor {
         let wait = doubled(RESTART_BASE, losses, RESTART_MAX);
         let now = Timestamp::now();
         self.status.counters.restart(error.cause());
+        if let CallError::AccountExceeded(reason) = error {
+            self.status.counters.ledger.refused(reason.clone());
+        }
         self.status.failed(&error.to_string(), now);
         let reason = version.shard(self.shard).said_of(&error.to_string());
         self.status.crashed(self.shard, reason, now);

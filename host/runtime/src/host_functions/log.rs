@@ -87,6 +87,7 @@ impl GuestState {
         if let Some(tape) = &self.tape {
             tape.logged(level, message, fields);
         }
+        self.ledger.logged(message.len() + fields.len());
         let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
         let fields = (!fields.is_empty()).then_some(fields);
         match &self.phase {

@@ -6,8 +6,8 @@ use crate::coverage::NAMESPACES_WATCHED_MAX;
 use crate::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
     ENQUEUE_TEXT_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX, LIST_MAX, NAME_BYTES_MAX,
-    NAMESPACES_MAX, POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX, SUBSCRIPTIONS_MAX,
-    VERSION_BYTES_MAX, WRITES_MAX,
+    NAMESPACES_MAX, PASSES_MAX, POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX,
+    SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WRITES_MAX,
 };
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
 use crate::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
@@ -96,6 +96,13 @@ pub const FIXED: &[FixedLimit] = &[
     of_descriptor("nameBytes", (Unit::Bytes, NAME_BYTES_MAX)),
     of_descriptor("listEntries", (Unit::Count, LIST_MAX)),
     of_descriptor("subscriptions", (Unit::Count, SUBSCRIPTIONS_MAX)),
+    fixed(
+        "subscriptionsOnBytes",
+        (Unit::Count, PASSES_MAX as u64),
+        "of one resource, those with a `fieldSelector` or `onlyIfChanged`; the descriptor is refused",
+        UP,
+        "subscriptions_that_look_at_bytes_are_bounded_for_each_resource",
+    ),
     of_descriptor("pointersPerSubscription", (Unit::Count, POINTERS_MAX)),
     of_descriptor("pointerBytes", (Unit::Bytes, POINTER_BYTES_MAX)),
     of_descriptor("pointerSteps", (Unit::Count, Projection::STEPS_MAX)),
@@ -107,7 +114,7 @@ pub const FIXED: &[FixedLimit] = &[
     fixed(
         "indexValues",
         (Unit::Count, VALUES_MAX as u64),
-        "the object is filed under the first of them in order",
+        "the object is filed under those that stand in it first",
         "informant_index_values_cut_total",
         "values_of_one_object_are_bounded_and_counted",
     ),

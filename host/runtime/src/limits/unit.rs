@@ -61,6 +61,16 @@ impl Number for usize {
     }
 }
 
+impl Number for u64 {
+    fn from_number(number: u64) -> Self {
+        number
+    }
+
+    fn number(&self) -> u64 {
+        *self
+    }
+}
+
 impl Number for u32 {
     fn from_number(number: u64) -> Self {
         Self::try_from(number).unwrap_or(Self::MAX)

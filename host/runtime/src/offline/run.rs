@@ -81,11 +81,12 @@ impl Run {
         let ids: Vec<_> = (1..).map(SubscriptionId).take(descriptor.subscriptions.len()).collect();
         let granted = Granted::everything(descriptor);
         let stores = |resource: &GroupVersionResource, _: &_| Origin::Store(world.store(resource));
+        let charged = (&SharedIndexes::default(), &status.counters.ledger);
         let version = Version {
             load: LOAD,
             number: descriptor.version.clone(),
             template: prepared.template.clone(),
-            reads: Arc::new(Reads::new(descriptor, &SharedIndexes::default(), &granted, stores)),
+            reads: Arc::new(Reads::new(descriptor, charged, &granted, stores)),
             settings: prepared.settings.clone(),
             subscriptions: subscriptions(descriptor, &ids, &vec![LOAD; ids.len()], &granted),
             schedules: descriptor.schedules.clone(),

@@ -11,16 +11,7 @@ use crate::plugin_name::PluginName;
 use crate::prepare::{Code, Prepared};
 use crate::reads::Reads;
 use jiff::Timestamp;
-use std::time::Duration;
 use tracing::info;
-
-/// How long a host on standby may show as leading who does no more.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// Waits until it is to be shown again who leads.
-pub(super) async fn look() {
-    tokio::time::sleep(LOOK).await;
-}
 
 impl PluginHost {
     /// The version takes over when this host leads, unless another one is ready by then.
@@ -29,12 +20,13 @@ impl PluginHost {
         let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
         // Nothing of it is read: what is granted is asked for when it takes over.
         let granted = Granted::everything(descriptor);
-        let reads = Reads::new(descriptor, &self.indexes, &granted, lease);
+        let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
+        let ledger = &plugin.status.counters.ledger;
+        let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);
         let subscribed = descriptor.subscriptions.iter();
         let subscriptions = subscribed.map(|spec| lease(&spec.resource, &spec.namespaces));
         let warm = Warm { _reads: reads, _subscriptions: subscriptions.collect() };
         self.informers.start();
-        let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         plugin.status.loaded(&load.sha256, Timestamp::now());
         let (name, sha256) = (load.name.clone(), &load.sha256[..12]);
         let version = &descriptor.version;

@@ -50,8 +50,9 @@ impl Bench {
         let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("it is well formed");
         let shared = SharedIndexes::default();
         let granted = granted.unwrap_or_else(|| Granted::everything(&descriptor));
+        let charged = (&shared, &Arc::default());
         let reads =
-            Reads::new(&descriptor, &shared, &granted, |gvr, named| lease(&informers, gvr, named));
+            Reads::new(&descriptor, charged, &granted, |gvr, named| lease(&informers, gvr, named));
         informers.start();
         informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
         let now = Instant::now();

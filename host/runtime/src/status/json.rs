@@ -81,6 +81,7 @@ impl PluginStatus {
             "deadLetters": self.dead_letters,
             "store": { "keys": self.state_size.0, "bytes": self.state_size.1 },
             "kept": self.kept.map(KeptSnapshot::to_json),
+            "account": self.account.to_json(),
             "counters": self.counters_json(),
         })
     }
@@ -110,7 +111,7 @@ impl PluginStatus {
             "restarts": counters.restarts(),
             "trips": counters.trips.load(Relaxed),
             "deadLettersDropped": counters.dead_letters_dropped.load(Relaxed),
-            "memoryBytes": counters.memory_bytes.load(Relaxed),
+            "memoryBytes": self.account.memory_of("instances"),
         })
     }
 }

@@ -48,7 +48,7 @@ impl SubscriptionHandler {
             return;
         }
         let known = self.progress.knows(old);
-        let judged = self.judge(states);
+        let judged = self.charged(|| self.judge(states));
         let [was_in, is_in] = judged.is_in;
         let stays = was_in == is_in && self.progress.knows(new) == known;
         // The end of what is known and not in the view is told with the state that is known.

@@ -1,0 +1,103 @@
+//! `informant plugin top`: the accounts of a running host's plugins, as `kubectl top` and `docker stats` show those of Pods and containers.
+
+use super::ask::{block_on, cell, client, print, print_json, table};
+use crate::cli::{AskArgs, Output};
+use anyhow::Result;
+use serde_json::{Map, Value, json};
+
+const HEADS: [&str; 12] = [
+    "NAME",
+    "MEMORY",
+    "LIMIT",
+    "INSTANCES",
+    "CODE",
+    "QUEUE",
+    "OTHER",
+    "GUEST",
+    "HOST",
+    "INFORMERS",
+    "LOG",
+    "DISK",
+];
+
+/// Parts of the memory that have a column of their own.
+const COLUMNS: [&str; 3] = ["instances", "code", "queue"];
+
+pub(super) fn top(ask: &AskArgs) -> Result<()> {
+    let mut plugins = block_on(client(ask)?.get("/plugins"))?;
+    let plugins = plugins.as_array_mut().map(std::mem::take).unwrap_or_default();
+    let mut accounts: Vec<Value> = plugins.into_iter().map(account).collect();
+    accounts.sort_by_key(|account| std::cmp::Reverse(account["memoryBytes"].as_u64()));
+    match ask.output {
+        Output::Json => print_json(&json!(accounts)),
+        Output::Text if accounts.is_empty() => print("no plugins"),
+        Output::Text => {
+            print(&table(&HEADS, &accounts.iter().map(row).collect::<Vec<_>>()));
+        }
+    }
+    Ok(())
+}
+
+/// A plugin's account with its name.
+fn account(mut plugin: Value) -> Value {
+    let mut account = Map::from_iter([("name".to_owned(), plugin["name"].take())]);
+    if let Value::Object(parts) = plugin["account"].take() {
+        account.extend(parts);
+    }
+    Value::Object(account)
+}
+
+fn row(account: &Value) -> Vec<String> {
+    let memory = &account["memory"];
+    let all = account["memoryBytes"].as_u64().unwrap_or_default();
+    let own: u64 = COLUMNS.iter().filter_map(|part| memory[*part].as_u64()).sum();
+    let seconds = |part: &str| match account["seconds"][part].as_f64() {
+        Some(seconds) => format!("{seconds:.1}s"),
+        None => "-".to_owned(),
+    };
+    let [instances, code, queue] = COLUMNS.map(|part| mebibytes(&memory[part]));
+    vec![
+        cell(&account["name"]),
+        mebibytes(&account["memoryBytes"]),
+        mebibytes(&account["memoryBytesMax"]),
+        instances,
+        code,
+        queue,
+        mebibytes(&json!(all.saturating_sub(own))),
+        seconds("guest"),
+        seconds("hostFunctions"),
+        seconds("evaluation"),
+        mebibytes(&account["logBytes"]),
+        mebibytes(&account["diskBytes"]),
+    ]
+}
+
+/// As kubectl shows memory, rounded up: what is not nothing is not shown as nothing.
+fn mebibytes(bytes: &Value) -> String {
+    bytes.as_u64().map_or_else(|| "-".to_owned(), |bytes| format!("{}Mi", bytes.div_ceil(1 << 20)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(account: &Value, expect: &str) {
+        let shown = row(account);
+        assert_eq!(shown.len(), HEADS.len());
+        assert_eq!(shown.join(" "), expect);
+    }
+
+    #[test]
+    fn a_row_sums_what_has_no_column() {
+        let memory = json!({"instances": 3 << 20, "code": 1, "queue": 0, "state": 5 << 20});
+        let seconds = json!({"guest": 1.25, "hostFunctions": 0.0, "evaluation": 0.06});
+        let account = json!({
+            "name": "a", "memoryBytes": (8 << 20) + 1, "memoryBytesMax": 1 << 30,
+            "memory": memory, "seconds": seconds, "logBytes": 0, "diskBytes": 1 << 21,
+        });
+        check(&account, "a 9Mi 1024Mi 3Mi 1Mi 0Mi 5Mi 1.2s 0.0s 0.1s 0Mi 2Mi");
+        let none = json!({"name": "b", "memoryBytes": 0, "memoryBytesMax": null});
+        check(&none, "b 0Mi - - - - 0Mi - - - - -");
+    }
+}

@@ -1,0 +1,144 @@
+//! What is noted of a plugin's account, because nothing else counts it.
+
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Weak;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// What is held for as long as something lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// Linear memories, instance data and tables of all instances that there are.
+    Instances,
+    /// The stacks of their calls.
+    Stacks,
+    /// Compiled code of all versions that are kept.
+    Code,
+    /// Their descriptors and configurations.
+    Documents,
+}
+
+/// Something that several plugins may have together. It is charged to each of them.
+pub(crate) trait Weighed: Send + Sync {
+    /// Bytes that it holds now, about.
+    fn bytes(&self) -> u64;
+}
+
+/// What is noted of one plugin's account. It belongs to the plugin's name.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    /// By [`Holding`].
+    held: [AtomicU64; 4],
+    /// What all other parts held when they were read last, at most a second ago.
+    read: AtomicU64,
+    /// What it has together with others: indexes.
+    shared: Mutex<Vec<Weak<dyn Weighed>>>,
+    /// Nanoseconds of its selectors, pointers and indexes in informers' tasks.
+    evaluation: AtomicU64,
+    /// Nanoseconds by the clock of looking at its files and compiling them.
+    compile: AtomicU64,
+    log_bytes: AtomicU64,
+    /// Why an instance in charge could not grow.
+    refused: Mutex<Option<String>>,
+}
+
+impl Holding {
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Self; 4] = [Self::Instances, Self::Stacks, Self::Code, Self::Documents];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Instances => "instances",
+            Self::Stacks => "stacks",
+            Self::Code => "code",
+            Self::Documents => "documents",
+        }
+    }
+}
+
+impl Ledger {
+    pub(super) fn add(&self, holding: Holding, bytes: u64) {
+        self.held[holding as usize].fetch_add(bytes, Relaxed);
+    }
+
+    pub(super) fn remove(&self, holding: Holding, bytes: u64) {
+        self.held[holding as usize].fetch_sub(bytes, Relaxed);
+    }
+
+    /// Bytes that are held now.
+    pub(crate) fn held(&self, holding: Holding) -> u64 {
+        self.held[holding as usize].load(Relaxed)
+    }
+
+    /// What is held now and the parts that were read last, by part.
+    pub(super) fn parts(&self) -> Vec<(&'static str, u64)> {
+        let held = Holding::ALL.map(|holding| (holding.name(), self.held(holding)));
+        held.into_iter().chain([("others", self.read.load(Relaxed))]).collect()
+    }
+
+    /// Notes what all other parts hold, for what grows before they are read again.
+    pub(crate) fn has_read(&self, bytes: u64) {
+        self.read.store(bytes, Relaxed);
+    }
+
+    /// The plugin has this from here on, as long as it lives.
+    pub(crate) fn shares(&self, part: Weak<dyn Weighed>) {
+        let mut shared = self.shared.lock();
+        shared.retain(|part| part.strong_count() > 0);
+        shared.push(part);
+    }
+
+    /// Bytes of what it has together with others.
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        let shared = self.shared.lock();
+        shared.iter().filter_map(Weak::upgrade).map(|part| part.bytes()).sum()
+    }
+
+    /// Something was evaluated for it in an informer's task.
+    pub(crate) fn evaluated(&self, time: Duration) {
+        self.evaluation.fetch_add(nanoseconds(time), Relaxed);
+    }
+
+    pub(crate) fn evaluation(&self) -> Duration {
+        Duration::from_nanos(self.evaluation.load(Relaxed))
+    }
+
+    /// A file of it was looked at and compiled.
+    pub(crate) fn compiled(&self, time: Duration) {
+        self.compile.fetch_add(nanoseconds(time), Relaxed);
+    }
+
+    pub(crate) fn compile(&self) -> Duration {
+        Duration::from_nanos(self.compile.load(Relaxed))
+    }
+
+    /// A line of it went to the log.
+    pub(crate) fn logged(&self, bytes: usize) {
+        self.log_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.log_bytes.load(Relaxed)
+    }
+
+    /// An instance in charge could not grow: the plugin is to be stopped.
+    pub(crate) fn refused(&self, reason: String) {
+        self.refused.lock().get_or_insert(reason);
+    }
+
+    /// Why an instance in charge could not grow, once.
+    pub(crate) fn take_refused(&self) -> Option<String> {
+        self.refused.lock().take()
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").field("held", &self.held).finish_non_exhaustive()
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,61 @@
+//! How often an informer's task goes through an object's bytes for one plugin, whatever its views ask.
+
+use super::{Descriptor, DescriptorError, SubscriptionSpec, error};
+use std::collections::BTreeMap;
+
+/// Subscriptions of one plugin to one resource that look at objects' bytes: each goes through the state before and the one after, once. With
+/// the passes of 16 indexes that is the most that an event costs its informer for a plugin.
+pub(crate) const PASSES_MAX: usize = 8;
+
+impl SubscriptionSpec {
+    /// Whether only an object's bytes say what it asks. Names, namespaces and labels are at hand.
+    fn looks_at_bytes(&self) -> bool {
+        let at_hand = |field: &str| matches!(field, "metadata.name" | "metadata.namespace");
+        let mut fields = self.field_selector.requirements().iter();
+        !self.only_if_changed.is_empty() || fields.any(|it| !at_hand(&it.field))
+    }
+}
+
+impl Descriptor {
+    pub(super) fn check_passes(&self) -> Result<(), DescriptorError> {
+        let mut passes: BTreeMap<_, usize> = BTreeMap::new();
+        for subscription in self.subscriptions.iter().filter(|it| it.looks_at_bytes()) {
+            *passes.entry(&subscription.resource).or_default() += 1;
+        }
+        let Some((resource, found)) = passes.into_iter().find(|(_, found)| *found > PASSES_MAX)
+        else {
+            return Ok(());
+        };
+        let problem = format!(
+            "has {found} to {resource} with a fieldSelector or onlyIfChanged, at most {PASSES_MAX} are allowed; leave it out in some and use filter"
+        );
+        Err(error("subscriptions", problem))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with so many subscriptions of this kind to each of two resources.
+    fn problem(count: usize, asks: &str) -> String {
+        let one = |number: usize, resource: &str| {
+            format!(r#"{{"name":"{resource}{number}","resource":"v1/{resource}",{asks}}}"#)
+        };
+        let of = |resource| (0..count).map(move |number| one(number, resource));
+        let all: Vec<String> = of("pods").chain(of("nodes")).collect();
+        let json = format!(r#"{{"version":"1","subscriptions":[{}]}}"#, all.join(","));
+        Descriptor::parse(json.as_bytes()).err().map(|it| it.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn subscriptions_that_look_at_bytes_are_bounded_for_each_resource() {
+        let asks = [r#""fieldSelector":"spec.nodeName=a""#, r#""onlyIfChanged":["/spec"]"#];
+        let text = "descriptor subscriptions: has 9 to v1/nodes with a fieldSelector or onlyIfChanged, at most 8 are allowed; leave it out in some and use filter";
+        for asks in asks {
+            assert_eq!(problem(PASSES_MAX, asks), "");
+            assert_eq!(problem(PASSES_MAX + 1, asks), text);
+        }
+        assert_eq!(problem(32, r#""fieldSelector":"metadata.name=a","labelSelector":"a=b""#), "");
+    }
+}

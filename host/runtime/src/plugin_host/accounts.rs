@@ -1,0 +1,39 @@
+//! Plugins whose accounts are overdrawn: each is stopped alone. It starts again as one whose file was refused does, when its file or its
+//! configuration changes or when somebody asks for it; what the state directory keeps of it is there then.
+
+use super::PluginHost;
+use crate::plugin_name::PluginName;
+use std::time::Duration;
+use tracing::error;
+
+/// How often accounts are looked at, and who leads while this host does not. What an instance asks for beyond its plugin's account is refused at
+/// once; everything else has a bound of its own until then.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The moments at which they are.
+pub(super) fn looks() -> tokio::time::Interval {
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    looks
+}
+
+impl PluginHost {
+    pub(super) fn look_at_accounts(&mut self) {
+        let plugins = self.plugins.iter();
+        let overdrawn = plugins.filter_map(|(name, it)| Some((name.clone(), it.overdraft()?)));
+        let overdrawn: Vec<(PluginName, String)> = overdrawn.collect();
+        for (name, reason) in overdrawn {
+            self.stop_overdrawn(&name, &reason);
+        }
+    }
+
+    /// Everything that it has ends with it, as if its file were gone.
+    fn stop_overdrawn(&mut self, name: &PluginName, reason: &str) {
+        let Some(plugin) = self.plugins.remove(name) else { return };
+        let stopped = Box::new(plugin.stopped(name, &self.metric_names, reason));
+        self.view.insert(name.clone(), stopped.status.clone());
+        self.plugins.insert(name.clone(), stopped);
+        self.loads.spawn_stop(name.clone(), plugin.stop());
+        error!(plugin = name.as_str(), "stopped: {reason}");
+    }
+}

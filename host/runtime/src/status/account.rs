@@ -1,0 +1,54 @@
+//! A plugin's account, as far as it is read where the parts are.
+
+use super::{RunningVersion, StatusCell};
+use crate::account::{Account, Holding};
+use crate::counters::Counters;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+impl StatusCell {
+    /// What the host holds and has done for the plugin now.
+    pub(crate) fn account(&self) -> Account {
+        self.account_of(self.facts.lock().running.as_ref())
+    }
+
+    pub(super) fn account_of(&self, running: Option<&RunningVersion>) -> Account {
+        let ledger = &self.counters.ledger;
+        let state = self.state.lock().size().1;
+        let letters = self.dead_letters.lock().bytes();
+        let read = [
+            ("indexes", ledger.shared_bytes()),
+            ("queue", self.queue.bytes() as u64),
+            ("workqueue", self.keys.lock().bytes() as u64),
+            ("series", self.metrics.lock().size().1 as u64),
+            ("state", state as u64),
+            ("deadLetters", letters as u64),
+        ];
+        ledger.has_read(read.iter().map(|(_, bytes)| bytes).sum());
+        let held = Holding::ALL.map(|holding| (holding.name(), ledger.held(holding)));
+        let kept = self.archive.snapshot();
+        Account {
+            memory: held.into_iter().chain(read).collect(),
+            memory_max: running.map(|running| running.settings.limits.host_memory_max),
+            time: time(&self.counters),
+            log_bytes: ledger.log_bytes(),
+            disk_bytes: kept.map_or(0, |kept| state + letters + kept.retries_bytes) as u64,
+        }
+    }
+}
+
+/// What was done for a plugin so far. Of its calls, what it waited for answers from outside is nobody's time.
+fn time(counters: &Counters) -> Vec<(&'static str, Duration)> {
+    let seconds = |seconds: f64| Duration::from_secs_f64(seconds.max(0.0));
+    let calls = [&counters.handle_seconds, &counters.reconcile_seconds, &counters.fire_seconds];
+    let calls = seconds(calls.iter().map(|histogram| histogram.sum()).sum());
+    let waits = [&counters.cluster_write_seconds, &counters.http_request_seconds];
+    let waits = seconds(waits.iter().map(|histogram| histogram.sum()).sum());
+    let host = Duration::from_nanos(counters.host_call_nanoseconds.load(Relaxed));
+    vec![
+        ("guest", calls.saturating_sub(host)),
+        ("hostFunctions", host.saturating_sub(waits)),
+        ("evaluation", counters.ledger.evaluation()),
+        ("compile", counters.ledger.compile()),
+    ]
+}
