@@ -11,6 +11,7 @@ host=target/debug/informant
 step() { printf '\n== %s\n' "$1"; }
 fail() { printf '\nmake demo: %s\n' "$1" >&2; exit 1; }
 
+trap 'printf "\nmake demo: interrupted during the build\n" >&2; exit 130' INT
 step "1/3  build the host (some minutes the first time, seconds after that)"
 cargo build --workspace --bin informant || fail "the host was not built; the first error above names the cause"
 step "2/3  build the plugin plugins/event-printer"
