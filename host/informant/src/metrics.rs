@@ -369,7 +369,9 @@ mod tests {
         let files = [
             include_str!("metrics.rs"),
             include_str!("metrics/access.rs"),
+            include_str!("metrics/accounts.rs"),
             include_str!("metrics/calls.rs"),
+            include_str!("metrics/http.rs"),
             include_str!("metrics/http_out.rs"),
             include_str!("metrics/informers.rs"),
             include_str!("metrics/keys.rs"),

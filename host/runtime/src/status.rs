@@ -334,6 +334,8 @@ impl StatusCell {
 
     pub(crate) fn snapshot(&self) -> PluginStatus {
         let facts = self.facts.lock();
+        // By itself: each lock taken below is held until the whole is made.
+        let account = self.account_of(facts.running.as_ref());
         PluginStatus {
             name: self.name.clone(),
             state: facts.state.clone(),
@@ -348,7 +350,7 @@ impl StatusCell {
             },
             dead_letters: self.dead_letters.lock().len(),
             state_size: self.state.lock().size(),
-            account: self.account_of(facts.running.as_ref()),
+            account,
             kept: self.archive.snapshot(),
             counters: self.counters.clone(),
             access: self.access.lock().clone(),
