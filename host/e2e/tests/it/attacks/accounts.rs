@@ -49,8 +49,8 @@ fn a_plugin_that_holds_too_much_in_all_is_stopped_alone() {
 fn a_version_whose_instances_are_too_much_together_is_refused() {
     host_fact(async |bench| {
         let host = start_with_good(&bench).await;
-        bench.limit_plugin("many", "hostMemory: 8Mi");
-        let descriptor = r#"{"version":"1","shards":64,"subscriptions":[{"resource":"v1/pods"}]}"#;
+        bench.limit_plugin("many", "hostMemory: 4Mi");
+        let descriptor = r#"{"version":"1","shards":8,"subscriptions":[{"resource":"v1/pods"}]}"#;
         drop_doing(&bench, "many", descriptor, "");
         let is_refused = |plugin: &Value| {
             plugin["state"] == "stopped" && reason(plugin).contains("(limits.hostMemory)")
