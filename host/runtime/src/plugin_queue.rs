@@ -1,5 +1,6 @@
 //! The event queue as its two sides share it: informers push, the actors of the plugin's shards pop.
 
+mod charges;
 mod drain;
 mod worker;
 
@@ -225,11 +226,6 @@ impl PluginQueue {
         (due <= now).then_some(id)
     }
 
-    /// A subscription was evaluated in an informer's task.
-    pub(crate) fn evaluated(&self, time: Duration) {
-        self.counters.ledger.evaluated(time);
-    }
-
     pub(crate) fn count_filtered(&self) {
         add_one(&self.counters.filtered);
     }
@@ -361,11 +357,6 @@ impl PluginQueue {
         self.rooms.lock().retain(|id, _| keep.contains(id));
         let dropped = self.shared.lock().queue.retain(keep);
         self.counters.dropped.fetch_add(dropped as u64, Relaxed);
-    }
-
-    /// Bytes of the objects of the events that wait.
-    pub(crate) fn bytes(&self) -> usize {
-        self.shared.lock().queue.bytes()
     }
 
     pub(crate) fn snapshot(&self) -> QueueSnapshot {
