@@ -16,11 +16,13 @@ impl StatusCell {
         let ledger = &self.counters.ledger;
         let state = self.state.lock().size().1;
         let letters = self.dead_letters.lock().bytes();
+        let workqueue = self.keys.lock().bytes();
+        let series = self.metrics.lock().size().1;
         let read = [
             ("indexes", ledger.shared_bytes()),
             ("queue", self.queue.bytes() as u64),
-            ("workqueue", self.keys.lock().bytes() as u64),
-            ("series", self.metrics.lock().size().1 as u64),
+            ("workqueue", workqueue as u64),
+            ("series", series as u64),
             ("state", state as u64),
             ("deadLetters", letters as u64),
         ];
