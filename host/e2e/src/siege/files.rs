@@ -18,6 +18,8 @@ const KINDS: [Kind; 4] = [Kind::Modules, Kind::Mutants, Kind::Descriptors, Kind:
 const SLOTS: usize = 10;
 /// Between two looks at what the host says.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// Looks that come to nothing, one after the other.
+const LOOKS_FAILED_MAX: u32 = 20;
 /// A file of which nothing is said by then is removed while it is looked at.
 const LOOKED_AT_MAX: Duration = Duration::from_secs(25);
 /// How long one that runs may run, so that it is told of some changes.
@@ -112,8 +114,18 @@ struct Thrower {
 
 impl Thrower {
     fn run(&mut self) -> anyhow::Result<()> {
+        let mut failed = 0;
         while self.ground.pause(LOOK_EVERY) {
-            let shown = Shown::of(self.address)?;
+            let shown = match Shown::of(self.address) {
+                Ok(shown) => shown,
+                Err(error) => {
+                    // Among crowds of callers from its own address it may be sent away, as they are.
+                    failed += 1;
+                    anyhow::ensure!(failed < LOOKS_FAILED_MAX, "{error:#}");
+                    continue;
+                }
+            };
+            failed = 0;
             let mut slots = std::mem::take(&mut self.slots);
             slots.retain_mut(|slot| self.goes_on(slot, &shown));
             self.slots = slots;
