@@ -148,7 +148,7 @@ impl Indexer {
         self.shared.published.read().index_values(index, limit, cursor)
     }
 
-    /// The bytes that an index takes, at most about; 0 where there is none of the name.
+    /// Memory of an index in bytes, estimated from its entries and their texts. It is 0 for an unknown name.
     pub fn index_bytes(&self, name: &str) -> usize {
         self.shared.published.read().index_bytes(name)
     }

@@ -334,26 +334,33 @@ impl StatusCell {
 
     pub(crate) fn snapshot(&self) -> PluginStatus {
         let facts = self.facts.lock();
-        // By itself: each lock taken below is held until the whole is made.
+        // One lock after the other: those in the fields of one expression would all be held until it ends.
         let account = self.account_of(facts.running.as_ref());
+        let schedules = self.timers.lock().to_json(Now::read());
+        let metric_size = self.metrics.lock().size();
+        let keys = self.keys.lock().snapshot(Instant::now());
+        let dead_letters = self.dead_letters.lock().len();
+        let state_size = self.state.lock().size();
+        let access = self.access.lock().clone();
+        let replays = {
+            let replays = self.replays.lock();
+            replays.iter().filter_map(|it| it.snapshot(&self.queue)).collect()
+        };
         PluginStatus {
             name: self.name.clone(),
             state: facts.state.clone(),
             shards: facts.shards(&self.queue.depths()),
             queue: self.queue.snapshot(),
-            schedules: self.timers.lock().to_json(Now::read()),
-            metric_size: self.metrics.lock().size(),
-            keys: self.keys.lock().snapshot(Instant::now()),
-            replays: {
-                let replays = self.replays.lock();
-                replays.iter().filter_map(|it| it.snapshot(&self.queue)).collect()
-            },
-            dead_letters: self.dead_letters.lock().len(),
-            state_size: self.state.lock().size(),
+            schedules,
+            metric_size,
+            keys,
+            replays,
+            dead_letters,
+            state_size,
             account,
             kept: self.archive.snapshot(),
             counters: self.counters.clone(),
-            access: self.access.lock().clone(),
+            access,
             since: facts.since,
             running: facts.running.clone(),
             restricted: self.restriction.shown(),

@@ -101,7 +101,7 @@ impl Index {
         Self { name: name.into(), ready: false, function, filed: Tree::default(), text_bytes: 0 }
     }
 
-    /// Bytes that it takes, at most about.
+    /// Memory in bytes, estimated.
     pub(super) fn bytes(&self) -> usize {
         self.text_bytes + self.filed.len() * FILED_BYTES
     }

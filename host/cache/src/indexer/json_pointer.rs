@@ -1,7 +1,7 @@
 //! JSON pointers (RFC 6901) with `*` for every member of an object or array, read without a tree.
 
 use crate::json::{Cursor, position};
-use hashbrown::HashSet;
+use indexmap::IndexSet;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -61,22 +61,21 @@ impl JsonPointer {
 
     /// The same of the first `max` of them that stand there, and whether there are more. What stands behind those is not read.
     pub fn first_values(&self, json: &[u8], max: usize) -> (Vec<String>, bool) {
-        let mut found = Found { values: Vec::new(), known: HashSet::new(), max, is_cut: false };
+        let mut found = Found { values: IndexSet::new(), max, is_cut: false };
         let is_read = seek(&mut Cursor::new(json), &self.steps, &mut found).is_some();
         if !is_read && !found.is_cut {
             return (Vec::new(), false);
         }
-        found.values.sort_unstable();
-        (found.values, found.is_cut)
+        let mut values: Vec<String> = found.values.into_iter().collect();
+        values.sort_unstable();
+        (values, found.is_cut)
     }
 }
 
-/// What was found so far.
+/// The values that were found so far.
 struct Found {
-    /// As they stand there.
-    values: Vec<String>,
-    /// The same.
-    known: HashSet<String>,
+    /// In the order in which they stand there.
+    values: IndexSet<String>,
     max: usize,
     is_cut: bool,
 }
@@ -84,23 +83,15 @@ struct Found {
 impl Found {
     /// None once there are too many.
     fn add(&mut self, value: &str) -> Option<()> {
-        if self.known.contains(value) {
+        if self.values.contains(value) {
             return Some(());
         }
         if self.values.len() == self.max {
             self.is_cut = true;
             return None;
         }
-        self.known.insert(value.to_owned());
-        self.values.push(value.to_owned());
+        self.values.insert(value.to_owned());
         Some(())
-    }
-
-    /// What was found behind the first `length` was not meant.
-    fn truncate(&mut self, length: usize) {
-        for value in self.values.drain(length..) {
-            self.known.remove(&value);
-        }
     }
 }
 
@@ -118,7 +109,7 @@ fn seek(cursor: &mut Cursor<'_>, steps: &[Step], found: &mut Found) -> Option<()
                     return cursor.value().map(|_| ());
                 }
                 // Where a name stands twice its last value counts.
-                found.truncate(before);
+                found.values.truncate(before);
                 seek(cursor, rest, found)
             })
         }

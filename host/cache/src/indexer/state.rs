@@ -175,7 +175,6 @@ impl State {
         }
     }
 
-    /// Bytes that an index takes; 0 where there is none of the name.
     pub(super) fn index_bytes(&self, name: &str) -> usize {
         self.index(name).map_or(0, |at| self.indexes[at].bytes())
     }
