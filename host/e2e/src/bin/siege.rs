@@ -19,31 +19,31 @@ const POINTS: usize = 20;
 /// Throws generated files, requests, state and recordings at a host, and looks whether it holds.
 #[derive(Parser)]
 struct Args {
-    /// Minutes.
+    /// Length of the siege in minutes.
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
-    /// Decides every input; any, and said at the begin, where it is not there.
+    /// Seed that decides every input. Without it a new one is taken and printed.
     #[arg(long)]
     seed: Option<u64>,
-    /// What is thrown; `files` is `modules,mutants,descriptors,settings`. Everything, where it is not there.
+    /// Kinds of input, separated by commas; `files` stands for `modules,mutants,descriptors,settings`. Without it, all kinds.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// The number of each kind's first input.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// How many inputs of each kind.
+    /// Number of inputs of each kind.
     #[arg(long, default_value_t = u64::MAX)]
     inputs: u64,
-    /// The host.
+    /// Path of the host's program.
     #[arg(long, default_value = "target/release/informant")]
     program: PathBuf,
-    /// Where the test guests are.
+    /// Directory of the test guests.
     #[arg(long, default_value = "target/test-guests")]
     guests: PathBuf,
-    /// Where the shipped plugins are.
+    /// Directory of the shipped plugins.
     #[arg(long, default_value = "target/plugins")]
     plugins: PathBuf,
-    /// Where inputs are kept that something went wrong with.
+    /// Directory for the inputs of a failure.
     #[arg(long, default_value = "target/siege")]
     keep: PathBuf,
 }
@@ -78,7 +78,10 @@ fn kinds(only: &[String]) -> anyhow::Result<Vec<Kind>> {
         match Kind::ALL.into_iter().find(|kind| kind.name() == name) {
             Some(kind) => kinds.push(kind),
             None if name == "files" => kinds.extend(files),
-            None => anyhow::bail!("there is nothing called {name} to throw"),
+            None => {
+                let known = Kind::ALL.map(Kind::name).join(", ");
+                anyhow::bail!("--only {name}: no such kind of input; known are files, {known}")
+            }
         }
     }
     Ok(if kinds.is_empty() { Kind::ALL.to_vec() } else { kinds })
