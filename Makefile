@@ -6,6 +6,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
+# Most facts wait for a host or a cluster: more of them at once than there are processors.
+export RUST_TEST_THREADS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .PHONY: help demo demo-plugin bench-readers build everyday-build test lint format format-check clean-demo prerequisites
 

@@ -71,9 +71,11 @@ pub fn run_to_end(program: &Path, arguments: &[&str]) -> anyhow::Result<Output> 
     Ok(Output { status, stdout: std::fs::read(out)?, stderr: std::fs::read(err)? })
 }
 
-/// Without what the developer's own environment would add.
+/// Without what the developer's own environment would add. All programs of all tests share what they compile, as those of
+/// one user do.
 pub(crate) fn informant(program: &Path) -> Command {
     let mut command = Command::new(program);
+    command.env("XDG_CACHE_HOME", paths::target_directory().join("e2e/cache"));
     for variable in ["KUBECONFIG", "RUST_LOG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env_remove(variable).env_remove(variable.to_lowercase());
     }
@@ -147,8 +149,6 @@ impl Host {
     ) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
         command.env("INFORMANT_ADMIN_SOCKET", directory.path().join(ADMIN_SOCKET));
-        // All hosts of all tests share what they compile, as hosts of one user do.
-        command.env("XDG_CACHE_HOME", paths::target_directory().join("e2e/cache"));
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::spawn("informant", &mut command)?;
         let lines = Arc::new(Mutex::new(Vec::new()));

@@ -260,6 +260,8 @@ fn nothing_is_trained_on_too_little() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn what_is_packed_is_unpacked(
         texts in prop::collection::vec(("[a-z\"{:,é]{0,40}", 0..4000_usize, 0..2000_usize), 1..8),

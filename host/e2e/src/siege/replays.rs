@@ -5,7 +5,7 @@ use super::ground::Ground;
 use super::input::{Input, Kind};
 use super::samples::Samples;
 use crate::child::Child;
-use crate::{host, paths, process_stats};
+use crate::{host, process_stats};
 use anyhow::Context;
 use std::fs::File;
 use std::path::Path;
@@ -64,7 +64,6 @@ fn replay(
     let file = directory.join("event-printer.rec");
     std::fs::write(&file, copy).context("write a recording")?;
     let mut command = host::informant(&ground.options.program);
-    command.env("XDG_CACHE_HOME", paths::target_directory().join("e2e/cache"));
     command.arg("replay").args([&file, &samples.recorded]);
     let said = directory.join("said");
     let out = File::create(&said)?;

@@ -188,6 +188,7 @@ impl Script {
             return Err(fail(1, problem));
         }
         let mut steps: Vec<Step> = Vec::new();
+        let mut before: Option<Timestamp> = None;
         for (number, bytes) in text.split(|byte| *byte == b'\n').enumerate() {
             let bytes = bytes.trim_ascii();
             if bytes.is_empty() || bytes.starts_with(b"#") {
@@ -198,12 +199,12 @@ impl Script {
                 return Err(fail(line, format!("at most {STEPS_MAX} lines are read")));
             }
             let (time, what) = read(bytes).map_err(|problem| fail(line, problem))?;
-            let before = steps.iter().rev().find_map(|step| step.time);
             if let (Some(time), Some(before)) = (time, before)
                 && time < before
             {
                 return Err(fail(line, format!("its time is before {before}, which has passed")));
             }
+            before = time.or(before);
             steps.push(Step { line, time, what });
         }
         Ok(Self { objects: Vec::new(), steps })

@@ -90,7 +90,7 @@ impl Configured<'_> {
     fn said(&self, command: &[&str]) -> (bool, String) {
         let [plugin, file] = [self.bench.plugins.join(format!("{NAME}.wasm")), self.file.clone()]
             .map(|path| path.display().to_string());
-        let more = [plugin.as_str(), "--config", &file, "--code-cache", "off"];
+        let more = [plugin.as_str(), "--config", &file];
         let output = run_to_end(&self.bench.program, &[command, &more].concat()).expect("it runs");
         let text = String::from_utf8(output.stdout).expect("it is text");
         let problem = String::from_utf8_lossy(&output.stderr).into_owned();

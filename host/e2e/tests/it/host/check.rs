@@ -4,10 +4,9 @@ use crate::host::bench::{HostBench, host_fact};
 use informant_e2e::host::run_to_end;
 use serde_json::{Value, json};
 
-/// What the program says of the files, and whether it succeeded. Nothing is kept of what it compiles.
+/// What the program says of the files, and whether it succeeded.
 fn said(bench: &HostBench<'_>, arguments: &[&str]) -> (bool, String) {
-    let arguments = [arguments, &["--code-cache", "off"]].concat();
-    let output = run_to_end(&bench.program, &arguments).expect("it runs");
+    let output = run_to_end(&bench.program, arguments).expect("it runs");
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).expect("it is text"))
 }

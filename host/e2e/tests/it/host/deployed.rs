@@ -214,8 +214,7 @@ fn roles_are_those_that_informant_rbac_prints() {
         );
     };
     let plugin = built_plugin("event-printer").display().to_string();
-    let arguments: Vec<&str> =
-        ["rbac", &plugin, "--code-cache", "off"].into_iter().chain(RBAC.split(' ')).collect();
+    let arguments: Vec<&str> = ["rbac", &plugin].into_iter().chain(RBAC.split(' ')).collect();
     let output = run_to_end(&program, &arguments).expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let printed = String::from_utf8(output.stdout).expect("it is text");

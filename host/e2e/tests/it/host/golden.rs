@@ -56,8 +56,7 @@ fn said(plugin: &[u8], command: &[&str], more: &[String]) -> Option<(bool, Strin
     std::fs::write(&file, plugin).expect("a file");
     let file = file.display().to_string();
     let more = more.iter().map(String::as_str);
-    let arguments = command.iter().copied().chain([file.as_str()]).chain(more);
-    let arguments: Vec<&str> = arguments.chain(["--code-cache", "off"]).collect();
+    let arguments: Vec<&str> = command.iter().copied().chain([file.as_str()]).chain(more).collect();
     let output = host::run_to_end(&program, &arguments).expect("it runs to its end");
     let text = [output.stdout, output.stderr].concat();
     Some((output.status.success(), String::from_utf8(text).expect("it is text")))

@@ -16,7 +16,7 @@ const NAME: &str = "event-printer";
 /// What `rbac` prints for the plugin, for the user that the host is here.
 fn printed(bench: &HostBench<'_>) -> Vec<String> {
     let plugin = bench.plugins.join(format!("{NAME}.wasm")).display().to_string();
-    let arguments = ["rbac", &plugin, "--name", NAME, "--code-cache", "off"];
+    let arguments = ["rbac", &plugin, "--name", NAME];
     let output = run_to_end(&bench.program, &arguments).expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("it is text");

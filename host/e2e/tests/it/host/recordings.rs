@@ -15,10 +15,9 @@ const DATA: &str = "eHl6enktcGx1Z2g=";
 /// What the plugin shows others to say who it is.
 const TOKEN: &str = "Bearer open-sesame";
 
-/// What the program says, and whether it succeeded. Nothing is kept of what it compiles.
+/// What the program says, and whether it succeeded.
 fn said(bench: &HostBench<'_>, arguments: &[&str]) -> (bool, String) {
-    let arguments = [arguments, &["--code-cache", "off"]].concat();
-    let output = run_to_end(&bench.program, &arguments).expect("it runs");
+    let output = run_to_end(&bench.program, arguments).expect("it runs");
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).expect("it is text"))
 }

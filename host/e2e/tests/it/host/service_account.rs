@@ -59,7 +59,7 @@ impl<'a> Acting<'a> {
     fn printed(&self, of_account: bool) -> Vec<String> {
         let plugin = self.bench.plugins.join(format!("{NAME}.wasm")).display().to_string();
         let own = self.own();
-        let arguments = ["rbac", &plugin, "--config", &own, "--name", NAME, "--code-cache", "off"];
+        let arguments = ["rbac", &plugin, "--config", &own, "--name", NAME];
         let output = run_to_end(&self.bench.program, &arguments).expect("it runs");
         let text = String::from_utf8(output.stdout).expect("it is text");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

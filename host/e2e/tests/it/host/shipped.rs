@@ -84,7 +84,7 @@ impl Shipped<'_> {
     fn said(&self, command: &[&str]) -> (bool, String) {
         let [plugin, own] =
             [self.bench.plugins.join(format!("{}.wasm", self.name)), self.own()].map(shown);
-        let more = [plugin.as_str(), "--config", &own, "--code-cache", "off"];
+        let more = [plugin.as_str(), "--config", &own];
         let output = run_to_end(&self.bench.program, &[command, &more].concat()).expect("it runs");
         let text = String::from_utf8(output.stdout).expect("it is text");
         let problem = String::from_utf8_lossy(&output.stderr);
