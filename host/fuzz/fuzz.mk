@@ -13,10 +13,10 @@ FUZZ_ENVIRONMENT := FUZZ_SECONDS=$(or $(SECONDS),10) FUZZ_DIRECTORY=$(CURDIR)/ta
 .PHONY: fuzz fuzz-merge
 
 # The whole workspace, so that what was downloaded is compiled with the same features as for `make test`: no
-# dependency is compiled again. Left out is what stands on the crates under test and has no targets, and so does not
-# link the engine. One target after the other: coverage is counted for the whole process.
+# dependency is compiled again. Left out are the two crates that stand on the crates under test and do not link the
+# engine. One target after the other: coverage is counted for the whole process.
 fuzz: prerequisites
-	$(FUZZ_ENVIRONMENT) cargo test --workspace --exclude informant-e2e --exclude informant-simulation --exclude informant-bench --exclude bandwidth \
+	$(FUZZ_ENVIRONMENT) cargo test --workspace --exclude informant-simulation --exclude bandwidth \
 		--lib --no-fail-fast -- fuzz::$(TARGET) --test-threads=1 --nocapture
 
 fuzz-merge: FUZZ_ENVIRONMENT += FUZZ_MERGE=1
