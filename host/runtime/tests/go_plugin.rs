@@ -27,7 +27,7 @@ const BURST: u64 = 4_000;
 const PODS: u64 = 100;
 /// After so many events the collector has found its pace.
 const WARM: u64 = 8_000;
-/// What it may have more at the end: less than three bytes an event, of 200,000.
+/// What it may have more at the end: less than six bytes an event, of 100,000.
 const GROWTH_MAX: u64 = 512 << 10;
 /// Generous: a loaded machine compiles it in some seconds, and a burst takes less than one.
 const DEADLINE: Duration = Duration::from_secs(120);

@@ -188,7 +188,7 @@ fn rust() {
     }
     let language = Language {
         key: "rust",
-        says: "good day: added pod",
+        says: "hello: added pod",
         file: "src/lib.rs",
         from: "\"{}: {} pod {}\"",
         to: "\"{}, again: {} pod {}\"",
@@ -205,7 +205,7 @@ fn go() {
     }
     let language = Language {
         key: "go",
-        says: "good day",
+        says: "\"message\":\"hello\"",
         file: "main.go",
         from: "slog.Info(h.Greeting,",
         to: "slog.Info(h.Greeting+\", again\",",
@@ -225,7 +225,7 @@ fn js() {
     }
     let language = Language {
         key: "js",
-        says: "good day",
+        says: "\"message\":\"hello\"",
         file: "plugin.js",
         from: "log.info(greeting,",
         to: "log.info(greeting + \", again\",",
@@ -249,7 +249,7 @@ fn python() {
     }
     let language = Language {
         key: "python",
-        says: "good day",
+        says: "\"message\":\"hello\"",
         file: "app.py",
         from: "logging.info(self.greeting,",
         to: "logging.info(self.greeting + \", again\",",
@@ -285,7 +285,7 @@ fn c() {
     }
     let language = Language {
         key: "c",
-        says: "good day",
+        says: "\"message\":\"hello\"",
         file: "hello.c",
         from: "INFORMANT_INFO, greeting,",
         to: "INFORMANT_INFO, INFORMANT_CONCAT(greeting, INFORMANT_STRING(\", again\")),",
@@ -302,7 +302,7 @@ fn zig() {
     }
     let language = Language {
         key: "zig",
-        says: "good day",
+        says: "\"message\":\"hello\"",
         file: "hello.zig",
         from: "informant.log.info(hello.greeting,",
         to: "informant.log.info(try @import(\"std\").mem.concat(informant.arena, u8, &.{ hello.greeting, \", again\" }),",
@@ -322,7 +322,7 @@ fn assemblyscript() {
     }
     let language = Language {
         key: "assemblyscript",
-        says: "good day",
+        says: "\"message\":\"hello\"",
         file: "assembly/index.ts",
         from: "log.info(greeting,",
         to: "log.info(greeting + \", again\",",
