@@ -33,7 +33,7 @@ fn list(ask: &AskArgs) -> Result<()> {
         Output::Text => {
             let rows: Vec<_> = plugins.as_array().into_iter().flatten().map(row).collect();
             match rows.is_empty() {
-                true => print("no plugins; drop a .wasm file into the host's directory"),
+                true => print("no plugins: the host's directories have no plugin file"),
                 false => print(&table(&HEADS, &rows)),
             }
         }

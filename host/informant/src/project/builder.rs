@@ -12,6 +12,7 @@ use super::sources::Change;
 use super::toolchain::Toolchain;
 use super::watch::SourceWatch;
 use anyhow::{Context, Result, bail};
+use informant_runtime::configuration::{ConfigurationError, Layer};
 use informant_runtime::{PluginName, Plugins};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -88,6 +89,7 @@ impl Builder {
 
     /// Builds, and builds again after every save, until `stop`.
     pub(crate) async fn run(mut self, loads: Loads, stop: CancellationToken) {
+        self.configure().await;
         self.step(Input::Saved, None, &loads).await;
         loop {
             let (changes, outcome) = tokio::select! {
@@ -139,10 +141,14 @@ impl Builder {
         !saves.saved.is_empty()
     }
 
-    /// Lets the host have what the plugin runs with. Before there is a plugin it comes with that.
+    /// Lets the host have what the plugin runs with. Before there is a plugin it comes with that, and is only checked.
     async fn configure(&mut self) {
         let (order, name) = (self.order.clone(), self.order.project.name.as_str());
         if !order.project.plugin_file(&order.plugins).exists() {
+            let checked = tokio::task::spawn_blocking(move || order.check_configuration()).await;
+            if let Ok(Err(problem)) = checked {
+                error!(plugin = name, "{problem}");
+            }
             return;
         }
         let placed = tokio::task::spawn_blocking(move || order.configure()).await;
@@ -230,6 +236,12 @@ impl BuildOrder {
         Ok(project)
     }
 
+    /// A file that cannot be read is said when it is handed over.
+    fn check_configuration(&self) -> Result<(), ConfigurationError> {
+        let Ok(text) = std::fs::read(self.project.configuration()) else { return Ok(()) };
+        Layer::of_sidecar(&format!("{}.yaml", self.project.name), &text).map(|_| ())
+    }
+
     fn configure(&self) -> io::Result<()> {
         let beside = self.plugins.join(format!("{}.yaml", self.project.name));
         place_or_remove(&self.project.configuration(), &beside)
@@ -285,7 +297,7 @@ impl Loads {
         };
         let (built, until_placed, name) = (seconds(built), placed - saved, name.as_str());
         match tokio::time::timeout(LOAD_TIME_MAX, loaded).await {
-            Ok(Ok(())) => {
+            Ok(true) => {
                 let load = placed.elapsed();
                 let (load, total) = (seconds(load), seconds(until_placed + load));
                 info!(
@@ -293,9 +305,8 @@ impl Loads {
                     "built in {built}, loaded in {load}: runs {total} after the save"
                 );
             }
-            // The host has said why.
-            Ok(Err(reason)) => {
-                warn!(plugin = name, "built in {built}, but not loaded: {reason}")
+            Ok(false) => {
+                warn!(plugin = name, "built in {built}, but not loaded: the error is above");
             }
             Err(_) => {
                 let waited = LOAD_TIME_MAX.as_secs();
@@ -308,11 +319,9 @@ impl Loads {
     }
 }
 
-/// What became of the load of this file, if that was the last one.
-fn outcome(last_load: &Value, sha256: &str) -> Option<Result<(), String>> {
-    let is_it = last_load["sha256"] == sha256;
-    let reason = || last_load["reason"].as_str().unwrap_or("no reason is known").to_owned();
-    is_it.then(|| if last_load["result"] == "ok" { Ok(()) } else { Err(reason()) })
+/// Whether this file was loaded, if its load was the last one.
+fn outcome(last_load: &Value, sha256: &str) -> Option<bool> {
+    (last_load["sha256"] == sha256).then(|| last_load["result"] == "ok")
 }
 
 fn sha256(bytes: &[u8]) -> String {
@@ -338,7 +347,7 @@ mod tests {
     use std::ffi::OsString;
 
     #[track_caller]
-    fn check(last_load: Value, expect: Option<Result<(), String>>) {
+    fn check(last_load: Value, expect: Option<bool>) {
         assert_eq!(outcome(&last_load, "ab"), expect, "{last_load}");
     }
 
@@ -346,9 +355,9 @@ mod tests {
     fn only_the_load_of_what_was_built_counts() {
         check(json!(null), None);
         check(json!({"sha256": "cd", "result": "ok", "reason": null}), None);
-        check(json!({"sha256": "ab", "result": "ok", "reason": null}), Some(Ok(())));
+        check(json!({"sha256": "ab", "result": "ok", "reason": null}), Some(true));
         let failed = json!({"sha256": "ab", "result": "failed", "reason": "start failed"});
-        check(failed, Some(Err("start failed".to_owned())));
+        check(failed, Some(false));
     }
 
     /// A builder whose compiler is a shell: it notes that it runs, does what `more` says, and copies the source that has `plugin_describe(` in it.

@@ -20,6 +20,9 @@ const MADE: [&str; 5] = ["target", "node_modules", "build", "__pycache__", "zig-
 /// What tools write beside the sources while they build.
 const WRITTEN: [&str; 2] = ["Cargo.lock", "package-lock.json"];
 
+/// What programs leave beside the sources: output, copies, patches that did not fit.
+const LEFT: [&str; 8] = ["~", ".bak", ".log", ".orig", ".out", ".rej", ".swp", ".tmp"];
+
 /// The sources at one moment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sources {
@@ -147,7 +150,7 @@ impl Sources {
 
 /// Whether a file or folder of this name is somebody's work, as far as names tell.
 fn is_source(name: &str) -> bool {
-    let is_leftover = name.starts_with('.') || name.ends_with('~');
+    let is_leftover = name.starts_with('.') || LEFT.iter().any(|ending| name.ends_with(ending));
     !is_leftover && !MADE.contains(&name) && !WRITTEN.contains(&name)
 }
 
@@ -175,6 +178,8 @@ mod tests {
             "Cargo.lock",
             ".lib.rs.swp",
             "lib.rs~",
+            "out.log",
+            "nohup.out",
         ] {
             check(name, false);
         }

@@ -87,8 +87,11 @@ pub fn sidecar(keys: &mut Keys<'_>) -> Layer {
 }
 
 impl Layer {
-    /// Reads a whole file beside a plugin's.
-    pub(crate) fn of_sidecar(file: &str, text: &[u8]) -> Result<Self, ConfigurationError> {
+    /// Reads a whole file beside a plugin's. Whether the plugin can use its `config` is not known here.
+    ///
+    /// # Errors
+    /// The file, the line, and the problem.
+    pub fn of_sidecar(file: &str, text: &[u8]) -> Result<Self, ConfigurationError> {
         super::keys::read(&Document::read(file, text)?, sidecar)
     }
 

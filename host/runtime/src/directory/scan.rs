@@ -225,7 +225,10 @@ impl Scan {
                 self.read(directory, path, FileId::configuration(&name), look);
             }
             _ => {
-                let text = format!("is not used: {stem}.wasm is not beside it, or does not count");
+                let text = match beside.map(|first| look.directories[first].display()) {
+                    Some(first) => format!("is not used: {stem}.wasm is loaded from {first}"),
+                    None => format!("is not used: beside it is no {stem}.wasm that can be loaded"),
+                };
                 self.problem(path, text);
             }
         }

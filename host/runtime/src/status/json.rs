@@ -29,6 +29,11 @@ impl PluginStatus {
         self.running.as_ref().map(|running| running.settings.http.entries())
     }
 
+    /// Whether the file that was looked at last does not run.
+    pub fn is_last_load_refused(&self) -> bool {
+        self.last_load.as_ref().is_some_and(|load| load.result == "failed")
+    }
+
     fn queue_json(&self) -> Value {
         let age = self.queue.oldest.map(|oldest| oldest.elapsed().as_secs_f64());
         json!({

@@ -375,7 +375,7 @@ async fn a_configuration_without_a_plugin_is_named_and_left_alone() {
         problems.into_iter().find(|(path, _)| path.ends_with(name)).map(|(_, text)| text)
     };
     bench.until("hello", |_| told("lonely.yaml").is_some() && told("hello.yml").is_some()).await;
-    let expect = "is not used: lonely.wasm is not beside it, or does not count";
+    let expect = "is not used: beside it is no lonely.wasm that can be loaded";
     assert_eq!(told("lonely.yaml").as_deref(), Some(expect));
     let expect = "is not read: a plugin's configuration is called hello.yaml";
     assert_eq!(told("hello.yml").as_deref(), Some(expect));

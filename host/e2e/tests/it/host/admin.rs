@@ -89,6 +89,11 @@ fn socket_is_its_users_alone() {
         let socket = host.admin_socket();
         let mode = std::fs::metadata(&socket).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        check(&bench, &host, &["plugin", "list"], "no plugins; drop a .wasm file");
+        check(
+            &bench,
+            &host,
+            &["plugin", "list"],
+            "no plugins: the host's directories have no plugin file",
+        );
     });
 }

@@ -10,16 +10,20 @@ const PLUGINS_MAX: usize = 20;
 
 /// The summary, for people. The plugins' names are aligned.
 pub(super) fn summary(ran: Duration, plugins: &[PluginStatus]) -> String {
-    let plugins: Vec<_> =
-        plugins.iter().map(|plugin| (plugin.name.as_str(), &*plugin.counters)).collect();
+    let plugins: Vec<_> = plugins
+        .iter()
+        .map(|plugin| (plugin.name.as_str(), &*plugin.counters, plugin.is_last_load_refused()))
+        .collect();
     text(ran, &plugins)
 }
 
-fn text(ran: Duration, plugins: &[(&str, &Counters)]) -> String {
+/// Of each plugin the name, its work, and whether its last version does not run.
+fn text(ran: Duration, plugins: &[(&str, &Counters, bool)]) -> String {
     let mut text = format!("\nInformant ran for {}.\n", duration(ran));
-    let columns = plugins.iter().take(PLUGINS_MAX).map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, counters) in plugins.iter().take(PLUGINS_MAX) {
-        let _ = writeln!(text, "  {name:<columns$}  {}", work(counters));
+    let columns = plugins.iter().take(PLUGINS_MAX).map(|(name, ..)| name.len()).max().unwrap_or(0);
+    for (name, counters, is_refused) in plugins.iter().take(PLUGINS_MAX) {
+        let refused = if *is_refused { "; its last version was not loaded" } else { "" };
+        let _ = writeln!(text, "  {name:<columns$}  {}{refused}", work(counters));
     }
     match plugins.len() {
         0 => text += "  No plugin was loaded.\n",
@@ -92,7 +96,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(seconds: u64, plugins: &[(&str, &Counters)], expect: &[&str]) {
+    fn check(seconds: u64, plugins: &[(&str, &Counters, bool)], expect: &[&str]) {
         let text = text(Duration::from_secs(seconds), plugins);
         assert_eq!(text.trim_start().lines().collect::<Vec<_>>(), expect);
     }
@@ -114,16 +118,17 @@ mod tests {
             "Informant ran for 3 min 5 s.",
             "  event-printer  1,234 events, 1 reload, no failures",
             "  node-watcher   1 event, 20 keys, 3 scheduled calls, 0 reloads, 2 versions refused, \
-             9 failed attempts, 1 given up",
+             9 failed attempts, 1 given up; its last version was not loaded",
         ];
-        check(185, &[("event-printer", &printer), ("node-watcher", &watcher)], &expect);
+        let plugins = [("event-printer", &printer, false), ("node-watcher", &watcher, true)];
+        check(185, &plugins, &expect);
     }
 
     #[test]
     fn no_plugin_and_many_plugins_are_said() {
         check(42, &[], &["Informant ran for 42 s.", "  No plugin was loaded."]);
         let idle = Counters::default();
-        let many = vec![("p", &idle); PLUGINS_MAX + 2];
+        let many = vec![("p", &idle, false); PLUGINS_MAX + 2];
         let mut expect = vec!["Informant ran for 2 h 3 min."];
         expect.extend(vec!["  p  0 events, 0 reloads, no failures"; PLUGINS_MAX]);
         expect.push("  and 2 plugins more");
