@@ -10,7 +10,8 @@
 #   make siege       throws generated files, requests, state and recordings at a host for SIEGE_MINUTES=10, beside a good plugin (SEED=n);
 #                    ONLY=files,requests for some kinds, FROM=n INPUTS=m for m inputs of each kind from the n-th
 #   make soak-plugins  lets 50 good plugins live beside every test guest for SOAK_MINUTES=10 and measures them
-#   make projects    plugin projects in every language whose tools are there, by the READMEs' own commands; npm and pip fetch
+#   make projects    plugin projects in every language whose tools are there, by the READMEs' own commands; npm and pip fetch;
+#                    LANGUAGES="js python" for some
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
 #   make image       the container image; without a container engine its root is laid out in
 #                    target/image-root and started there (PROFILE=dev: with the everyday build)
@@ -60,7 +61,7 @@ e2e-run: e2e-host
 
 # `make test` does the same without what npm and pip would have to fetch.
 projects: everyday-build
-	INFORMANT_PROJECTS=all cargo test --workspace --test it -- host::projects
+	INFORMANT_PROJECTS=all cargo test --workspace --test it -- $(or $(LANGUAGES:%=host::projects::%),host::projects)
 
 # The host by itself, as people get it: together they would be built with each other's features.
 storm: build test-guests
