@@ -162,7 +162,7 @@ pub enum ListWatchError {
         /// At least this long.
         retry_after: Option<Duration>,
     },
-    /// 400 or 422: the server does not understand the options.
+    /// 400, 405, 406 or 422: the server does not understand the options, or cannot do this with the resource.
     #[error("request is not understood: {message}")]
     BadRequest {
         /// The server's words.
@@ -224,10 +224,10 @@ impl ListWatchError {
             (410, _) | (_, reason::EXPIRED | reason::GONE) => Self::Expired { message },
             (403, _) => Self::Forbidden { message },
             (401, _) => Self::Unauthorized { message },
-            (404 | 405, _) => Self::NotFound { message },
+            (404, _) => Self::NotFound { message },
             (429, _) => Self::TooManyRequests { message, retry_after },
             (503, _) if retry_after.is_some() => Self::TooManyRequests { message, retry_after },
-            (400 | 406 | 422, _) => Self::BadRequest { message },
+            (400 | 405 | 406 | 422, _) => Self::BadRequest { message },
             (500, _) => Self::Internal { message },
             (_, _) => Self::Transient { message },
         }

@@ -21,11 +21,13 @@ pub enum RelistCause {
     Unconfirmed,
     /// The server's past is not the one that was followed: its storage was restored from a backup.
     Rewind,
+    /// Watches are refused, or end at once, while lists are answered: lists take their place.
+    Unwatched,
 }
 
 impl RelistCause {
     /// Every cause.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Start,
         Self::Expired,
         Self::TooLargeResourceVersion,
@@ -35,6 +37,7 @@ impl RelistCause {
         Self::Unreadable,
         Self::Unconfirmed,
         Self::Rewind,
+        Self::Unwatched,
     ];
 
     /// The word in metrics.
@@ -49,6 +52,7 @@ impl RelistCause {
             Self::Unreadable => "unreadable",
             Self::Unconfirmed => "unconfirmed",
             Self::Rewind => "rewind",
+            Self::Unwatched => "unwatched",
         }
     }
 }

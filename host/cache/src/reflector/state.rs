@@ -23,6 +23,9 @@
 //! **A dead connection** is found within [`BOOKMARK_SILENCE_MAX`] where the server has sent a bookmark (every API server since
 //! 1.17 does, about once a minute), else when the watch outlives the time it asked for: 10 min 15 s by default.
 //!
+//! **A resource that can be listed and not watched** (a permission without the verb, a proxy that ends every watch, metrics) is
+//! listed again, at most once in [`UNWATCHED_LIST_INTERVAL`]. client-go's reflector does so after each failed watch.
+//!
 //! **What is absent** is not forgotten on a mere 404: discovery must answer, and must not know the resource (`absence.rs`).
 
 mod absence;
@@ -62,6 +65,10 @@ const VERY_SHORT_WATCH: Duration = Duration::from_secs(1);
 const EXPIRED_PAGES_MAX: u32 = 2;
 /// Refusals of a resourceVersion as too large before it is given up: the server was set back.
 const TOO_LARGE_MAX: u32 = 3;
+/// Watches in a row that bring nothing, before lists are tried in their place,
+const FRUITLESS_WATCHES_MAX: u32 = 3;
+/// not more often than this.
+const UNWATCHED_LIST_INTERVAL: Duration = Duration::from_secs(30);
 /// A server that asks for more patience is asked again all the same: as long as the longest pause of the backoff,
 /// so that no informer is parked for an hour by one header.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
@@ -188,6 +195,8 @@ pub(super) struct Machine {
     /// A list has begun since there was nothing known: the cache may hold objects.
     begun: bool,
     too_large: u32,
+    /// Watches in a row that were refused, or ended at once.
+    fruitless_watches: u32,
     expired_pages: u32,
     watch_lists: WatchLists,
     /// The server sends bookmarks now and then; so their absence means something.
@@ -218,6 +227,7 @@ impl Machine {
             listed: None,
             begun: again,
             too_large: 0,
+            fruitless_watches: 0,
             expired_pages: 0,
             watch_lists: WatchLists::new(),
             bookmarks: false,

@@ -93,6 +93,13 @@ impl Machine {
                 self.wait_patiently(Next::Page(page), cause, *retry_after, now)
             }
             ListWatchError::NotFound { .. } => self.not_found(now),
+            // What was reached by a watch is still good: most probably the next answer is one to a watch.
+            ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. }
+                if cause == RelistCause::Unwatched =>
+            {
+                self.fruitless_watches = 0;
+                self.wait_for_access(Next::Watch, None, now)
+            }
             ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. } => {
                 self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
             }

@@ -1,6 +1,7 @@
 //! The machine alone: inputs in, actions out, time by hand.
 
 use super::*;
+use informant_apimachinery::Status;
 
 struct Bench {
     machine: Machine,
@@ -657,6 +658,66 @@ fn permission_to_list_can_come_without_the_one_to_watch() {
         .step(Input::Elapsed, "watch from \"7\"");
 }
 
+/// Watches that bring nothing, by what they bring in place of it, while lists are answered: lists take their place after three,
+/// 30 s after the list before at the earliest.
+#[track_caller]
+fn check_unwatched(nothing: impl Fn(Bench) -> Bench, watch: &str) {
+    let mut bench = Bench::watching();
+    for list in 1..4 {
+        // The first watch goes on for a while, and a cut is repeated before anything else.
+        bench = bench.after(if list == 1 { 0 } else { 30 });
+        while !matches!(bench.machine.state, State::BackingOff { next: Next::List(_) }) {
+            bench = nothing(bench);
+            if let State::BackingOff { next: Next::Watch } = bench.machine.state {
+                bench = bench.after(5).step(Input::Elapsed, watch);
+            }
+        }
+        let since = bench.machine.listed.map(|listed| bench.now.duration_since(listed));
+        assert!(since >= Some(UNWATCHED_LIST_INTERVAL), "{since:?} after the list before");
+        bench = bench.step(Input::Elapsed, "watch-list from \"\"").fail(&forbidden(), "list");
+        bench = bench.step(Input::Opened, "begin unwatched").step(event("8"), "enqueue");
+        bench = bench.step(page_end("10", None), "end 10");
+        bench = bench.step(Input::Ended, "watch from \"10\"");
+    }
+}
+
+#[test]
+fn what_can_be_listed_and_not_watched_is_listed_again_at_a_bounded_rate() {
+    check_unwatched(|bench| bench.fail(&forbidden(), "wait"), "watch from \"7\"");
+}
+
+#[test]
+fn a_permission_to_list_that_is_missing_as_well_leads_back_to_the_watch() {
+    let mut bench = Bench::watching().after(60);
+    for _ in 0..2 {
+        bench = bench.fail(&forbidden(), "wait").step(Input::Elapsed, "watch from \"7\"");
+    }
+    let bench = bench.fail(&forbidden(), "wait").step(Input::Elapsed, "watch-list from \"\"");
+    let bench = bench.fail(&forbidden(), "list").fail(&forbidden(), "wait");
+    bench.step(Input::Elapsed, "watch from \"7\"");
+}
+
+#[test]
+fn a_resource_without_watches_is_listed_again_with_growing_pauses() {
+    let no_watch = ListWatchError::from_status(&Status::failure(405, "MethodNotAllowed", ""), None);
+    let mut bench = Bench::new().fail(&no_watch, "list").step(Input::Opened, "begin start");
+    let mut longest = Duration::ZERO;
+    for _ in 0..10 {
+        bench = bench.step(page_end("9", None), "end 9").step(Input::Ended, "watch from \"9\"");
+        bench = bench.fail(&no_watch, "wait");
+        longest = bench.pause();
+        bench = bench.step(Input::Elapsed, "list").step(Input::Opened, "begin unwatched");
+    }
+    assert!(longest >= Duration::from_secs(30), "{longest:?}");
+}
+
+#[test]
+fn a_404_to_a_watch_list_is_told_apart_from_a_missing_resource() {
+    let bench = Bench::new().fail(&absent(), "list").step(Input::Opened, "begin start");
+    bench.step(page_end("9", None), "end 9");
+    Bench::new().fail(&absent(), "list").fail(&absent(), "wait for the resource");
+}
+
 /// The pauses, in seconds, of `count` failures in a row.
 fn pauses(error: &ListWatchError, expect: &str, count: usize) -> Vec<f64> {
     let mut bench = Bench::new();
@@ -696,10 +757,10 @@ fn what_is_missing_is_looked_for_every_few_seconds_and_later_every_half_minute()
 fn where_somebody_tells_when_a_resource_may_be_there_the_pauses_grow() {
     let mut bench = Bench::new();
     for _ in 0..10 {
-        bench = bench.fail(&absent(), "wait for the resource");
+        bench = bench.fail(&absent(), "list").fail(&absent(), "wait for the resource");
         bench = bench.step(Input::Elapsed, "watch-list from \"\"");
     }
-    let bench = bench.fail(&absent(), "wait for the resource");
+    let bench = bench.fail(&absent(), "list").fail(&absent(), "wait for the resource");
     let Action::WaitForResource { told, .. } = bench.action else { panic!("it waits") };
     assert!(told >= Duration::from_secs(30), "{told:?}");
     // The resource is there and its storage is being set up.
@@ -716,7 +777,7 @@ fn a_resource_is_forgotten_only_if_discovery_says_so() {
     for unclear in [Input::Served(Some(true)), Input::Served(None)] {
         let bench = gone().step(unclear, "wait for the resource").step(Input::Elapsed, again);
         // Asked again each time: what was listed is still known.
-        let bench = bench.fail(&absent(), "discover");
+        let bench = bench.fail(&absent(), "list").fail(&absent(), "discover");
         let bench = bench.step(Input::Served(None), "wait for the resource");
         let bench = bench.step(Input::Elapsed, again).step(Input::Opened, "begin unavailable");
         bench.step(event("12"), "enqueue").step(all_shown("12"), "end 12");
@@ -724,7 +785,8 @@ fn a_resource_is_forgotten_only_if_discovery_says_so() {
     let bench = gone().step(Input::Served(Some(false)), "forget");
     let bench = bench.step(Input::Ended, "wait for the resource").step(Input::Elapsed, again);
     // There is nothing left that could be forgotten.
-    let bench = bench.fail(&absent(), "wait for the resource").step(Input::Elapsed, again);
+    let bench = bench.fail(&absent(), "list").fail(&absent(), "wait for the resource");
+    let bench = bench.step(Input::Elapsed, again);
     let bench = bench.step(Input::Opened, "begin unavailable").step(all_shown("4"), "end 4");
     assert_eq!(bench.check_failure("").machine.epoch(), 0, "it is another one: no rewind");
 }
@@ -740,8 +802,8 @@ fn a_resource_that_goes_in_the_middle_of_its_first_list_is_forgotten() {
 
 #[test]
 fn what_another_machine_listed_is_forgotten_with_the_resource() {
-    let bench = Bench::start(ListTweaks::default(), true).fail(&absent(), "discover");
-    bench.step(Input::Served(Some(false)), "forget");
+    let bench = Bench::start(ListTweaks::default(), true).fail(&absent(), "list");
+    bench.fail(&absent(), "discover").step(Input::Served(Some(false)), "forget");
 }
 
 #[test]

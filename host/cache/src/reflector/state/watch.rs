@@ -3,8 +3,9 @@
 use super::doubt::{CUT_MAX, Doubt};
 use super::history::{Repeated, Witness};
 use super::{
-    ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, Input, Machine, Next, RELIST_SOON, RelistCause,
-    Request, State, TOO_LARGE_MAX, VERY_SHORT_WATCH, WATCH_TIMEOUT_GRACE,
+    ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, FRUITLESS_WATCHES_MAX, Input, Machine, Next,
+    RELIST_SOON, RelistCause, Request, State, TOO_LARGE_MAX, UNWATCHED_LIST_INTERVAL,
+    VERY_SHORT_WATCH, WATCH_TIMEOUT_GRACE,
 };
 use crate::list_watch::{ListWatchError, WatchOptions};
 use crate::object::{Object, compare_resource_versions};
@@ -231,10 +232,23 @@ impl Machine {
             self.doubt.cut(now);
         }
         if watch.events || now.duration_since(watch.since) >= VERY_SHORT_WATCH {
+            self.fruitless_watches = 0;
             return self.watch(now);
         }
         self.incomplete("watch ended as soon as it had begun", now);
-        self.wait(Next::Watch, None, now)
+        let next = self.after_fruitless_watch(now);
+        self.wait(next, None, now)
+    }
+
+    /// Another watch, or a list where watches bring nothing while lists may.
+    fn after_fruitless_watch(&mut self, now: Instant) -> Next {
+        self.fruitless_watches = self.fruitless_watches.saturating_add(1);
+        let listed = self.listed.map(|listed| now.duration_since(listed));
+        let is_due = listed.is_some_and(|ago| ago >= UNWATCHED_LIST_INTERVAL);
+        match is_due && self.fruitless_watches >= FRUITLESS_WATCHES_MAX {
+            true => Next::List(RelistCause::Unwatched),
+            false => Next::Watch,
+        }
     }
 
     fn watch_is_late(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
@@ -292,13 +306,15 @@ impl Machine {
                 self.wait(Next::List(RelistCause::ServerError), None, now)
             }
             // What is known stays known: the resourceVersion is still good when access comes back, or
-            // the server says that it is not.
-            ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. } => {
-                self.wait_for_access(Next::Watch, None, now)
+            // the server says that it is not. The permission to list may be there.
+            ListWatchError::Forbidden { .. } => {
+                let next = self.after_fruitless_watch(now);
+                self.wait_for_access(next, None, now)
             }
+            ListWatchError::Unauthorized { .. } => self.wait_for_access(Next::Watch, None, now),
             ListWatchError::NotFound { .. } => self.not_found(now),
             ListWatchError::BadRequest { .. } => {
-                self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
+                self.wait(Next::List(RelistCause::Unwatched), None, now)
             }
             ListWatchError::Internal { .. }
             | ListWatchError::Unreadable { .. }

@@ -209,12 +209,14 @@ impl Machine {
                 self.watch_lists = WatchLists::unusable(now);
                 self.paged_list(cause, now)
             }
-            // The permission to list does not always come with the one to watch.
-            ListWatchError::Forbidden { .. } => self.paged_list(cause, now),
+            // The permission to list does not always come with the one to watch. Nor does the resource: an aggregated API may
+            // answer 404 to a watch of what it lists. A list tells that apart from a resource that is missing.
+            ListWatchError::Forbidden { .. } | ListWatchError::NotFound { .. } => {
+                self.paged_list(cause, now)
+            }
             ListWatchError::TooManyRequests { retry_after, .. } => {
                 self.wait_patiently(Next::List(cause), cause, *retry_after, now)
             }
-            ListWatchError::NotFound { .. } => self.not_found(now),
             ListWatchError::Unauthorized { .. } => {
                 self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
             }
