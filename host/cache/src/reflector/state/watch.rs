@@ -277,19 +277,7 @@ impl Machine {
     ) -> (Self, Action) {
         self.failure = Some(error.clone());
         match error {
-            // The newest change is too old to be repeated, which is no reason to doubt a server that was never away.
-            ListWatchError::Expired { .. } if watch.expected.is_some() && !watch.after_outage => {
-                self.failure = None;
-                self.doubt = Doubt::None;
-                self.watch(now)
-            }
-            ListWatchError::Expired { .. } => {
-                // An answer, not an outage: only lists in quick succession are slowed down.
-                if self.listed.is_none_or(|listed| now.duration_since(listed) >= RELIST_SOON) {
-                    self.backoff.reset();
-                }
-                self.wait(Next::List(RelistCause::Expired), None, now)
-            }
+            ListWatchError::Expired { .. } => self.watch_expired(watch, now),
             ListWatchError::TooLargeResourceVersion { .. } => {
                 self.too_large += 1;
                 if self.too_large < TOO_LARGE_MAX {
@@ -330,6 +318,20 @@ impl Machine {
                 self.wait(Next::Watch, None, now)
             }
         }
+    }
+
+    fn watch_expired(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
+        if watch.expected.is_some() && !watch.after_outage {
+            // The newest change is too old to be repeated, which is no reason to doubt a server that was never away.
+            self.failure = None;
+            self.doubt = Doubt::None;
+            return self.watch(now);
+        }
+        // An answer, not an outage: only lists in quick succession are slowed down.
+        if self.listed.is_none_or(|listed| now.duration_since(listed) >= RELIST_SOON) {
+            self.backoff.reset();
+        }
+        self.wait(Next::List(RelistCause::Expired), None, now)
     }
 
     /// Whether everything up to this resourceVersion was seen: a watch that begins before the newest known change repeats what came
