@@ -94,6 +94,6 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn first_pages_have_short_sentences() {
+fn pages_have_short_sentences() {
     check(prose::long_sentences(&Repository::read().texts));
 }
