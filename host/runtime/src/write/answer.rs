@@ -3,7 +3,8 @@
 
 use super::Write;
 use crate::cluster_writer::WriteError;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// What is handed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,14 +68,48 @@ impl Answered {
 }
 
 fn without_content(body: &[u8]) -> Option<Vec<u8>> {
-    let mut object: Map<String, Value> = serde_json::from_slice(body).ok()?;
-    object.retain(|key, _| ["apiVersion", "kind", "metadata"].contains(&key.as_str()));
-    if let Some(metadata) = object.get_mut("metadata") {
-        metadata.as_object_mut()?.retain(|key, _| {
-            !["annotations", "managedFields", "resourceVersion"].contains(&key.as_str())
-        });
-    }
-    serde_json::to_vec(&object).ok()
+    let shown: Shown<'_> = serde_json::from_slice(body).ok()?;
+    serde_json::to_vec(&shown).ok()
+}
+
+/// An object without its content. Nothing that the body nests is built as a tree.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    api_version: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    metadata: Option<ShownMetadata<'a>>,
+}
+
+/// `ObjectMeta` but for `annotations`, `managedFields` and `resourceVersion`.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownMetadata<'a> {
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    creation_timestamp: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    deletion_grace_period_seconds: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    deletion_timestamp: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    finalizers: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    generate_name: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    generation: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    labels: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    owner_references: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    uid: Option<&'a RawValue>,
 }
 
 #[cfg(test)]
