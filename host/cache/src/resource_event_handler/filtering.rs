@@ -5,6 +5,7 @@
 //! deletion. It is asked for every state that goes by, so it should be cheap and always answer the same for the same state.
 
 use super::{Cause, FinalState, ResourceEventHandler};
+use crate::notifications::Notification;
 use crate::object::Object;
 
 /// Tells `handler` of the objects that `filter` accepts.
@@ -66,6 +67,23 @@ where
         if (self.filter)(known_as) {
             self.handler.on_delete_known_as(known_as, last, final_state, cause);
         }
+    }
+
+    fn on_replay(&self, object: &Object, cause: Cause) {
+        if (self.filter)(object) {
+            self.handler.on_replay(object, cause);
+        }
+    }
+
+    /// The newest state decides, as it does when the replay comes to the object.
+    fn on_ahead(&self, notification: &Notification) {
+        if notification.object().is_some_and(&self.filter) {
+            self.handler.on_ahead(notification);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.handler.has_room()
     }
 
     fn on_synced(&self) {

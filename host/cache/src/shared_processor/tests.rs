@@ -511,6 +511,27 @@ async fn dropping_a_factory_ends_its_handlers_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_filter_leaves_the_pace_to_the_handler() {
+    let bench = Bench::start(1000).await;
+    let paced = Paced::with_room(1);
+    let even = |object: &Object| {
+        object.resource_version().parse::<u64>().is_ok_and(|version| version % 2 == 0)
+    };
+    let handler = Arc::new(FilteringResourceEventHandler::new(even, paced.clone()));
+    let _registration = bench.informer.add_inline_handler(handler, Paced::options());
+    settle().await;
+    assert_eq!(paced.replayed.lock().len(), WALK_STEP_OBJECTS / 2, "a step, and then it waits");
+    bench.source.modify(&pod(999));
+    bench.source.modify(&pod(998));
+    settle().await;
+    assert_eq!(paced.recorder.take(), ["ahead: update p0998@1002 Watch"]);
+    paced.room.store(usize::MAX, Ordering::Relaxed);
+    bench.informer.room_signal().send();
+    settle().await;
+    assert_eq!(paced.replayed.lock().len(), 500, "the accepted half");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_filter_that_flips_adds_and_deletes() {
     let bench = Bench::start(1).await;
     let recorder = Recorder::default();
