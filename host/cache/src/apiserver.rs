@@ -17,6 +17,7 @@ mod watch_event;
 pub use leases::LeaseLock;
 pub use typed_resource::TypedResource;
 
+use crate::error_causes::with_causes;
 use crate::list_watch::{
     ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource, Part,
     WatchEvent, WatchOptions, WatchStream,
@@ -34,7 +35,6 @@ use lines::Lines;
 use list_body::{Item, ListBody, PIECE_BYTES_MAX};
 use query::{accept, uri};
 use std::collections::VecDeque;
-use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use watch_event::watch_event;
@@ -110,7 +110,7 @@ impl Collection {
             .body(Body::empty())
             .map_err(|error| ListWatchError::transient(format!("request is malformed: {error}")))?;
         let sent = self.client.send(request).await;
-        let response = sent.map_err(|error| ListWatchError::transient(chain(&error)))?;
+        let response = sent.map_err(|error| ListWatchError::transient(with_causes(&error)))?;
         if !response.status().is_success() {
             return Err(refusal(response).await);
         }
@@ -151,20 +151,6 @@ async fn refusal(response: Response<Body>) -> ListWatchError {
     });
     status.code = code.as_u16();
     ListWatchError::from_status(&status, retry_after)
-}
-
-/// An error with its causes: the outermost alone often says only that something failed.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
-        if !text.ends_with(&cause) {
-            text = format!("{text}: {cause}");
-        }
-        source = error.source();
-    }
-    text
 }
 
 struct ListReader {

@@ -106,6 +106,7 @@ pub mod bench_parts;
 mod cache_sync;
 mod delta_fifo;
 mod demand;
+mod error_causes;
 mod indexer;
 mod informer_factory;
 mod informer_state;

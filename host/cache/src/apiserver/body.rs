@@ -5,7 +5,7 @@
 //! more is read: a small body that unfolds into a huge one meets the bounds of lines and list items, not the
 //! end of the memory.
 
-use super::chain;
+use crate::error_causes::with_causes;
 use crate::list_watch::ListWatchError;
 use bytes::{Buf, Bytes};
 use flate2::write::MultiGzDecoder;
@@ -47,7 +47,7 @@ impl Chunks {
             }
             match self.body.frame().await {
                 None => return self.end().map(|()| None),
-                Some(Err(error)) => return Err(ListWatchError::transient(chain(&error))),
+                Some(Err(error)) => return Err(ListWatchError::transient(with_causes(&error))),
                 Some(Ok(frame)) => match (frame.into_data(), &mut self.gzip) {
                     (Ok(data), Some(gzip)) => gzip.feed(data),
                     (Ok(data), None) => return Ok(Some(data)),

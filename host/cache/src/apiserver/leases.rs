@@ -3,7 +3,8 @@
 //! What else stands in the Lease (labels, owners) is kept. `strategy` and `preferredHolder` of coordinated election are kept too
 //! and not acted upon.
 
-use super::{ApiServer, chain};
+use super::ApiServer;
+use crate::error_causes::with_causes;
 use crate::leader_election::{LeaderElectionRecord, LockError, ResourceLock, VersionedRecord};
 use futures::future::BoxFuture;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -112,7 +113,7 @@ fn sorted(error: &kube::Error) -> LockError {
             400 | 401 | 403 | 405 | 422 => LockError::Refused { message: status.message.clone() },
             _ => LockError::Unavailable { message: status.message.clone() },
         },
-        error => LockError::Unavailable { message: chain(error) },
+        error => LockError::Unavailable { message: with_causes(error) },
     }
 }
 

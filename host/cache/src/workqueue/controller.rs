@@ -5,9 +5,11 @@
 //! It knows nothing of informers: event handlers add keys to the queue.
 
 use super::{AddOptions, Item, Leftover, WorkQueue};
+use crate::error_causes::with_causes;
 use futures::FutureExt;
 use std::any::Any;
-use std::fmt::{Debug, Display};
+use std::error::Error;
+use std::fmt::Debug;
 use std::hash::Hash;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -80,12 +82,13 @@ where
     /// returns. Dropping it breaks everything off.
     ///
     /// No key is reconciled twice at once. `Ok` forgets a key's failures, an error is reported, and the key is
-    /// added rate limited, in the lane that it came from. A panic of `reconcile` is an error like another.
-    pub async fn run<F, R, E>(&self, reconcile: F, shutdown: impl Future<Output = ()>) -> Stopped<K>
+    /// added rate limited, in the lane that it came from. A panic of `reconcile` is an error like another. An error is any
+    /// that `?` makes a `Box<dyn Error + Send + Sync>` of, such as a text; it is logged with its causes.
+    pub async fn run<F, R, E>(self, reconcile: F, shutdown: impl Future<Output = ()>) -> Stopped<K>
     where
         F: Fn(K) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Action, E>> + Send + 'static,
-        E: Display + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + Send + 'static,
     {
         let worker = Arc::new(Worker {
             queue: self.queue.clone(),
@@ -125,7 +128,7 @@ where
     K: Hash + Eq + Clone + Debug + Send + Sync + 'static,
     F: Fn(K) -> R,
     R: Future<Output = Result<Action, E>>,
-    E: Display,
+    E: Into<Box<dyn Error + Send + Sync>>,
 {
     async fn work(&self) {
         while let Some(item) = self.queue.get().await {
@@ -148,7 +151,7 @@ where
                 }
                 return;
             }
-            Ok(Err(error)) => error.to_string(),
+            Ok(Err(error)) => with_causes(&*error.into()),
             Err(panic) => format!("panicked: {}", panic_message(&*panic)),
         };
         let (queue, failures) = (self.queue.name(), self.queue.num_requeues(&item));

@@ -1,0 +1,46 @@
+//! An error's text with its causes, for logs: the outermost alone often says only that something failed.
+
+use std::error::Error;
+
+/// `error: cause: cause of that`. A cause that its error already ends with is not repeated.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Caused {
+        text: &'static str,
+        source: Option<Box<Self>>,
+    }
+
+    #[track_caller]
+    fn check(texts: &[&'static str], expect: &str) {
+        let caused =
+            texts.iter().rev().fold(None, |source, text| Some(Box::new(Caused { text, source })));
+        assert_eq!(with_causes(&*caused.expect("an error")), expect);
+    }
+
+    #[test]
+    fn causes_follow_their_error_once() {
+        check(&["no answer"], "no answer");
+        check(&["no answer", "connection refused"], "no answer: connection refused");
+        check(
+            &["no answer: refused", "refused", "os error 111"],
+            "no answer: refused: os error 111",
+        );
+    }
+}
