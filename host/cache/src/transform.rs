@@ -2,7 +2,8 @@
 //!
 //! client-go's may run twice on one object, and one that blanks the resourceVersion loses updates. Here it runs once, when
 //! the object arrives, and changes the bytes only: key, UID, resourceVersion, generation, labels and owners are kept
-//! beside them as the server sent them, so that selectors go on saying what the server's would.
+//! beside them as the server sent them, so that selectors go on saying what the server's would. A function that renames an
+//! object is an error.
 
 mod remove;
 
@@ -53,6 +54,17 @@ pub enum TransformError {
         /// Where it goes wrong.
         error: serde_json::Error,
     },
+    /// What the function answered has another name, namespace or UID.
+    #[error(
+        "object {key} was transformed into one with another {field} and is kept as it came: its key and UID stay those that \
+         the server sent"
+    )]
+    Renamed {
+        /// The object.
+        key: ObjectKey,
+        /// `name`, `namespace` or `uid`.
+        field: &'static str,
+    },
 }
 
 impl Transform {
@@ -74,8 +86,9 @@ impl Transform {
         let key = || object.key().clone();
         let error = match catch_unwind(AssertUnwindSafe(|| (self.function)(&object))) {
             Ok(Ok(None)) => return (object, None),
-            Ok(Ok(Some(json))) => match check_object(&json) {
-                Ok(()) => return (object.with_json(Bytes::from(json.into_boxed_slice())), None),
+            Ok(Ok(Some(json))) => match identity(&json).map(|found| found.differs_from(&object)) {
+                Ok(None) => return (object.with_json(Bytes::from(json.into_boxed_slice())), None),
+                Ok(Some(field)) => TransformError::Renamed { key: key(), field },
                 Err(error) => TransformError::NotAnObject { key: key(), error },
             },
             Ok(Err(error)) => TransformError::Failed { key: key(), error },
@@ -91,24 +104,62 @@ impl fmt::Debug for Transform {
     }
 }
 
-fn check_object(json: &[u8]) -> Result<(), serde_json::Error> {
+/// Of the metadata of a transformed object, as far as it has them.
+#[derive(Default, serde::Deserialize)]
+struct Identity<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    namespace: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uid: Option<Cow<'a, str>>,
+}
+
+impl Identity<'_> {
+    /// The first field that is another one than the object's. What was left out is none: it is kept beside the bytes.
+    fn differs_from(&self, object: &Object) -> Option<&'static str> {
+        let key = object.key();
+        let fields = [
+            ("name", &self.name, key.name()),
+            ("namespace", &self.namespace, key.namespace()),
+            ("uid", &self.uid, object.uid()),
+        ];
+        let mut differing = fields
+            .into_iter()
+            .filter(|(_, found, is)| found.as_deref().is_some_and(|found| found != *is));
+        differing.next().map(|(field, ..)| field)
+    }
+}
+
+/// What the JSON object is, of which everything is checked.
+fn identity(json: &[u8]) -> Result<Identity<'_>, serde_json::Error> {
     struct Entries;
     impl<'de> serde::de::Visitor<'de> for Entries {
-        type Value = Entries;
+        type Value = Identity<'de>;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a JSON object")
         }
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
-            use serde::de::IgnoredAny;
-            while map.next_entry::<Cow<'de, str>, IgnoredAny>()?.is_some() {}
-            Ok(self)
+        fn visit_map<A: serde::de::MapAccess<'de>>(
+            self,
+            mut map: A,
+        ) -> Result<Identity<'de>, A::Error> {
+            let mut identity = Identity::default();
+            while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+                if key == "metadata" {
+                    identity = map.next_value::<Option<Identity<'de>>>()?.unwrap_or_default();
+                } else {
+                    map.next_value::<serde::de::IgnoredAny>()?;
+                }
+            }
+            Ok(identity)
         }
     }
     // What is skipped is not checked by serde_json, yet readers expect text.
     let text = std::str::from_utf8(json).map_err(serde::de::Error::custom)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    serde::Deserializer::deserialize_map(&mut deserializer, Entries)?;
-    deserializer.end()
+    let identity = serde::Deserializer::deserialize_map(&mut deserializer, Entries)?;
+    deserializer.end()?;
+    Ok(identity)
 }
 
 #[cfg(test)]
@@ -169,6 +220,24 @@ mod tests {
     }
 
     #[test]
+    fn a_transform_that_renames_is_an_error() {
+        for (from, to, field) in [
+            (r#""name":"a""#, r#""name":"b""#, "name"),
+            (r#""namespace":"d""#, r#""namespace":"""#, "namespace"),
+            (r#""uid":"u""#, r#""uid":"v""#, "uid"),
+        ] {
+            let renamed = POD.replacen(from, to, 1).into_bytes();
+            check_failure(
+                &Transform::new(move |_| Ok(Some(renamed.clone()))),
+                &format!("object d/a was transformed into one with another {field} and is kept"),
+            );
+        }
+        let escaped = POD.replacen(r#""name":"a""#, r#""name":"\u0061""#, 1);
+        let same = escaped.clone().into_bytes();
+        check(&Transform::new(move |_| Ok(Some(same.clone()))), &escaped);
+    }
+
+    #[test]
     fn an_object_that_cannot_be_transformed_is_kept_as_it_came() {
         check_failure(
             &Transform::new(|_| Err("no".into())),
@@ -178,7 +247,7 @@ mod tests {
             &Transform::new(|_| panic!("on purpose")),
             "object d/a made its transform panic",
         );
-        for nonsense in ["", "[]", "{", "{}x", "{\"a\":1,}", "\"text\""] {
+        for nonsense in ["", "[]", "{", "{}x", "{\"a\":1,}", "\"text\"", "{\"metadata\":1}"] {
             check_failure(
                 &Transform::new(|_| Ok(Some(nonsense.as_bytes().to_vec()))),
                 "object d/a was transformed into what is no JSON object",
