@@ -30,6 +30,10 @@ pub enum ListerError {
 /// Reads one resource's cache as `K`: k8s-openapi's `Pod`, kube's `DynamicObject`, or any type of one's own that
 /// has the fields one needs, which decodes the faster the fewer it has.
 ///
+/// The cache has no `managedFields` and no annotation `kubectl.kubernetes.io/last-applied-configuration`. Do not replace an
+/// object in the cluster with one that was read here: that removes the annotation, and the next `kubectl apply` cannot tell
+/// which fields it set before. Patch the object, or read it from the API server first.
+///
 /// ```
 /// # use informant_cache::{Indexer, Lister, ListerError};
 /// # use k8s_openapi::api::core::v1::Pod;
