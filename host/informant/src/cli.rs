@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// React to what happens in a Kubernetes cluster with WebAssembly plugins that are replaced while they run.
+/// Run WebAssembly plugins that react to changes in a Kubernetes cluster, and replace them while they run.
 #[derive(Parser, Debug)]
 #[command(name = "informant", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -33,28 +33,28 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Watch a cluster and run the plugins of a directory.
     ///
-    /// The cluster is the one that kubectl would talk to; inside a pod, the pod's own.
+    /// The cluster is kubectl's current one; in a Pod, the cluster of the Pod.
     Run(RunArgs),
-    /// Try plugins: host and an embedded cluster with life in it, in one process.
+    /// Try plugins in one process with an embedded cluster, whose workloads change all the time.
     ///
-    /// With --kubeconfig or --context, a real cluster takes the embedded one's place.
+    /// --kubeconfig or --context name a real cluster in its place.
     Dev(DevArgs),
-    /// Run the embedded cluster alone: a Kubernetes API in memory that kubectl works against.
+    /// Run the embedded cluster alone: a Kubernetes API in memory, for kubectl and for tests.
     Cluster(ClusterArgs),
-    /// Make plugins, look at those of a running host, and change what they do.
+    /// Make, build and test plugins; show, pause and reload the plugins of a running host.
     Plugin(PluginArgs),
-    /// Look at dead letters, the events that were given up on, send them again, throw them away.
+    /// Show, send again and delete dead letters: events that failed all their attempts.
     Dlq(DlqArgs),
-    /// Play a recording back to a plugin: each run is the same byte for byte.
+    /// Play a recording to a plugin. Each run gives the same bytes.
     ///
-    /// What the plugin asks is answered as the recording has it; what that does not know is said, and answered as by a host that has nothing.
+    /// The plugin's requests get the recorded answers. A request that the recording does not have is reported, and is answered as
+    /// by a host with an empty cache.
     Replay(ReplayArgs),
-    /// Print what a host that runs these plugins needs of the API server: roles and their bindings, as YAML.
+    /// Print the roles and bindings that a host with these plugins needs, as YAML.
     ///
-    /// A host lists and watches what its plugins subscribe to and read in the namespaces that they name, and everywhere where they name none or more
-    /// than 64: there is a ClusterRole for that, and a Role in each of those. What they mean to write is among it as
-    /// they say it. A plugin that the host's configuration does not let run is an error. What an earlier one allowed stays allowed: kubectl apply
-    /// takes nothing away.
+    /// Subscriptions and reads that name up to 64 namespaces need a Role in each of them; all others need a ClusterRole. The writes
+    /// that the plugins ask for are included. A plugin that the host's configuration does not let run is an error. kubectl apply
+    /// does not delete roles that are no longer printed.
     Rbac(RbacArgs),
     /// Compile one plugin for the host that started this.
     #[command(hide = true)]
@@ -63,7 +63,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct RunArgs {
-    /// Directory of plugin files. A file that is dropped in, replaced or removed takes effect at once.
+    /// Directory of plugin files. A new, changed or removed file takes effect at once.
     #[arg(long, value_name = "DIR", default_value = "./plugins")]
     pub(crate) plugins: PathBuf,
     #[command(flatten)]
@@ -96,10 +96,10 @@ pub(crate) struct ClusterArgs {
     /// Where to write the kubeconfig.
     #[arg(long, value_name = "FILE", default_value = "./informant.kubeconfig")]
     pub(crate) write_kubeconfig: PathBuf,
-    /// Changes a second that the cluster's workloads make, about; 0 leaves it to you.
+    /// Changes a second that the cluster's workloads make, about. 0 makes none.
     #[arg(long, value_name = "N", default_value_t = 0.0)]
     pub(crate) traffic: f64,
-    /// How logs are written.
+    /// Format of the log.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
 }
@@ -107,8 +107,8 @@ pub(crate) struct ClusterArgs {
 /// What whoever runs the host says of its plugins.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ConfigArgs {
-    /// File of kind HostConfiguration: defaults for plugins, what one of them runs with, and what none may go beyond. What stands in
-    /// NAME.yaml beside a plugin's NAME.wasm is read without this.
+    /// File of kind HostConfiguration: defaults for all plugins, settings and grants of single plugins, and the ceiling. The file
+    /// NAME.yaml beside NAME.wasm needs no option.
     #[arg(long, value_name = "FILE", env = "INFORMANT_CONFIG")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -116,11 +116,11 @@ pub(crate) struct ConfigArgs {
 /// Which cluster.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct ConnectionArgs {
-    /// Kubeconfig file of a real cluster. `run` takes the one that kubectl would else (KUBECONFIG, ~/.kube/config),
-    /// or the pod's service account; `dev` its embedded cluster.
+    /// Kubeconfig file of a real cluster. Without this option, `run` takes kubectl's (KUBECONFIG, ~/.kube/config) or the Pod's
+    /// service account, and `dev` takes its embedded cluster.
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig; else its current one.
+    /// Context of the kubeconfig [default: its current context].
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 }
@@ -128,8 +128,8 @@ pub(crate) struct ConnectionArgs {
 /// Plugins that act as service accounts.
 #[derive(clap::Args, Debug)]
 pub(crate) struct AccessArgs {
-    /// Seconds after which the API server is asked again what the service accounts may read that plugins act as (`serviceAccount`). What it has
-    /// allowed is allowed for five minutes longer if it cannot be asked then.
+    /// Seconds between two reviews of the permissions of plugins' service accounts (`serviceAccount`). If the API server does not
+    /// answer, its last answer counts for five minutes more.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = value_parser!(u32).range(1..=3600))]
     pub(crate) access_review_period: u32,
 }
@@ -143,11 +143,11 @@ impl AccessArgs {
 /// What outlives the host.
 #[derive(clap::Args, Debug)]
 pub(crate) struct StateArgs {
-    /// Directory of this host's own, which nobody else may read or write, in which waiting retries, dead letters, pauses and plugins'
-    /// own state outlive it. Without it they end with the host. With --leader-elect a host that leads again goes on with its own of the last time.
+    /// Directory for waiting retries, dead letters, pauses and plugins' state, which survive a restart there. No other user may read
+    /// or write it, and no other host may use it. With --leader-elect, a host that leads again continues with its own directory.
     #[arg(long, value_name = "DIR", env = "INFORMANT_STATE_DIR")]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Days for which that is kept of a plugin whose file is gone.
+    /// Days for which the directory keeps the data of a plugin whose file is gone.
     #[arg(long, value_name = "DAYS", default_value_t = 30, requires = "state_dir")]
     pub(crate) state_keep_days: u32,
 }
@@ -163,10 +163,11 @@ impl StateArgs {
 /// What plugins that ask over HTTP are helped with.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct OutboundArgs {
-    /// Directory with a file for each secret that the configuration has the host add to plugins' requests over HTTP, as a mounted Secret has it.
+    /// Directory with one file for each credential that the host adds to plugins' HTTP requests, such as a mounted Secret. The
+    /// configuration names the file.
     #[arg(long, value_name = "DIR", env = "INFORMANT_SECRETS")]
     pub(crate) secrets: Option<PathBuf>,
-    /// File of certificate authorities (PEM) that count beside the system's where plugins ask over HTTPS.
+    /// File of certificate authorities (PEM) for plugins' HTTPS requests, in addition to the system's.
     #[arg(long, value_name = "FILE", env = "INFORMANT_HTTP_CA")]
     pub(crate) http_ca: Option<PathBuf>,
 }
@@ -174,20 +175,20 @@ pub(crate) struct OutboundArgs {
 /// Of several hosts one leads. The names are those that Kubernetes' own components have.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ElectionArgs {
-    /// Run plugins only while this host holds a Lease. Of several hosts the others are on standby: their plugins are compiled, what those
-    /// watch is synced, and one of them takes over when the Lease is given back or runs out. One that loses it ends.
+    /// Run plugins only while this host holds a Lease. The other hosts are on standby, with compiled plugins and synced informers.
+    /// One of them takes over when the Lease is released or expires. A host that loses the Lease ends.
     #[arg(long)]
     pub(crate) leader_elect: bool,
     /// Name of the Lease.
     #[arg(long, value_name = "NAME", default_value = "informant", requires = "leader_elect", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) leader_elect_resource_name: String,
-    /// Namespace of the Lease [default: the pod's, or that of the kubeconfig's context].
+    /// Namespace of the Lease [default: the Pod's, or that of the kubeconfig's context].
     #[arg(long, value_name = "NAMESPACE", requires = "leader_elect", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) leader_elect_resource_namespace: Option<String>,
     /// Seconds without a renewal after which another host takes over.
     #[arg(long, value_name = "SECONDS", default_value_t = 15, requires = "leader_elect")]
     pub(crate) leader_elect_lease_duration: u32,
-    /// Seconds without a renewal after which this host stops leading and ends; fewer than the lease's.
+    /// Seconds without a renewal after which this host stops leading and ends. Must be less than the duration of the Lease.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "leader_elect")]
     pub(crate) leader_elect_renew_deadline: u32,
     /// Seconds between two tries.
@@ -203,46 +204,46 @@ pub(crate) struct PluginArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum PluginCommand {
-    /// Make a project for a plugin: one that builds, tests and runs at once, with its SDK in it.
+    /// Make a plugin project, with its SDK, that builds, tests and runs at once.
     New(NewArgs),
-    /// Build a project's plugin with the language's own tool, and look at it as a host would.
+    /// Build a project's plugin with the tools of its language, and check the file as a host does.
     ///
-    /// What stands in NAME.yaml in the project is put beside build/NAME.wasm.
+    /// The project's NAME.yaml is copied beside build/NAME.wasm.
     Build(BuildArgs),
-    /// Look at plugin files as a host would load them; no host is needed. Fails if one cannot be a plugin.
+    /// Check plugin files as a host does, without a host. Fails if one of them is no plugin.
     ///
-    /// What a file needs and asks for is shown, with the line of a configuration that grants it. A plugin that would wait to be granted
-    /// more is one all the same.
+    /// Shows the subscriptions, reads and writes of each plugin, with the lines of a configuration that grant them. Missing grants are
+    /// no failure.
     Check(CheckArgs),
-    /// Run a plugin without a host or a cluster: objects, events and answers come from files, and each run is the same byte for byte.
+    /// Run a plugin without a host or a cluster. Objects, events and answers come from files, and each run gives the same bytes.
     ///
-    /// Shown is a line for each call and for each thing that the plugin did. Writes are shown and not made, requests are answered from the events
-    /// file, time passes as that says. With --golden what is shown is compared with a file, and a difference fails.
+    /// Prints one line for each call and each action of the plugin. Writes are printed and not made. The events file has the answers to
+    /// requests, and says how time passes. --golden compares the output with a file; a difference is a failure.
     Test(TestArgs),
-    /// What every plugin is doing.
+    /// Show the state of every plugin.
     List(AskArgs),
-    /// What the host holds and has done for every plugin: memory, time, log and disk, the largest first.
+    /// Show memory, time, log and disk of every plugin, the largest first.
     Top(AskArgs),
     /// Load the plugin's file again.
     Reload(OnePlugin),
-    /// Put the version before in charge; once more to go back.
+    /// Run the previous version again. A second rollback returns to the newer one.
     Rollback(OnePlugin),
-    /// Let its events wait. New versions are loaded all the same.
+    /// Pause a plugin: its events wait. New versions are still loaded.
     Pause(OnePlugin),
-    /// Let it go on, also one that was tripped because it failed too often.
+    /// Resume a plugin that was paused, or that was tripped because it failed too often.
     Resume(OnePlugin),
 }
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Plugin files. What stands in NAME.yaml beside NAME.wasm counts as it would for a host.
+    /// Plugin files. NAME.yaml beside NAME.wasm counts as for a host.
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) compiler: CompilerArgs,
-    /// How the answer is shown.
+    /// Format of the answer.
     #[arg(long, short, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
 }
@@ -252,8 +253,8 @@ pub(crate) struct RbacArgs {
     /// Plugin files, and directories of them.
     #[arg(value_name = "PATH", required_unless_present = "resources")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Add a resource that the HTTP API is asked for, in all namespaces, as v1/pods or
-    /// apps/v1/deployments. May be repeated.
+    /// Add a resource for the HTTP API, in all namespaces, such as v1/pods or apps/v1/deployments. May be
+    /// repeated.
     #[arg(long = "resource", value_name = "RESOURCE", value_parser = served_resource)]
     pub(crate) resources: Vec<GroupVersionResource>,
     /// Name of the role and its binding.
@@ -304,18 +305,18 @@ pub(crate) struct DlqArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum DlqCommand {
-    /// The dead letters of a plugin, oldest first.
+    /// List the dead letters of a plugin, oldest first.
     List(OnePlugin),
-    /// One dead letter with its object, as JSON.
+    /// Show one dead letter with its object, as JSON.
     Show {
         #[command(flatten)]
         plugin: OnePlugin,
         /// The letter's number.
         id: u64,
     },
-    /// Tell the plugin the present state of the letters' objects.
+    /// Send dead letters again, with the present state of their objects.
     Redrive(LettersArgs),
-    /// Throw letters away.
+    /// Delete dead letters.
     Purge(LettersArgs),
 }
 
@@ -333,7 +334,7 @@ pub(crate) struct LettersArgs {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct OnePlugin {
-    /// The plugin's name: its file's without .wasm.
+    /// The plugin's name: its file name without .wasm.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     #[command(flatten)]
@@ -345,24 +346,24 @@ pub(crate) struct OnePlugin {
 pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) admin: AdminArgs,
-    /// How the answer is shown.
+    /// Format of the answer.
     #[arg(long, short, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For machines.
+    /// JSON for programs.
     Json,
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFormat {
-    /// One line each, for people.
+    /// Lines of text, for people.
     Text,
-    /// One JSON object each, for machines.
+    /// One JSON object a line, for programs.
     Json,
 }
 

@@ -15,12 +15,12 @@ const CACHE_BYTES_MAX: u64 = 512 << 20;
 /// How plugins are compiled.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct CompilerArgs {
-    /// Memory for checking and compiling a plugin, in a process of its own. A second process, for small plugins, may take
-    /// a third of it.
+    /// Memory of the process that checks and compiles plugins. A second process, for small plugins, may take a third of
+    /// it in addition.
     #[arg(long, value_name = "SIZE", default_value = "768Mi", value_parser = size)]
     pub(crate) compile_memory: u64,
-    /// Directory to keep compiled plugins in, which nobody else may read or write; `off` keeps none. Without it, the user's
-    /// cache directory, if it can be used.
+    /// Directory for compiled plugins, which no other user may read or write. `off` keeps none. [default: informant/code in
+    /// the user's cache directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) code_cache: Option<PathBuf>,
 }

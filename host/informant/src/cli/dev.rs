@@ -13,10 +13,10 @@ pub(crate) struct DevArgs {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) time: BuildTimeArgs,
-    /// Changes per second that the workloads of the embedded cluster make, about; 0 makes none.
+    /// Changes a second that the workloads of the embedded cluster make, about. 0 makes none.
     #[arg(long, value_name = "N", default_value_t = 2.0)]
     pub(crate) traffic: f64,
-    /// Text that stays below the log of a terminal [default: how to change the plugins].
+    /// Text below the log of a terminal [default: how to change the plugins].
     #[arg(long, value_name = "TEXT")]
     pub(crate) hint: Option<String>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Which plugin is run without a host, and how.
 #[derive(clap::Args, Debug)]
 pub(crate) struct OfflineArgs {
-    /// Plugin file. What stands in NAME.yaml beside NAME.wasm counts as it would for a host.
+    /// Plugin file. NAME.yaml beside NAME.wasm counts as for a host.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The plugin's own configuration, in place of NAME.yaml beside it.
@@ -20,17 +20,17 @@ pub(crate) struct OfflineArgs {
     pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) compiler: CompilerArgs,
-    /// How a run is shown: `json` is a JSON object a line.
+    /// Format of the output: `json` is one JSON object a line.
     #[arg(long, short, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
 }
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct TestArgs {
-    /// Directory of manifests, YAML or JSON: what is in the cluster, and in the cache, when the plugin starts.
+    /// Directory of manifests, YAML or JSON: the objects of the cluster when the plugin starts.
     #[arg(long, value_name = "DIR")]
     pub(crate) objects: Option<PathBuf>,
-    /// File with a JSON object a line: what happens then, and how requests are answered.
+    /// File with one JSON object a line: the events, and the answers to requests.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     #[command(flatten)]
@@ -40,17 +40,17 @@ pub(crate) struct TestArgs {
 /// What a run is to be.
 #[derive(clap::Args, Debug)]
 pub(crate) struct GoldenArgs {
-    /// File that what is shown is compared with, in place of showing it; the difference is shown, and fails.
+    /// File to compare the output with. A difference is printed in place of the output, and is a failure.
     #[arg(long, value_name = "FILE")]
     pub(crate) golden: Option<PathBuf>,
-    /// Write the file anew.
+    /// Write the output to the file of --golden.
     #[arg(long, requires = "golden")]
     pub(crate) update: bool,
 }
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct ReplayArgs {
-    /// Recording, as `run --record` and `dev --record` make it.
+    /// Recording of `run --record` or `dev --record`.
     #[arg(value_name = "RECORDING")]
     pub(crate) recording: PathBuf,
     #[command(flatten)]
@@ -60,14 +60,15 @@ pub(crate) struct ReplayArgs {
 /// What is written down of plugins.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct RecordArgs {
-    /// Directory of this host's own in which everything is written down that plugins are told, ask and are answered, for `replay`. Everything that
-    /// they see is in it. Plugins that are granted Secrets are recorded only if `--record-plugin` names them, with what is in Secrets replaced.
+    /// Directory for recordings of all calls, requests and answers of plugins, for `replay`. No other host may use it. Recordings have
+    /// everything that the plugins see. A plugin with a grant for Secrets is recorded only if --record-plugin names it, and the
+    /// content of Secrets is replaced.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// Record only this plugin, also if it is granted Secrets; may be said several times.
+    /// Record this plugin only, also one with a grant for Secrets. May be repeated.
     #[arg(long, value_name = "NAME", requires = "record")]
     pub(crate) record_plugin: Vec<PluginName>,
-    /// Bytes of one recording, which ends there, up to 1Gi.
+    /// Largest size of one recording, up to 1Gi. A recording ends there.
     #[arg(long, value_name = "SIZE", default_value = "64Mi", requires = "record", value_parser = recording_size)]
     pub(crate) record_size: u64,
 }

@@ -13,7 +13,7 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) admin: AdminArgs,
-    /// How logs are written.
+    /// Format of the log.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
 }
@@ -32,7 +32,7 @@ pub(crate) struct MetricsArgs {
 /// Where a running host is changed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct AdminArgs {
-    /// Unix socket over which the user who runs the host may change it
+    /// Unix socket for commands that change the running host. Only the host's user may open it
     /// [default: informant.sock in XDG_RUNTIME_DIR, else informant-UID/admin.sock in the temporary directory].
     #[arg(long, value_name = "PATH", env = "INFORMANT_ADMIN_SOCKET")]
     pub(crate) admin_socket: Option<PathBuf>,
