@@ -214,7 +214,7 @@ impl Actor {
                 command = self.commands.recv() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
                 () = self.together.turned(), if self.has_siblings => Wake::Turned,
-                wake = self.running.work(self.shard, &self.syncs, (&self.leading, self.together.open_until()), &self.status), if !self.paused => wake,
+                wake = self.running.work(self.shard, &self.syncs, (&self.leading, self.together.next_call()), &self.status), if !self.paused => wake,
             };
             match wake {
                 Wake::Command(Some(Command::Swap(swap))) => Box::pin(self.swap(swap)).await,

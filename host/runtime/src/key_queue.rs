@@ -6,6 +6,7 @@
 //!
 //! A plugin that runs in shards has a line for each (`key_queue/line.rs`), in which a key has its place by its hash; bounds and waits are those of all.
 
+mod held;
 mod line;
 mod snapshot;
 
@@ -106,6 +107,10 @@ pub(crate) struct KeyQueue {
     news: Vec<Arc<Notify>>,
     bounds: Bounds,
     waits: Waits,
+    /// No key that has failed is worked on before this.
+    retries_from: Option<Instant>,
+    /// Those whose turn came earlier: they are in no line, and wait for that.
+    held: HashSet<Arc<str>>,
     /// Those that failed since the guest was done with them last.
     failed: HashMap<Arc<str>, Failed>,
     given_up: VecDeque<GivenUp>,
@@ -123,6 +128,8 @@ impl KeyQueue {
             news: Vec::new(),
             bounds,
             waits,
+            retries_from: None,
+            held: HashSet::new(),
             failed: HashMap::new(),
             given_up: VecDeque::new(),
             texts: HashSet::new(),
@@ -199,7 +206,8 @@ impl KeyQueue {
     /// now, find room beside them, until there are twice as many as there may be.
     pub(crate) fn holds_events(&self, now: Instant) -> bool {
         let soon = now + self.waits.max;
-        let next = self.lines.iter().filter_map(|line| line.due(now)).min();
+        let lines = self.lines.iter().filter_map(|line| line.due(now));
+        let next = lines.chain(self.held_until()).min();
         self.is_full() && next.is_some_and(|next| next <= soon || self.has_reached(2))
     }
 
@@ -210,19 +218,20 @@ impl KeyQueue {
 
     /// When a shard can take something: now if it is past, none if nothing waits.
     pub(crate) fn next_due(&self, shard: usize, now: Instant) -> Option<Instant> {
-        self.lines.get(shard)?.queue.due(now)
+        let line = self.lines.get(shard)?.queue.due(now);
+        line.into_iter().chain(self.held_until()).min()
     }
 
     /// The next key for a shard to work on at `now`. It is in flight until [`settle`](Self::settle).
     pub(crate) fn take(&mut self, shard: usize, now: Instant) -> Option<Work> {
-        let line = self.lines.get_mut(shard)?;
+        let line = self.lines.get(shard)?;
         assert!(line.in_flight.is_none(), "a shard works on one key at a time");
-        let (key, _) = line.queue.take(now)?;
+        let key = self.take_unheld(shard, now)?;
         let failed = self.failed.get(&key).copied();
         let Failed { attempts, crashes } = failed.unwrap_or(Failed { attempts: 0, crashes: 0 });
         let work = Work { key, attempt: attempts + 1, crashes };
         let in_flight = InFlight { work: work.clone(), rate_limited: false };
-        line.in_flight = Some(in_flight);
+        self.lines[shard].in_flight = Some(in_flight);
         Some(work)
     }
 
@@ -338,7 +347,8 @@ impl KeyQueue {
             bytes: self.bytes,
             holds_events: self.holds_events(now),
             depth: self.len(now),
-            delayed: self.lines.iter().map(|line| line.queue.delayed()).sum(),
+            delayed: self.lines.iter().map(|line| line.queue.delayed()).sum::<usize>()
+                + self.held.len(),
             oldest: self.lines.iter().filter_map(|line| line.queue.oldest()).min(),
             given_up: self.given_up.iter().cloned().collect(),
         }
@@ -346,7 +356,7 @@ impl KeyQueue {
 
     fn is_kept(&self, key: &Arc<str>) -> bool {
         let line = &self.lines[self.shard_of(key)];
-        line.queue.contains(key) || self.failed.contains_key(key)
+        line.queue.contains(key) || self.failed.contains_key(key) || self.held.contains(key)
     }
 
     /// Forgets the text of a key of which nothing is kept any more.

@@ -148,6 +148,11 @@ impl PluginQueue {
         waiting.into_iter().for_each(Waker::wake);
     }
 
+    /// No event that has failed comes out before this; none: each comes at its own time.
+    pub(crate) fn hold_retries(&self, from: Option<Instant>) {
+        self.change_all(|queue| queue.hold_retries(from));
+    }
+
     /// The same for one of several events, after which there is [`Self::announce`]: waking a thread is a system call.
     pub(crate) fn push_unannounced(&self, event: Event) {
         let mut shared = self.shared.lock();

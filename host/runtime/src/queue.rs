@@ -4,10 +4,12 @@
 //! Events come out in the order they went in. Up to the mark every one is kept; above it a newer event is
 //! merged into the last waiting one of the same object and subscription, so memory is bounded by the
 //! number of objects. A failed event waits for its retry at the head of its object's lane; later events
-//! of that object wait behind it, other objects do not. Replays have a line beside (`queue/replays.rs`).
+//! of that object wait behind it, other objects do not: while a retry and another event are due they take turns. Replays have a line
+//! beside (`queue/replays.rs`).
 
 mod call_rate;
 mod drain;
+mod due;
 mod initials;
 mod lane;
 mod merging;
@@ -22,6 +24,7 @@ mod withheld;
 
 use crate::event::{Event, SubscriptionId};
 use crate::limits::Limits;
+use due::Due;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::Object;
 pub(crate) use initials::Initials;
@@ -29,7 +32,7 @@ use lane::Lane;
 use replays::Replays;
 pub(crate) use settled::{Again, Settled};
 pub(crate) use shards::ShardedQueue;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use withheld::Withheld;
 
@@ -100,7 +103,7 @@ pub(crate) struct EventQueue {
     held: HashMap<Lane, VecDeque<Queued>>,
     /// When the head of each held lane may be tried; one entry for each lane of `held`, but for the one
     /// in flight.
-    due: BTreeSet<(Instant, u64, Lane)>,
+    due: Due,
     /// Of the held lanes those whose head was attempted by a host before this one, and not by this one yet.
     restored: HashSet<Lane>,
     in_flight: Option<Queued>,
@@ -128,7 +131,7 @@ impl EventQueue {
             first: 0,
             last: None,
             held: HashMap::new(),
-            due: BTreeSet::new(),
+            due: Due::default(),
             restored: HashSet::new(),
             in_flight: None,
             withheld: Withheld::default(),
@@ -247,7 +250,7 @@ impl EventQueue {
     /// The next event to deliver at `now`. It is in flight until [`settle`](Self::settle).
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
         assert!(self.in_flight.is_none(), "one event is delivered at a time");
-        let queued = self.pop_due(now).or_else(|| self.pop_by_turns(now))?;
+        let queued = self.pop_next(now)?;
         self.depth -= 1;
         self.bytes -= size(&queued.event);
         let (events, bytes) = self.counted();
@@ -260,17 +263,6 @@ impl EventQueue {
             self.waits = None;
         }
         self.in_flight = Some(queued.clone());
-        Some(queued)
-    }
-
-    fn pop_due(&mut self, now: Instant) -> Option<Queued> {
-        if self.due.first()?.0 > now {
-            return None;
-        }
-        let (_, _, lane) = self.due.pop_first()?;
-        let mut queued = self.held.get_mut(&lane)?.pop_front()?;
-        self.restored.remove(&lane);
-        self.number(&mut queued);
         Some(queued)
     }
 
@@ -349,7 +341,7 @@ impl EventQueue {
         }
         self.depth += 1;
         self.bytes += size(&queued.event);
-        self.due.insert((at, queued.seq, lane.clone()));
+        self.due.insert(&queued, at, lane.clone());
         self.held.entry(lane).or_default().push_front(queued);
     }
 
@@ -363,7 +355,7 @@ impl EventQueue {
         let Some(held) = self.held.get(&lane) else { return };
         match held.front() {
             Some(next) => {
-                self.due.insert((now, next.seq, lane));
+                self.due.insert(next, now, lane);
             }
             None => {
                 self.held.remove(&lane);

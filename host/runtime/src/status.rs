@@ -301,6 +301,12 @@ impl StatusCell {
         }
     }
 
+    /// No event or key that has failed is tried before this; none: each comes at its own time.
+    pub(crate) fn hold_retries(&self, from: Option<Instant>, now: Instant) {
+        self.queue.hold_retries(from);
+        self.keys.lock().hold_retries(from, now);
+    }
+
     /// Says what became of a shard's key in flight.
     pub(crate) fn settle_key(&self, shard: usize, worked: Worked, now: Instant) {
         self.keys.lock().settle(shard, worked, now);

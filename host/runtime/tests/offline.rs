@@ -1,5 +1,8 @@
 //! Real guests without a host: what they did with the objects and events that they were given, the same each time.
 
+#[path = "offline/always_failing.rs"]
+mod always_failing;
+
 use expect_test::{Expect, expect};
 use informant_runtime::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
 use informant_runtime::{

@@ -1,4 +1,4 @@
-//! Works on the keys of pods, and panics on those of a pod named `trap-keys…`.
+//! Works on the keys of pods, panics on those of a pod named `trap-keys…`, and fails on those of one named `fail-keys…`.
 //!
 //! The host must end this instance only, have the next ones work on the key again, give it up once it has ended three, show it in `/plugins`,
 //! and go on with the keys of other objects.
@@ -28,6 +28,9 @@ impl Reconciler for TrapKeys {
         let pod = indexer::get_json("v1/pods", &ObjectKey::new(namespace, name))?;
         let is_asked_for = name.starts_with("trap-keys") || name.starts_with("sin-");
         assert!(pod.is_none() || !is_asked_for, "asked to trap by {key}");
+        if pod.is_some() && name.starts_with("fail-keys") {
+            return Err(Failure::new(format!("asked to fail by {key}")));
+        }
         info!("worked on {key}");
         Ok(None)
     }

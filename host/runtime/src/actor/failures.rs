@@ -87,26 +87,30 @@ impl Actor {
     pub(super) fn note(&mut self, outcome: Outcome, first: bool, now: Instant) {
         let status = &self.status;
         let show = |turn: &Turn| match turn {
-            Turn::Opened { reason, .. } => {
+            Turn::Opened { reason, retries_from, .. } => {
+                status.hold_retries(Some(*retries_from), now);
                 let reason = reason.clone();
                 status.apply([Input::Tripped { reason }], Timestamp::now());
             }
-            Turn::Closed => status.recovered(Timestamp::now()),
+            Turn::Closed => {
+                status.hold_retries(None, now);
+                status.recovered(Timestamp::now());
+            }
         };
         let call = Ended { outcome, first, began: self.call_began };
         let Some(turn) = self.together.note(call, now, show) else { return };
         let plugin = self.name.as_str();
         match turn {
-            Turn::Opened { reason, wait } => {
+            Turn::Opened { reason, wait, .. } => {
                 add_one(&self.status.counters.trips);
                 let seconds = wait.as_secs();
                 error!(
                     plugin,
-                    "tripped: {reason}; its events wait, the next is tried in {seconds} s"
+                    "tripped: {reason}; what failed waits and is tried in {seconds} s, and the rest is tried more and more slowly"
                 );
                 self.status.queue.tell_progress();
             }
-            Turn::Closed => info!(plugin, "recovered: the event that was tried succeeded"),
+            Turn::Closed => info!(plugin, "recovered: what was tried succeeded"),
         }
     }
 
@@ -139,8 +143,8 @@ impl Actor {
             // `/plugins` says what is withheld and why.
             return Settled::NotCalled(now + RETRY_MAX);
         }
-        // Once for each event: the attempts that follow fail alike, and are counted.
-        if queued.attempt == 1 {
+        // Once for each event: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
+        if queued.attempt == 1 && self.together.next_call().is_none() {
             let key = queued.event.object.key();
             let (namespace, name) = (key.namespace(), key.name());
             let resource_version = queued.event.object.resource_version();

@@ -43,11 +43,13 @@ impl Actor {
             return;
         }
         let now = Timestamp::now();
+        let resumed = || {
+            self.status.hold_retries(None, Instant::now());
+            self.status.resumed(now);
+        };
         match hold.is_pause {
             true => self.status.apply([Input::Paused], now),
-            false => {
-                self.together.forget_failures(|| self.status.resumed(now));
-            }
+            false => self.together.forget_failures(resumed),
         }
         if let Some(done) = hold.done.lock().take() {
             done(Ok(()));

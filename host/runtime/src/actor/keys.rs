@@ -198,8 +198,8 @@ impl Actor {
             }
             None => {
                 add_one(&counters.keys_retry);
-                // Once for each key: the attempts that follow fail alike, and are counted.
-                if attempt == 1 {
+                // Once for each key: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
+                if attempt == 1 && self.together.next_call().is_none() {
                     warn!(plugin, key = &*key, "attempt 1 failed, the key comes again: {error}");
                 }
                 let after = match error {

@@ -32,8 +32,8 @@ impl Actor {
     /// When there is something to do, with schedules or without them: now if it is past, none if nothing waits.
     pub(crate) fn next_due(&mut self, schedules: bool) -> Option<Instant> {
         let now = self.surroundings.now();
-        // What the breaker holds back.
-        let earliest = self.together.open_until().map_or(now, |until| until.max(now));
+        // The breaker's pause.
+        let earliest = self.together.next_call().map_or(now, |next| next.max(now));
         let (works_on_keys, debt) = match &mut self.running {
             Running::Nothing => return None,
             Running::Lost { at, .. } => return Some((*at).max(earliest)),

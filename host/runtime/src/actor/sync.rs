@@ -13,7 +13,7 @@ use tracing::{error, warn};
 impl Actor {
     /// The subscription of which the guest is to be told now. A plugin that is tripped is tried with an event.
     pub(super) fn next_sync(&self, now: Instant) -> Option<SubscriptionId> {
-        if self.together.open_until().is_some() {
+        if self.together.next_call().is_some() {
             return None;
         }
         self.status.queue.next_sync(self.shard, &self.syncs, now)

@@ -41,18 +41,18 @@ impl Together {
         }
     }
 
-    /// When the next event may be tried, if the breaker is open.
-    pub(super) fn open_until(&self) -> Option<Instant> {
+    /// When the next call may be made, if the breaker is open.
+    pub(super) fn next_call(&self) -> Option<Instant> {
         // Most of the time it is closed. Who learns of it late makes a call that was about to be made.
         match self.is_open.load(Relaxed) {
-            true => self.failures.lock().breaker.open_until(),
+            true => self.failures.lock().breaker.next_call(),
             false => None,
         }
     }
 
     /// Whether no call may be made now: the breaker is open, maybe since another shard's last call.
     pub(super) fn holds_back(&self, now: Instant) -> bool {
-        self.open_until().is_some_and(|until| now < until)
+        self.next_call().is_some_and(|next| now < next)
     }
 
     /// Waits until the breaker has closed, from here on: what was not to be done while it was open is to be looked at again.
@@ -64,7 +64,7 @@ impl Together {
     pub(super) fn note(&self, call: Ended, now: Instant, show: impl FnOnce(&Turn)) -> Option<Turn> {
         let mut failures = self.failures.lock();
         let turn = failures.breaker.note(call, now)?;
-        let is_open = failures.breaker.open_until().is_some();
+        let is_open = failures.breaker.next_call().is_some();
         self.is_open.store(is_open, Relaxed);
         show(&turn);
         if !is_open {
@@ -129,7 +129,7 @@ impl Together {
         status.timers.lock().follow(&version.schedules, at);
         self.swap_keys(version, status, now);
         // What its predecessor did is not held against it.
-        self.forget_failures(|| {});
+        self.forget_failures(|| status.hold_retries(None, now));
     }
 
     /// If the version works on no keys, those that wait, which came of one before it, are dropped.
@@ -157,7 +157,7 @@ mod tests {
         let failed = Ended { outcome: Outcome::Failed, first: true, began: now };
         let mut calls = (0..100).map(|_| together.note(failed, now, |_| {}));
         assert!(calls.any(|turn| turn.is_some()), "it opens");
-        assert!(together.holds_back(now));
+        assert!(together.next_call().is_some());
         together
     }
 
@@ -168,7 +168,6 @@ mod tests {
         for succeeds in [true, false] {
             let together = tripped(now);
             let waits = together.turned();
-            assert!(together.open_until().is_some());
             match succeeds {
                 true => {
                     let trial = Ended { outcome: Outcome::Succeeded, first: true, began: tried };
@@ -177,7 +176,7 @@ mod tests {
                 false => together.forget_failures(|| {}),
             }
             assert!(waits.now_or_never().is_some(), "it is not to wait for its own time");
-            assert_eq!(together.open_until(), None);
+            assert_eq!(together.next_call(), None);
         }
     }
 }

@@ -18,7 +18,8 @@ fn plain() -> AddOptions {
 
 /// What a row of steps shows, where there is room for three keys: `a+` adds a key, `a+5` adds it after 5 ms, `a!` adds it rate limited,
 /// `a~` forgets it, `a#` says how often it failed; `*` takes the next one and shows the attempt; `ok`, `ok5` (again after 5 ms), `no`
-/// (backoff), `no5`, `ended` (with its instance), `full` and `never` settle it; `9` lets as many ms pass; `?` says how many keys are known.
+/// (backoff), `no5`, `ended` (with its instance), `full` and `never` settle it; `9` lets as many ms pass; `hold1000` holds keys that have failed for as
+/// many ms, and `hold` no longer; `?` says how many keys are known.
 #[track_caller]
 fn check(steps: &str, expect: &str) {
     let bytes = 2 * (KEY_BYTES_MAX + KEY_COST_BYTES);
@@ -40,6 +41,10 @@ fn check(steps: &str, expect: &str) {
         };
         if let Some(worked) = worked {
             keys.settle(0, worked, now);
+            continue;
+        }
+        if let Some(time) = step.strip_prefix("hold") {
+            keys.hold_retries(after(time).map(|time| now + time), now);
             continue;
         }
         match step.find(['+', '!', '~', '#']).map(|at| (&step[..at], &step[at..])) {
@@ -105,6 +110,17 @@ fn what_a_call_adds_does_not_put_off_its_own_retry() {
 fn a_key_that_waits_for_room_has_not_failed() {
     check("a+ * full 29999 * 1 * ok ?", "a1 - a1 0");
     check("a+ * no 5 * full 30000 * no 9 * 1 *", "a1 a2 a2 - a3");
+}
+
+#[test]
+fn keys_that_have_failed_are_held_and_others_are_not() {
+    check("a+ * no b+ hold1000 5 * ok * 994 * 1 * ok ?", "a1 b1 - - a2 0");
+    // They come when they are held no longer, whatever was added of them meanwhile.
+    check("a+ * no hold1000 5 * a+ * hold * ok * ?", "a1 - - a2 - 0");
+    check("a+ * no hold1000 5 * hold2000 999 * 1 * 1000 * ok ?", "a1 - - - a2 0");
+    // One that waits for its own time goes on to.
+    check("a+ * no7 hold1000 5 hold * 2 * ok", "a1 - a2");
+    check("a+ * no hold1000 5 * a~ 1000 * never hold * ?", "a1 - a2 - 0");
 }
 
 /// Whether events wait in a queue for two keys that has these, delayed by so many seconds.

@@ -20,6 +20,6 @@ impl EventQueue {
             true => now,
             false => event.received + debounce,
         });
-        waiting.into_iter().chain(self.due.first().map(|(at, _, _)| *at)).min()
+        waiting.into_iter().chain(self.due.first()).min()
     }
 }

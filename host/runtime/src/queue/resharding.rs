@@ -34,9 +34,7 @@ impl EventQueue {
     fn scatter(&mut self, lines: &mut [Self]) {
         let shards = lines.len();
         let of = |lane: &Lane| shard::of_object(lane.key(), shards);
-        for (at, seq, lane) in std::mem::take(&mut self.due) {
-            lines[of(&lane)].due.insert((at, seq, lane));
-        }
+        self.due.scatter(of, lines);
         for lane in std::mem::take(&mut self.restored) {
             lines[of(&lane)].restored.insert(lane);
         }

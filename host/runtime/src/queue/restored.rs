@@ -14,7 +14,7 @@ impl EventQueue {
         let lane = Lane::of(&queued.event);
         self.depth += 1;
         self.bytes += size(&queued.event);
-        self.due.insert((due, queued.seq, lane.clone()));
+        self.due.insert(&queued, due, lane.clone());
         self.restored.insert(lane.clone());
         self.held.entry(lane).or_default().push_front(queued);
     }

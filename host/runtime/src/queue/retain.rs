@@ -32,7 +32,7 @@ impl EventQueue {
             waits.retain(|lane, _| keep.contains(&lane.subscription));
         }
         self.held.retain(|lane, _| keep.contains(&lane.subscription));
-        self.due.retain(|(_, _, lane)| keep.contains(&lane.subscription));
+        self.due.retain(|lane| keep.contains(&lane.subscription));
         self.restored.retain(|lane| keep.contains(&lane.subscription));
         self.initials.retain(keep);
         if let Some(aside) = &mut self.aside {

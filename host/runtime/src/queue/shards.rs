@@ -156,6 +156,11 @@ impl ShardedQueue {
         self.each(|queue| queue.release_withheld(id, now));
     }
 
+    /// No event that has failed comes out of any line before this; none: each comes at its own time.
+    pub(crate) fn hold_retries(&mut self, from: Option<Instant>) {
+        self.each(|queue| queue.hold_retries(from));
+    }
+
     /// Puts back what a shard had in flight when whoever had it went without a word.
     pub(crate) fn recover(&mut self, shard: usize, now: Instant) {
         if let Some(line) = self.lines.get_mut(shard) {

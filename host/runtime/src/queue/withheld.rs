@@ -72,7 +72,7 @@ impl EventQueue {
         if let Some(waits) = &mut self.waits {
             waits.retain(|lane, _| lane.subscription != id);
         }
-        self.due.retain(|(_, _, lane)| lane.subscription != id);
+        self.due.retain(|lane| lane.subscription != id);
         self.restored.retain(|lane| lane.subscription != id);
         self.withheld.0.insert(id, events);
     }
@@ -102,7 +102,7 @@ impl EventQueue {
             let in_flight = self.in_flight.as_ref().map(|queued| Lane::of(&queued.event));
             // An object whose event is in flight goes on when that is settled.
             if !self.held.contains_key(&lane) && in_flight.as_ref() != Some(&lane) {
-                self.due.insert((now, queued.seq, lane.clone()));
+                self.due.insert(&queued, now, lane.clone());
             }
             self.held.entry(lane).or_default().push_back(queued);
         }

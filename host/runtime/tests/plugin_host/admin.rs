@@ -177,17 +177,22 @@ async fn dead_letters_are_kept_sent_again_and_thrown_away() {
 #[tokio::test]
 async fn a_plugin_that_only_fails_is_tripped_and_recovers_with_a_good_version() {
     let bench = Bench::start();
-    for number in 0..30 {
+    for number in 0..300 {
         bench.source.add(&pod(&format!("p{number}")));
     }
     bench.drop_in("hello.wasm", &guest("", REFUSES));
     bench.until("hello", |status| is(status, "tripped")).await;
     let status = bench.status("hello").expect("it is there");
     assert_eq!(status.state.reason(), Some("20 of the last 20 events failed"));
-    let replays: Vec<_> = status.replays.iter().map(|replay| (replay.told, replay.left)).collect();
-    assert_eq!((status.dead_letters, replays), (20, vec![(20, 10)]), "the others wait");
+    // In a minute there are no more than 110 pauses.
+    assert!((20..200).contains(&status.dead_letters), "the others wait");
+    assert_eq!(status.replays.len(), 1);
     bench.drop_in("hello.wasm", &hello());
-    bench.until("hello", |status| is(status, "running") && handled(status) == 10).await;
+    let all = |status: Option<&PluginStatus>| {
+        let dead = status.map_or(0, |status| status.dead_letters);
+        handled(status) + dead as u64 == 300
+    };
+    bench.until("hello", |status| is(status, "running") && all(status)).await;
     bench.stop().await;
 }
 

@@ -384,13 +384,14 @@ async fn a_plugin_that_is_held_works_on_no_keys() {
 
 #[tokio::test]
 async fn a_plugin_whose_keys_only_fail_is_tripped() {
-    let names: Vec<String> = (0..30).map(|number| format!("p{number}")).collect();
+    let names: Vec<String> = (0..300).map(|number| format!("p{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let bench = Bench::working(&names, Limits::default(), &worker(&fails(2)));
     bench.until("worker", |status| is(status, "tripped")).await;
     let [ok, retry, dead] = keys(bench.status("worker").as_ref());
     assert_eq!((ok, retry), (0, 0));
-    assert!(dead < 30, "the others wait: {dead}");
+    // In a minute there are no more than 110 pauses.
+    assert!(dead < 200, "the others wait: {dead}");
     bench.stop().await;
 }
 
