@@ -18,7 +18,7 @@ use crate::{http, paths, poll};
 pub const BIN_VARIABLE: &str = "INFORMANT_BIN";
 
 /// From the start to the first list being complete, on a machine that is compiling something else.
-const START_DEADLINE: Duration = Duration::from_secs(120);
+const START_DEADLINE: Duration = Duration::from_secs(300);
 
 const ADMIN_SOCKET: &str = "admin.sock";
 
