@@ -1,4 +1,4 @@
-//! Greets every pod. The greeting is in hello.yaml.
+//! Greets every pod. `config` in hello.yaml has the greeting.
 
 use informant_plugin::prelude::*;
 use serde::Deserialize;

@@ -37,7 +37,12 @@ const HEADS: [&str; 8] =
 
 fn row(letter: &Value) -> Vec<String> {
     let keys = ["id", "subscription", "namespace", "name", "change", "attempts", "at", "error"];
-    keys.map(|key| cell(&letter[key])).to_vec()
+    let shown = |key| match (key, letter[key].as_str().and_then(|at| at.split_once('.'))) {
+        // A time, without fractions of seconds.
+        ("at", Some((seconds, _))) => format!("{seconds}Z"),
+        _ => cell(&letter[key]),
+    };
+    keys.map(shown).to_vec()
 }
 
 fn show(plugin: &OnePlugin, id: u64) -> Result<()> {

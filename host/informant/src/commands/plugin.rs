@@ -8,7 +8,7 @@ use super::plugin_test::plugin_test;
 use super::plugin_top::top;
 use crate::cli::{AskArgs, Output, PluginArgs, PluginCommand};
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Asks the host and shows its answer.
 pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
@@ -33,7 +33,7 @@ fn list(ask: &AskArgs) -> Result<()> {
         Output::Text => {
             let rows: Vec<_> = plugins.as_array().into_iter().flatten().map(row).collect();
             match rows.is_empty() {
-                true => print("no plugins: the host's directories have no plugin file"),
+                true => print("no plugins: the host's directories have no plugin file yet"),
                 false => print(&table(&HEADS, &rows)),
             }
         }
@@ -47,7 +47,12 @@ fn row(plugin: &Value) -> Vec<String> {
     let counters = &plugin["counters"];
     // What is wrong now; else what became of a file that is not the running version; else what its account may not read.
     let refused = &plugin["serviceAccount"]["refused"][0];
-    let whys = [&plugin["reason"], &plugin["lastLoad"]["reason"], &refused["reason"]];
+    let load = &plugin["lastLoad"]["reason"];
+    let load = match (load.as_str(), plugin["version"].as_str()) {
+        (Some(reason), Some(_)) => json!(format!("new version not loaded: {reason}")),
+        _ => load.clone(),
+    };
+    let whys = [&plugin["reason"], &load, &refused["reason"]];
     let why = whys.into_iter().find(|why| !why.is_null()).unwrap_or(&Value::Null);
     let cells = [
         &plugin["name"],
@@ -65,7 +70,6 @@ fn row(plugin: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[track_caller]
     fn check(plugin: &Value, expect: &str) {
@@ -81,6 +85,8 @@ mod tests {
             "tripped",
         );
         check(&json!({"lastLoad": load, "serviceAccount": account}), "start failed");
+        let expect = "new version not loaded: start failed";
+        check(&json!({"version": "0.1.0", "lastLoad": load, "serviceAccount": account}), expect);
         check(&json!({"serviceAccount": account}), "v1/pods may not be listed");
         check(&json!({"serviceAccount": null}), "-");
     }

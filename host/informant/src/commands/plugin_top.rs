@@ -67,14 +67,24 @@ fn row(account: &Value) -> Vec<String> {
         seconds("guest"),
         seconds("hostFunctions"),
         seconds("evaluation"),
-        mebibytes(&account["logBytes"]),
-        mebibytes(&account["diskBytes"]),
+        binary(&account["logBytes"]),
+        binary(&account["diskBytes"]),
     ]
 }
 
 /// As kubectl shows memory, rounded up: what is not nothing is not shown as nothing.
 fn mebibytes(bytes: &Value) -> String {
     bytes.as_u64().map_or_else(|| "-".to_owned(), |bytes| format!("{}Mi", bytes.div_ceil(1 << 20)))
+}
+
+/// In the largest unit that leaves a whole number, rounded up.
+fn binary(bytes: &Value) -> String {
+    match bytes.as_u64() {
+        None => "-".to_owned(),
+        Some(0) => "0".to_owned(),
+        Some(bytes) if bytes < 1 << 20 => format!("{}Ki", bytes.div_ceil(1 << 10)),
+        Some(_) => mebibytes(bytes),
+    }
 }
 
 #[cfg(test)]
@@ -94,9 +104,9 @@ mod tests {
         let seconds = json!({"guest": 1.25, "hostFunctions": 0.0, "evaluation": 0.06});
         let account = json!({
             "name": "a", "memoryBytes": (8 << 20) + 1, "memoryBytesMax": 1 << 30,
-            "memory": memory, "seconds": seconds, "logBytes": 0, "diskBytes": 1 << 21,
+            "memory": memory, "seconds": seconds, "logBytes": 4_670, "diskBytes": 1 << 21,
         });
-        check(&account, "a 9Mi 1024Mi 3Mi 1Mi 0Mi 5Mi 1.2s 0.0s 0.1s 0Mi 2Mi");
+        check(&account, "a 9Mi 1024Mi 3Mi 1Mi 0Mi 5Mi 1.2s 0.0s 0.1s 5Ki 2Mi");
         let none = json!({"name": "b", "memoryBytes": 0, "memoryBytesMax": null});
         check(&none, "b 0Mi - - - - 0Mi - - - - -");
     }

@@ -37,8 +37,8 @@ pub(crate) struct Builder {
     running: Option<Running>,
     /// Waits for the host to have loaded what was built last.
     loading: Option<JoinHandle<()>>,
-    /// When the sources changed last.
-    saved: Instant,
+    /// The last save, or the start before there is one.
+    since: (&'static str, Instant),
     /// Keeps others from following the project into the same directory.
     _lock: BuildLock,
 }
@@ -78,8 +78,8 @@ impl Builder {
     }
 
     fn of(order: Arc<BuildOrder>, watch: SourceWatch, lock: BuildLock) -> Self {
-        let (state, own, saved) = (State::Idle, OwnWrites::default(), Instant::now());
-        Self { order, watch, state, own, running: None, loading: None, saved, _lock: lock }
+        let (state, own, since) = (State::Idle, OwnWrites::default(), ("start", Instant::now()));
+        Self { order, watch, state, own, running: None, loading: None, since, _lock: lock }
     }
 
     /// The directory that the host is to watch.
@@ -136,7 +136,7 @@ impl Builder {
         }
         if let Some(file) = saves.saved.first() {
             info!(plugin = name.as_str(), "{} has changed", file.display());
-            self.saved = Instant::now();
+            self.since = ("save", Instant::now());
         }
         !saves.saved.is_empty()
     }
@@ -153,7 +153,7 @@ impl Builder {
         }
         let placed = tokio::task::spawn_blocking(move || order.configure()).await;
         match placed.map_err(io::Error::other).flatten() {
-            Ok(()) => info!(plugin = name, "{name}.yaml has changed: the host has it"),
+            Ok(()) => info!(plugin = name, "{name}.yaml has changed"),
             Err(error) => error!(plugin = name, "{name}.yaml cannot be handed over: {error}"),
         }
     }
@@ -195,8 +195,8 @@ impl Builder {
                 info!(plugin = shown, "built in {took}: the same as before, so nothing is loaded");
             }
             Ok(Some(sha256)) => {
-                let (name, loads, saved) = (name.clone(), loads.clone(), self.saved);
-                let tell = async move { loads.tell(&name, &sha256, took, saved).await };
+                let (name, loads, since) = (name.clone(), loads.clone(), self.since);
+                let tell = async move { loads.tell(&name, &sha256, took, since).await };
                 self.loading = Some(tokio::spawn(tell));
             }
             Err(error) => error!(plugin = shown, "what was built cannot be handed over: {error}"),
@@ -284,7 +284,13 @@ impl Loads {
     }
 
     /// Says when the host has loaded a file, or why it has not.
-    async fn tell(&self, name: &PluginName, sha256: &str, built: Duration, saved: Instant) {
+    async fn tell(
+        &self,
+        name: &PluginName,
+        sha256: &str,
+        built: Duration,
+        (event, at): (&str, Instant),
+    ) {
         let placed = Instant::now();
         let loaded = async {
             loop {
@@ -295,14 +301,14 @@ impl Loads {
                 tokio::time::sleep(LOAD_LOOK).await;
             }
         };
-        let (built, until_placed, name) = (seconds(built), placed - saved, name.as_str());
+        let (built, until_placed, name) = (seconds(built), placed - at, name.as_str());
         match tokio::time::timeout(LOAD_TIME_MAX, loaded).await {
             Ok(true) => {
                 let load = placed.elapsed();
                 let (load, total) = (seconds(load), seconds(until_placed + load));
                 info!(
                     plugin = name,
-                    "built in {built}, loaded in {load}: runs {total} after the save"
+                    "built in {built}, loaded in {load}: runs {total} after the {event}"
                 );
             }
             Ok(false) => {

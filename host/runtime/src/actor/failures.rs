@@ -154,7 +154,7 @@ impl Actor {
                 namespace,
                 name,
                 resource_version,
-                "attempt 1 failed, the event comes again: {error}"
+                "attempt 1 failed, the event comes again; its next failures are not logged: {error}"
             );
         }
         match error {

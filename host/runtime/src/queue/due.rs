@@ -4,14 +4,16 @@ use super::{EventQueue, Lane, Queued};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-type Place = (Instant, u64, Lane);
+/// Lanes in the order in which their heads may be tried.
+#[derive(Debug, Default)]
+struct Places(BTreeSet<(Instant, u64, Lane)>);
 
 #[derive(Debug, Default)]
 pub(super) struct Due {
     /// Heads that were attempted before.
-    retries: BTreeSet<Place>,
+    retries: Places,
     /// Heads whose first attempt is next: what stood before them has come to its end.
-    untried: BTreeSet<Place>,
+    untried: Places,
     /// No retry comes out before this.
     retries_from: Option<Instant>,
     /// The event that came out last was a retry.
@@ -22,7 +24,7 @@ impl Due {
     /// The head of a lane may be tried at this time.
     pub(super) fn insert(&mut self, head: &Queued, at: Instant, lane: Lane) {
         let places = if head.attempt > 1 { &mut self.retries } else { &mut self.untried };
-        places.insert((at, head.seq, lane));
+        places.0.insert((at, head.seq, lane));
     }
 
     /// No retry comes out before this; none: each comes at its own time.
@@ -35,48 +37,50 @@ impl Due {
         if self.retries_from.is_some_and(|from| from > now) {
             return None;
         }
-        pop(&mut self.retries, now)
+        self.retries.pop(now)
     }
 
     /// The next lane whose head was never tried.
     pub(super) fn pop_untried(&mut self, now: Instant) -> Option<Lane> {
-        pop(&mut self.untried, now)
+        self.untried.pop(now)
     }
 
     /// When the first head may be tried.
     pub(super) fn first(&self) -> Option<Instant> {
-        let at = |places: &BTreeSet<Place>| places.first().map(|(at, _, _)| *at);
+        let at = |places: &Places| places.0.first().map(|(at, _, _)| *at);
         let retry = at(&self.retries).map(|at| self.retries_from.map_or(at, |from| from.max(at)));
         retry.into_iter().chain(at(&self.untried)).min()
     }
 
     /// Forgets all other lanes.
     pub(super) fn retain(&mut self, keep: impl Fn(&Lane) -> bool) {
-        self.retries.retain(|(_, _, lane)| keep(lane));
-        self.untried.retain(|(_, _, lane)| keep(lane));
+        self.retries.0.retain(|(_, _, lane)| keep(lane));
+        self.untried.0.retain(|(_, _, lane)| keep(lane));
     }
 
     /// Moves each lane's place to where it belongs now.
     pub(super) fn scatter(&mut self, to: impl Fn(&Lane) -> usize, lines: &mut [EventQueue]) {
-        for place in std::mem::take(&mut self.retries) {
-            lines[to(&place.2)].due.retries.insert(place);
+        for place in std::mem::take(&mut self.retries.0) {
+            lines[to(&place.2)].due.retries.0.insert(place);
         }
-        for place in std::mem::take(&mut self.untried) {
-            lines[to(&place.2)].due.untried.insert(place);
+        for place in std::mem::take(&mut self.untried.0) {
+            lines[to(&place.2)].due.untried.0.insert(place);
         }
     }
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.retries.len() + self.untried.len()
+        self.retries.0.len() + self.untried.0.len()
     }
 }
 
-fn pop(places: &mut BTreeSet<Place>, now: Instant) -> Option<Lane> {
-    if places.first()?.0 > now {
-        return None;
+impl Places {
+    fn pop(&mut self, now: Instant) -> Option<Lane> {
+        if self.0.first()?.0 > now {
+            return None;
+        }
+        self.0.pop_first().map(|(_, _, lane)| lane)
     }
-    places.pop_first().map(|(_, _, lane)| lane)
 }
 
 impl EventQueue {

@@ -93,7 +93,7 @@ fn socket_is_its_users_alone() {
             &bench,
             &host,
             &["plugin", "list"],
-            "no plugins: the host's directories have no plugin file",
+            "no plugins: the host's directories have no plugin file yet",
         );
     });
 }

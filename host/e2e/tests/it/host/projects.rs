@@ -136,7 +136,7 @@ async fn follow(language: &Language, place: &Place, project: &Path) {
     let mut dev = Host::spawn(Path::new("/bin/sh"), &arguments, announced_address).await.unwrap();
     let line = dev.await_line("how to look in", LINE_DEADLINE, |line| kubeconfig(line).is_some());
     let cluster = kubeconfig(&line.await.unwrap()).expect("it was there a moment ago");
-    says(&dev, &["built in", "loaded in", "after the save"]).await;
+    says(&dev, &["built in", "loaded in", "after the start"]).await;
     create_pod(&cluster, "by-hand").await;
     says(&dev, &[language.says, "default/by-hand"]).await;
 
