@@ -19,7 +19,7 @@ use informant_cache::workqueue::{AddOptions, Lane, RateLimiter};
 use jiff::Timestamp;
 use line::{InFlight, Line, SharedLimiter};
 use snapshot::GivenUp;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -110,7 +110,7 @@ pub(crate) struct KeyQueue {
     /// No key that has failed is worked on before this.
     retries_from: Option<Instant>,
     /// Those whose turn came earlier: they are in no line, and wait for that.
-    held: HashSet<Arc<str>>,
+    held: BTreeSet<Arc<str>>,
     /// Those that failed since the guest was done with them last.
     failed: HashMap<Arc<str>, Failed>,
     given_up: VecDeque<GivenUp>,
@@ -129,7 +129,7 @@ impl KeyQueue {
             bounds,
             waits,
             retries_from: None,
-            held: HashSet::new(),
+            held: BTreeSet::new(),
             failed: HashMap::new(),
             given_up: VecDeque::new(),
             texts: HashSet::new(),

@@ -418,23 +418,27 @@ fn a_plugin_whose_instances_end_again_and_again_is_waited_for() {
             0.100   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
             0.300 call start
             0.300   answer -> ok
-            0.300 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=3
-            0.300   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-            0.300 gave up
+            0.300 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=1
+            0.300   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
             0.700 call start
             0.700   answer -> ok
-            0.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=1
-            0.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-            10.700 call start
-            10.700   answer -> ok
+            0.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=3
+            0.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            0.700 gave up
+            1.500 call start
+            1.500   answer -> ok
             10.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=2
             10.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-            30.700 call start
-            30.700   answer -> ok
+            12.300 call start
+            12.300   answer -> ok
             30.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=3
             30.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
             30.700 gave up
-            30.700 end events=0 keys=0 deadLetters=2
+            33.900 call start
+            33.900   answer -> ok
+            33.900 call stop
+            33.900   answer -> ok
+            33.900 end events=0 keys=0 deadLetters=2
         "#]],
     );
 }

@@ -41,7 +41,7 @@ async fn waits(plugin: &Plugin, told: &[Told]) -> Vec<f64> {
             }
         }
     }
-    let sidecar = Some("limits: {attempts: 1000}");
+    let sidecar = Some("limits: {attempts: 40}");
     let shown = run(plugin.name, Given { events: &events, sidecar, ..Given::default() }).await;
     let shown = shown.expect("it runs");
     let said = shown.lines().filter(|line| line.contains(plugin.says));
