@@ -8,7 +8,8 @@ use informant_runtime::Script;
 use std::fs;
 use std::path::Path;
 
-/// Runs the plugin, and shows or compares what it did. Without anything to compare it with, a run in which something was given up fails.
+/// Runs the plugin, and shows or compares what it did. Without anything to compare it with, a run fails in which something was given up, or was still
+/// failing at its end.
 pub(crate) fn plugin_test(args: &TestArgs) -> Result<()> {
     let mut script = match &args.events {
         None => Script::default(),
@@ -17,12 +18,20 @@ pub(crate) fn plugin_test(args: &TestArgs) -> Result<()> {
     if let Some(directory) = &args.objects {
         script.objects = Manifests::read(directory)?.into_objects()?;
     }
-    let given_up =
-        run_offline(&args.offline, async |plugin| Ok(plugin.run(script).await?))?.given_up();
-    if given_up > 0 && args.offline.golden.golden.is_none() {
+    let transcript = run_offline(&args.offline, async |plugin| Ok(plugin.run(script).await?))?;
+    if args.offline.golden.golden.is_some() {
+        return Ok(());
+    }
+    let (given_up, unfinished) = (transcript.given_up(), transcript.unfinished());
+    if given_up > 0 {
         let times = if given_up == 1 { "once".to_owned() } else { format!("{given_up} times") };
         bail!(
             "what the plugin was called for was given up {times} (`gave up`, above); if that is what it should do, keep the run with --golden FILE --update"
+        );
+    }
+    if unfinished > 0 {
+        bail!(
+            "events={unfinished}: so many events still failed or waited a minute after the last line (`end`, above); if that is what it should do, keep the run with --golden FILE --update, or give them up sooner with limits.attempts"
         );
     }
     Ok(())

@@ -213,3 +213,16 @@ impl Actor {
         version.subscriptions.get(&queued.event.subscription).map(Box::as_ref)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    #[test]
+    fn by_default_the_attempts_of_an_event_span_minutes() {
+        let retries = 1..Limits::default().attempts_max;
+        let waits = retries.map(|attempt| exponential(RETRY_BASE, attempt - 1, RETRY_MAX));
+        assert_eq!(waits.sum::<Duration>(), Duration::from_millis(220_955));
+    }
+}

@@ -185,10 +185,10 @@ fn a_plugin_runs_in_as_many_shards_as_somebody_says_up_to_the_ceiling() {
 #[test]
 fn what_the_host_says_and_a_sidecar_says_again_is_shown() {
     let ceiling = r#"{"limits.memory":{"from":"host.yaml line 2","value":"32Mi"}}"#;
-    check_bounded("", "limits: {memory: 32Mi}", "limits: {attempts: 10}", ceiling);
-    check_bounded("", "limits: {memory: 128Mi}", "limits: {attempts: 10}", "{}");
-    let again = r#"{"limits.attempts":{"from":"a.yaml line 3","value":"10"}}"#;
-    check_bounded("limits: {attempts: 5}", "", "limits: {attempts: 10}", again);
+    check_bounded("", "limits: {memory: 32Mi}", "limits: {attempts: 20}", ceiling);
+    check_bounded("", "limits: {memory: 128Mi}", "limits: {attempts: 20}", "{}");
+    let again = r#"{"limits.attempts":{"from":"a.yaml line 3","value":"20"}}"#;
+    check_bounded("limits: {attempts: 5}", "", "limits: {attempts: 20}", again);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_sidecar_does_not_configure_what_the_host_grants_more_than_files_can() {
 
 #[test]
 fn what_is_as_it_would_be_anyway_does_not_differ() {
-    let settings = settings(Some("limits: {attempts: 10, deadLetters: 5}"));
+    let settings = settings(Some("limits: {attempts: 20, deadLetters: 5}"));
     let expect = json!({ "limits.deadLetters": { "value": "5", "from": "a.yaml line 3" } });
     assert_eq!(settings.to_json(), expect);
 }

@@ -4,7 +4,7 @@ use super::journal::Journal;
 use super::outside::Outside;
 use super::plugin::{OfflinePlugin, actor, status};
 use super::script::{Step, What};
-use super::transcript::{GAVE_UP, Transcript};
+use super::transcript::{END, GAVE_UP, Transcript};
 use super::world::{Changed, World};
 use crate::access::Granted;
 use crate::actor::{Actor, Version};
@@ -301,7 +301,7 @@ impl Run {
         let status = &self.actor.status;
         let keys = status.keys.lock().snapshot(self.surroundings.now()).keys;
         let (events, letters) = (status.queue.snapshot().depth, status.dead_letters.lock().len());
-        self.journal.note("end", json!({ "events": events, "keys": keys, "deadLetters": letters }));
+        self.journal.note(END, json!({ "events": events, "keys": keys, "deadLetters": letters }));
     }
 }
 

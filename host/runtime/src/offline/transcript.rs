@@ -12,6 +12,8 @@ pub(super) const BYTES_MAX: usize = 256 << 20;
 
 /// Says that what a call was for does not come again.
 pub(super) const GAVE_UP: &str = "gave up";
+/// The last line.
+pub(super) const END: &str = "end";
 
 /// Everything that a plugin was called with and did, in order.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +45,12 @@ impl Transcript {
     /// How often what the plugin was called for was given up, because it failed: events that became dead letters, keys, firings.
     pub fn given_up(&self) -> usize {
         self.lines.iter().filter(|line| line.what == GAVE_UP).count()
+    }
+
+    /// How many events were neither handled nor given up when it ended: they had failed, or waited for one that had.
+    pub fn unfinished(&self) -> u64 {
+        let end = self.lines.iter().rfind(|line| line.what == END);
+        end.and_then(|line| line.with.get("events")?.as_u64()).unwrap_or_default()
     }
 
     pub(super) fn cut_off(&mut self, why: String) {

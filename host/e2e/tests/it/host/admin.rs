@@ -60,6 +60,7 @@ fn plugins_are_paused_resumed_reloaded_and_rolled_back() {
 #[test]
 fn dead_letters_are_listed_shown_sent_again_and_thrown_away() {
     host_fact(async |bench| {
+        bench.limit_plugin("fail", "attempts: 5");
         bench.drop_plugin("fail", "fail");
         let mut host = bench.start(&[]).await;
         bench.create_pods(&["fail-1".to_owned()]).await;

@@ -28,6 +28,7 @@ fn sdk_fact(language: &str, fact: impl AsyncFnOnce(HostBench<'_>, Host)) {
         let greeting = "config: {greeting: good morning}";
         let text = format!("{CONFIGURATION_HEAD}PluginConfiguration\n{greeting}\n");
         std::fs::write(bench.plugins.join("hello.yaml"), text).expect("a file");
+        bench.limit_plugin("fails", "attempts: 5");
         let runs = |plugin: &Value| plugin["state"] == "running";
         drop_file(&hello, &bench.plugins.join("hello.wasm"));
         let host = bench.start(&[]).await;

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 /// Pods whose event the guest gives up at once, and pods whose event it is to be told of again: fewer than would trip its breaker.
 const GIVEN_UP: usize = 6;
 const TRIED_AGAIN: usize = 12;
+/// How often each event is tried: for three seconds.
+const ATTEMPTS: u64 = 10;
 
 /// The dead letters as the program lists them.
 fn letters(bench: &HostBench<'_>, host: &Host) -> Vec<Value> {
@@ -54,6 +56,7 @@ async fn killed_host(bench: &HostBench<'_>, state: &str, failing: &[String]) -> 
 #[test]
 fn no_retry_and_no_letter_is_lost_when_the_host_is_killed() {
     host_fact(async |bench| {
+        bench.limit_plugin("fail", &format!("attempts: {ATTEMPTS}"));
         bench.drop_plugin("fail", "fail");
         let directory = tempfile::tempdir().expect("a directory");
         let state = directory.path().join("state").display().to_string();
@@ -84,7 +87,7 @@ fn no_retry_and_no_letter_is_lost_when_the_host_is_killed() {
         host.await_plugin("fail", "all to be given up", all).await.unwrap();
         let after = letters(&bench, &host);
         assert_eq!(after[..before.len()], before, "ids and all");
-        assert_eq!(pods(&after, 10), again.iter().cloned().collect(), "each after ten attempts");
+        assert_eq!(pods(&after, ATTEMPTS), again.iter().cloned().collect(), "after all attempts");
         let ids: BTreeSet<u64> = after.iter().filter_map(|letter| letter["id"].as_u64()).collect();
         assert_eq!(ids.len(), after.len(), "no id stands for two");
 
