@@ -349,6 +349,7 @@ impl Actor {
         let counters = &self.status.counters;
         counters.handle_seconds.observe(now - called);
         self.pace.took(now - began, now);
+        let is_hindered = instance.state().is_hindered;
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {
@@ -359,7 +360,7 @@ impl Actor {
             }
             Err(error) => {
                 instance.state().forget_state();
-                self.failed(&queued, &error, now);
+                self.failed(&queued, (&error, is_hindered), now);
                 None
             }
         }

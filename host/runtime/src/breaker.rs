@@ -28,6 +28,8 @@ pub(crate) enum Outcome {
     Succeeded,
     /// The guest answered with a failure.
     Failed,
+    /// The same, and the cluster, a grant or the lead was missing for what it asked of the host.
+    Hindered,
     /// The instance ended, or could not be started.
     Lost,
 }
@@ -91,7 +93,7 @@ impl Breaker {
         let failed = outcome != Outcome::Succeeded;
         match outcome {
             Outcome::Succeeded => self.losses = 0,
-            Outcome::Failed => {}
+            Outcome::Failed | Outcome::Hindered => {}
             Outcome::Lost => self.losses += 1,
         }
         if let Some(open) = &mut self.open {
@@ -101,6 +103,10 @@ impl Breaker {
             open.failures += 1;
             open.next = now + (PAUSE_STEP * open.failures).min(PAUSE_MAX);
             let is_trial = !first && began >= open.retries_from;
+            if outcome == Outcome::Hindered && is_trial {
+                // It will be over for all at once: what has failed is then not to wait for long.
+                self.opened = 0;
+            }
             return is_trial.then(|| self.open("what had failed was tried and failed again", now));
         }
         if first {
@@ -146,7 +152,7 @@ impl Breaker {
 mod tests {
     use super::*;
 
-    /// What a row of outcomes leads to: `s`ucceeded, `f`ailed, `l`ost, `r`etry that failed; each may be followed by how often. When it opens they go on
+    /// What a row of outcomes leads to: `s`ucceeded, `f`ailed, `l`ost, `r`etry that failed, `h`indered retry; each may be followed by how often. When it opens they go on
     /// once a retry may be tried.
     #[track_caller]
     fn check(outcomes: &str, expect: &[&str]) {
@@ -158,9 +164,12 @@ mod tests {
                 let outcome = match kind {
                     "s" => Outcome::Succeeded,
                     "l" => Outcome::Lost,
+                    "h" => Outcome::Hindered,
                     _ => Outcome::Failed,
                 };
-                match breaker.note(Ended { outcome, first: kind != "r", began: now }, now) {
+                match breaker
+                    .note(Ended { outcome, first: !["r", "h"].contains(&kind), began: now }, now)
+                {
                     Some(Turn::Opened { reason, wait, retries_from }) => {
                         now += wait;
                         assert_eq!(retries_from, now);
@@ -248,6 +257,15 @@ mod tests {
             breaker.note(Ended { outcome: Outcome::Failed, first: true, began: now }, now);
         }
         assert_eq!(breaker.next_call(), Some(now + PAUSE_MAX));
+    }
+
+    #[test]
+    fn what_the_cluster_hinders_does_not_wait_longer_each_time() {
+        let first = "20 of the last 20 events failed, 10 s";
+        let tried = [10, 10, 20]
+            .map(|wait| format!("what had failed was tried and failed again, {wait} s"));
+        let [h1, h2, r] = tried.each_ref().map(String::as_str);
+        check("f20 h2 r s", &[first, h1, h2, r, "closed"]);
     }
 
     #[test]

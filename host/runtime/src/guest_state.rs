@@ -49,6 +49,8 @@ pub(crate) struct GuestState {
     pub(crate) powers: Option<PluginPowers>,
     /// Why a key was not added that the call in progress wanted to add.
     pub(crate) key_refused: Option<CallError>,
+    /// The cluster, a grant or the lead was missing for what the call in progress asked of a host function. If the call fails, that is not its event's fault.
+    pub(crate) is_hindered: bool,
     /// The last line that the call in progress has logged as an error: what a panic says before it traps.
     pub(crate) last_words: Option<String>,
     /// What it has of WASI; nothing as long as it asks for nothing.
@@ -151,6 +153,7 @@ impl GuestState {
             leading: Leading::default(),
             powers: None,
             key_refused: None,
+            is_hindered: false,
             last_words: None,
             wasi: None,
             host_calls: Duration::ZERO,

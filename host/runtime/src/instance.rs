@@ -189,6 +189,7 @@ impl Instance {
         let state = self.store.data_mut();
         state.phase = phase;
         state.last_words = None;
+        state.is_hindered = false;
         arm(&mut self.store, now, deadline);
         self.store.data().clock.may_wait(may_wait);
     }

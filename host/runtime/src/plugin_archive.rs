@@ -162,7 +162,8 @@ impl PluginArchive {
         let waiting = Waiting {
             resource: resource.clone(),
             event: Event { object: event.object.at_rest(), letters: Vec::new(), ..event.clone() },
-            attempt: queued.attempt + again.attempts,
+            // What does not count is forgotten with the host.
+            attempt: (queued.counted() + again.attempts - again.excused).max(1 + again.attempts),
             crashes: queued.crashes + again.crashes,
             due: wall_time(again.at),
         };

@@ -62,10 +62,24 @@ pub(crate) struct Queued {
     pub(crate) event: Event,
     /// 1 for the first delivery.
     pub(crate) attempt: u32,
+    /// How many of the attempts before it do not count, because they failed for want of the cluster, of a grant or of the lead.
+    pub(crate) excused: u32,
     /// How many instances this event has ended.
     pub(crate) crashes: u32,
     /// Given at the first delivery; a retry keeps it.
     pub(crate) seq: u64,
+}
+
+impl Queued {
+    /// An event that was not tried yet.
+    pub(crate) fn untried(event: Event) -> Self {
+        Self { event, attempt: 1, excused: 0, crashes: 0, seq: 0 }
+    }
+
+    /// The attempts that count, with the one that it has now.
+    pub(crate) fn counted(&self) -> u32 {
+        self.attempt - self.excused
+    }
 }
 
 /// What waits in other lines of the same plugin and counts with what waits here.
@@ -293,7 +307,7 @@ impl EventQueue {
 
     /// An event that has its turn, unless it waits behind one of its object's that comes again.
     fn unless_held(&mut self, event: Event) -> Option<Queued> {
-        let mut queued = Queued { event, attempt: 1, crashes: 0, seq: 0 };
+        let mut queued = Queued::untried(event);
         let lane = Lane::of(&queued.event);
         if let Some(held) = self.held.get_mut(&lane) {
             held.push_back(queued);
@@ -331,10 +345,11 @@ impl EventQueue {
             }
         }
         let lane = Lane::of(&queued.event);
-        let Some(Again { at, attempts, crashes }) = settled.again() else {
+        let Some(Again { at, attempts, excused, crashes }) = settled.again() else {
             return self.release(lane, now);
         };
         queued.attempt += attempts;
+        queued.excused += excused;
         queued.crashes += crashes;
         if let Some(events) = self.withheld.get_mut(queued.event.subscription) {
             return events.push_front(queued);

@@ -41,6 +41,8 @@ pub(crate) struct Firing {
     pub(crate) due: Timestamp,
     /// 1 for the first.
     pub(crate) attempt: u32,
+    /// How many of the attempts before it do not count.
+    pub(crate) excused: u32,
     /// How many instances it has ended.
     pub(crate) crashes: u32,
 }
@@ -167,7 +169,7 @@ impl Timer {
         if let Some(due) = self.pass(now) {
             self.again = None;
             let schedule = self.spec.name.clone();
-            return Some(Firing { schedule, due, attempt: 1, crashes: 0 });
+            return Some(Firing { schedule, due, attempt: 1, excused: 0, crashes: 0 });
         }
         self.again.take_if(|(at, _)| *at <= now.instant).map(|(_, firing)| firing)
     }

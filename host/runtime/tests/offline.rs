@@ -2,6 +2,8 @@
 
 #[path = "offline/always_failing.rs"]
 mod always_failing;
+#[path = "offline/cluster_away.rs"]
+mod cluster_away;
 
 use expect_test::{Expect, expect};
 use informant_runtime::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
@@ -292,18 +294,56 @@ fn a_plugin_without_grants_writes_nothing() {
         "writer",
         Given { events: &events, sidecar, ..Given::default() },
         &expect![[r#"
-        0.000 plugin name=writer version=0.1.0
-        0.000 call start
-        0.000   answer -> ok
-        0.000 event resource=v1/pods change=added key=a/writer
-        0.000 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=1
-        0.000   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
-        0.000   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
-        0.000 gave up
-        0.000 call stop
-        0.000   answer -> ok
-        0.000 end events=0 keys=0 deadLetters=1
-    "#]],
+            0.000 plugin name=writer version=0.1.0
+            0.000 call start
+            0.000   answer -> ok
+            0.000 event resource=v1/pods change=added key=a/writer
+            0.000 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=1
+            0.000   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.000   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.005 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=2
+            0.005   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.005   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.015 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=3
+            0.015   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.015   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.035 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=4
+            0.035   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.035   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.075 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=5
+            0.075   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.075   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.155 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=6
+            0.155   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.155   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.315 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=7
+            0.315   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.315   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.635 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=8
+            0.635   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            0.635   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            1.275 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=9
+            1.275   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            1.275   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            2.555 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=10
+            2.555   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            2.555   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            5.115 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=11
+            5.115   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            5.115   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            10.235 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=12
+            10.235   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            10.235   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            20.475 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=13
+            20.475   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            20.475   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            40.955 call handle subscription=v1/pods change=added reason=watch key=a/writer seq=1 attempt=14
+            40.955   kube.patch resource=v1/pods key=a/writer type=merge patch={"metadata":{"labels":{"merge":"yes"}}} -> error {"not-granted":"to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            40.955   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
+            40.955 call stop
+            40.955   answer -> ok
+            40.955 end events=1 keys=0 deadLetters=0
+        "#]],
     );
 }
 

@@ -24,6 +24,15 @@ pub(crate) const RETRY_BURST: u32 = 1_000;
 /// An event may be forestalled by other shards so many times as often as it may fail. What its calls do to others is done each time.
 const CONFLICTS_FOR_ONE: u32 = 10;
 
+/// Attempts of an event, a key or a firing that do not count, because the cluster, a grant or the lead was missing. With their waits they take an hour;
+/// those after them count, so that nothing is tried for ever.
+const EXCUSED_MAX: u32 = 132;
+
+/// Whether an attempt that failed does not count, after so many that did not.
+pub(super) fn is_excused(is_hindered: bool, excused: u32) -> bool {
+    is_hindered && excused < EXCUSED_MAX
+}
+
 /// What is remembered of a plugin's failures.
 pub(super) struct Failures {
     pub(super) breaker: Breaker,
@@ -55,27 +64,39 @@ pub(super) enum GivenUp {
 
 impl Actor {
     /// Settles an event whose call failed, and replaces the instance if that ended.
-    pub(super) fn failed(&mut self, queued: &Queued, error: &CallError, now: Instant) {
+    pub(super) fn failed(
+        &mut self,
+        queued: &Queued,
+        (error, is_hindered): (&CallError, bool),
+        now: Instant,
+    ) {
         self.status.failed(&error.to_string(), Timestamp::now());
-        let settled = match self.given_up(queued.attempt, queued.crashes, error) {
+        let is_excused = is_excused(is_hindered, queued.excused);
+        let tried = (queued.counted(), queued.crashes);
+        let settled = match self.given_up(tried, (error, is_excused)) {
             Some(why) => {
                 self.bury(queued, error, why);
                 Settled::Finished
             }
-            None => self.again(queued, error, now),
+            None => self.again(queued, (error, is_excused), now),
         };
         self.keep_retry(queued, settled);
         self.status.queue.settle(self.shard, settled, now);
-        self.call_failed(error, queued.attempt == 1, now);
+        self.call_failed((error, is_hindered), queued.attempt == 1, now);
     }
 
     /// Replaces the instance if a failure ended it, and tells the breaker of it; a call that lacks nothing but room or a grant, or that another one has
     /// forestalled, says nothing of the plugin.
-    pub(super) fn call_failed(&mut self, error: &CallError, first: bool, now: Instant) {
+    pub(super) fn call_failed(
+        &mut self,
+        (error, is_hindered): (&CallError, bool),
+        first: bool,
+        now: Instant,
+    ) {
         if error.waits_for_others() || error.is_conflict() {
             return;
         }
-        let mut outcome = Outcome::Failed;
+        let mut outcome = if is_hindered { Outcome::Hindered } else { Outcome::Failed };
         if error.ends_instance() {
             self.lose_running(error);
             outcome = Outcome::Lost;
@@ -116,14 +137,13 @@ impl Actor {
 
     pub(super) fn given_up(
         &self,
-        attempt: u32,
-        crashes: u32,
-        error: &CallError,
+        (attempt, crashes): (u32, u32),
+        (error, is_excused): (&CallError, bool),
     ) -> Option<GivenUp> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match error {
             _ if error.is_lasting() => Some(GivenUp::Failed),
-            _ if error.waits_for_others() => None,
+            _ if error.waits_for_others() || is_excused => None,
             _ if error.is_conflict() => {
                 let attempts_max = self.limits.attempts_max.saturating_mul(CONFLICTS_FOR_ONE);
                 (attempt >= attempts_max).then_some(GivenUp::Failed)
@@ -135,7 +155,12 @@ impl Actor {
     }
 
     /// When the event comes again.
-    fn again(&self, queued: &Queued, error: &CallError, now: Instant) -> Settled {
+    fn again(
+        &self,
+        queued: &Queued,
+        (error, is_excused): (&CallError, bool),
+        now: Instant,
+    ) -> Settled {
         add_one(&self.status.counters.retry);
         let overall = self.together.retry_wait(now);
         let wait = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
@@ -158,8 +183,13 @@ impl Actor {
             );
         }
         match error {
-            CallError::Guest { retry: Retry::After(wait), .. } => Settled::RetryAt(now + *wait),
             error if error.waits_for_others() => Settled::RetryAt(now + RETRY_MAX),
+            // However soon the guest wants it again: the bound is one of attempts.
+            CallError::Guest { retry: Retry::After(asked), .. } if is_excused => {
+                Settled::ExcusedRetryAt(now + wait.max(*asked))
+            }
+            _ if is_excused => Settled::ExcusedRetryAt(now + wait),
+            CallError::Guest { retry: Retry::After(wait), .. } => Settled::RetryAt(now + *wait),
             error if error.ends_instance() => Settled::CrashedRetryAt(now + wait),
             _ => Settled::RetryAt(now + wait),
         }
@@ -224,5 +254,15 @@ mod tests {
         let retries = 1..Limits::default().attempts_max;
         let waits = retries.map(|attempt| exponential(RETRY_BASE, attempt - 1, RETRY_MAX));
         assert_eq!(waits.sum::<Duration>(), Duration::from_millis(220_955));
+    }
+
+    #[test]
+    fn attempts_that_do_not_count_span_an_hour() {
+        let excused = (0..).take_while(|excused| is_excused(true, *excused));
+        let waits = excused.map(|excused| exponential(RETRY_BASE, excused, RETRY_MAX));
+        let (hour, most) = (Duration::from_secs(3_600), Duration::from_secs(3_630));
+        let span = waits.sum::<Duration>();
+        assert!((hour..most).contains(&span), "{span:?}");
+        assert!(!is_excused(false, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! How the guest is called by the clock.
 
-use super::failures::{RETRY_BASE, RETRY_MAX};
+use super::failures::{RETRY_BASE, RETRY_MAX, is_excused};
 use super::{Actor, Running};
 use crate::breaker::Outcome;
 use crate::call_error::{CallError, Retry};
@@ -42,6 +42,7 @@ impl Actor {
         let counters = &self.status.counters;
         counters.fire_seconds.observe(now - called);
         self.pace.took(now - called, now);
+        let is_hindered = instance.state().is_hindered;
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {
@@ -53,19 +54,26 @@ impl Actor {
             }
             Err(error) => {
                 instance.state().forget_state();
-                self.firing_failed(firing, &error, now);
+                self.firing_failed(firing, (&error, is_hindered), now);
                 None
             }
         }
     }
 
     /// Has it come again, or gives it up: the schedule's next moment comes all the same.
-    fn firing_failed(&mut self, firing: Firing, error: &CallError, now: Instant) {
+    fn firing_failed(
+        &mut self,
+        mut firing: Firing,
+        (error, is_hindered): (&CallError, bool),
+        now: Instant,
+    ) {
         let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
         self.status.failed(&format!("fire {schedule}: {error}"), Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), firing.attempt);
         let counters = &self.status.counters;
-        if self.given_up(attempt, firing.crashes, error).is_some() {
+        let is_excused = is_excused(is_hindered, firing.excused);
+        let tried = (attempt - firing.excused, firing.crashes);
+        if self.given_up(tried, (error, is_excused)).is_some() {
             add_one(&counters.firings_dead);
             error!(plugin, schedule, "gave up on the firing after {attempt} attempts: {error}");
         } else {
@@ -79,9 +87,10 @@ impl Actor {
                 _ => exponential(RETRY_BASE, attempt - 1, RETRY_MAX),
             };
             let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
-            let crashed = error.ends_instance();
+            let crashed = error.ends_instance() && !is_excused;
+            firing.excused += u32::from(is_excused);
             self.status.timers.lock().again(firing, crashed, at, self.surroundings.read());
         }
-        self.call_failed(error, attempt == 1, now);
+        self.call_failed((error, is_hindered), attempt == 1, now);
     }
 }

@@ -1,6 +1,6 @@
 //! How keys are worked on, and how events become keys.
 
-use super::failures::GivenUp;
+use super::failures::{GivenUp, is_excused};
 use super::until::until;
 use super::{Actor, Running, Subscription};
 use crate::breaker::Outcome;
@@ -155,6 +155,7 @@ impl Actor {
         let counters: &Counters = &self.status.counters;
         counters.reconcile_seconds.observe(now - called);
         self.pace.took(now - called, now);
+        let is_hindered = instance.state().is_hindered;
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(again) => {
@@ -168,19 +169,20 @@ impl Actor {
             }
             Err(error) => {
                 instance.state().forget_state();
-                self.key_failed(work, &error, now);
+                self.key_failed(work, (&error, is_hindered), now);
                 None
             }
         }
     }
 
     /// Settles a key whose call failed, and replaces the instance if that ended.
-    fn key_failed(&mut self, work: &Work, error: &CallError, now: Instant) {
+    fn key_failed(&mut self, work: &Work, (error, is_hindered): (&CallError, bool), now: Instant) {
         let key = one_line(&work.key, ERROR_BYTES_MAX);
         self.status.failed(&format!("reconcile {key}: {error}"), Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), work.attempt);
         let counters = &self.status.counters;
-        let worked = match self.key_given_up(work.crashes, error) {
+        let ends_instance = error.ends_instance() && !is_excused(is_hindered, work.attempt - 1);
+        let worked = match self.key_given_up((work.crashes, ends_instance), error) {
             Some(why) => {
                 add_one(&counters.keys_dead);
                 let parked = match why {
@@ -208,20 +210,24 @@ impl Actor {
                 };
                 match error.waits_for_others() {
                     true => Worked::NoRoom,
-                    false => Worked::Failed { after, crashed: error.ends_instance() },
+                    false => Worked::Failed { after, crashed: ends_instance },
                 }
             }
         };
         self.status.settle_key(self.shard, worked, now);
-        self.call_failed(error, attempt == 1, now);
+        self.call_failed((error, is_hindered), attempt == 1, now);
     }
 
     /// Why a key does not come again. One that only fails does, however often: its object may be gone, and no event would bring it back.
-    fn key_given_up(&self, crashes: u32, error: &CallError) -> Option<GivenUp> {
+    fn key_given_up(
+        &self,
+        (crashes, ends_instance): (u32, bool),
+        error: &CallError,
+    ) -> Option<GivenUp> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match error {
             _ if error.is_lasting() => Some(GivenUp::Failed),
-            _ if error.ends_instance() && parked => Some(GivenUp::Parked),
+            _ if ends_instance && parked => Some(GivenUp::Parked),
             _ => None,
         }
     }

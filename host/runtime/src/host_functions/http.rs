@@ -15,7 +15,10 @@ type Answer<T> = Result<T, Error>;
 
 impl Host for GuestState {
     async fn send(&mut self, request: Request) -> wasmtime::Result<Answer<Response>> {
-        Ok(self.ask(request).await)
+        let answer = self.ask(request).await;
+        // What others answer, or do not, is between them and the plugin.
+        self.is_hindered |= matches!(answer, Err(Error::NotGranted(_) | Error::NotLeader));
+        Ok(answer)
     }
 }
 

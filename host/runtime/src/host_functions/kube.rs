@@ -81,7 +81,9 @@ impl Host for GuestState {
         reason: String,
         message: String,
     ) -> Result<Answer<()>> {
-        Ok(self.record_kubernetes_event(&gvr, &key, warning, reason, message))
+        let recorded = self.record_kubernetes_event(&gvr, &key, warning, reason, message);
+        self.is_hindered |= recorded.as_ref().is_err_and(is_hindrance);
+        Ok(recorded)
     }
 }
 
@@ -112,6 +114,12 @@ fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> Named<'a>
 
 impl GuestState {
     async fn write_to_cluster(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
+        let written = self.write_if_granted(named, how, body).await;
+        self.is_hindered |= written.as_ref().is_err_and(is_hindrance);
+        written
+    }
+
+    async fn write_if_granted(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
         let powers = self.powers_to_write()?;
         let verb = how.verb().name();
         let counted = |result: &'static str| powers.counters.cluster_write(verb, result);
@@ -318,6 +326,16 @@ fn result(answer: &Result<Json, WriteError>) -> &'static str {
     }
 }
 
+/// Whether the cluster, a grant or the lead was missing: the same write may succeed once that is there. An API server that does not know the host's user, or
+/// refuses it, lacks a grant too.
+fn is_hindrance(error: &Error) -> bool {
+    match error {
+        Error::NotGranted(_) | Error::NotLeader | Error::Transport(_) => true,
+        Error::Status(status) => matches!(status.code, 401 | 403 | 429 | 500..),
+        Error::Invalid(_) => false,
+    }
+}
+
 /// As API servers answer who asks too much.
 fn throttled(message: String, wait: Duration) -> Error {
     let (code, reason, retry_after) = (429, "TooManyRequests".to_owned(), Some(wait));
@@ -335,5 +353,33 @@ fn error(error: WriteError) -> Error {
         }),
         WriteError::NotLeader => Error::NotLeader,
         WriteError::Transport(text) => Error::Transport(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(answer: Error, expect: bool) {
+        assert_eq!(is_hindrance(&answer), expect, "{answer:?}");
+    }
+
+    #[test]
+    fn what_is_missing_now_may_be_there_later_and_what_is_wrong_stays_wrong() {
+        let status = |code| {
+            let (reason, message) = (String::new(), String::new());
+            error(WriteError::Status { code, reason, message, retry_after: None })
+        };
+        for code in [401, 403, 429, 500, 503, 504] {
+            check(status(code), true);
+        }
+        for code in [400, 404, 409, 410, 413, 415, 422] {
+            check(status(code), false);
+        }
+        check(error(WriteError::NotLeader), true);
+        check(error(WriteError::Transport("connection refused".to_owned())), true);
+        check(Error::NotGranted("to patch v1/pods is not granted".to_owned()), true);
+        check(invalid("no name"), false);
     }
 }

@@ -168,8 +168,8 @@ limits! {
     metric_bytes_max: usize, "metricBytes" = 1 << 20, up to 16 << 20, Bytes;
     "the same", "informant_plugin_metric_bytes", "what_series_take_on_the_page_is_bounded";
 
-    /// How often an event or a firing is tried: 20 times take almost four minutes, with waits of 5 ms, doubled each time, up to 30 s. A key that fails
-    /// comes again without end, after 30 s at most.
+    /// How often an event or a firing is tried: 20 times take almost four minutes, with waits of 5 ms, doubled each time, up to 30 s. Attempts
+    /// that fail because the cluster, a grant or the lead is missing count only after an hour of them. A key that fails comes again without end, after 30 s at most.
     attempts_max: u32, "attempts" = 20, up to 1_000, Count;
     "the event becomes a dead letter", "informant_plugin_events_total",
     "dead_letters_are_kept_sent_again_and_thrown_away";

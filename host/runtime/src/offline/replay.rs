@@ -126,6 +126,6 @@ impl Replay {
             knew: false,
             keys: EventKeys::default(),
         };
-        Ok(Queued { event: told, attempt: event.attempt, crashes: 0, seq: event.seq })
+        Ok(Queued { event: told, attempt: event.attempt, excused: 0, crashes: 0, seq: event.seq })
     }
 }

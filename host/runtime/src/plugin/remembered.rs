@@ -90,7 +90,7 @@ impl Plugin {
             let due = Instant::now() + wait(&waiting).max(LIST_WAIT);
             let Waiting { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: *id, ..event };
-            self.status.queue.restore(Queued { event, attempt, crashes, seq: 0 }, due);
+            self.status.queue.restore(Queued { event, attempt, excused: 0, crashes, seq: 0 }, due);
         }
         let counters: &Counters = &self.status.counters;
         counters.dropped.fetch_add(dropped.len() as u64, Relaxed);

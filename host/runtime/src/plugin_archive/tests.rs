@@ -265,7 +265,7 @@ impl Bench {
             self.kept.restored(SUBSCRIPTION, &subscription, &waiting);
             let Waiting { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: SUBSCRIPTION, ..event };
-            self.queue.restore(Queued { event, attempt, crashes, seq: 0 }, self.now);
+            self.queue.restore(Queued { event, attempt, excused: 0, crashes, seq: 0 }, self.now);
         }
         self.sent.clear();
     }

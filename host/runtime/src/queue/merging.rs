@@ -64,7 +64,7 @@ impl EventQueue {
         for event in merged {
             self.depth += 1;
             self.bytes += size(&event);
-            held.push_back(Queued { event, attempt: 1, crashes: 0, seq: 0 });
+            held.push_back(Queued::untried(event));
         }
     }
 

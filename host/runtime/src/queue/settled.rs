@@ -11,6 +11,8 @@ pub(crate) enum Settled {
     RetryAt(Instant),
     /// Like `RetryAt`; this attempt also ended the instance.
     CrashedRetryAt(Instant),
+    /// Like `RetryAt`; the attempt does not count.
+    ExcusedRetryAt(Instant),
     /// Like `RetryAt`; the guest was not called, and this was no attempt.
     NotCalled(Instant),
 }
@@ -21,6 +23,8 @@ pub(crate) struct Again {
     pub(crate) at: Instant,
     /// What is added to its attempts.
     pub(crate) attempts: u32,
+    /// What is added to those of them that do not count.
+    pub(crate) excused: u32,
     /// What is added to the instances that it has ended.
     pub(crate) crashes: u32,
 }
@@ -28,12 +32,13 @@ pub(crate) struct Again {
 impl Settled {
     /// None: it does not.
     pub(crate) fn again(self) -> Option<Again> {
-        let (at, attempts, crashes) = match self {
+        let (at, attempts, excused, crashes) = match self {
             Self::Finished => return None,
-            Self::RetryAt(at) => (at, 1, 0),
-            Self::CrashedRetryAt(at) => (at, 1, 1),
-            Self::NotCalled(at) => (at, 0, 0),
+            Self::RetryAt(at) => (at, 1, 0, 0),
+            Self::CrashedRetryAt(at) => (at, 1, 0, 1),
+            Self::ExcusedRetryAt(at) => (at, 1, 1, 0),
+            Self::NotCalled(at) => (at, 0, 0, 0),
         };
-        Some(Again { at, attempts, crashes })
+        Some(Again { at, attempts, excused, crashes })
     }
 }

@@ -334,7 +334,10 @@ pub(super) fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64
 fn check_restored(restored: &str, pushed: &[(&str, Reason)], expect: &str) {
     let (mut queue, now) = (EventQueue::new(NO_MARK), Instant::now());
     let due = now + Duration::from_secs(1);
-    queue.restore(Queued { event: parse(restored), attempt: 3, crashes: 1, seq: 0 }, due);
+    queue.restore(
+        Queued { event: parse(restored), attempt: 3, excused: 0, crashes: 1, seq: 0 },
+        due,
+    );
     for (text, reason) in pushed {
         queue.push(Event { reason: *reason, ..parse(text) });
         queue.check_invariants();
@@ -369,7 +372,7 @@ fn the_first_list_takes_the_place_of_what_a_host_before_attempted() {
 #[test]
 fn what_was_attempted_since_is_not_replaced() {
     let (mut queue, now) = (EventQueue::new(NO_MARK), Instant::now());
-    queue.restore(Queued { event: parse("+a1"), attempt: 3, crashes: 0, seq: 0 }, now);
+    queue.restore(Queued { event: parse("+a1"), attempt: 3, excused: 0, crashes: 0, seq: 0 }, now);
     assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("+a1#3"));
     queue.push(Event { reason: Reason::Initial, ..parse("+a2") });
     queue.settle(Settled::RetryAt(now), now);

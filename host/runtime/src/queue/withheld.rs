@@ -60,12 +60,12 @@ impl EventQueue {
         events.extend(lanes.into_iter().flatten());
         for entry in &mut self.waiting {
             let event = entry.take_if(|event| event.subscription == id);
-            events.extend(event.map(first_attempt));
+            events.extend(event.map(Queued::untried));
         }
         self.depth -= events.len();
         self.bytes -= events.iter().map(|queued| size(&queued.event)).sum::<usize>();
         let replays = self.take_replays_of(id);
-        events.extend(self.without_resyncs(replays).into_iter().map(first_attempt));
+        events.extend(self.without_resyncs(replays).into_iter().map(Queued::untried));
         if let Some(last) = &mut self.last {
             last.retain(|lane, _| lane.subscription != id);
         }
@@ -113,16 +113,12 @@ impl EventQueue {
         match self.withheld.get_mut(event.subscription) {
             Some(events) => {
                 self.initials.came(&event);
-                events.push_back(first_attempt(event));
+                events.push_back(Queued::untried(event));
                 None
             }
             None => Some(event),
         }
     }
-}
-
-fn first_attempt(event: Event) -> Queued {
-    Queued { event, attempt: 1, crashes: 0, seq: 0 }
 }
 
 #[cfg(test)]

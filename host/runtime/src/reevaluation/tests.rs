@@ -42,7 +42,13 @@ fn queued(text: &str, version: u32) -> Queued {
         knew: sign == "=",
         keys: EventKeys::default(),
     };
-    Queued { event, attempt: attempt.parse().unwrap_or(1), crashes: 0, seq: u64::from(version) }
+    Queued {
+        event,
+        attempt: attempt.parse().unwrap_or(1),
+        excused: 0,
+        crashes: 0,
+        seq: u64::from(version),
+    }
 }
 
 /// Tells the events, one after the other, to a version that wants blue ones, and more as `keys` say; each succeeds.
