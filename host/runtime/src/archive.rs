@@ -84,6 +84,8 @@ pub(crate) struct Waiting {
     pub(crate) crashes: u32,
     /// As wall time, which goes on while no host runs.
     pub(crate) due: Timestamp,
+    /// How long that was when it was written: it waits no longer, whatever has become of the clock.
+    pub(crate) wait: Duration,
 }
 
 /// Everything that is kept of one plugin.

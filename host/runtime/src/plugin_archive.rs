@@ -166,6 +166,7 @@ impl PluginArchive {
             attempt: (queued.counted() + again.attempts - again.excused).max(1 + again.attempts),
             crashes: queued.crashes + again.crashes,
             due: wall_time(again.at),
+            wait: again.at.saturating_duration_since(Instant::now()),
         };
         let lane = (event.subscription, event.object.key().clone());
         let subscription: Arc<str> = subscription.into();

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use informant_cache::{Object, ObjectKey};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// No plugin's name has it.
 const AFTER_NAME: u8 = 0;
@@ -22,6 +22,9 @@ struct RetryHead {
     attempt: u32,
     crashes: u32,
     due: Timestamp,
+    /// Those of hosts before this was kept have none.
+    #[serde(default)]
+    wait_ms: Option<u64>,
     resource: String,
     event: EventHead,
 }
@@ -115,6 +118,7 @@ pub(super) fn encode(content: &Content) -> Vec<u8> {
                 attempt: waiting.attempt,
                 crashes: waiting.crashes,
                 due: waiting.due,
+                wait_ms: u64::try_from(waiting.wait.as_millis()).ok(),
                 resource: waiting.resource.to_string(),
                 event: EventHead::of(&waiting.event),
             };
@@ -142,9 +146,10 @@ pub(super) fn decode(place: &Place, bytes: &[u8]) -> Option<Content> {
         Place::State(_) => Content::State(Bytes::copy_from_slice(bytes)),
         Place::Retry { .. } => {
             let (head, objects): (RetryHead, _) = without_objects(bytes)?;
-            let RetryHead { attempt, crashes, due, resource, event } = head;
+            let RetryHead { attempt, crashes, due, wait_ms, resource, event } = head;
             let (event, resource) = (event.with(objects)?, resource.into());
-            Content::Retry(Box::new(Waiting { resource, event, attempt, crashes, due }))
+            let wait = wait_ms.map_or(Duration::MAX, Duration::from_millis);
+            Content::Retry(Box::new(Waiting { resource, event, attempt, crashes, due, wait }))
         }
         Place::Letter(id) => {
             let (head, objects): (LetterHead, _) = without_objects(bytes)?;
@@ -250,11 +255,12 @@ mod tests {
         match content {
             Content::Retry(it) => {
                 format!(
-                    "{} {} {} {} {}",
+                    "{} {} {} {} {:?} {}",
                     it.resource,
                     it.attempt,
                     it.crashes,
                     it.due,
+                    it.wait,
                     event(&it.event)
                 )
             }
@@ -287,7 +293,8 @@ mod tests {
         let (resource, due) = ("v1/pods".into(), Timestamp::UNIX_EPOCH);
         let retry = |event| {
             let resource = Arc::clone(&resource);
-            Content::Retry(Box::new(Waiting { resource, event, attempt: 3, crashes: 1, due }))
+            let (attempt, crashes, wait) = (3, 1, Duration::from_secs(9));
+            Content::Retry(Box::new(Waiting { resource, event, attempt, crashes, due, wait }))
         };
         let place = |namespace| Place::Retry {
             subscription: "a/b c".into(),

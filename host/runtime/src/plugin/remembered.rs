@@ -87,7 +87,8 @@ impl Plugin {
             if waiting.event.change != Change::Deleted {
                 told.entry(*id).or_default().push(waiting.event.object.clone());
             }
-            let due = Instant::now() + wait(&waiting).max(LIST_WAIT);
+            let left = wait(waiting.due, waiting.wait, Timestamp::now());
+            let due = Instant::now() + left.max(LIST_WAIT);
             let Waiting { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: *id, ..event };
             self.status.queue.restore(Queued { event, attempt, excused: 0, crashes, seq: 0 }, due);
@@ -99,8 +100,22 @@ impl Plugin {
     }
 }
 
-/// How long it has still to wait.
-fn wait(waiting: &Waiting) -> Duration {
-    let left = waiting.due.duration_since(Timestamp::now());
-    Duration::try_from(left).unwrap_or_default()
+/// How long a retry has still to wait, and no longer than it had at first: the clock may have been set back.
+fn wait(due: Timestamp, at_first: Duration, now: Timestamp) -> Duration {
+    Duration::try_from(due.duration_since(now)).unwrap_or_default().min(at_first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retry_waits_no_longer_than_at_first_though_the_clock_was_set_back() {
+        let at = |seconds: i64| Timestamp::from_second(1_000_000 + seconds).expect("a time");
+        let first = Duration::from_secs(30);
+        for (now, left) in [(at(0), 30), (at(20), 10), (at(30), 0), (at(99), 0), (at(-3_600), 30)] {
+            assert_eq!(wait(at(30), first, now), Duration::from_secs(left));
+        }
+        assert_eq!(wait(at(30), Duration::MAX, at(20)), Duration::from_secs(10));
+    }
 }
