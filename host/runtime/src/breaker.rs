@@ -107,7 +107,9 @@ impl Breaker {
                 // It will be over for all at once: what has failed is then not to wait for long.
                 self.opened = 0;
             }
-            return is_trial.then(|| self.open("what had failed was tried and failed again", now));
+            return is_trial.then(|| {
+                self.open("an event or key that had failed was tried, and failed again", now)
+            });
         }
         if first {
             self.outcomes = (self.outcomes << 1) | u128::from(failed);
@@ -221,7 +223,7 @@ mod tests {
 
     #[test]
     fn it_waits_longer_each_time_until_one_succeeds() {
-        let tried = "what had failed was tried and failed again";
+        let tried = "an event or key that had failed was tried, and failed again";
         let waits = [20, 40, 80, 160, 300, 300].map(|wait| format!("{tried}, {wait} s"));
         let mut expect = vec!["20 of the last 20 events failed, 10 s"];
         expect.extend(waits.iter().map(String::as_str));
@@ -262,8 +264,9 @@ mod tests {
     #[test]
     fn what_the_cluster_hinders_does_not_wait_longer_each_time() {
         let first = "20 of the last 20 events failed, 10 s";
-        let tried = [10, 10, 20]
-            .map(|wait| format!("what had failed was tried and failed again, {wait} s"));
+        let tried = [10, 10, 20].map(|wait| {
+            format!("an event or key that had failed was tried, and failed again, {wait} s")
+        });
         let [h1, h2, r] = tried.each_ref().map(String::as_str);
         check("f20 h2 r s", &[first, h1, h2, r, "closed"]);
     }

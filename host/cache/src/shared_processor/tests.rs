@@ -510,13 +510,15 @@ async fn dropping_a_factory_ends_its_handlers_too() {
     assert_eq!(Arc::strong_count(&recorder.told), 1, "nobody holds the handler any more");
 }
 
+/// Whether a filter accepts the object: those with an even version.
+fn even(object: &Object) -> bool {
+    object.resource_version().parse::<u64>().is_ok_and(|version| version % 2 == 0)
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_filter_leaves_the_pace_to_the_handler() {
     let bench = Bench::start(1000).await;
     let paced = Paced::with_room(1);
-    let even = |object: &Object| {
-        object.resource_version().parse::<u64>().is_ok_and(|version| version % 2 == 0)
-    };
     let handler = Arc::new(FilteringResourceEventHandler::new(even, paced.clone()));
     let _registration = bench.informer.add_inline_handler(handler, Paced::options());
     settle().await;
@@ -535,9 +537,6 @@ async fn a_filter_leaves_the_pace_to_the_handler() {
 async fn a_filter_that_flips_adds_and_deletes() {
     let bench = Bench::start(1).await;
     let recorder = Recorder::default();
-    let even = |object: &Object| {
-        object.resource_version().parse::<u64>().is_ok_and(|version| version % 2 == 0)
-    };
     let handler = FilteringResourceEventHandler::new(even, recorder.clone());
     let _registration = bench.informer.add_event_handler(Arc::new(handler));
     for _ in 0..2 {

@@ -127,11 +127,13 @@ impl Actor {
                 let seconds = wait.as_secs();
                 error!(
                     plugin,
-                    "tripped: {reason}; what failed waits and is tried in {seconds} s, and the rest is tried more and more slowly"
+                    "tripped: {reason}; failed events and keys wait for {seconds} s, the others are tried with growing pauses"
                 );
                 self.status.queue.tell_progress();
             }
-            Turn::Closed => info!(plugin, "recovered: what was tried succeeded"),
+            Turn::Closed => {
+                info!(plugin, "recovered: a call succeeded, so events and keys no longer wait")
+            }
         }
     }
 
