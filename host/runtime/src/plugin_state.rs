@@ -9,6 +9,7 @@ use crate::limits::Limits;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// What becomes of keys; none: it is removed.
@@ -60,6 +61,21 @@ impl PluginState {
         (self.values.len(), self.bytes)
     }
 
+    /// Whether the values still fit, with all that a call has written.
+    fn check(&self, growth: Growth) -> Result<(), String> {
+        let (keys, bytes) = self.size();
+        let keys = keys.saturating_add_signed(growth.keys);
+        let bytes = bytes.saturating_add_signed(growth.bytes);
+        let Bounds { keys: keys_max, bytes: bytes_max } = self.bounds;
+        if keys > keys_max {
+            return Err(format!("{keys} keys, at most {keys_max} are kept; remove some"));
+        }
+        if bytes > bytes_max {
+            return Err(format!("{bytes} bytes, at most {bytes_max} are kept; remove some"));
+        }
+        Ok(())
+    }
+
     /// What is in the way of a call's changes, if another one came first.
     fn conflict(&self, relied_on: &StateChanges, changes: &StateChanges) -> Option<String> {
         let is_other =
@@ -97,19 +113,56 @@ impl PluginState {
 #[derive(Debug)]
 pub(crate) struct StateCall {
     shared: Arc<Mutex<PluginState>>,
-    changes: StateChanges,
+    changes: BTreeMap<Arc<str>, Written>,
+    /// The growth of all `changes` together.
+    growth: Growth,
     /// What everybody's values were that it has compared with what it expected, and found to be so.
     relied_on: StateChanges,
 }
 
+/// What a call makes of one key.
+#[derive(Debug)]
+struct Written {
+    /// None: it is removed.
+    value: Option<Bytes>,
+    growth: Growth,
+}
+
+/// By how much values take more than before, as they were when the call wrote.
+#[derive(Debug, Default, Clone, Copy)]
+struct Growth {
+    keys: isize,
+    /// Of keys and values together.
+    bytes: isize,
+}
+
+impl Growth {
+    /// Of one key, by the bytes of its values.
+    fn of(key: &str, before: Option<usize>, after: Option<usize>) -> Self {
+        let keys = |value: Option<usize>| isize::from(value.is_some());
+        let bytes =
+            |value: Option<usize>| value.map_or(0, |value| (key.len() + value).cast_signed());
+        Self { keys: keys(after) - keys(before), bytes: bytes(after) - bytes(before) }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { keys: self.keys + other.keys, bytes: self.bytes + other.bytes }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self { keys: self.keys - other.keys, bytes: self.bytes - other.bytes }
+    }
+}
+
 impl StateCall {
     pub(crate) fn new(shared: Arc<Mutex<PluginState>>) -> Self {
-        Self { shared, changes: StateChanges::new(), relied_on: StateChanges::new() }
+        let (changes, growth) = (BTreeMap::new(), Growth::default());
+        Self { shared, changes, growth, relied_on: StateChanges::new() }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Bytes> {
         match self.changes.get(key) {
-            Some(changed) => changed.clone(),
+            Some(written) => written.value.clone(),
             None => self.shared.lock().values.get(key).cloned(),
         }
     }
@@ -120,18 +173,23 @@ impl StateCall {
             let found = key.len();
             return Err(format!("a key of {found} bytes: keys have 1 to {KEY_BYTES_MAX}"));
         }
-        match &value {
-            Some(value) => self.check(key, value)?,
-            // What nobody has needs no removing: a call's changes are no more than the keys there may be. What was compared may come back until the call ends.
-            None if !self.relied_on.contains_key(key)
-                && !self.shared.lock().values.contains_key(key) =>
-            {
-                self.changes.remove(key);
-                return Ok(());
-            }
-            None => {}
+        let shared = self.shared.lock();
+        let before = shared.values.get(key).map(Bytes::len);
+        let of_written = self.changes.get(key).map_or_else(Growth::default, |it| it.growth);
+        let others = self.growth.minus(of_written);
+        // What nobody has needs no removing: a call's changes are no more than the keys there may be. What was compared may come back until the call ends.
+        if value.is_none() && before.is_none() && !self.relied_on.contains_key(key) {
+            self.changes.remove(key);
+            self.growth = others;
+            return Ok(());
         }
-        self.changes.insert(key.into(), value.map(Bytes::from));
+        let growth = Growth::of(key, before, value.as_ref().map(Vec::len));
+        let all = others.plus(growth);
+        if value.is_some() {
+            shared.check(all)?;
+        }
+        self.growth = all;
+        self.changes.insert(key.into(), Written { value: value.map(Bytes::from), growth });
         Ok(())
     }
 
@@ -164,45 +222,24 @@ impl StateCall {
     /// The keys that begin so, sorted.
     pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
         let shared = self.shared.lock();
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        let theirs = shared.values.range::<str, _>(from).map(|(key, _)| (key, true));
+        let written = self.changes.range::<str, _>(from);
+        let own = written.map(|(key, written)| (key, written.value.is_some()));
         let mut found: BTreeMap<&str, bool> = BTreeMap::new();
-        for key in shared.values.keys() {
-            found.insert(key, true);
-        }
-        for (key, value) in &self.changes {
-            found.insert(key, value.is_some());
-        }
-        let begins =
-            found.into_iter().filter(|(key, is_there)| *is_there && key.starts_with(prefix));
-        begins.map(|(key, _)| key.to_owned()).collect()
-    }
-
-    /// Whether the value still fits, with everything else that the call has written.
-    fn check(&self, key: &str, value: &[u8]) -> Result<(), String> {
-        let shared = self.shared.lock();
-        let (mut keys, mut bytes) = shared.size();
-        let mut count = |key: &str, before: Option<usize>, after: Option<usize>| {
-            keys = keys + usize::from(after.is_some()) - usize::from(before.is_some());
-            let size = |value: Option<usize>| value.map_or(0, |value| key.len() + value);
-            bytes = bytes + size(after) - size(before);
-        };
-        let length = |key: &str| shared.values.get(key).map(Bytes::len);
-        for (changed, value) in self.changes.iter().filter(|(changed, _)| ***changed != *key) {
-            count(changed, length(changed), value.as_ref().map(Bytes::len));
-        }
-        count(key, length(key), Some(value.len()));
-        let Bounds { keys: keys_max, bytes: bytes_max } = shared.bounds;
-        if keys > keys_max {
-            return Err(format!("{keys} keys, at most {keys_max} are kept; remove some"));
-        }
-        if bytes > bytes_max {
-            return Err(format!("{bytes} bytes, at most {bytes_max} are kept; remove some"));
-        }
-        Ok(())
+        found.extend(
+            theirs.take_while(|(key, _)| key.starts_with(prefix)).map(|(key, it)| (&**key, it)),
+        );
+        found.extend(
+            own.take_while(|(key, _)| key.starts_with(prefix)).map(|(key, it)| (&**key, it)),
+        );
+        found.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key.to_owned()).collect()
     }
 
     /// The call failed, or another one begins: what it wrote was never there.
     pub(crate) fn forget(&mut self) {
         self.changes.clear();
+        self.growth = Growth::default();
         self.relied_on.clear();
     }
 
@@ -210,6 +247,9 @@ impl StateCall {
     pub(crate) fn commit(&mut self, keep: impl FnOnce(StateChanges)) -> Result<(), CallError> {
         let relied_on = std::mem::take(&mut self.relied_on);
         let changes = std::mem::take(&mut self.changes);
+        self.growth = Growth::default();
+        let changes: StateChanges =
+            changes.into_iter().map(|(key, written)| (key, written.value)).collect();
         if changes.is_empty() && relied_on.is_empty() {
             keep(changes);
             return Ok(());

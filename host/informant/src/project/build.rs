@@ -205,6 +205,9 @@ impl Build<'_> {
 #[derive(Default)]
 struct Words {
     error: Option<String>,
+    /// Whether the line heard last is `error`.
+    is_error_last: bool,
+    place: Option<String>,
     last: Option<String>,
 }
 
@@ -215,7 +218,14 @@ impl Words {
             return;
         }
         let names_error = ["error: ", "error[", "[ERROR] "].iter().any(|mark| line.contains(mark));
-        if self.error.is_none() && names_error {
+        // rustc names the place on the line behind the error.
+        if let Some(place) = line.strip_prefix("--> ")
+            && self.is_error_last
+        {
+            self.place = Some(place.to_owned());
+        }
+        self.is_error_last = self.error.is_none() && names_error;
+        if self.is_error_last {
             self.error = Some(line);
         } else {
             self.last = Some(line);
@@ -223,7 +233,8 @@ impl Words {
     }
 
     fn said(self) -> Option<String> {
-        self.error.or(self.last)
+        let place = self.place.map_or_else(String::new, |place| format!("{place}: "));
+        self.error.map(|error| place + &error).or(self.last)
     }
 }
 
@@ -302,6 +313,9 @@ mod tests {
         let compiler =
             "echo 'a.c:1:2: error: expected a }'; echo ' ^~~'; echo 'cc: error: 2 of them'; exit 1";
         check(compiler, LONG, "exit status: 1): a.c:1:2: error: expected a }").await;
+        let rustc = "echo 'error[E0425]: no pod'; echo '  --> src/lib.rs:3:5'; echo 'error: 2 of them'; \
+            echo ' --> src/lib.rs:9:1'; exit 1";
+        check(rustc, LONG, "exit status: 1): src/lib.rs:3:5: error[E0425]: no pod").await;
         check("exit 4", LONG, "the C compiler failed (exit status: 4)").await;
         check("exit 0", LONG, "the C compiler has left no plugin").await;
         check("sleep 60", Duration::from_millis(50), "the C compiler was ended after 0 s").await;

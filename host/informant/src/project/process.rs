@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A line that is longer comes in pieces.
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// How long the pipes of a tool that has ended are listened to: something that it has left behind may hold them.
+/// How long the pipes of a tool that has ended are listened to: a daemon that has left its group may hold them.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Where a line was written to.
@@ -47,7 +47,7 @@ pub(crate) async fn run(
     // Of a group of its own: what a terminal sends to all reaches it through us alone.
     let mut child =
         piped.process_group(0).kill_on_drop(true).spawn().map_err(ProcessError::Start)?;
-    let mut group = Group(child.id());
+    let mut group = Some(Group(child.id()));
     let mut output = child.stdout.take().map(Lines::new);
     let mut error = child.stderr.take().map(Lines::new);
     let mut ended: Option<(ExitStatus, Instant)> = None;
@@ -57,7 +57,8 @@ pub(crate) async fn run(
             line = next(&mut output) => tell(line, &mut output, Stream::Output, hear),
             line = next(&mut error) => tell(line, &mut error, Stream::Error, hear),
             status = child.wait(), if ended.is_none() => {
-                group.0 = None;
+                // What it has started ends with it. Its identifier is the group's until the last of them is gone.
+                drop(group.take());
                 ended = Some((status.map_err(ProcessError::Wait)?, Instant::now()));
             }
             () = tokio::time::sleep_until(linger_until), if ended.is_some() => break,
@@ -72,7 +73,11 @@ pub(crate) async fn run(
     ended.map(|(status, _)| status).ok_or(ProcessError::Stopped)
 }
 
-async fn end(group: Group, child: &mut tokio::process::Child, why: ProcessError) -> ProcessError {
+async fn end(
+    group: Option<Group>,
+    child: &mut tokio::process::Child,
+    why: ProcessError,
+) -> ProcessError {
     drop(group);
     // It was killed: there is nothing to learn of how it ended.
     let _ = child.wait().await;
@@ -98,7 +103,7 @@ fn tell<R>(
     }
 }
 
-/// The group of a process that has not been waited for, which ends with this.
+/// The group of a process, which ends with this.
 struct Group(Option<u32>);
 
 impl Drop for Group {
@@ -115,11 +120,13 @@ impl Drop for Group {
 struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
+    /// The line goes on: a piece of it was taken.
+    is_cut: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     fn new(pipe: R) -> Self {
-        Self { reader: BufReader::new(pipe), line: Vec::new() }
+        Self { reader: BufReader::new(pipe), line: Vec::new(), is_cut: false }
     }
 
     /// The next line without its end; none at the pipe's.
@@ -135,7 +142,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let length = end.unwrap_or_else(|| read.len().min(room));
             self.line.extend_from_slice(&read[..length]);
             self.reader.consume(length + usize::from(end.is_some()));
-            if end.is_some() || self.line.len() == LINE_BYTES_MAX {
+            let is_piece = end.is_none() && self.line.len() == LINE_BYTES_MAX;
+            // The end of a line whose pieces were all taken is no line.
+            let is_rest = std::mem::replace(&mut self.is_cut, is_piece) && self.line.is_empty();
+            if is_piece || end.is_some() && !is_rest {
                 return Some(self.take());
             }
         }
@@ -191,24 +201,25 @@ mod tests {
             ran.lines.iter().map(|line| line.len() - "Output ".len()).collect::<Vec<_>>()
         };
         assert_eq!(lines(LINE_BYTES_MAX - 1).await, [LINE_BYTES_MAX - 1]);
+        assert_eq!(lines(LINE_BYTES_MAX).await, [LINE_BYTES_MAX]);
         assert_eq!(lines(LINE_BYTES_MAX + 1).await, [LINE_BYTES_MAX, 1]);
     }
 
-    /// Runs a shell with a child of its own, which both hold a pipe that ends with the last of them.
-    async fn check_ended(time_max: Duration, expect: &str) {
+    /// Runs a shell with a child of its own, which both hold a pipe that ends with the last of them. It is told to stop at its first line.
+    async fn check_ended(last_command: &str, expect: Result<Option<i32>, &str>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         let mut options = std::fs::OpenOptions::new();
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let mut pipe = options.read(true).custom_flags(nonblocking).open(&path).unwrap();
-        let script = format!("exec 9>{}; sleep 60 & echo ready; sleep 60", path.display());
+        let script = format!("exec 9>{}; sleep 60 & {last_command}", path.display());
         let mut command = Command::new("/bin/sh");
         let stop = CancellationToken::new();
         let mut hear = |_: Stream, _: &str| stop.cancel();
-        let error =
-            run(command.args(["-c", &script]), &mut hear, time_max, &stop).await.unwrap_err();
-        assert!(error.to_string().contains(expect), "{error}");
+        let result = run(command.args(["-c", &script]), &mut hear, LONG, &stop).await;
+        let result = result.map(|it| it.code()).map_err(|it| it.to_string());
+        assert_eq!(result, expect.map_err(str::to_owned));
         fcntl_setfl(&pipe, OFlags::empty()).unwrap();
         let begin = std::time::Instant::now();
         assert_eq!(io::Read::read(&mut pipe, &mut [0]).unwrap(), 0, "nobody holds the pipe");
@@ -217,7 +228,7 @@ mod tests {
 
     #[tokio::test]
     async fn tool_and_what_it_started_end_when_they_are_told_to() {
-        check_ended(LONG, "was ended").await;
+        check_ended("echo ready; sleep 60", Err("was ended")).await;
     }
 
     #[tokio::test]
@@ -227,8 +238,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_tool_leaves_behind_holds_nothing_up() {
-        let ran = shell("sleep 5 & echo done", LONG, &CancellationToken::new()).await;
+    async fn what_a_tool_leaves_behind_ends_with_it() {
+        check_ended("exit 3", Ok(Some(3))).await;
+    }
+
+    #[tokio::test]
+    async fn daemon_of_a_tool_holds_nothing_up() {
+        let ran = shell("setsid sleep 5 & echo done", LONG, &CancellationToken::new()).await;
         assert_eq!((ran.result, &ran.lines[..]), (Ok(Some(0)), &["Output done".to_owned()][..]));
     }
 

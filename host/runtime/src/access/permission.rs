@@ -63,9 +63,10 @@ impl Permission {
         let mut known = self.0.verdict.lock();
         let has_changed = *known != *verdict;
         if has_changed {
-            self.0.is_answered.cancel();
             *known = verdict.clone();
             self.0.is_allowed.store(*verdict == Verdict::Allowed, Ordering::Release);
+            // Whoever waits for the answer reads it next.
+            self.0.is_answered.cancel();
         }
         has_changed
     }

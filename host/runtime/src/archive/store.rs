@@ -35,6 +35,16 @@ pub struct StateDirectoryError {
     advice: String,
 }
 
+impl StateDirectoryError {
+    pub(super) fn no_thread(directory: PathBuf, error: &io::Error) -> Self {
+        let problem = format!("its thread cannot be started: {error}");
+        let advice =
+            "allow this user more threads (ulimit -u, or the limit of pids of the container)"
+                .to_owned();
+        Self { directory, problem, advice }
+    }
+}
+
 /// An open file.
 pub(super) struct Store {
     database: Database,

@@ -34,12 +34,14 @@ impl ArchiveThread {
     pub(crate) fn start(options: StateDirectoryOptions) -> Result<Self, StateDirectoryError> {
         let StateDirectoryOptions { directory, keep_removed } = options;
         let store = Store::open(&directory)?;
-        let open = move || Store::open(&directory).map_err(|error| error.to_string());
-        Ok(Self::over(store, Box::new(open), keep_removed))
+        let of_open = directory.clone();
+        let open = move || Store::open(&of_open).map_err(|error| error.to_string());
+        Self::over(store, Box::new(open), keep_removed)
+            .map_err(|error| StateDirectoryError::no_thread(directory, &error))
     }
 
     /// Starts the thread over a store, which is opened anew so if it fails.
-    fn over(store: Store, open: Open, keep_removed: Duration) -> Self {
+    fn over(store: Store, open: Open, keep_removed: Duration) -> std::io::Result<Self> {
         let archive = Archive::new();
         let shared = archive.shared.clone();
         let written = store.written();
@@ -55,8 +57,8 @@ impl ArchiveThread {
             gone_is_noted: false,
         };
         let thread = std::thread::Builder::new().name("state".to_owned());
-        let thread = thread.spawn(move || writer.run()).expect("the system has a thread left");
-        Self { archive, thread: Some(thread) }
+        let thread = thread.spawn(move || writer.run())?;
+        Ok(Self { archive, thread: Some(thread) })
     }
 
     pub(crate) fn archive(&self) -> Archive {

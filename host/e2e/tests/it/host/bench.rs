@@ -15,7 +15,7 @@ use informant_e2e::host::{self, Host, Line};
 use informant_e2e::{paths, poll, skip};
 
 /// For lines that must come, on a machine that is busy with something else.
-pub const LINES_DEADLINE: Duration = Duration::from_secs(180);
+pub const LINES_DEADLINE: Duration = Duration::from_secs(300);
 
 /// What a fact about the host gets to work with. The host watches all namespaces.
 pub struct HostBench<'a> {

@@ -9,7 +9,7 @@ use crate::host::bench::{LINES_DEADLINE, await_told, host_fact, pod_names};
 use informant_e2e::child::Child;
 use informant_e2e::cluster::User;
 use informant_e2e::host::{Host, Line, announced_address};
-use informant_e2e::{http, poll};
+use informant_e2e::{http, poll, skip};
 
 #[test]
 fn first_lines_say_cluster_user_directory_and_address() {
@@ -42,9 +42,21 @@ fn terminated_host_ends_well_and_soon() {
     });
 }
 
+/// As of everything that `nohup` has started.
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 1)
+}
+
 /// A terminal that is closed: it tells the program, and so does the shell in it.
 #[test]
 fn host_whose_terminal_is_closed_ends_well() {
+    if is_hangup_ignored() {
+        skip::say("SIGHUP is ignored here, by nohup or the like, and so it is by the host");
+        return;
+    }
     host_fact(async |bench| {
         let mut host = bench.start(&[]).await;
         let client = half_a_request(&host).await;

@@ -38,7 +38,7 @@ async fn keys(archive: &Archive) -> Option<String> {
 
 fn start(disk: &Disk) -> ArchiveThread {
     let on = disk.clone();
-    ArchiveThread::over(disk.open(), Box::new(move || on.try_open()), Duration::MAX)
+    ArchiveThread::over(disk.open(), Box::new(move || on.try_open()), Duration::MAX).unwrap()
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_thread_that_ends_by_a_defect_is_told_of_and_nobody_waits_for_it() {
     let disk = Disk::default();
     let store = disk.open();
     let open: Open = Box::new(|| panic!("a defect of ours"));
-    let thread = ArchiveThread::over(store, open, Duration::MAX);
+    let thread = ArchiveThread::over(store, open, Duration::MAX).unwrap();
     let archive = thread.archive();
     disk.fail_after(0);
     put(&archive, "a", 0);
@@ -135,7 +135,7 @@ async fn what_is_gone_is_noted_when_the_disk_works_again() {
     let keep = Duration::from_secs(60);
     let on = disk.clone();
     let open: Open = Box::new(move || on.try_open());
-    let thread = ArchiveThread::over(disk.open(), open, keep);
+    let thread = ArchiveThread::over(disk.open(), open, keep).unwrap();
     let archive = thread.archive();
     let head = Content::Head(Head::default());
     archive.put([((plugin(), Place::Head), Some(head))].into());
