@@ -37,7 +37,7 @@ pub(crate) enum Delta {
 }
 
 impl Delta {
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Listed(object, _) | Self::Changed(_, object, _) => object.size(),
             Self::Begin | Self::End { .. } | Self::Gone | Self::Bookmark { .. } => 64,

@@ -11,6 +11,7 @@ pub(crate) mod json_pointer;
 mod judge;
 mod marks;
 mod packer;
+mod reached;
 mod snapshot;
 mod state;
 mod tree;

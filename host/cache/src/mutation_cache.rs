@@ -2,7 +2,7 @@
 //!
 //! What a controller has written is laid over the cache until the informer has come as far. client-go's asks to be told of the
 //! informer's events, so that it can tell an object that is not there yet from one that is gone; here the
-//! resourceVersion that every state of the store carries says that. It writes nothing to the store.
+//! resourceVersion that every state of the store carries for the object's namespace says that. It writes nothing to the store.
 
 use crate::indexer::{Indexer, IndexerError, Snapshot};
 use crate::object::{Object, ObjectKey, compare_resource_versions};
@@ -246,12 +246,14 @@ impl Mutation {
                     || (self.deleted && same && order == Some(Ordering::Equal))
             }
             // Not there yet, or gone again.
-            None => snapshot.resource_version().is_none_or(|seen| {
+            None => snapshot.resource_version_for(&self.object).is_none_or(|seen| {
                 compare_resource_versions(seen, written) == Some(Ordering::Less)
             }),
         }
     }
 }
 
+#[cfg(test)]
+mod informer_tests;
 #[cfg(test)]
 mod tests;

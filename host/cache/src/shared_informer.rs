@@ -11,6 +11,8 @@ mod informer_task;
 mod part_state;
 mod parts;
 mod process_deltas;
+mod relist;
+mod staged;
 
 use crate::demand::Demand;
 use crate::indexer::Indexer;
@@ -302,5 +304,7 @@ fn now() -> Instant {
 
 #[cfg(test)]
 mod failure_tests;
+#[cfg(test)]
+mod relist_tests;
 #[cfg(test)]
 mod tests;

@@ -64,6 +64,12 @@ impl Snapshot {
         self.state.resource_version.as_deref()
     }
 
+    /// The resourceVersion up to which everything is here that may concern this object, in the store or not: in an informer of several
+    /// namespaces, that of the object's own.
+    pub(crate) fn resource_version_for(&self, object: &Object) -> Option<&str> {
+        self.state.resource_version_for(object)
+    }
+
     /// As [`Indexer::by_index`](crate::Indexer::by_index).
     pub fn by_index(
         &self,

@@ -4,6 +4,7 @@
 //! own clone and publishes it.
 
 use super::index::Index;
+use super::reached::Reached;
 use super::tree::{Keyed, Tree};
 use super::{IndexerError, NAMESPACE_INDEX, Page, read_cursor, write_cursor};
 use crate::object::{Object, ObjectKey};
@@ -20,6 +21,8 @@ pub(super) struct State {
     /// By name.
     pub(super) indexes: Vec<Index>,
     pub(super) resource_version: Option<Arc<str>>,
+    /// The parts of the informer's scope where there are several; else `resource_version` is that of the one.
+    pub(super) reached: Tree<Reached>,
     /// The sum over `objects`.
     pub(super) bytes: usize,
     pub(super) index_panics: u64,

@@ -7,9 +7,11 @@ use super::index::{Filing, Index, IndexFunc};
 use super::judge::{Verdict, Write, judge};
 use super::marks::{ListMark, Lists, SeenBy, Slots};
 use super::packer::{Holds, Packer};
+use super::reached;
 use super::state::{Namespace, State, Stored};
 use super::{IndexerError, NAMESPACE_INDEX, Shared};
 use crate::object::{Object, ObjectKey, compare_resource_versions};
+use crate::scope::Scope;
 use crate::sync::MutexGuard;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -73,17 +75,19 @@ pub(super) struct Writer {
     retired: VecDeque<Arc<State>>,
 }
 
-/// A batch of writes. No reader sees any of it before it ends, by [`IndexerWrite::publish`] or by being dropped.
+/// A batch of writes. No reader sees any of it before it ends, by [`IndexerWrite::publish`] or by being dropped, or the next one does.
 /// Other writers wait meanwhile, readers do not.
 #[derive(Debug)]
 pub(crate) struct IndexerWrite<'a> {
     shared: &'a Shared,
     writer: MutexGuard<'a, Writer>,
+    /// The next batch shows what this one wrote.
+    unseen: bool,
 }
 
 impl<'a> IndexerWrite<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
-        Self { shared, writer: shared.writer.lock() }
+        Self { shared, writer: shared.writer.lock(), unseen: false }
     }
 
     /// The object as of this batch.
@@ -190,8 +194,30 @@ impl<'a> IndexerWrite<'a> {
         self.writer.pack_anew(limit);
     }
 
+    /// How far each part of the scope has been written with this batch: its number, its objects, its resourceVersion.
+    pub(crate) fn set_reached<'p>(
+        &mut self,
+        parts: impl Iterator<Item = (u64, &'p Arc<Scope>, Option<&'p str>)> + Clone,
+    ) {
+        let writer = &mut *self.writer;
+        writer.changed |= reached::set(&mut writer.state.reached, parts);
+    }
+
+    /// Whether another version of the object is stored, or none.
+    pub(crate) fn is_other(&self, object: &Object) -> bool {
+        self.get(object.key()).is_none_or(|stored| {
+            stored.resource_version() != object.resource_version() || stored.uid() != object.uid()
+        })
+    }
+
     /// Shows the batch to readers, all of it at once.
     pub(crate) fn publish(self) {}
+
+    /// Ends the batch and shows nothing of it: the next batch that is published does. A long write is thus made in short steps and
+    /// seen in one. Whoever adds or removes an index between two steps publishes what was written until then.
+    pub(crate) fn leave_unseen(mut self) {
+        self.unseen = true;
+    }
 
     /// Adds an index that no reader sees before [`IndexerWrite::index_is_ready`]; answers its identity.
     pub(super) fn add_index(&mut self, name: &str, func: IndexFunc) -> Result<u64, IndexerError> {
@@ -249,7 +275,7 @@ impl<'a> IndexerWrite<'a> {
 impl Drop for IndexerWrite<'_> {
     fn drop(&mut self) {
         let writer = &mut *self.writer;
-        if !std::mem::take(&mut writer.changed) {
+        if self.unseen || !std::mem::take(&mut writer.changed) {
             return;
         }
         let before = self.shared.published.replace(Arc::new(writer.state.clone()));

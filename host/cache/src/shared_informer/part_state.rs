@@ -1,11 +1,13 @@
 //! One part of an informer's scope, as the informer's task knows it: what its lists and watches have shown so far.
 
 use super::awaited::{Awaited, Change};
+use super::staged::Staged;
 use crate::indexer::ListMark;
 use crate::informer_state::PartProgress;
 use crate::list_watch::Part;
 use crate::object::{Object, ObjectKey};
 use crate::scope::Scope;
+use std::sync::Arc;
 
 /// A list in progress.
 #[derive(Debug)]
@@ -14,13 +16,15 @@ pub(super) struct Listing {
     /// ahead of it.
     pub(super) consistent: bool,
     pub(super) mark: ListMark,
+    /// What it has shown and is not written.
+    pub(super) staged: Staged,
 }
 
 /// One part, listed and watched by one reflector.
 #[derive(Debug)]
 pub(super) struct PartState {
     pub(super) progress: PartProgress,
-    selection: Scope,
+    selection: Arc<Scope>,
     pub(super) wanted: bool,
     /// Its first list is complete.
     pub(super) synced: bool,
@@ -39,7 +43,7 @@ pub(super) struct PartState {
 
 impl PartState {
     pub(super) fn new(progress: PartProgress) -> Self {
-        let selection = Scope::of_part(progress.part());
+        let selection = Arc::new(Scope::of_part(progress.part()));
         let (wanted, synced, epoch) = (true, false, progress.epoch());
         let (listing, resource_version) = (None, None);
         let (awaited, gave_way, was_listed) = (Awaited::default(), false, false);
@@ -59,6 +63,11 @@ impl PartState {
 
     pub(super) fn part(&self) -> &Part {
         self.progress.part()
+    }
+
+    /// The objects that its lists and watches show, for the store.
+    pub(super) fn selection(&self) -> &Arc<Scope> {
+        &self.selection
     }
 
     /// The objects that its lists and watches show. The API server decides; this is the same decision, taken on the host.

@@ -9,11 +9,13 @@
 use super::awaited::Change;
 use super::deletions::Deletions;
 use super::part_state::{Listing, PartState};
+use super::staged::Staged;
 use crate::delta_fifo::PartId;
 use crate::indexer::ListMark;
 use crate::informer_state::{PartProgress, Progress};
 use crate::list_watch::Part;
 use crate::object::{Object, ObjectKey, compare_resource_versions};
+use crate::scope::Scope;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -206,7 +208,9 @@ impl Parts {
     pub(super) fn begin(&mut self, id: PartId, mark: ListMark) {
         if let Some(state) = self.parts.get_mut(&id) {
             let consistent = !self.overlap || state.is_set_back();
-            state.listing = Some(Listing { consistent, mark });
+            // Before the first list is complete nothing is there that it replaces: who reads then asks whether the informer has synced.
+            let staged = if state.was_listed { Staged::default() } else { Staged::none() };
+            state.listing = Some(Listing { consistent, mark, staged });
             state.awaited.clear();
             state.gave_way = false;
         }
@@ -282,7 +286,7 @@ impl Parts {
     /// A list of this part is complete, up to here.
     pub(super) fn list_is_complete(&mut self, id: PartId, resource_version: &str) {
         if let Some(state) = self.parts.get_mut(&id) {
-            (state.synced, state.was_listed) = (true, true);
+            (state.synced, state.was_listed, state.listing) = (true, true, None);
             state.resource_version = Some(resource_version.into());
             state.epoch = state.progress.epoch();
         }
@@ -322,6 +326,15 @@ impl Parts {
             let less = compare_resource_versions(other, least) == Some(Ordering::Less);
             Some(if less { other } else { least })
         })
+    }
+
+    /// Where several parts are wanted, how far each has been written: its number, its objects, its resourceVersion.
+    pub(super) fn reached(
+        &self,
+    ) -> impl Iterator<Item = (PartId, &Arc<Scope>, Option<&str>)> + Clone {
+        let are_several = self.parts.values().filter(|state| state.wanted).count() > 1;
+        let wanted = self.parts.iter().filter(move |(_, state)| are_several && state.wanted);
+        wanted.map(|(id, state)| (*id, state.selection(), state.resource_version.as_deref()))
     }
 
     fn parts_overlap(&self) -> bool {

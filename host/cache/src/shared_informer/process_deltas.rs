@@ -1,7 +1,8 @@
 //! The informer's task: writes what the reflectors queued to the indexer, then tells the handlers.
 //!
 //! Answers to client-go's `processDeltas` and `processDeltasInBatch` (`tools/cache/controller.go`). The store decides what a delta
-//! means. A batch is written before any of it is told, so a handler may find the indexer ahead by up to one batch, never behind.
+//! means. A batch is written before any of it is told, so a handler may find the indexer ahead by up to one batch, never behind. The end of a
+//! list is `relist.rs`.
 
 use super::awaited::Change as Written;
 use super::part_state::{Listing, PartState};
@@ -11,17 +12,15 @@ use crate::indexer::{Indexer, IndexerWrite, Put, Removed, Write};
 use crate::informer_state::Progress;
 use crate::list_watch::Change;
 use crate::notifications::Notification;
-use crate::object::{Object, compare_resource_versions};
+use crate::object::Object;
 use crate::resource_event_handler::{Cause, FinalState, Reason};
 use crate::shared_processor::{SharedProcessor, ToTell};
-use std::cell::{Cell, RefCell};
-use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Deltas written before they are told: with objects of 5 KiB some megabyte that waits to be told, and one look at the handlers.
-const BATCH_DELTAS: usize = 256;
+pub(super) const BATCH_DELTAS: usize = 256;
 
 /// The store's one writer.
 pub(super) struct Deltas {
@@ -29,9 +28,19 @@ pub(super) struct Deltas {
     pub(super) progress: Arc<Progress>,
     pub(super) parts: Parts,
     /// What is written and not yet told.
-    to_tell: Vec<ToTell>,
+    pub(super) to_tell: Vec<ToTell>,
     /// Panics of index functions that were reported.
     index_panics: u64,
+}
+
+/// What ends a batch before its time.
+enum Ended {
+    /// The list of a part is complete.
+    List { resource_version: Box<str>, whole: bool },
+    /// The resource is not served any more.
+    Gone,
+    /// As much of a relist is staged as may be.
+    Full,
 }
 
 impl Deltas {
@@ -47,10 +56,11 @@ impl Deltas {
         processor: &mut SharedProcessor,
     ) -> bool {
         match self.write_batch(deltas, processor) {
-            Some((id, Delta::End { resource_version, whole })) => {
+            Some((id, Ended::List { resource_version, whole })) => {
                 self.end(id, &resource_version, whole, processor).await
             }
-            Some((id, _)) => self.gone(id, processor).await,
+            Some((id, Ended::Gone)) => self.gone(id, processor).await,
+            Some((id, Ended::Full)) => self.show_staged(id, processor).await,
             None => false,
         }
     }
@@ -60,18 +70,17 @@ impl Deltas {
         &mut self,
         deltas: &mut VecDeque<(PartId, Delta)>,
         processor: &mut SharedProcessor,
-    ) -> Option<(PartId, Delta)> {
+    ) -> Option<(PartId, Ended)> {
         let indexer = self.indexer.clone();
         let mut write = indexer.write();
         let mut ended = None;
         let batch = deltas.len().min(BATCH_DELTAS);
         for _ in 0..batch {
             let Some((id, delta)) = deltas.pop_front() else { break };
-            if matches!(delta, Delta::End { .. } | Delta::Gone) {
-                ended = Some((id, delta));
+            ended = self.apply(id, delta, &mut write).map(|ended| (id, ended));
+            if ended.is_some() {
                 break;
             }
-            self.apply(id, delta, &mut write);
         }
         self.publish(write);
         self.tell(processor);
@@ -106,7 +115,8 @@ impl Deltas {
         }
     }
 
-    fn publish(&mut self, mut write: IndexerWrite<'_>) {
+    pub(super) fn publish(&mut self, mut write: IndexerWrite<'_>) {
+        write.set_reached(self.parts.reached());
         if let Some(resource_version) = self.parts.resource_version() {
             write.set_resource_version(resource_version);
         }
@@ -122,39 +132,56 @@ impl Deltas {
         }
     }
 
-    fn tell(&mut self, processor: &mut SharedProcessor) {
+    pub(super) fn tell(&mut self, processor: &mut SharedProcessor) {
         let now = super::now();
         processor.distribute_all(self.to_tell.drain(..), now);
     }
 
-    /// Deltas of a part that was stopped meanwhile are dropped.
-    fn apply(&mut self, id: PartId, delta: Delta, write: &mut IndexerWrite<'_>) {
-        let Some(part) = self.parts.get_mut(id) else { return };
-        match delta {
-            Delta::Begin => self.parts.begin(id, write.begin_list()),
-            Delta::Listed(object, received) => {
-                self.progress.listed();
-                self.put(id, object, received, write);
+    /// Deltas of a part that was stopped meanwhile are dropped. Answers with what ends the batch.
+    fn apply(&mut self, id: PartId, delta: Delta, write: &mut IndexerWrite<'_>) -> Option<Ended> {
+        let part = self.parts.get_mut(id)?;
+        match &delta {
+            Delta::Begin => {
+                self.parts.begin(id, write.begin_list());
+                return None;
             }
-            Delta::Changed(change, object, received) => {
-                let listing = part.listing.is_some();
-                if listing {
-                    self.progress.listed();
-                } else {
-                    self.progress.change(change);
-                    part.resource_version = Some(object.resource_version().into());
-                }
-                match change {
-                    Change::Added | Change::Modified => self.put(id, object, received, write),
-                    Change::Deleted => self.delete(id, object, received, write),
-                }
+            Delta::Listed(..) => self.progress.listed(),
+            Delta::Changed(..) if part.listing.is_some() => self.progress.listed(),
+            Delta::Changed(change, object, _) => {
+                self.progress.change(*change);
+                part.resource_version = Some(object.resource_version().into());
             }
             Delta::Bookmark { resource_version } => {
-                part.resource_version = Some(resource_version);
+                part.resource_version = Some(resource_version.clone());
                 self.parts.has_passed();
                 self.progress.bookmark();
+                return None;
             }
-            Delta::End { .. } | Delta::Gone => unreachable!("ends a batch"),
+            Delta::End { resource_version, whole } => {
+                let resource_version = resource_version.clone();
+                return Some(Ended::List { resource_version, whole: *whole });
+            }
+            Delta::Gone => return Some(Ended::Gone),
+        }
+        if !self.is_staged(id, &delta, write) {
+            self.write(id, delta, write);
+            return None;
+        }
+        let staged = &mut self.parts.get_mut(id)?.listing.as_mut()?.staged;
+        staged.push(delta).then_some(Ended::Full)
+    }
+
+    /// Writes an object that a list or a watch has shown.
+    pub(super) fn write(&mut self, id: PartId, delta: Delta, write: &mut IndexerWrite<'_>) {
+        match delta {
+            Delta::Listed(object, received)
+            | Delta::Changed(Change::Added | Change::Modified, object, received) => {
+                self.put(id, object, received, write);
+            }
+            Delta::Changed(Change::Deleted, object, received) => {
+                self.delete(id, object, received, write);
+            }
+            Delta::Begin | Delta::End { .. } | Delta::Gone | Delta::Bookmark { .. } => {}
         }
     }
 
@@ -249,105 +276,6 @@ impl Deltas {
             self.to_tell.push(deleted(told, known_as, final_state, cause, listing));
         }
     }
-
-    /// The list of a part is complete: what of the part it did not show is gone, unless something in it could not be read.
-    async fn end(
-        &mut self,
-        id: PartId,
-        resource_version: &str,
-        whole: bool,
-        processor: &mut SharedProcessor,
-    ) -> bool {
-        let Some(listing) = self.parts.get_mut(id).and_then(|part| part.listing.take()) else {
-            return false;
-        };
-        if whole {
-            self.sweep(id, listing, Some(resource_version), processor).await;
-        }
-        self.parts.list_is_complete(id, resource_version);
-        let indexer = self.indexer.clone();
-        self.publish(indexer.write());
-        self.parts.say_synced(id);
-        true
-    }
-
-    /// The resource is not served any more: everything of the part is gone.
-    async fn gone(&mut self, id: PartId, processor: &mut SharedProcessor) -> bool {
-        let mark = self.indexer.write().begin_list();
-        let Some(part) = self.parts.get_mut(id) else { return false };
-        part.is_gone();
-        let nothing = Listing { consistent: true, mark };
-        self.sweep(id, nothing, None, processor).await;
-        false
-    }
-
-    /// Removes what of a part a list did not show, in steps: it may be the whole store.
-    async fn sweep(
-        &mut self,
-        id: PartId,
-        mut listing: Listing,
-        resource_version: Option<&str>,
-        processor: &mut SharedProcessor,
-    ) {
-        loop {
-            let is_last = self.sweep_step(id, &mut listing, resource_version);
-            self.tell(processor);
-            if is_last {
-                return;
-            }
-            // It may be the whole store: others have their turn in between.
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// Answers whether nothing is left.
-    fn sweep_step(
-        &mut self,
-        id: PartId,
-        listing: &mut Listing,
-        resource_version: Option<&str>,
-    ) -> bool {
-        let cause = Cause { reason: Reason::Relist, received: super::now() };
-        let Some(part) = self.parts.get(id) else { return true };
-        let is_first = !part.was_listed;
-        let newer = RefCell::new(Vec::new());
-        let consistent = listing.consistent;
-        // Where another part may be ahead of this list it may know of more.
-        let is_newer = |object: &Object| {
-            let of_list = resource_version.unwrap_or_default();
-            let order = compare_resource_versions(object.resource_version(), of_list);
-            let is_newer = !consistent && order == Some(Ordering::Greater);
-            if is_newer {
-                newer.borrow_mut().push(object.clone());
-            }
-            is_newer
-        };
-        let gave_way = Cell::new(false);
-        let of_part = |object: &Object| {
-            let gives_way = part.contains(object) && self.parts.gives_way(id, object);
-            gave_way.set(gave_way.get() | gives_way);
-            part.contains(object) && !gives_way && !is_newer(object)
-        };
-        let mut write = self.indexer.write();
-        let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
-        write.publish();
-        if gave_way.get() {
-            self.parts.gave_way(id);
-        }
-        for object in newer.take() {
-            let change = Written::At(object.resource_version().into());
-            self.parts.will_show(id, object.key(), change);
-        }
-        let is_last = gone.len() < BATCH_DELTAS;
-        for last in gone {
-            self.parts.note_change(id, &last, Written::After, last.resource_version());
-            if let Some(resource_version) = resource_version {
-                self.parts.note_deleted(id, last.key(), resource_version);
-            }
-            self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, is_first));
-        }
-        is_last
-    }
 }
 
 fn cause(part: &PartState, received: Instant) -> Cause {
@@ -364,7 +292,7 @@ fn removal(
     Notification::Deleted { last, known_as, final_state, cause, coalesced: 0 }
 }
 
-fn deleted(
+pub(super) fn deleted(
     last: Object,
     known_as: Option<Object>,
     final_state: FinalState,

@@ -1,0 +1,73 @@
+//! How far each part of an informer's scope has been written, for a reader who asks about one object.
+//!
+//! client-go's store has one resourceVersion. Here an informer may follow several namespaces, each at its own pace: the store's
+//! resourceVersion is that of the part which is furthest behind, and says too little of an object in another one.
+
+use super::state::State;
+use super::tree::{Keyed, Tree};
+use crate::object::{Object, compare_resource_versions};
+use crate::scope::Scope;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// One part.
+#[derive(Clone, Debug)]
+pub(crate) struct Reached {
+    /// Its number, which no other part of the store has.
+    pub(crate) part: u64,
+    /// The objects that it shows.
+    pub(crate) selection: Arc<Scope>,
+    /// Everything of them up to here is written. None before the part's first list is complete.
+    pub(crate) resource_version: Option<Arc<str>>,
+}
+
+impl Keyed for Reached {
+    type Key = u64;
+    fn key(&self) -> &u64 {
+        &self.part
+    }
+}
+
+impl Reached {
+    fn is(&self, part: u64, resource_version: Option<&str>) -> bool {
+        self.part == part && self.resource_version.as_deref() == resource_version
+    }
+}
+
+/// Makes `parts` what is known of the parts. Answers whether that changed anything.
+pub(super) fn set<'a>(
+    known: &mut Tree<Reached>,
+    parts: impl Iterator<Item = (u64, &'a Arc<Scope>, Option<&'a str>)> + Clone,
+) -> bool {
+    let stays = |one: &Reached| parts.clone().any(|(part, _, _)| part == one.part);
+    let gone: Vec<u64> = known.iter().filter(|one| !stays(one)).map(|one| one.part).collect();
+    for part in &gone {
+        known.remove(part);
+    }
+    let mut changed = !gone.is_empty();
+    for (part, selection, resource_version) in parts {
+        if known.get(&part).is_none_or(|one| !one.is(part, resource_version)) {
+            let resource_version = resource_version.map(Into::into);
+            known.insert(Reached { part, selection: selection.clone(), resource_version });
+            changed = true;
+        }
+    }
+    changed
+}
+
+impl State {
+    /// The resourceVersion up to which everything is here that may concern this object, in the store or not. Of several parts that show
+    /// it the one counts that has come furthest: what any of them has shown is written.
+    pub(super) fn resource_version_for(&self, object: &Object) -> Option<&str> {
+        let shows = |one: &&Reached| one.selection.contains(object);
+        let mut parts = self.reached.iter().filter(shows).peekable();
+        if parts.peek().is_none() {
+            return self.resource_version.as_deref();
+        }
+        let reached = parts.filter_map(|one| one.resource_version.as_deref());
+        reached.reduce(|most, other| {
+            let less = compare_resource_versions(most, other) == Some(Ordering::Less);
+            if less { other } else { most }
+        })
+    }
+}

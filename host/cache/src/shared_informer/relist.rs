@@ -1,0 +1,182 @@
+//! The end of a list: what it did not show is gone, and readers see all that a relist changed in one step.
+//!
+//! Answers to client-go's `processReplacedAll` (`tools/cache/controller.go`): the store goes from the old state to the new one at once, then
+//! the handlers are told, of what is gone first. The store's resourceVersion moves in the same step: whoever is told that an object is gone also
+//! sees that the store has come further than the object. Each step of the work is short, for other tasks have their turn in between.
+
+use super::awaited::Change as Written;
+use super::part_state::Listing;
+use super::process_deltas::{BATCH_DELTAS, Deltas, deleted};
+use super::staged::Staged;
+use crate::delta_fifo::{Delta, PartId};
+use crate::indexer::IndexerWrite;
+use crate::list_watch::Change;
+use crate::object::{Object, compare_resource_versions};
+use crate::resource_event_handler::{Cause, FinalState, Reason};
+use crate::shared_processor::SharedProcessor;
+use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
+
+impl Deltas {
+    /// Whether a delta waits for the end of its list: readers would see that it is written. A version that is stored already does not wait, for
+    /// it changes nothing. Should its bytes differ all the same, as once in a while after the API server was set back, it is seen at once.
+    pub(super) fn is_staged(&self, id: PartId, delta: &Delta, write: &IndexerWrite<'_>) -> bool {
+        let listing = self.parts.get(id).and_then(|part| part.listing.as_ref());
+        if !listing.is_some_and(|listing| listing.staged.holds()) {
+            return false;
+        }
+        match delta {
+            Delta::Listed(object, _)
+            | Delta::Changed(Change::Added | Change::Modified, object, _) => write.is_other(object),
+            Delta::Changed(Change::Deleted, ..) => true,
+            Delta::Begin | Delta::End { .. } | Delta::Gone | Delta::Bookmark { .. } => false,
+        }
+    }
+
+    /// The list of a part is complete: what of the part it did not show is gone, unless something in it could not be read. What it changed
+    /// is written now.
+    pub(super) async fn end(
+        &mut self,
+        id: PartId,
+        resource_version: &str,
+        whole: bool,
+        processor: &mut SharedProcessor,
+    ) -> bool {
+        let Some(mut listing) = self.parts.get_mut(id).and_then(|part| part.listing.take()) else {
+            return false;
+        };
+        if whole {
+            self.see_staged(&listing);
+            self.sweep(id, &mut listing, Some(resource_version)).await;
+        }
+        if let Some(part) = self.parts.get_mut(id) {
+            part.listing = Some(listing);
+        }
+        while self.write_staged(id, |write| write.leave_unseen()) {
+            tokio::task::yield_now().await;
+        }
+        self.parts.list_is_complete(id, resource_version);
+        self.show(processor).await;
+        self.parts.say_synced(id);
+        true
+    }
+
+    /// The resource is not served any more: everything of the part is gone.
+    pub(super) async fn gone(&mut self, id: PartId, processor: &mut SharedProcessor) -> bool {
+        let mark = self.indexer.write().begin_list();
+        let Some(part) = self.parts.get_mut(id) else { return false };
+        part.is_gone();
+        let mut nothing = Listing { consistent: true, mark, staged: Staged::none() };
+        self.sweep(id, &mut nothing, None).await;
+        self.show(processor).await;
+        false
+    }
+
+    /// The list changes more than is held: what is staged is shown, and the rest of the list as it comes.
+    pub(super) async fn show_staged(
+        &mut self,
+        id: PartId,
+        processor: &mut SharedProcessor,
+    ) -> bool {
+        while self.write_staged(id, |write| write.publish()) {
+            self.tell(processor);
+            tokio::task::yield_now().await;
+        }
+        self.tell(processor);
+        false
+    }
+
+    /// Publishes what was left unseen, then tells it.
+    async fn show(&mut self, processor: &mut SharedProcessor) {
+        let indexer = self.indexer.clone();
+        self.publish(indexer.write());
+        let mut to_tell = std::mem::take(&mut self.to_tell).into_iter();
+        loop {
+            self.to_tell.extend(to_tell.by_ref().take(BATCH_DELTAS));
+            self.tell(processor);
+            if to_tell.len() == 0 {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// What is staged counts as shown: another part may have written an object that it adds.
+    fn see_staged(&self, listing: &Listing) {
+        let mut write = self.indexer.write();
+        for key in listing.staged.keys() {
+            write.see(key, &listing.mark);
+        }
+        write.leave_unseen();
+    }
+
+    /// Writes some of what is staged, and ends the write. Answers whether there is more.
+    fn write_staged(&mut self, id: PartId, end: fn(IndexerWrite<'_>)) -> bool {
+        let listing = self.parts.get_mut(id).and_then(|part| part.listing.as_mut());
+        let deltas = listing.map_or_else(Vec::new, |listing| listing.staged.next(BATCH_DELTAS));
+        let is_last = deltas.len() < BATCH_DELTAS;
+        let indexer = self.indexer.clone();
+        let mut write = indexer.write();
+        for delta in deltas {
+            self.write(id, delta, &mut write);
+        }
+        end(write);
+        !is_last
+    }
+
+    /// Removes what of a part a list did not show, in steps: it may be the whole store. No reader sees it before it is published.
+    async fn sweep(&mut self, id: PartId, listing: &mut Listing, resource_version: Option<&str>) {
+        while !self.sweep_step(id, listing, resource_version) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Answers whether nothing is left.
+    fn sweep_step(
+        &mut self,
+        id: PartId,
+        listing: &mut Listing,
+        resource_version: Option<&str>,
+    ) -> bool {
+        let cause = Cause { reason: Reason::Relist, received: super::now() };
+        let Some(part) = self.parts.get(id) else { return true };
+        let is_first = !part.was_listed;
+        let newer = RefCell::new(Vec::new());
+        let consistent = listing.consistent;
+        // Where another part may be ahead of this list it may know of more.
+        let is_newer = |object: &Object| {
+            let of_list = resource_version.unwrap_or_default();
+            let order = compare_resource_versions(object.resource_version(), of_list);
+            let is_newer = !consistent && order == Some(Ordering::Greater);
+            if is_newer {
+                newer.borrow_mut().push(object.clone());
+            }
+            is_newer
+        };
+        let gave_way = Cell::new(false);
+        let of_part = |object: &Object| {
+            let gives_way = part.contains(object) && self.parts.gives_way(id, object);
+            gave_way.set(gave_way.get() | gives_way);
+            part.contains(object) && !gives_way && !is_newer(object)
+        };
+        let mut write = self.indexer.write();
+        let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
+        write.leave_unseen();
+        if gave_way.get() {
+            self.parts.gave_way(id);
+        }
+        for object in newer.take() {
+            let change = Written::At(object.resource_version().into());
+            self.parts.will_show(id, object.key(), change);
+        }
+        let is_last = gone.len() < BATCH_DELTAS;
+        for last in gone {
+            self.parts.note_change(id, &last, Written::After, last.resource_version());
+            if let Some(resource_version) = resource_version {
+                self.parts.note_deleted(id, last.key(), resource_version);
+            }
+            self.to_tell.push(deleted(last, None, FinalState::Unknown, cause, is_first));
+        }
+        is_last
+    }
+}

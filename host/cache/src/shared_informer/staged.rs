@@ -1,0 +1,80 @@
+//! What a relist has shown and the store has not yet: readers are to see it in one step. A cupboard.
+//!
+//! Answers to client-go's `ReplacedAll` (`tools/cache/the_real_fifo.go`), which holds the whole list. Here only what the list changes is held, and not
+//! without a bound.
+
+use crate::delta_fifo::Delta;
+use crate::object::ObjectKey;
+use std::collections::VecDeque;
+
+/// Bytes of changed objects that are held: some thousand pods. A relist that changes more is shown as it comes. Lists at once are few
+/// (`CONCURRENT_LISTS_MAX`), so all informers hold eight times that at most.
+const STAGED_BYTES_MAX: usize = 16 << 20;
+
+/// Changes in the order of the list.
+#[derive(Debug, Default)]
+pub(super) struct Staged {
+    deltas: VecDeque<Delta>,
+    /// The sum over all that were put in.
+    bytes: usize,
+    /// Nothing is held any more.
+    open: bool,
+}
+
+impl Staged {
+    /// Of a list that is shown as it comes.
+    pub(super) fn none() -> Self {
+        Self { open: true, ..Self::default() }
+    }
+
+    /// Whether changes are held.
+    pub(super) fn holds(&self) -> bool {
+        !self.open
+    }
+
+    /// Holds a change. Answers whether that was the last one.
+    pub(super) fn push(&mut self, delta: Delta) -> bool {
+        self.bytes += delta.bytes();
+        self.deltas.push_back(delta);
+        self.open = self.bytes >= STAGED_BYTES_MAX;
+        self.open
+    }
+
+    /// Takes the next changes out, up to `limit`. Fewer are the last ones.
+    pub(super) fn next(&mut self, limit: usize) -> Vec<Delta> {
+        let count = self.deltas.len().min(limit);
+        self.deltas.drain(..count).collect()
+    }
+
+    /// The objects that it changes.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.deltas.iter().filter_map(|delta| match delta {
+            Delta::Listed(object, _) | Delta::Changed(_, object, _) => Some(object.key()),
+            Delta::Begin | Delta::End { .. } | Delta::Gone | Delta::Bookmark { .. } => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bookmark() -> Delta {
+        Delta::Bookmark { resource_version: "1".into() }
+    }
+
+    #[test]
+    fn what_is_held_has_a_bound_in_bytes() {
+        let mut staged = Staged::default();
+        let mut held = 1;
+        while !staged.push(bookmark()) {
+            assert!(staged.holds());
+            held += 1;
+        }
+        assert_eq!(held, STAGED_BYTES_MAX / bookmark().bytes());
+        assert!(!staged.holds());
+        assert_eq!((staged.next(held - 1).len(), staged.next(9).len()), (held - 1, 1));
+        assert!(!staged.holds(), "what is taken out makes no room for more");
+        assert!(!Staged::none().holds());
+    }
+}
