@@ -4,6 +4,7 @@
 //! decoded (`body.rs`).
 
 mod body;
+mod client;
 mod discovery;
 #[cfg(test)]
 mod fuzz;
@@ -14,6 +15,7 @@ mod query;
 mod typed_resource;
 mod watch_event;
 
+pub use client::{KeepAlive, client_for_config, client_with_keep_alive};
 pub use leases::LeaseLock;
 pub use typed_resource::TypedResource;
 
@@ -49,8 +51,8 @@ pub struct ApiServer {
 }
 
 impl ApiServer {
-    /// Uses the client's address, credentials and proxies. Make the client from a `kube::Config` whose
-    /// `default_retry` is false: the reflector does the waiting, and shows it.
+    /// Uses the client's address, credentials and proxies. [`client_for_config`] makes one that suits: its connections notice that the
+    /// other end is gone, and the reflector does the waiting, and shows it.
     pub fn new(client: Client) -> Self {
         Self { client }
     }

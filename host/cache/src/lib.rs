@@ -31,7 +31,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // A cluster: `ApiServer::new(kube::Client::try_default().await?)`. Here, a fake one with a pod.
+//! // A cluster: `ApiServer::new(client_for_config(kube::Config::infer().await?)?)`. Here, a fake one with a pod.
 //! let source = FakeControllerSource::default();
 //! source.add(r#"{"metadata":{"namespace":"default","name":"web","labels":{"app":"web"}}}"#);
 //!
@@ -134,7 +134,9 @@ mod transform;
 mod view;
 pub mod workqueue;
 
-pub use apiserver::{ApiServer, LeaseLock, TypedResource};
+pub use apiserver::{
+    ApiServer, KeepAlive, LeaseLock, TypedResource, client_for_config, client_with_keep_alive,
+};
 pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
 pub use indexer::{
     IndexFunc, Indexer, IndexerError, JsonPointer, NAMESPACE_INDEX, Page, ParseJsonPointerError,

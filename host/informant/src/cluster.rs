@@ -2,6 +2,7 @@
 
 use crate::cli::ConnectionArgs;
 use anyhow::{Result, anyhow, bail};
+use informant_cache::client_for_config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use std::path::Path;
 
@@ -103,7 +104,7 @@ fn cluster(mut config: kube::Config, name: String, user: String) -> Result<Clust
     config.read_timeout = None;
     // The reflector's backoff is the one that counts, and every failure is to be seen.
     config.default_retry = false;
-    let client = kube::Client::try_from(config.clone())
+    let client = client_for_config(config.clone())
         .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))?;
     let api_server = config.cluster_url.clone();
     Ok(Cluster { client, api_server, config, name, user })

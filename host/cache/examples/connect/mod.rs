@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "no example needs all of it")]
 
 use anyhow::Context;
+use informant_cache::client_for_config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ pub struct ClusterArgs {
 impl ClusterArgs {
     /// A client for the cluster.
     pub async fn client(&self) -> Result<Client, Failure> {
-        let mut config = match (&self.kubeconfig, &self.context) {
+        let config = match (&self.kubeconfig, &self.context) {
             (None, None) => Config::infer().await.context(
                 "no cluster is known; name a kubeconfig with --kubeconfig or $KUBECONFIG",
             )?,
@@ -48,9 +49,7 @@ impl ClusterArgs {
                 Config::from_custom_kubeconfig(kubeconfig, &options).await?
             }
         };
-        // The informers wait and try again by themselves.
-        config.default_retry = false;
-        Ok(Client::try_from(config)?)
+        Ok(client_for_config(config)?)
     }
 }
 

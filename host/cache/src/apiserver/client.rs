@@ -1,0 +1,160 @@
+//! The client whose connections notice that the other end is gone. Answers to the pings of client-go's HTTP/2 transport
+//! (`ReadIdleTimeout` 30 s, `PingTimeout` 15 s in `k8s.io/apimachinery/pkg/util/net/http.go`).
+//!
+//! kube's client speaks HTTP/1.1, which has no ping, and its connections probe nothing. Here the kernel probes each one. What a probe
+//! cannot find is written in `host/docs/designs/connections.md`.
+
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::client::{Body, Client, ClientBuilder, ConfigExt};
+use kube::{Config, Error};
+use std::time::Duration;
+use tower::ServiceBuilder;
+
+/// When a connection is probed, and when it is given up. The default finds a lost peer within 45 s, as client-go does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Without a byte for so long, the kernel asks the other end whether it is there. At least a second: the kernel counts seconds.
+    pub idle: Duration,
+    /// Until it asks again. At least a second.
+    pub interval: Duration,
+    /// What the other end has not acknowledged for so long, a request or a probe, ends the connection. Elsewhere than on Linux three
+    /// unanswered probes do, and a request is bounded by the system.
+    pub lost_after: Duration,
+}
+
+impl Default for KeepAlive {
+    /// Probes after 15 s, 25 s and 35 s; the connection ends at the third.
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { idle: seconds(15), interval: seconds(10), lost_after: seconds(30) }
+    }
+}
+
+/// Unanswered probes, where the time since the last answer does not count.
+const PROBES_MAX: u32 = 3;
+
+/// A client for informers and elections: as `kube::Client::try_from`, with [`KeepAlive`]'s default and without kube's retries, for those
+/// who use it wait by themselves, and show it. Read and write timeouts of the configuration are not used: a watch is quiet as long as
+/// nothing happens.
+///
+/// Behind a proxy (`proxy_url`) it is kube's own, whose connections are not probed.
+pub fn client_for_config(config: Config) -> Result<Client, Error> {
+    client_with_keep_alive(config, KeepAlive::default())
+}
+
+/// As [`client_for_config`], with other times.
+pub fn client_with_keep_alive(mut config: Config, keep_alive: KeepAlive) -> Result<Client, Error> {
+    config.default_retry = false;
+    if config.proxy_url.is_some() {
+        config.read_timeout = None;
+        return Client::try_from(config);
+    }
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_connect_timeout(config.connect_timeout);
+    probe(&mut connector, keep_alive);
+    let connector = config.rustls_https_connector_with_connector(connector)?;
+    let client = HttpClient::builder(TokioExecutor::new()).build::<_, Body>(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(tower::BoxError::from)
+        .service(client);
+    Ok(ClientBuilder::new(service, config.default_namespace).build())
+}
+
+fn probe(connector: &mut HttpConnector, keep_alive: KeepAlive) {
+    let KeepAlive { idle, interval, lost_after } = keep_alive;
+    connector.set_keepalive(Some(idle));
+    connector.set_keepalive_interval(Some(interval));
+    connector.set_keepalive_retries(Some(PROBES_MAX));
+    #[cfg(target_os = "linux")]
+    connector.set_tcp_user_timeout(Some(lost_after));
+    #[cfg(not(target_os = "linux"))]
+    let _ = lost_after;
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use http::Request;
+    use http_body_util::BodyExt as _;
+    use socket2::{SockFilter, SockRef};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::JoinHandle;
+
+    /// A tenth of the default's times or less. The kernel's timers are real ones.
+    const QUICK: KeepAlive = KeepAlive {
+        idle: Duration::from_secs(1),
+        interval: Duration::from_secs(1),
+        lost_after: Duration::from_millis(1_500),
+    };
+    /// Much more than that, on a machine that is busy; much less than the minutes that it takes without probes.
+    const FOUND_MAX: Duration = Duration::from_secs(30);
+
+    /// From now on the other end's packets reach nobody: no answer, no acknowledgement, no reset. As a machine that lost its power.
+    fn fall_silent(stream: &TcpStream) {
+        // BPF's `return 0`: keep nothing of the packet.
+        let nothing = SockFilter::new(0x06, 0, 0, 0);
+        SockRef::from(stream).attach_filter(&[nothing]).expect("a filter needs no permission");
+    }
+
+    /// A server that answers each request with the beginning of a watch, and falls silent before or after that.
+    async fn serve(answers: bool) -> (String, JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("it has one"));
+        let serving = tokio::spawn(async move {
+            let mut streams = Vec::new();
+            while let Ok((mut stream, _)) = listener.accept().await {
+                if answers {
+                    let _ = stream.read(&mut [0; 4096]).await;
+                    let watch = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n\n\r\n";
+                    stream.write_all(watch).await.expect("it is sent");
+                }
+                fall_silent(&stream);
+                streams.push(stream);
+            }
+        });
+        (url, serving)
+    }
+
+    async fn watch(url: &str) -> Result<(), Error> {
+        let config = Config::new(url.parse().expect("a URI"));
+        let client = client_with_keep_alive(config, QUICK)?;
+        let request = Request::get("/api/v1/pods?watch=1").body(Body::empty()).expect("a request");
+        let body = client.send(request).await?.into_body();
+        body.collect().await.map(drop)
+    }
+
+    async fn check_is_found(answers: bool) {
+        let (url, serving) = serve(answers).await;
+        let watched = tokio::time::timeout(FOUND_MAX, watch(&url)).await;
+        serving.abort();
+        let error = watched.expect("the silence is noticed").expect_err("nothing more comes");
+        let causes = crate::error_causes::with_causes(&error);
+        assert!(causes.contains("timed out") || causes.contains("os error 110"), "{causes}");
+    }
+
+    #[tokio::test]
+    async fn a_watch_whose_server_is_gone_without_a_word_ends() {
+        check_is_found(true).await;
+    }
+
+    #[tokio::test]
+    async fn a_request_that_nobody_acknowledges_ends() {
+        check_is_found(false).await;
+    }
+
+    #[test]
+    fn by_default_a_lost_server_is_found_within_45_seconds() {
+        let KeepAlive { idle, interval, lost_after } = KeepAlive::default();
+        // The connection ends at the first probe that is due when this time is over.
+        let probes = std::iter::successors(Some(idle), |probe| Some(*probe + interval));
+        let ends = probes.into_iter().skip(1).find(|probe| *probe >= lost_after);
+        assert!(ends.is_some_and(|ends| ends <= Duration::from_secs(45)), "{ends:?}");
+    }
+}
