@@ -27,11 +27,10 @@ pub(crate) use rbac::rbac;
 pub(crate) use replay::replay;
 pub(crate) use run::run;
 
-use crate::shutdown;
+use crate::shutdown::{self, Stop};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 /// What is left when a command has ended may take this long: a compile cannot be interrupted, nor a guest's thread
 /// be ended from outside.
@@ -39,7 +38,7 @@ const LEFTOVERS_MAX: Duration = Duration::from_secs(1);
 
 /// Runs a command to its end, which the token asks for after a signal. Guests have threads of their own, beside the turns that
 /// informers take of quick ones.
-fn run_until_signal<F>(command: impl FnOnce(CancellationToken) -> F) -> Result<()>
+fn run_until_signal<F>(command: impl FnOnce(Stop) -> F) -> Result<()>
 where
     F: Future<Output = Result<()>>,
 {

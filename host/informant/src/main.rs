@@ -19,6 +19,7 @@ mod metrics;
 mod outbound;
 mod project;
 mod shutdown;
+mod task;
 
 use cli::Command;
 use std::process::ExitCode;

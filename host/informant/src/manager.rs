@@ -12,7 +12,9 @@ use crate::http::{Listeners, Server, not_ready};
 use crate::logging::Stdout;
 use crate::metrics::{RefusedByListener, Sources};
 use crate::outbound::OutboundHttp;
-use anyhow::{Context, Result, anyhow};
+use crate::shutdown::LAST_ATTEMPT_MAX;
+use crate::task::{Task, end, ended_early};
+use anyhow::{Context, Result};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
@@ -23,12 +25,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// How long plugins and connections may take to end. Kubernetes gives a pod 30 s.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(25);
+/// How long plugins and connections may take to end. Kubernetes gives a pod 30 s, of which some are for what is left then
+/// (`shutdown.rs`).
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(24);
 /// How long the start waits for a cluster's first word.
 const GREETING_DEADLINE: Duration = Duration::from_secs(2);
 /// How long a host that takes part in an election gets ready before it stands, and how often it looks.
@@ -154,8 +157,15 @@ impl Manager {
         &self.shown
     }
 
-    /// Runs until it is told to stop, or until a task ends that should not; then everything ends in order.
-    pub(crate) async fn run_until(mut self, stop: &CancellationToken) -> Result<()> {
+    /// Runs until it is told to stop, or until a task ends that should not; then everything ends in order. `at_once` says that there is no
+    /// time for that: then it does not return, for the process is ended.
+    pub(crate) async fn run_until(
+        mut self,
+        stop: &CancellationToken,
+        at_once: Option<watch::Receiver<()>>,
+    ) -> Result<()> {
+        // Whoever holds no Lease has nothing to do last.
+        let mut at_once = at_once.filter(|_| self.election.is_some());
         let early = tokio::select! {
             () = stop.cancelled() => Ok(()),
             early = self.plugins.ended_early() => Err(early),
@@ -165,11 +175,36 @@ impl Manager {
             early = election_ended(&mut self.election) => Err(early),
         };
         self.shutdown.cancel();
-        let drained = tokio::time::timeout(SHUTDOWN_GRACE, self.drain()).await;
+        let drained = tokio::select! {
+            drained = tokio::time::timeout(SHUTDOWN_GRACE, self.drain()) => drained,
+            () = told(at_once.as_mut()) => {
+                self.give_the_lease_back().await;
+                drop(at_once);
+                std::future::pending().await
+            }
+        };
+        if drained.is_err() {
+            self.give_the_lease_back().await;
+        }
         let drained = drained.context("not everything ended in time and was cut off");
         early.and(drained.flatten())?;
         info!("stopped");
         Ok(())
+    }
+
+    /// The last attempt after an end that was cut off. Plugins may still run: as soon as the election is told, this host leads no more and
+    /// sends no write.
+    async fn give_the_lease_back(&mut self) {
+        let Some(election) = &mut self.election else { return };
+        election.resign.cancel();
+        let given = tokio::time::timeout(LAST_ATTEMPT_MAX, election.task.end()).await;
+        if given.is_err() {
+            let lease = &election.candidate.lease;
+            warn!(
+                lease,
+                "the Lease was not given back in time; another host leads once it has run out"
+            );
+        }
     }
 
     /// Plugins first, while the informers can still answer them; probes and metrics last, so that they
@@ -218,6 +253,17 @@ impl Election {
     }
 }
 
+/// Waits until the process is to end at once.
+async fn told(at_once: Option<&mut watch::Receiver<()>>) {
+    if let Some(at_once) = at_once
+        && at_once.changed().await.is_ok()
+    {
+        return;
+    }
+    // Nobody can say so any more.
+    std::future::pending().await
+}
+
 /// Waits for what ends a host that takes part in an election: it leads no more, or its task ends.
 async fn election_ended(election: &mut Option<Election>) -> anyhow::Error {
     let Some(election) = election else { return std::future::pending().await };
@@ -228,42 +274,6 @@ async fn election_ended(election: &mut Option<Election>) -> anyhow::Error {
             lost
         }
         early = election.task.ended_early() => early,
-    }
-}
-
-/// A task and what to call it.
-struct Task {
-    name: &'static str,
-    /// None once its end was told.
-    handle: Option<JoinHandle<()>>,
-}
-
-impl Task {
-    fn spawn(name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { name, handle: Some(tokio::spawn(task)) }
-    }
-
-    /// Ends it where it is.
-    fn abort(&mut self) {
-        if let Some(handle) = self.handle.take() {
-            handle.abort();
-        }
-    }
-
-    /// Waits for its end. A failure is told once.
-    async fn end(&mut self) -> Result<()> {
-        let Some(handle) = &mut self.handle else { return Ok(()) };
-        let ended = handle.await;
-        self.handle = None;
-        ended.map_err(|error| anyhow!("{} failed: {error}; please report this", self.name))
-    }
-
-    /// Waits for an end that nobody asked for.
-    async fn ended_early(&mut self) -> anyhow::Error {
-        match self.end().await {
-            Ok(()) => anyhow!("{} ended by itself; please report this", self.name),
-            Err(error) => error,
-        }
     }
 }
 
@@ -281,22 +291,6 @@ fn serve_admin(
 /// One for each processor, up to a few.
 fn guest_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(GUEST_THREADS_MAX)
-}
-
-/// Waits for the end of a task that may not be there and is told to end.
-async fn end(task: &mut Option<Task>) -> Result<()> {
-    match task {
-        Some(task) => task.end().await,
-        None => Ok(()),
-    }
-}
-
-/// Waits for the end of a task that may not be there.
-async fn ended_early(task: &mut Option<Task>) -> anyhow::Error {
-    match task {
-        Some(task) => task.ended_early().await,
-        None => std::future::pending().await,
-    }
 }
 
 /// The socket that was asked for, or the default one if it can be had: a second host of the same user does without.

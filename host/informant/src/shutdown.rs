@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use std::io;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -15,32 +16,62 @@ use tracing::{info, warn};
 /// last lines of the log. Kubernetes gives a Pod 30 s.
 const END_MAX: Duration = Duration::from_secs(28);
 
+/// What a process does last, after a second signal or at the end of the time for draining, takes so long at most: one request to an API
+/// server that answers, and its repetition.
+pub(crate) const LAST_ATTEMPT_MAX: Duration = Duration::from_secs(1);
+
+/// That this process is to end.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    /// It is to end in order.
+    pub(crate) asked: CancellationToken,
+    at_once: watch::Sender<()>,
+}
+
+impl Stop {
+    fn new() -> Self {
+        Self { asked: CancellationToken::new(), at_once: watch::Sender::new(()) }
+    }
+
+    /// Hears that this process ends at once. Until the answer is dropped, it waits for [`LAST_ATTEMPT_MAX`] at most.
+    pub(crate) fn at_once(&self) -> watch::Receiver<()> {
+        self.at_once.subscribe()
+    }
+
+    /// Lets those who want to hear of it do what they do last.
+    async fn end_at_once(&self) {
+        self.at_once.send_replace(());
+        let _ = tokio::time::timeout(LAST_ATTEMPT_MAX, self.at_once.closed()).await;
+    }
+}
+
 /// From here on SIGINT, SIGTERM and SIGHUP no longer end the process by themselves: the first one cancels the token, a
-/// second SIGINT or SIGTERM ends the process with 128 and the signal's number, as shells expect. It ends with 1 where it is still there 28 s
+/// second SIGINT or SIGTERM ends the process with 128 and the signal's number, as shells expect, after what is done last. It ends with 1 where it is still there 28 s
 /// after the first one.
 ///
 /// They are heard on a thread of its own, which nothing that hangs can keep from it: it waits for no other thread. It ends with the process.
-pub(crate) fn on_signals() -> io::Result<CancellationToken> {
+pub(crate) fn on_signals() -> io::Result<Stop> {
     on_signals_within(END_MAX)
 }
 
-fn on_signals_within(end_max: Duration) -> io::Result<CancellationToken> {
+fn on_signals_within(end_max: Duration) -> io::Result<Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut signals = {
         let _context = runtime.enter();
         Signals::listen()?
     };
-    let stop = CancellationToken::new();
-    let first = stop.clone();
+    let stop = Stop::new();
+    let heard = stop.clone();
     let listen = async move {
         let name = signals.first().await;
-        first.cancel();
+        heard.asked.cancel();
         // Whoever should read the log may have stopped reading it: that must not keep the second signal from being heard. Where no thread can be had
         // the line is lost.
         let tell = move || info!("stopping after {name}; once more to stop at once");
         let _ = std::thread::Builder::new().name("stopping".to_owned()).spawn(tell);
         let status = tokio::select! {
             (name, number) = signals.next() => {
+                heard.end_at_once().await;
                 logging::end(move || warn!("stopped at once after a second signal, {name}"));
                 128 + number
             }
@@ -142,7 +173,7 @@ mod tests {
         let stop = on_signals_within(end_max).expect("signals");
         writeln!(io::stdout(), "\n{WEDGED}").expect("it is read");
         runtime.block_on(async {
-            stop.cancelled().await;
+            stop.asked.cancelled().await;
             writeln!(io::stdout(), "{ASKED}").expect("it is read");
             tokio::time::sleep(CHILD_MAX).await;
         });
@@ -181,6 +212,26 @@ mod tests {
         let second = ended(CHILD_MAX, 2);
         let said = String::from_utf8_lossy(&second.stderr);
         assert_eq!(second.status.code(), Some(143), "{said}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_waits_for_what_is_done_last_and_not_for_long() {
+        let stop = Stop::new();
+        let start = tokio::time::Instant::now();
+        stop.end_at_once().await;
+        assert_eq!(start.elapsed(), Duration::ZERO, "nobody does anything");
+        let mut heard = stop.at_once();
+        let last = tokio::spawn(async move {
+            heard.changed().await.expect("it ends");
+            tokio::time::sleep(LAST_ATTEMPT_MAX / 2).await;
+        });
+        tokio::task::yield_now().await;
+        stop.end_at_once().await;
+        assert_eq!(start.elapsed(), LAST_ATTEMPT_MAX / 2);
+        assert!(last.is_finished());
+        let _hangs = stop.at_once();
+        stop.end_at_once().await;
+        assert_eq!(start.elapsed(), LAST_ATTEMPT_MAX * 3 / 2);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
             })?;
         info!("embedded cluster at http://{}", cluster.address());
         info!("try: kubectl --kubeconfig {} get pods -A -w", file.display());
-        stop.cancelled().await;
+        stop.asked.cancelled().await;
         traffic.shutdown().await;
         cluster.shutdown().await;
         Ok(())

@@ -27,18 +27,18 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
     let (own_hint, next) = (hint(&directories, &projects), next_step(&projects));
     let args = DevArgs { hint: Some(args.hint.unwrap_or(own_hint)), ..args };
     super::run_until_signal(async |stop| {
-        let builders = builders(projects, &args, &stop).await?;
+        let builders = builders(projects, &args, &stop.asked).await?;
         let built = builders.iter().map(|builder| builder.plugins().to_owned());
         let paths = directories.into_iter().chain(built).collect();
         if args.connection.kubeconfig.is_some() || args.connection.context.is_some() {
             let args = DevArgs { paths, ..args };
-            return shown(args, next, builders, None, &stop).await;
+            return shown(args, next, builders, None, &stop.asked).await;
         }
         let embedded = Embedded::start(args.traffic).await?;
         let kubeconfig = Some(embedded.kubeconfig.clone());
         let connection = ConnectionArgs { kubeconfig, context: None };
         let args = DevArgs { paths, connection, ..args };
-        let result = shown(args, next, builders, Some(&embedded.kubeconfig), &stop).await;
+        let result = shown(args, next, builders, Some(&embedded.kubeconfig), &stop.asked).await;
         embedded.stop().await;
         result
     })
@@ -160,7 +160,7 @@ async fn run(manager: Manager, builders: Vec<Builder>, stop: &CancellationToken)
     for builder in builders {
         tasks.spawn(builder.run(Loads::of(manager.plugins().clone()), ended.clone()));
     }
-    let result = manager.run_until(stop).await;
+    let result = manager.run_until(stop, None).await;
     ended.cancel();
     while let Some(task) = tasks.join_next().await {
         task.context("a project's builder failed; please report this")?;

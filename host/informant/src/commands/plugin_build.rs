@@ -47,7 +47,7 @@ pub(crate) fn build(args: BuildArgs) -> Result<()> {
         compiler::options(&args.compiler, compiler::Use::Plugins)?,
         configurations,
     )?;
-    super::run_until_signal(async |stop| run(&args, &project, &output, &checker, &stop).await)
+    super::run_until_signal(async |stop| run(&args, &project, &output, &checker, &stop.asked).await)
 }
 
 async fn run(

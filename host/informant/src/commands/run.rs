@@ -30,6 +30,6 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             admin_socket: args.serve.admin.admin_socket,
             log_format: args.serve.log_format,
         };
-        Manager::start(options).await?.run_until(&stop).await
+        Manager::start(options).await?.run_until(&stop.asked, Some(stop.at_once())).await
     })
 }

@@ -1,9 +1,11 @@
 //! Several hosts of which one leads.
 
 use crate::bench::runtime;
-use crate::host::bench::{HostBench, await_told, built_plugin, host_fact, pod_names, told};
+use crate::host::bench::{
+    HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact, pod_names, told,
+};
 use informant_e2e::election::{self, LeaseTimes, Options};
-use informant_e2e::host::{self, Host};
+use informant_e2e::host::{self, Host, Line};
 use informant_e2e::skip;
 use serde_json::Value;
 use std::time::Duration;
@@ -12,12 +14,17 @@ const END_DEADLINE: Duration = Duration::from_secs(60);
 
 /// A host that takes part in the election of the fact's namespace, in which a lease lasts for three seconds.
 async fn candidate(bench: &HostBench<'_>) -> Host {
+    candidate_with_lease(bench, "3").await
+}
+
+/// The same with a lease of so many seconds.
+async fn candidate_with_lease(bench: &HostBench<'_>, seconds: &str) -> Host {
     let arguments = [
         "--leader-elect",
         "--leader-elect-resource-namespace",
         &bench.namespace,
         "--leader-elect-lease-duration",
-        "3",
+        seconds,
         "--leader-elect-renew-deadline",
         "2",
         "--leader-elect-retry-period",
@@ -76,6 +83,28 @@ fn one_of_several_hosts_leads_and_another_takes_over() {
         second.terminate(END_DEADLINE).unwrap();
         await_lead(&third).await;
         await_told(&third, &bench.namespace, "added", 4).await;
+    });
+}
+
+#[test]
+fn a_host_that_is_ended_at_once_gives_its_lease_back() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        // Its stop takes as long as it may.
+        bench.drop_plugin("spin", "spin-in-stop");
+        let mut first = candidate_with_lease(&bench, "600").await;
+        await_lead(&first).await;
+        let runs = |plugin: &Value| plugin["state"] == "running";
+        first.await_plugin("spin-in-stop", "to run", runs).await.unwrap();
+        let second = candidate_with_lease(&bench, "600").await;
+        await_standby(&second).await;
+        first.signal("TERM").unwrap();
+        let stopping = |line: &Line| line.message().starts_with("stopping after SIGTERM");
+        first.await_line("the stop", LINES_DEADLINE, stopping).await.unwrap();
+        first.signal("TERM").unwrap();
+        let status = first.await_end(END_DEADLINE).unwrap();
+        assert_eq!(status.code(), Some(143), "{}", first.tail());
+        await_lead(&second).await;
     });
 }
 

@@ -1,0 +1,59 @@
+//! A task with an owner, who waits for its end and is told how it ended.
+
+use anyhow::{Result, anyhow};
+use tokio::task::JoinHandle;
+
+/// A task and what to call it.
+pub(crate) struct Task {
+    name: &'static str,
+    /// None once its end was told.
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Task {
+    pub(crate) fn spawn(
+        name: &'static str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        Self { name, handle: Some(tokio::spawn(task)) }
+    }
+
+    /// Ends it where it is.
+    pub(crate) fn abort(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            handle.abort();
+        }
+    }
+
+    /// Waits for its end. A failure is told once.
+    pub(crate) async fn end(&mut self) -> Result<()> {
+        let Some(handle) = &mut self.handle else { return Ok(()) };
+        let ended = handle.await;
+        self.handle = None;
+        ended.map_err(|error| anyhow!("{} failed: {error}; please report this", self.name))
+    }
+
+    /// Waits for an end that nobody asked for.
+    pub(crate) async fn ended_early(&mut self) -> anyhow::Error {
+        match self.end().await {
+            Ok(()) => anyhow!("{} ended by itself; please report this", self.name),
+            Err(error) => error,
+        }
+    }
+}
+
+/// Waits for the end of a task that may not be there and is told to end.
+pub(crate) async fn end(task: &mut Option<Task>) -> Result<()> {
+    match task {
+        Some(task) => task.end().await,
+        None => Ok(()),
+    }
+}
+
+/// Waits for the end of a task that may not be there.
+pub(crate) async fn ended_early(task: &mut Option<Task>) -> anyhow::Error {
+    match task {
+        Some(task) => task.ended_early().await,
+        None => std::future::pending().await,
+    }
+}
