@@ -184,12 +184,12 @@ impl Running {
                 tokio::time::sleep_until((*at).into()).await;
                 Wake::Restart
             }
-            Self::Alive { instance, .. } => {
+            Self::Alive { version, instance, .. } => {
                 let debt = instance.state().log_budget.debt(Instant::now());
                 if !debt.is_zero() {
                     tokio::time::sleep(debt).await;
                 }
-                keys::wait(status, shard, instance.works_on_keys(), syncs).await;
+                keys::wait_for(instance, &version.reads, (status, shard), syncs).await;
                 Wake::Event
             }
         }

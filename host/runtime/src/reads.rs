@@ -2,6 +2,7 @@
 //! others have caused to be cached.
 
 mod answer;
+mod awaited;
 
 pub(crate) use answer::{Answer, Bounds, KeyOf};
 
@@ -11,6 +12,7 @@ use crate::descriptor::Descriptor;
 use crate::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::view::View;
 use answer::{OfObject, fill};
+use awaited::Awaiting;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page, Store};
 use std::collections::{BTreeSet, HashMap};
@@ -35,6 +37,7 @@ pub(crate) enum ReadError {
 /// The readable resources of one plugin version.
 pub(crate) struct Reads {
     resources: HashMap<String, Readable>,
+    awaiting: Awaiting,
 }
 
 struct Readable {
@@ -113,7 +116,7 @@ impl Reads {
             let used = shared.declare(&readable.indexer, index, ledger);
             readable.indexes.insert(index.name.clone(), used);
         }
-        Self { resources }
+        Self { resources, awaiting: Awaiting::default() }
     }
 
     fn readable(&self, resource: &str) -> Result<&Readable, ReadError> {

@@ -7,8 +7,10 @@ use crate::breaker::Outcome;
 use crate::call_error::{CallError, Retry};
 use crate::counters::{Counters, add_one};
 use crate::event::{Event, Reason};
+use crate::instance::Instance;
 use crate::key_queue::{Work, Worked};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::reads::Reads;
 use crate::status::StatusCell;
 use crate::sync_calls::SyncCalls;
 use crate::tape::Tape;
@@ -29,6 +31,44 @@ pub(super) enum Turn {
     Key(Work),
     /// The workqueue is full, its keys wait for their time, and events for them.
     Nothing,
+}
+
+/// Whether a guest works on keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Works {
+    /// It has no function for that.
+    Never,
+    /// Not before everything is there that it may read.
+    Later,
+    Now,
+}
+
+impl Works {
+    fn of(instance: &Instance, reads: &Reads) -> Self {
+        match instance.works_on_keys() {
+            false => Self::Never,
+            true if reads.are_synced() => Self::Now,
+            true => Self::Later,
+        }
+    }
+}
+
+/// As [`wait`], for this instance.
+pub(super) async fn wait_for(
+    instance: &Instance,
+    reads: &Reads,
+    (status, shard): (&StatusCell, usize),
+    syncs: Option<&SyncCalls>,
+) {
+    let works = Works::of(instance, reads);
+    let wait = wait(status, shard, works, syncs);
+    match works {
+        Works::Never | Works::Now => wait.await,
+        Works::Later => tokio::select! {
+            () = reads.synced(&status.name) => {}
+            () = wait => {}
+        },
+    }
 }
 
 /// Whether the event's keys are worked on in its place. They wait from here on; those of what was there before behind what just happened.
@@ -74,25 +114,21 @@ fn key_missing(status: &StatusCell, event: &Event, dropped: u64, problem: &str) 
 }
 
 /// Waits until there is an event of a shard, a key, a schedule's moment, or one of these calls is to be made.
-pub(super) async fn wait(
-    status: &StatusCell,
-    shard: usize,
-    works_on_keys: bool,
-    syncs: Option<&SyncCalls>,
-) {
+async fn wait(status: &StatusCell, shard: usize, works: Works, syncs: Option<&SyncCalls>) {
     let firing = if shard == 0 { status.timers.lock().look_at() } else { None };
-    if !works_on_keys && firing.is_none() {
+    if works == Works::Never && firing.is_none() {
         return status.queue.wait(shard, syncs).await;
     }
     let now = Instant::now();
-    let (key, holds_events, news) = match works_on_keys {
-        true => {
+    let (key, holds_events, news) = match works {
+        Works::Later | Works::Now => {
             let mut keys = status.keys.lock();
             // Of several shards others add keys for this one, and make room.
             let news = (keys.shards() > 1).then(|| keys.news(shard));
-            (keys.next_due(shard, now), keys.holds_events(now), news)
+            let key = (works == Works::Now).then(|| keys.next_due(shard, now)).flatten();
+            (key, keys.holds_events(now), news)
         }
-        false => (None, false, None),
+        Works::Never => (None, false, None),
     };
     let due = key.into_iter().chain(firing).min();
     match due {
@@ -121,14 +157,16 @@ async fn heard(news: Option<&Notify>) {
 impl Actor {
     /// Whether the next call is for a key or for an event.
     pub(super) fn turn(&mut self, now: Instant) -> Turn {
-        let Running::Alive { instance, .. } = &self.running else { return Turn::Event };
-        if !instance.works_on_keys() {
+        let Running::Alive { version, instance, .. } = &self.running else { return Turn::Event };
+        let works = Works::of(instance, &version.reads);
+        if works == Works::Never {
             return Turn::Event;
         }
         let mut keys = self.status.keys.lock();
         let holds_events = keys.holds_events(now);
         let is_events = self.events_since_key < EVENTS_BETWEEN_KEYS && !keys.is_full();
-        if !(is_events && self.status.queue.has_due(self.shard, now))
+        if works == Works::Now
+            && !(is_events && self.status.queue.has_due(self.shard, now))
             && let Some(work) = keys.take(self.shard, now)
         {
             self.events_since_key = 0;

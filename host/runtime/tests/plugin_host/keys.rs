@@ -4,6 +4,7 @@ use super::{
     Bench, HELLO, described, handled, hello_again, hello_text_with, hello_with, is, last_load, pod,
     swap,
 };
+use informant_cache::testing::WatchLists;
 use informant_runtime::{Limits, PluginName, PluginStatus};
 use serde_json::Value;
 use std::sync::atomic::Ordering::Relaxed;
@@ -441,4 +442,28 @@ async fn keys_that_are_for_later_are_not_waited_for() {
         |status: Option<&PluginStatus>| handled(status) == 1 && workqueue(status, "delayed") == 1;
     let (succeeded, took) = removed(bench, waits).await;
     assert!(succeeded == 0 && took < Duration::from_secs(40), "{took:?}");
+}
+
+/// As the workers of client-go's controllers, which start after `WaitForCacheSync`.
+#[tokio::test]
+async fn no_key_is_worked_on_before_all_that_is_read_has_synced() {
+    let bench = Bench::working(&["a"], Limits::default(), &worker(""));
+    bench.until("worker", |status| keys(status) == [1, 0, 0]).await;
+    // Of what is asked for from now on the list never ends.
+    bench.source.set_watch_lists(WatchLists::WithoutBookmark);
+    let more = r#""enqueue":["self"]},{"name":"more","resource":"v1/nodes","namespaces":["x"]"#;
+    let both = assembled(&text(&hello_text_with(more), "", ""));
+    bench.drop_in("reader.wasm", &both);
+    for round in 1..=5 {
+        bench.until("reader", |status| count(status, "enqueued") >= round).await;
+        bench.source.modify(&pod("a"));
+    }
+    bench.until("worker", |status| keys(status) == [6, 0, 0]).await;
+    let waits = |status: Option<&PluginStatus>| keys(status) == [0, 0, 0];
+    assert!(waits(bench.status("reader").as_ref()), "events became keys, which wait");
+    bench.source.set_watch_lists(WatchLists::Served);
+    bench.source.end_watches(None);
+    bench.until("reader", |status| keys(status)[0] >= 1).await;
+    assert_eq!(keys(bench.status("reader").as_ref())[1..], [0, 0], "no attempt failed");
+    bench.stop().await;
 }

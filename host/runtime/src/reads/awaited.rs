@@ -1,0 +1,92 @@
+//! What a guest waits for before its first key: everything that it may read is there. Answers to client-go's `WaitForCacheSync` before the
+//! workers of a controller start.
+//!
+//! A resource that never syncs is waited for without end, as there: a controller that decides by a part of the cluster does harm. The
+//! log says what is awaited. Events that are no keys are delivered meanwhile.
+
+use super::{Origin, Reads};
+use crate::plugin_name::PluginName;
+use informant_cache::SharedIndexInformer;
+use std::future::pending;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::time::Instant;
+use tracing::warn;
+
+/// A first list takes seconds; after so long people want to know.
+const TOLD_AFTER: Duration = Duration::from_secs(10);
+
+/// How far the wait has come.
+#[derive(Debug, Default)]
+pub(super) struct Awaiting {
+    is_over: AtomicBool,
+    since: OnceLock<Instant>,
+    is_told: AtomicBool,
+}
+
+impl Reads {
+    /// Whether everything is there that the plugin may read. Never false again.
+    pub(crate) fn are_synced(&self) -> bool {
+        let is_over = self.awaiting.is_over.load(Relaxed) || self.awaited().next().is_none();
+        if is_over {
+            self.awaiting.is_over.store(true, Relaxed);
+        }
+        is_over
+    }
+
+    /// Waits for that. Says once what is missing where it takes long.
+    pub(crate) async fn synced(&self, plugin: &PluginName) {
+        let since = *self.awaiting.since.get_or_init(Instant::now);
+        let told = async {
+            if !self.awaiting.is_told.load(Relaxed) {
+                tokio::time::sleep_until(since + TOLD_AFTER).await;
+                self.tell(plugin);
+            }
+            pending().await
+        };
+        tokio::select! {
+            () = self.all_synced() => {}
+            () = told => {}
+        }
+    }
+
+    async fn all_synced(&self) {
+        while let Some((_, informer)) = self.awaited().next() {
+            if !informer.synced().await {
+                // It was stopped, and so will the plugin be.
+                return pending().await;
+            }
+        }
+    }
+
+    fn tell(&self, plugin: &PluginName) {
+        if self.awaiting.is_told.swap(true, Relaxed) {
+            return;
+        }
+        let mut awaited: Vec<_> = self
+            .awaited()
+            .map(|(resource, informer)| format!("{resource} ({})", informer.state().as_str()))
+            .collect();
+        awaited.sort_unstable();
+        awaited.dedup();
+        let resources = awaited.join(", ");
+        let plugin = plugin.as_str();
+        warn!(plugin, resources, "no key is reconciled yet: the plugin reads what has not synced");
+    }
+
+    /// What is not there yet. What the service account of the plugin may not read is not waited for.
+    fn awaited(&self) -> impl Iterator<Item = (&str, SharedIndexInformer)> {
+        let views = self.resources.iter().flat_map(|(resource, readable)| {
+            readable.views.iter().map(move |shown| (resource.as_str(), shown))
+        });
+        let allowed = views.filter(|(_, shown)| shown.permissions.allow());
+        allowed.filter_map(|(resource, shown)| match &shown.origin {
+            Origin::Informer(lease) if !lease.informer().has_synced() => {
+                Some((resource, lease.informer().clone()))
+            }
+            Origin::Informer(_) | Origin::Store(_) => None,
+        })
+    }
+}
