@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cursor;
+mod escapes;
 #[cfg(test)]
 mod fuzz;
 mod projection;

@@ -4,8 +4,8 @@
 //! it may find anything or nothing (`None`), and panics at none.
 
 use super::blocks::container_end;
+use super::escapes;
 use super::strings::special;
-use std::borrow::Cow;
 
 /// A place in a text.
 pub(crate) struct Cursor<'a> {
@@ -161,22 +161,21 @@ impl<'a> Key<'a> {
     pub(crate) fn is(self, name: &str) -> bool {
         match self.place.has_escapes {
             false => self.raw() == name.as_bytes(),
-            true => self.name().is_some_and(|own| own == name),
+            true => escapes::is(self.raw(), name),
         }
     }
 
-    /// Its bytes, unless some are escaped.
+    /// Its bytes, in `scratch` if some are escaped. None where it is no text.
     #[inline]
-    pub(crate) fn plain(self) -> Option<&'a [u8]> {
-        (!self.place.has_escapes).then_some(self.raw())
-    }
-
-    /// None where it is no text: half of a surrogate pair has none.
-    pub(crate) fn name(self) -> Option<Cow<'a, str>> {
-        match self.place.has_escapes {
-            false => std::str::from_utf8(self.raw()).ok().map(Cow::Borrowed),
-            true => serde_json::from_slice(self.quoted).ok().map(Cow::Owned),
+    pub(super) fn name<'b>(self, scratch: &'b mut Vec<u8>) -> Option<&'b [u8]>
+    where
+        'a: 'b,
+    {
+        if !self.place.has_escapes {
+            return Some(self.raw());
         }
+        escapes::decode(self.raw(), scratch)?;
+        Some(scratch)
     }
 }
 

@@ -30,13 +30,18 @@ struct Node {
     positions: Vec<(usize, usize)>,
 }
 
+/// What a pass has found.
+struct Found<'a> {
+    /// By pointer.
+    values: Vec<Option<&'a [u8]>>,
+    /// A key without its escapes.
+    scratch: Vec<u8>,
+}
+
 impl Node {
     /// Where an entry of this name leads.
-    fn below(&self, key: Key<'_>) -> Option<usize> {
-        match key.plain() {
-            Some(name) => self.steps.get(name).copied(),
-            None => self.steps.get(key.name()?.as_bytes()).copied(),
-        }
+    fn below(&self, key: Key<'_>, scratch: &mut Vec<u8>) -> Option<usize> {
+        self.steps.get(key.name(scratch)?).copied()
     }
 }
 
@@ -101,24 +106,19 @@ impl Projection {
     ///
     /// The JSON must be well formed, as every object's is; of other bytes the answer is anything, or nothing.
     pub fn values<'a>(&self, json: &'a [u8]) -> Vec<Option<&'a [u8]>> {
-        let mut found = vec![None; self.len];
+        let mut found = Found { values: vec![None; self.len], scratch: Vec::new() };
         if !self.is_empty() && self.walk(&mut Cursor::new(json), 0, &mut found).is_none() {
-            found.fill(None);
+            found.values.fill(None);
         }
-        found
+        found.values
     }
 
     /// Reads the value at a node's place.
-    fn walk<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-        node: usize,
-        found: &mut [Option<&'a [u8]>],
-    ) -> Option<()> {
+    fn walk<'a>(&self, cursor: &mut Cursor<'a>, node: usize, found: &mut Found<'a>) -> Option<()> {
         let node = &self.nodes[node];
         let text = cursor.text_of(|cursor| self.inside(cursor, node, found))?;
         for &number in &node.here {
-            found[number] = Some(text);
+            found.values[number] = Some(text);
         }
         Some(())
     }
@@ -127,15 +127,15 @@ impl Projection {
         &self,
         cursor: &mut Cursor<'a>,
         node: &Node,
-        found: &mut [Option<&'a [u8]>],
+        found: &mut Found<'a>,
     ) -> Option<()> {
         match cursor.peek()? {
             b'{' if !node.steps.is_empty() => cursor.entries(|cursor, key: Key<'a>| {
-                match node.below(key) {
+                match node.below(key, &mut found.scratch) {
                     Some(below) => {
                         // The key may have come before, and then counts no more.
                         for &number in &self.nodes[below].within {
-                            found[number] = None;
+                            found.values[number] = None;
                         }
                         self.walk(cursor, below, found)
                     }
