@@ -241,6 +241,9 @@ impl Actor {
         let guest = guest.charged_to(&self.status.counters.ledger);
         let guest = guest.with_leading(self.leading.clone()).with_powers(powers);
         let tape = self.tapes.as_ref().and_then(|it| it.tape(&self.name, version, self.shard));
+        if let Some(weighed) = tape.as_ref().and_then(|tape| tape.weighed()) {
+            self.status.counters.ledger.weighs(weighed);
+        }
         guest.within(self.surroundings.clone(), tape)
     }
 

@@ -5,6 +5,8 @@ use crate::limits::Limits;
 use crate::one_line::one_line;
 use crate::plugin_archive::is_of_secrets;
 use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -187,6 +189,17 @@ pub(crate) fn counted(letters: usize) -> String {
     format!("{letters} dead letter{}", if letters == 1 { "" } else { "s" })
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LetterWithObject {
+    #[serde(flatten)]
+    letter: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_object: Option<Box<RawValue>>,
+}
+
 impl DeadLetter {
     /// Bytes that its object's text and its error take, about: what a file that keeps it needs for it, and more than memory does.
     pub(crate) fn size(&self) -> usize {
@@ -215,15 +228,19 @@ impl DeadLetter {
     }
 
     /// The letter with its object, the last one known for a deletion. A Secret is not shown.
-    pub fn to_json_with_object(&self) -> Value {
-        let mut letter = self.to_json();
-        if is_of_secrets(&self.resource) {
-            return letter;
-        }
-        let side = if self.event.change == Change::Deleted { "lastObject" } else { "object" };
-        // The cache keeps only what it could read.
-        letter[side] = serde_json::from_slice(&self.event.object.json()).unwrap_or_default();
-        letter
+    ///
+    /// The object stays a text: as a tree it could take 50 times its bytes.
+    pub fn to_json_with_object(&self) -> impl Serialize {
+        let shown = (!is_of_secrets(&self.resource)).then(|| {
+            let text = String::from_utf8(self.event.object.json().to_vec()).unwrap_or_default();
+            // The cache keeps only what it could read.
+            RawValue::from_string(text).unwrap_or_default()
+        });
+        let (object, last_object) = match self.event.change {
+            Change::Deleted => (None, shown),
+            _ => (shown, None),
+        };
+        LetterWithObject { letter: self.to_json(), object, last_object }
     }
 }
 
@@ -331,11 +348,21 @@ mod tests {
     fn a_letter_shows_its_object_when_it_is_asked_for() {
         let mut dead = DeadLetters::new(Bounds { letters: 9, bytes: 1 << 20 });
         dead.push(letter("a"));
-        let shown = dead.list()[0].to_json_with_object();
+        let shown = |letter: &DeadLetter| {
+            serde_json::to_value(letter.to_json_with_object()).expect("it is JSON")
+        };
+        let of_deleted = |mut letter: DeadLetter| {
+            letter.event.change = Change::Deleted;
+            letter
+        };
+        let secret = DeadLetter { resource: "v1/secrets".to_owned(), ..letter("a") };
+        assert_eq!(shown(&secret), secret.to_json());
+        let deleted = shown(&of_deleted(letter("a")));
+        assert_eq!(deleted["lastObject"]["metadata"]["name"], "a");
+        assert_eq!(deleted.get("object"), None);
+        let shown = shown(&dead.list()[0]);
         assert_eq!(shown["object"]["metadata"]["name"], "a");
         assert_eq!(shown["error"], "no\\nway");
         assert_eq!(dead.list()[0].to_json().get("object"), None);
-        let secret = DeadLetter { resource: "v1/secrets".to_owned(), ..letter("a") };
-        assert_eq!(secret.to_json_with_object(), secret.to_json());
     }
 }

@@ -185,6 +185,13 @@ impl GuestState {
         Self { limiter, ledger: ledger.clone(), ..self }
     }
 
+    /// Holds so many bytes in the plugin's account while a request is under way. Where that is too much, nothing is to be sent.
+    pub(crate) fn hold_request(&self, bytes: usize) -> Result<Held, String> {
+        let most = self.limits.host_memory_max;
+        let held = Held::of(&self.ledger, Holding::Requests, bytes as u64, most);
+        held.map_err(|overdraft| format!("nothing was sent: {overdraft}"))
+    }
+
     /// The same, with the plugin's values.
     pub(crate) fn with_state(self, state: StateCall) -> Self {
         Self { state: Some(state), ..self }

@@ -89,7 +89,7 @@ impl SharedIndexes {
         let (indexer, indexes, payer) = (indexer.clone(), self.clone(), payer.clone());
         let used = Arc::new(IndexUse { id, indexer, indexes, payer });
         let weighed: Weak<IndexUse> = Arc::downgrade(&used);
-        used.payer.shares(weighed);
+        used.payer.weighs(weighed);
         used
     }
 
@@ -112,6 +112,10 @@ impl IndexUse {
 }
 
 impl Weighed for IndexUse {
+    fn part(&self) -> &'static str {
+        "indexes"
+    }
+
     fn bytes(&self) -> u64 {
         self.indexer.index_bytes(self.name()) as u64
     }

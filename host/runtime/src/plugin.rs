@@ -31,6 +31,7 @@ use asked::Asked;
 use hashbrown::HashSet;
 use informant_cache::{HandlerOptions, InformerLease, Object, Registration, SharedInformerFactory};
 use jiff::Timestamp;
+use overdraft::Room;
 use remembered::Memory;
 pub(crate) use standby::{Standby, Warm};
 use std::collections::BTreeMap;
@@ -70,6 +71,8 @@ pub(crate) struct Plugin {
     /// In how many instances the version runs that is about to take over.
     pub(crate) shards_ahead: usize,
     paused: bool,
+    /// The memory that its latest load wanted.
+    room: Room,
     memory: Memory,
     /// What its shards have together, once there is one.
     together: Option<Arc<Together>>,
@@ -140,6 +143,7 @@ impl Plugin {
             draining: None,
             shards_ahead: 0,
             paused: false,
+            room: Room::default(),
             memory: Memory::default(),
             together: None,
             actors: Vec::new(),

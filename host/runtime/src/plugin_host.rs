@@ -283,6 +283,7 @@ impl PluginHost {
         let number = self.loads_begun;
         if let Some(plugin) = self.plugins.get_mut(name) {
             plugin.load = Some(number);
+            plugin.begin_room();
             plugin.status.apply([Input::FileChanged], Timestamp::now());
         }
         Load::new(name.clone(), number, sha256)

@@ -96,6 +96,19 @@ pub enum LoadError {
     Host(String),
 }
 
+impl LoadError {
+    /// Whether the plugin would have held too much with the version.
+    pub(crate) fn is_want_of_room(&self) -> bool {
+        match self {
+            Self::Account(_) | Self::Compile(CompileError::Account(_)) => true,
+            Self::Describe(error) | Self::Start(error) | Self::Restore(error) => {
+                matches!(error, CallError::AccountExceeded(_))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Prepares versions.
 #[derive(Clone)]
 pub(crate) struct Preparer {

@@ -7,6 +7,7 @@ mod values;
 
 pub(crate) use values::{Taped, key_text};
 
+use crate::account::Weighed;
 use crate::actor::Version;
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::log::Level;
@@ -16,7 +17,7 @@ use crate::event::{Change, Event, Gone, Reason};
 use crate::guest_state::CurrentEvent;
 use crate::plugin_name::PluginName;
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// What the guest is called with.
 pub(crate) enum Called<'a> {
@@ -53,6 +54,10 @@ pub(crate) trait Tape: Send + Sync + 'static {
     /// What a host function is to answer without doing anything; none: what it would.
     fn answer(&self, function: &'static str, with: &Value) -> Option<Value> {
         let _ = (function, with);
+        None
+    }
+    /// What waits to be written, for the plugin's account; none: nothing does.
+    fn weighed(&self) -> Option<Weak<dyn Weighed>> {
         None
     }
     /// A host function has answered so.

@@ -61,6 +61,7 @@ impl Held {
         let sum = parts.iter().fold(bytes - noted, |sum, (_, bytes)| sum.saturating_add(*bytes));
         if sum > most {
             self.ledger.remove(self.holding, noted);
+            self.ledger.wants(sum);
             return Err(Overdraft::new(sum, most, &parts));
         }
         self.bytes += bytes;
@@ -92,6 +93,7 @@ mod tests {
         let mut other = of(Holding::Instances, 20, 100).expect("it fits");
         assert_eq!(ledger.held(Holding::Instances), 80);
         assert!(of(Holding::Code, 21, 100).is_err());
+        assert_eq!(ledger.wanted(), 101);
         let code = of(Holding::Code, 20, 100).expect("it fits");
         assert!(other.grow(1, 100).is_err());
         assert_eq!((ledger.held(Holding::Instances), other.bytes()), (80, 20));
@@ -99,7 +101,7 @@ mod tests {
         other.grow(60, 100).expect("there is room again");
         assert!(other.grow(u64::MAX, 100).is_err(), "a sum too large to count");
         drop((other, code));
-        assert_eq!(Holding::ALL.map(|holding| ledger.held(holding)), [0; 4]);
+        assert_eq!(Holding::ALL.map(|holding| ledger.held(holding)), [0; 5]);
     }
 
     #[test]

@@ -17,10 +17,14 @@ pub(crate) enum Holding {
     Code,
     /// Their descriptors and configurations.
     Documents,
+    /// Bodies of the requests that wait for their answers, and room for those answers.
+    Requests,
 }
 
-/// Something that several plugins may have together. It is charged to each of them.
+/// Something that holds memory for a plugin as long as it lives. If several plugins have it together, each is charged for it.
 pub(crate) trait Weighed: Send + Sync {
+    /// The part of the account.
+    fn part(&self) -> &'static str;
     /// Bytes that it holds now, about.
     fn bytes(&self) -> u64;
 }
@@ -29,23 +33,26 @@ pub(crate) trait Weighed: Send + Sync {
 #[derive(Default)]
 pub(crate) struct Ledger {
     /// By [`Holding`].
-    held: [AtomicU64; 4],
+    held: [AtomicU64; 5],
     /// What all other parts held when they were read last, at most a second ago.
     read: AtomicU64,
-    /// What it has together with others: indexes.
-    shared: Mutex<Vec<Weak<dyn Weighed>>>,
-    /// Nanoseconds of its selectors, pointers and indexes in informers' tasks.
+    /// Indexes, which it may have together with others, and recordings.
+    weighed: Mutex<Vec<Weak<dyn Weighed>>>,
+    /// Nanoseconds of its selectors, pointers and indexes in informers' tasks, and of its filters.
     evaluation: AtomicU64,
     /// Nanoseconds by the clock of looking at its files and compiling them.
     compile: AtomicU64,
     log_bytes: AtomicU64,
+    /// What it would have held, all parts together, when something was refused last.
+    wanted: AtomicU64,
     /// Why an instance in charge could not grow.
     refused: Mutex<Option<String>>,
 }
 
 impl Holding {
     /// In the order of their numbers.
-    pub(crate) const ALL: [Self; 4] = [Self::Instances, Self::Stacks, Self::Code, Self::Documents];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Instances, Self::Stacks, Self::Code, Self::Documents, Self::Requests];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -53,6 +60,7 @@ impl Holding {
             Self::Stacks => "stacks",
             Self::Code => "code",
             Self::Documents => "documents",
+            Self::Requests => "requests",
         }
     }
 }
@@ -82,20 +90,21 @@ impl Ledger {
         self.read.store(bytes, Relaxed);
     }
 
-    /// The plugin has this from here on, as long as it lives.
-    pub(crate) fn shares(&self, part: Weak<dyn Weighed>) {
-        let mut shared = self.shared.lock();
-        shared.retain(|part| part.strong_count() > 0);
-        shared.push(part);
+    /// The plugin has this from here on, as long as it lives. It may be said again.
+    pub(crate) fn weighs(&self, one: Weak<dyn Weighed>) {
+        let mut weighed = self.weighed.lock();
+        weighed.retain(|other| other.strong_count() > 0 && !Weak::ptr_eq(other, &one));
+        weighed.push(one);
     }
 
-    /// Bytes of what it has together with others.
-    pub(crate) fn shared_bytes(&self) -> u64 {
-        let shared = self.shared.lock();
-        shared.iter().filter_map(Weak::upgrade).map(|part| part.bytes()).sum()
+    /// Bytes of all that is weighed of this part.
+    pub(crate) fn weighed_bytes(&self, part: &str) -> u64 {
+        let weighed = self.weighed.lock();
+        let of_part = weighed.iter().filter_map(Weak::upgrade).filter(|one| one.part() == part);
+        of_part.map(|one| one.bytes()).sum()
     }
 
-    /// Something was evaluated for it in an informer's task.
+    /// Something was evaluated for it, in an informer's task or before a call.
     pub(crate) fn evaluated(&self, time: Duration) {
         self.evaluation.fetch_add(nanoseconds(time), Relaxed);
     }
@@ -120,6 +129,15 @@ impl Ledger {
 
     pub(crate) fn log_bytes(&self) -> u64 {
         self.log_bytes.load(Relaxed)
+    }
+
+    pub(super) fn wants(&self, bytes: u64) {
+        self.wanted.store(bytes, Relaxed);
+    }
+
+    /// What it would have held, all parts together, when something was refused last.
+    pub(crate) fn wanted(&self) -> u64 {
+        self.wanted.load(Relaxed)
     }
 
     /// An instance in charge could not grow: the plugin is to be stopped.

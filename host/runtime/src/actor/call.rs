@@ -36,7 +36,10 @@ pub(super) fn to_tell<'a>(
 /// Whether the guest is to hear of the event, as the subscription's filter says. One that fails is counted, and the event is told.
 fn is_told(subscription: &Subscription, event: &Event, counters: &Counters) -> bool {
     let Some(filter) = &subscription.spec.filter else { return true };
-    match filter.verdict(event) {
+    let began = Instant::now();
+    let verdict = filter.verdict(event);
+    counters.ledger.evaluated(began.elapsed());
+    match verdict {
         Verdict::Told => true,
         Verdict::Filtered => {
             add_one(&counters.filtered);

@@ -58,6 +58,8 @@ impl GuestState {
         request: OutboundRequest,
         timeout: Option<Duration>,
     ) -> Answer<Response> {
+        let bytes = request.body.len() + self.limits().http_response_bytes_max;
+        let _held = self.hold_request(bytes).map_err(Error::Transport)?;
         let (sent, began) = (AtomicBool::new(false), Instant::now());
         let exchange = Exchange {
             plugin: self.plugin.as_str(),

@@ -127,9 +127,14 @@ impl GuestState {
             counted("not-granted");
             Error::NotGranted(text)
         };
+        let bytes = body.len();
         let write = Write::new(*named, how, body).map_err(|problem| {
             counted("invalid");
             invalid(&problem)
+        })?;
+        let _held = self.hold_request(bytes).map_err(|refused| {
+            counted("unsent");
+            Error::Transport(refused)
         })?;
         let plugin = self.plugin.to_string();
         powers.check_write(&plugin, &write).map_err(not_granted)?;

@@ -48,11 +48,11 @@ limits! {
     memory_bytes_max: usize, "memory" = 64 << 20, up to 1 << 30, Bytes;
     "the instance ends (cause `memory`)", "informant_plugin_memory_bytes", "memories_are_summed";
 
-    /// What the host holds for the plugin, all parts of its account together: instances in all shards, stacks, code, documents, indexes, queue,
-    /// workqueue, series, state, dead letters. It is there beside the other limits: who raises those may have to raise it. A Python
+    /// What the host holds for the plugin, all parts of its account together: instances in all shards, stacks, code, documents, requests under
+    /// way, indexes, recordings, queue, workqueue, series, state, dead letters. It is there beside the other limits: who raises those may have to raise it. A Python
     /// plugin, whose code has 33Mi for each of up to three versions, holds some 150Mi while it is reloaded.
     host_memory_max: u64, "hostMemory" = 1 << 30, up to 64 << 30, Bytes;
-    "the plugin is stopped alone until its file or its configuration changes; a version that is loaded is refused",
+    "the plugin is stopped alone until its file or its configuration changes; a version is refused until the plugin holds less; a request is not sent",
     "informant_plugin_account_bytes", "a_plugin_that_holds_too_much_in_all_is_stopped_alone";
 
     /// Elements of all tables together. Compilers put every function whose address is taken there; ten thousand covers CPython.

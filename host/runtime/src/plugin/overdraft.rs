@@ -6,7 +6,44 @@ use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
 use jiff::Timestamp;
 
+/// The memory that the plugin's latest load wanted.
+#[derive(Default)]
+pub(crate) struct Room {
+    /// Bytes of the plugin's account when the load began.
+    before: u64,
+    /// Bytes more that it wanted, if it was refused for that.
+    wants: Option<u64>,
+}
+
 impl Plugin {
+    /// A load begins.
+    pub(crate) fn begin_room(&mut self) {
+        self.room = Room { before: self.status.account().memory_bytes(), wants: None };
+    }
+
+    /// The load was refused, because the plugin would have held too much with it.
+    pub(crate) fn refuse_room(&mut self) {
+        let wanted = self.status.counters.ledger.wanted();
+        self.room.wants = Some(wanted.saturating_sub(self.room.before));
+    }
+
+    /// Whether there is room now for a load that was refused for want of it; says so once for each load. It may be refused again, with
+    /// what it wants then.
+    pub(crate) fn take_room(&mut self) -> bool {
+        if self.load.is_some() || self.next.is_some() {
+            return false;
+        }
+        let (Some(wants), Some(settings)) = (self.room.wants, &self.settings) else {
+            return false;
+        };
+        let is_to_hold = self.status.account().memory_bytes().saturating_add(wants);
+        let has_room = is_to_hold <= settings.limits.host_memory_max;
+        if has_room {
+            self.room.wants = None;
+        }
+        has_room
+    }
+
     /// Why the plugin may not go on; none while it may. A version that is on its way is waited for: it may hold less.
     pub(crate) fn overdraft(&self) -> Option<String> {
         if self.current.is_none() || self.load.is_some() || self.draining.is_some() {
@@ -15,7 +52,23 @@ impl Plugin {
         let refused = self.status.counters.ledger.take_refused();
         let overdraft = self.status.account().overdraft().map(|overdraft| overdraft.to_string());
         let reason = refused.or(overdraft)?;
-        Some(format!("{reason}; it starts again when its file or its configuration changes"))
+        let lost = self.lost();
+        Some(format!("{reason}; it starts again when its file or its configuration changes{lost}"))
+    }
+
+    /// What ends with the plugin where no state directory keeps it; nothing if that is nothing.
+    fn lost(&self) -> String {
+        if self.status.archive.snapshot().is_some() {
+            return String::new();
+        }
+        let letters = self.status.dead_letters.lock().len();
+        let values = self.status.state.lock().size().0;
+        if letters + values == 0 {
+            return String::new();
+        }
+        format!(
+            "; lost are {letters} dead letters and {values} values of its state, because this host has no state directory that keeps them"
+        )
     }
 
     /// The plugin once it has been stopped for that: it has nothing, and what was counted of it stays.

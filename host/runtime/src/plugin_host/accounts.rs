@@ -1,10 +1,12 @@
 //! Plugins whose accounts are overdrawn: each is stopped alone. It starts again as one whose file was refused does, when its file or its
 //! configuration changes or when somebody asks for it; what the state directory keeps of it is there then.
+//!
+//! A version that was refused, because the plugin would have held too much with it, is loaded again when the plugin holds less.
 
 use super::PluginHost;
 use crate::plugin_name::PluginName;
 use std::time::Duration;
-use tracing::error;
+use tracing::{error, info};
 
 /// How often accounts are looked at, and who leads while this host does not. What an instance asks for beyond its plugin's account is refused at
 /// once; everything else has a bound of its own until then.
@@ -24,6 +26,13 @@ impl PluginHost {
         let overdrawn: Vec<(PluginName, String)> = overdrawn.collect();
         for (name, reason) in overdrawn {
             self.stop_overdrawn(&name, &reason);
+        }
+        for (name, plugin) in &mut self.plugins {
+            if plugin.take_room() {
+                let text = "there is room now for the version that was refused: it is loaded again";
+                info!(plugin = name.as_str(), "{text}");
+                self.directories.configured(name);
+            }
         }
     }
 

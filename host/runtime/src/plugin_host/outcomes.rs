@@ -72,8 +72,12 @@ impl PluginHost {
     /// Keeps what runs, and says why the new version does not.
     fn refused(&mut self, load: &Load, error: &LoadError) -> String {
         // It may name what the file is made of.
-        let reason = one_line(&error.to_string(), LOAD_ERROR_BYTES_MAX).into_owned();
+        let mut reason = one_line(&error.to_string(), LOAD_ERROR_BYTES_MAX).into_owned();
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return reason };
+        if error.is_want_of_room() {
+            plugin.refuse_room();
+            reason += "; it is loaded again if the plugin holds less";
+        }
         let input = match error {
             LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },
             _ => Input::LoadFailed { reason: reason.clone() },

@@ -2,6 +2,7 @@
 //! finds none is told so.
 
 use super::format::{Asked, CalledWith, Head};
+use crate::account::Weighed;
 use crate::plugin_name::PluginName;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -42,6 +43,16 @@ impl Recorded {
     /// Ends it; answers whether it was not over before.
     pub(super) fn end(&self) -> bool {
         !self.is_over.swap(true, Relaxed)
+    }
+}
+
+impl Weighed for Recorded {
+    fn part(&self) -> &'static str {
+        "recordings"
+    }
+
+    fn bytes(&self) -> u64 {
+        self.waiting.load(Relaxed) as u64
     }
 }
 

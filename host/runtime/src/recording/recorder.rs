@@ -3,6 +3,7 @@
 use super::format::{Asked, CalledWith, Head, Named};
 use super::queue::{Message, Recorded, Refused, Sender, Told, Why};
 use super::writer::start;
+use crate::account::Weighed;
 use crate::actor::Version;
 use crate::call_error::CallError;
 use crate::plugin_name::PluginName;
@@ -14,8 +15,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 use tracing::{error, info, warn};
@@ -224,6 +225,11 @@ impl RecordingTape {
 }
 
 impl Tape for RecordingTape {
+    fn weighed(&self) -> Option<Weak<dyn Weighed>> {
+        let recorded: Weak<Recorded> = Arc::downgrade(&self.recorded);
+        Some(recorded)
+    }
+
     fn called(&self, call: &Called<'_>) {
         if self.recorded.is_over() {
             return;
@@ -263,6 +269,7 @@ impl Tape for RecordingTape {
 mod tests {
     use super::super::queue::{WAITING_BYTES_OF_ONE_MAX, queue};
     use super::*;
+    use crate::account::Ledger;
 
     #[test]
     fn recordings_of_one_host_are_bounded() {
@@ -281,6 +288,13 @@ mod tests {
         let (sender, receiver) = queue();
         let tape = tape(sender);
         let long = "x".repeat(WAITING_BYTES_OF_ONE_MAX / 2);
+        let ledger = Ledger::default();
+        tape.weighed().into_iter().for_each(|one| ledger.weighs(one));
+        tape.asked("state.get", Value::Null, "x".into());
+        assert!((1..1_000).contains(&ledger.weighed_bytes("recordings")));
+        let before = ledger.weighed_bytes("recordings");
+        tape.weighed().into_iter().for_each(|one| ledger.weighs(one));
+        assert_eq!(ledger.weighed_bytes("recordings"), before, "each counts once");
         (0..3).for_each(|_| tape.asked("state.get", Value::Null, long.as_str().into()));
         assert!(tape.recorded.is_over());
         let told = |message| match message {
@@ -289,7 +303,10 @@ mod tests {
             _ => "another".to_owned(),
         };
         let messages: Vec<String> = receiver.messages.try_iter().map(told).collect();
-        assert_eq!(messages, ["true", "it could not be written as fast as the plugin works"]);
+        assert_eq!(
+            messages,
+            ["false", "true", "it could not be written as fast as the plugin works"]
+        );
     }
 
     #[test]

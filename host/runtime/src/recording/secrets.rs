@@ -4,6 +4,7 @@
 //! What is hidden is replaced by the same text everywhere, so that a plugin that is told of it in a playback makes of it what the recording has.
 
 mod search;
+mod tree;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,6 +13,7 @@ use search::Search;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
+use tree::tree;
 
 /// What stands in the place of something hidden, and the same as Secrets' data has it.
 pub(crate) const HIDDEN: &str = "REDACTED";
@@ -49,7 +51,7 @@ impl Secrets {
         if !is_secrets(resource) {
             return Ok(json.to_owned());
         }
-        let Ok(mut object) = serde_json::from_str::<Value>(json) else { return Ok(HIDDEN.into()) };
+        let Some(mut object) = tree(json)? else { return Ok(HIDDEN.into()) };
         self.hide_object(&mut object)?;
         Ok(object.to_string())
     }
@@ -133,7 +135,7 @@ impl Secrets {
         let bodies = [&with["object"], &with["patch"], &answer["ok"]];
         let items = answer["ok"]["items"].as_array().into_iter().flatten();
         for text in bodies.into_iter().chain(items).filter_map(Value::as_str) {
-            if let Ok(mut object) = serde_json::from_str::<Value>(text) {
+            if let Some(mut object) = tree(text)? {
                 self.remember_leaves(&object)?;
                 self.hide_object(&mut object)?;
             }
@@ -141,8 +143,8 @@ impl Secrets {
         if function == "indexer.fields" {
             let values = answer["ok"].as_array().into_iter().flatten();
             for (pointer, value) in pointers(with).zip(values) {
-                let value = value.as_str().and_then(|it| serde_json::from_str(it).ok());
-                if let (false, Some(value)) = (is_open(pointer), value) {
+                let value = value.as_str().filter(|_| !is_open(pointer));
+                if let Some(value) = value.map_or(Ok(None), tree)? {
                     self.remember_leaves(&value)?;
                 }
             }
@@ -154,7 +156,7 @@ impl Secrets {
     fn remember_tokens(&mut self, with: &Value, answer: &Value) -> Result<(), TooMany> {
         let texts = [&with["object"], &with["patch"], &answer["ok"]];
         for text in texts.into_iter().filter_map(Value::as_str) {
-            let Ok(body) = serde_json::from_str::<Value>(text) else { continue };
+            let Some(body) = tree(text)? else { continue };
             for part in ["spec", "status"] {
                 body[part]["token"].as_str().map_or(Ok(()), |it| self.remember(it, HIDDEN))?;
             }

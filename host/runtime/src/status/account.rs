@@ -19,7 +19,8 @@ impl StatusCell {
         let workqueue = self.keys.lock().bytes();
         let series = self.metrics.lock().size().1;
         let read = [
-            ("indexes", ledger.shared_bytes()),
+            ("indexes", ledger.weighed_bytes("indexes")),
+            ("recordings", ledger.weighed_bytes("recordings")),
             ("queue", self.queue.bytes() as u64),
             ("workqueue", workqueue as u64),
             ("series", series as u64),

@@ -1,7 +1,7 @@
 //! Guests at the bounds of what they may use: `hello` with a sin written into it.
 
 use super::configuration::yaml;
-use super::{Bench, HELLO, is, pod, swap};
+use super::{Bench, HELLO, is, last_load, pod, swap};
 use informant_runtime::{Limits, PluginStatus};
 use std::time::Duration;
 
@@ -123,6 +123,64 @@ async fn what_a_failure_says_is_cut_and_escaped() {
     let shown = check("", fail, "bytes more)").await;
     assert!(shown.len() < 8 << 10, "{} bytes: {shown}", shown.len());
     assert!(shown.contains(r"\\u{0}\\u{0}"), "{shown}");
+}
+
+/// A pod whose bytes do not compress.
+fn large_pod(name: &str) -> String {
+    let text: String = std::iter::repeat_with(fastrand::alphanumeric).take(1 << 20).collect();
+    let head = format!(r#"{{"metadata":{{"name":"{name}","namespace":"default","annotations":"#);
+    format!(r#"{head}{{"text":"{text}"}}}}}}"#)
+}
+
+/// Events wait, so that there is no room for an instance beside the one in charge.
+#[tokio::test]
+async fn a_version_that_was_refused_for_memory_is_loaded_when_there_is_room() {
+    const PODS: usize = 6;
+    let bench = Bench::start();
+    let name: informant_runtime::PluginName = "hello".parse().expect("a name");
+    bench.drop_in("hello.wasm", &guest("", ""));
+    bench.until("hello", |status| is(status, "running")).await;
+    bench.admin.pause(&name).await.expect("it is paused");
+    for number in 0..PODS {
+        bench.source.add(&large_pod(&format!("pod-{number}")));
+    }
+    let wait = |status: Option<&PluginStatus>| status.is_some_and(|it| it.queue.depth == PODS);
+    bench.until("hello", wait).await;
+    let holds = bench.status("hello").expect("it is there").account.memory_bytes();
+    let limits = format!("limits: {{hostMemory: {}}}", holds + (1 << 20));
+    bench.drop_in("hello.yaml", &yaml(&limits));
+    let refused = "(limits.hostMemory)";
+    bench.until("hello", |status| last_load(status).contains(refused)).await;
+    let again = "; it is loaded again if the plugin holds less";
+    assert!(last_load(bench.status("hello").as_ref()).contains(again));
+    bench.admin.resume(&name).await.expect("it is resumed");
+    bench.until("hello", |status| last_load(status) == "\"ok\": null").await;
+    let is_done = |status: Option<&PluginStatus>| super::handled(status) == PODS as u64;
+    bench.until("hello", |status| is(status, "running") && is_done(status)).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_stopped_for_its_memory_says_what_is_lost() {
+    let fail = "(drop (memory.grow (i32.const 16)))
+        (i32.store8 (i32.const 320) (i32.const 1))
+        (i32.store (i32.const 328) (i32.const 65536))
+        (i32.store (i32.const 332) (i32.const 3))
+        (i32.store8 (i32.const 336) (i32.const 2))
+        (return (i32.const 320))";
+    let limits = Limits { host_memory_max: 8 << 20, ..Limits::default() };
+    let bench = Bench::start_with(None, &limits);
+    bench.drop_in("sinner.wasm", &guest("", fail));
+    bench.until("sinner", |status| is(status, "running")).await;
+    bench.source.add(&pod("a"));
+    let letters = |status: Option<&PluginStatus>| status.is_some_and(|it| it.dead_letters == 1);
+    bench.until("sinner", letters).await;
+    for name in ["b", "c", "d", "e", "f", "g", "h", "i"] {
+        bench.source.add(&pod(name));
+    }
+    let lost = " dead letters and 0 values of its state, because this host has no state directory";
+    bench.until("sinner", |status| shown(status).contains(lost)).await;
+    bench.stop().await;
 }
 
 #[tokio::test]
