@@ -9,6 +9,7 @@ mod descriptors;
 mod ends;
 mod files;
 mod http;
+mod kept;
 mod plugin_files;
 mod port;
 mod reads;

@@ -2,15 +2,13 @@
 //! would take many times their bytes. Each is refused with the reason, and the informer's task, the
 //! host's memory and its end are not touched by any.
 
+use super::kept::{check_kept, measure, start_with_good};
 use crate::host::bench::{HostBench, await_told, drop_file, host_fact, pod_names, told};
+use informant_e2e::described;
 use informant_e2e::host::Host;
-use informant_e2e::{described, process_stats};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What the host may take more than before, at its peak. Files of 4 MB are read, checked, compiled and
-/// answer with 4 MB, each in copies of its own.
-const MEMORY_BYTES_MAX: u64 = 50 << 20;
 /// For the end of a host that is not held up.
 const END_DEADLINE: Duration = Duration::from_secs(15);
 /// Nearly what a plugin may hand to the host at once.
@@ -149,12 +147,9 @@ pub(super) async fn check_hears_everything(
 #[test]
 fn a_descriptor_without_bounds_is_refused_and_costs_nothing() {
     host_fact(async |bench| {
-        bench.drop_plugin("event-printer", "event-printer");
-        let mut host = bench.start(&[]).await;
-        host.await_plugin("event-printer", "it to run", runs).await.unwrap();
+        let mut host = start_with_good(&bench).await;
         check_hears_everything(&bench, &host, 0..10).await;
-        let before = process_stats::resident(host.id()).expect("the host runs");
-        process_stats::forget_peak(host.id()).expect("the host runs");
+        let promises = measure(&bench, &host).await;
         for Bomb { name, descriptor, reason } in bombs() {
             drop_bomb(&bench, name, &descriptor);
             let refused = |plugin: &Value| {
@@ -164,9 +159,7 @@ fn a_descriptor_without_bounds_is_refused_and_costs_nothing() {
             host.await_plugin(name, reason, refused).await.unwrap();
         }
         check_hears_everything(&bench, &host, 10..20).await;
-        let peak = process_stats::peak(host.id()).expect("the host runs");
-        let more = peak.saturating_sub(before) >> 20;
-        assert!(peak <= before + MEMORY_BYTES_MAX, "{more} MiB more than before");
+        check_kept(promises).await;
         let status = host.terminate(END_DEADLINE).unwrap();
         assert!(status.success(), "{status}: {}", host.tail());
     });
@@ -192,12 +185,11 @@ fn selectors_at_their_bounds_hold_nobody_up() {
             })
             .collect();
         let descriptor = json!({"version": "1", "subscriptions": subscriptions});
-        bench.drop_plugin("event-printer", "event-printer");
+        let mut host = start_with_good(&bench).await;
+        let promises = measure(&bench, &host).await;
         drop_bomb(&bench, "bounds", &descriptor.to_string());
-        let mut host = bench.start(&[]).await;
-        host.await_plugin("event-printer", "it to run", runs).await.unwrap();
         host.await_plugin("bounds", "it to run", runs).await.unwrap();
-        check_hears_everything(&bench, &host, 0..200).await;
+        check_kept(promises).await;
         let status = host.terminate(END_DEADLINE).unwrap();
         assert!(status.success(), "{status}: {}", host.tail());
     });

@@ -1,6 +1,7 @@
 //! Files in the plugin directory that are swapped, lead elsewhere, or are called what no plugin is.
 
 use super::attacker::SECRET;
+use super::kept::{check_kept, measure, start_with_good};
 use crate::host::bench::{
     CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, await_told, built_plugin, drop_file, host_fact,
     pod_names,
@@ -141,6 +142,36 @@ fn a_files_name_is_no_path_and_says_nothing_to_a_terminal() {
         }
         bench.create_pods(&pod_names(0..1)).await;
         await_told(&host, &bench.namespace, "added", 1).await;
+        host.check_running().unwrap();
+    });
+}
+
+/// Each has as many bytes as a plugin's file may have, and none of them is on the disk: reading and hashing them would cost a third of a core.
+#[test]
+fn files_of_holes_cost_nobody_anything() {
+    const FILES: usize = 40;
+    host_fact(async |bench| {
+        let mut host = start_with_good(&bench).await;
+        let promises = measure(&bench, &host).await;
+        for number in 0..FILES {
+            let file = bench.plugins.join(format!("hollow-{number}"));
+            std::fs::write(&file, b"\0asm\x0d\0\x01\0").expect("a file");
+            let hollow = std::fs::File::options().append(true).open(&file).expect("a file");
+            hollow.set_len(64 << 20).expect("room for holes");
+            std::fs::rename(&file, file.with_extension("wasm")).expect("it can be renamed");
+        }
+        let is_refused = |problem: &&Value| {
+            problem["text"].as_str().is_some_and(|text| text.contains("bytes are holes"))
+        };
+        let all = async || {
+            let problems = host.get("/problems").ok()?.json();
+            let refused = problems.as_array()?.iter().filter(is_refused).count();
+            (refused == FILES).then_some(())
+        };
+        poll::until("a problem for each", LINES_DEADLINE, all).await.unwrap();
+        let plugins = host.get("/plugins").expect("an answer").json();
+        assert_eq!(plugins.as_array().map(Vec::len), Some(1), "{plugins}");
+        check_kept(promises).await;
         host.check_running().unwrap();
     });
 }

@@ -1,9 +1,10 @@
 //! Callers who want much of the port that everybody reaches, and plugins whose metrics make that dear.
 
 use super::attacker::{Try, check, refused};
+use super::kept::{check_kept, measure};
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact};
 use informant_e2e::host::Host;
-use informant_e2e::{http, poll, process_stats};
+use informant_e2e::{http, poll};
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 use std::io::{Read, Write};
@@ -14,8 +15,6 @@ use std::time::{Duration, Instant};
 const CONNECTIONS: usize = 300;
 /// What the kubelet waits for a probe unless it is told otherwise.
 const PROBE_MAX: Duration = Duration::from_secs(1);
-/// What the host may take for all of them.
-const MEMORY_MAX: u64 = 50 << 20;
 /// From which another peer comes than from 127.0.0.1.
 const ANOTHER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
@@ -61,8 +60,6 @@ fn scrape(from: Ipv4Addr, address: SocketAddr) -> Option<String> {
 
 /// Many ask for the page and read nothing, from one address. Probes are answered all the while, and others get the page when those are cut off.
 async fn check_stalled(host: &Host, address: SocketAddr) {
-    process_stats::forget_peak(host.id()).expect("its memory is ours to ask for");
-    let before = process_stats::resident(host.id()).expect("its memory");
     let mut connections = Vec::new();
     for number in 0..CONNECTIONS {
         connections.push(stall(address));
@@ -78,8 +75,6 @@ async fn check_stalled(host: &Host, address: SocketAddr) {
         scrape(Ipv4Addr::LOCALHOST, address)
     };
     poll::until("a place for the page", LINES_DEADLINE, page).await.unwrap();
-    let more = process_stats::peak(host.id()).expect("its memory").saturating_sub(before);
-    assert!(more < MEMORY_MAX, "{address}: {more} bytes more");
     drop(connections);
 }
 
@@ -91,6 +86,7 @@ async fn start(bench: &HostBench<'_>) -> (Host, tempfile::TempDir) {
         "limits.metricBytes",
     )];
     let settings = json!({"config": {}, "limits": {"metricBytes": "16Mi"}});
+    bench.drop_plugin("event-printer", "event-printer");
     check(bench, settings, json!({}), &tries).await
 }
 
@@ -99,8 +95,10 @@ fn scrapers_that_read_nothing_take_no_probes_place_and_little_memory() {
     host_fact(async |bench| {
         let (mut host, _directory) = start(&bench).await;
         let metrics = host.metrics_address().expect("it has one");
+        let promises = measure(&bench, &host).await;
         check_stalled(&host, metrics).await;
         check_stalled(&host, host.address()).await;
+        check_kept(promises).await;
         host.check_running().unwrap();
     });
 }
@@ -110,16 +108,14 @@ fn a_page_of_metrics_is_bounded_and_is_never_whole_in_memory() {
     host_fact(async |bench| {
         let (host, _directory) = start(&bench).await;
         let metrics = host.metrics_address().expect("it has one");
-        process_stats::forget_peak(host.id()).expect("its memory is ours to ask for");
-        let before = process_stats::resident(host.id()).expect("its memory");
+        let promises = measure(&bench, &host).await;
         let pages = std::thread::scope(|scope| {
             let readers = [Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, ANOTHER, ANOTHER];
             let readers = readers.map(|from| scope.spawn(move || scrape(from, metrics)));
             check_probe(metrics);
             readers.map(|reader| reader.join().expect("no panic").expect("a page"))
         });
-        let more = process_stats::peak(host.id()).expect("its memory").saturating_sub(before);
-        assert!(more < MEMORY_MAX, "{more} bytes more");
+        check_kept(promises).await;
         let is_own = |line: &&str| line.starts_with("flood_");
         let own: usize = pages[0].lines().filter(is_own).map(|line| line.len() + 1).sum();
         assert!((15 << 20..16 << 20).contains(&own), "{own} bytes of the plugin's");

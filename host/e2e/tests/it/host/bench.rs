@@ -1,6 +1,5 @@
 //! A host beside a cluster of its own, and pods for it to see.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +10,8 @@ use crate::bench::{fact_with_own_cluster, labelled_pod};
 use crate::burst::{Burst, JSON, MERGE};
 use informant_e2e::api::Api;
 use informant_e2e::cluster::{TestCluster, User};
-use informant_e2e::host::{self, Host, Line};
+use informant_e2e::host::{self, Host};
+pub use informant_e2e::printed::{told, told_line};
 use informant_e2e::{paths, poll, skip};
 
 /// For lines that must come, on a machine that is busy with something else.
@@ -124,25 +124,6 @@ pub fn drop_file(from: &Path, to: &Path) {
 /// `pod-0000` and so on.
 pub fn pod_names(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|number| format!("pod-{number:04}")).collect()
-}
-
-/// What event-printer said of each pod, in order: `added`, `updated`, `deleted`.
-pub fn told(lines: &[Line], namespace: &str) -> BTreeMap<String, Vec<String>> {
-    let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for line in lines {
-        if let Some((change, name)) = told_line(line.message(), namespace) {
-            told.entry(name.to_owned()).or_default().push(change.to_owned());
-        }
-    }
-    told
-}
-
-/// `added pod default/web-1 ...` is `("added", "web-1")`, for pods of this namespace.
-pub fn told_line<'a>(message: &'a str, namespace: &str) -> Option<(&'a str, &'a str)> {
-    let (change, rest) = message.split_once(" pod ")?;
-    let rest = rest.strip_prefix(namespace)?.strip_prefix('/')?;
-    let name = rest.split([' ', ':', ',']).next()?;
-    ["added", "updated", "deleted"].contains(&change).then_some((change, name))
 }
 
 /// Waits until event-printer has told `change` of as many pods.

@@ -1,0 +1,199 @@
+//! The promises that a host keeps while it is attacked, measured before the attack and during it.
+//!
+//! Pods of a namespace of their own change all the time. The plugin event-printer of the host must log each change once, in order and
+//! in time. `/livez` is requested all the time on each address of the host. `host/docs/designs/attacks.md` has the promises.
+
+mod changes;
+mod probes;
+
+use crate::host::{Host, Line};
+use crate::percentiles::Percentiles;
+use crate::{poll, process_stats};
+use changes::Changes;
+use probes::Probes;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Changes of one round, a second of them.
+const ROUND: usize = 10;
+/// Rounds before the attack, and the fewest during it.
+const ROUNDS_MIN: usize = 4;
+/// The latency during the attack may be twice the latency before it.
+const LATENCY_TIMES: u32 = 2;
+/// A latency below this is never too long. A quiet machine has 5 ms. Where the machine compiles something else, single changes take
+/// 100 ms, with or without an attack. The attacks that this is about took seconds for each event.
+const LATENCY_FLOOR: Duration = Duration::from_millis(250);
+/// The longest latency of a single change, as in a siege.
+const LATENCY_MAX: Duration = Duration::from_secs(5);
+/// The kubelet waits for a probe for so long by default.
+const PROBE_MAX: Duration = Duration::from_secs(1);
+/// The host may take so many bytes more than before, at any moment. Memories of the attacker's instances are among them.
+const MORE_MEMORY_MAX: u64 = 50 << 20;
+/// For changes to be made and logged on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// The measurements of one host. They end with this.
+pub struct Promises<'a> {
+    host: &'a Host,
+    changes: Changes,
+    probes: Probes,
+    before: Before,
+}
+
+/// The host before the attack.
+struct Before {
+    /// Changes that were made and logged.
+    changes: usize,
+    /// Resident memory, in bytes.
+    resident: u64,
+}
+
+/// The measurements.
+#[derive(Debug)]
+pub struct Report {
+    /// Latencies of changes before the attack.
+    pub before: Percentiles,
+    /// Latencies of changes during the attack.
+    pub during: Percentiles,
+    /// The median over rounds of their slowest change, before and during the attack.
+    pub rounds: [Duration; 2],
+    /// The answers of `/livez`.
+    pub probes: Percentiles,
+    /// Resident bytes before the attack.
+    pub resident: u64,
+    /// The most resident bytes since then.
+    pub peak: u64,
+}
+
+impl<'a> Promises<'a> {
+    /// Measures a host that is ready and runs event-printer. The user of the kubeconfig creates the namespace and its pods.
+    pub async fn begin(host: &'a Host, kubeconfig: PathBuf) -> anyhow::Result<Self> {
+        let changes = Changes::begin(kubeconfig);
+        let probes = Probes::begin(host);
+        let mut promises =
+            Self { host, changes, probes, before: Before { changes: 0, resident: 0 } };
+        promises.await_changes(ROUND * ROUNDS_MIN).await?;
+        promises.before.changes = promises.changes.made();
+        promises.before.resident = process_stats::resident(host.id())?;
+        process_stats::forget_peak(host.id())?;
+        Ok(promises)
+    }
+
+    /// Waits until so many changes were made and logged.
+    async fn await_changes(&self, count: usize) -> anyhow::Result<()> {
+        let are_there = async || {
+            let failed = self.changes.failure().map(Err);
+            failed.or_else(|| (self.changes.made() >= count).then_some(Ok(())))
+        };
+        let what = format!("{count} changes of pods to be made");
+        poll::until(&what, DEADLINE, are_there).await??;
+        let made = self.changes.made();
+        let is_last = |line: &Line| self.changes.is_logged_by(made - 1, line);
+        let what = format!("event-printer to log {made} changes");
+        self.host.await_line(&what, DEADLINE, is_last).await?;
+        let logged = self.changes.logged(self.host)?.len();
+        anyhow::ensure!(logged >= made, "event-printer logged {logged} changes of {made}");
+        Ok(())
+    }
+
+    /// Ends the measurements. An error names each promise that was not kept.
+    pub async fn check(mut self) -> anyhow::Result<Report> {
+        self.await_changes(self.before.changes + ROUND * ROUNDS_MIN).await?;
+        self.changes.end()?;
+        self.await_changes(self.changes.made()).await?;
+        let probes = self.probes.end()?;
+        let peak = process_stats::peak(self.host.id())?;
+        let logged = self.changes.logged(self.host)?;
+        let (before, during) = logged.split_at(self.before.changes);
+        let report = Report {
+            before: percentiles(before),
+            during: percentiles(during),
+            rounds: [of_rounds(before), of_rounds(during)],
+            probes: percentiles(&probes),
+            resident: self.before.resident,
+            peak,
+        };
+        report.check()?;
+        Ok(report)
+    }
+}
+
+impl Report {
+    fn check(&self) -> anyhow::Result<()> {
+        let [before, during] = self.rounds;
+        let latency_max = LATENCY_FLOOR.max(before * LATENCY_TIMES);
+        let more = self.peak.saturating_sub(self.resident);
+        anyhow::ensure!(during <= latency_max, "changes came later than {latency_max:?}: {self}");
+        anyhow::ensure!(self.during.worst <= LATENCY_MAX, "a change came late: {self}");
+        anyhow::ensure!(self.probes.worst <= PROBE_MAX, "a probe was answered late: {self}");
+        anyhow::ensure!(more <= MORE_MEMORY_MAX, "the host took {more} bytes more: {self}");
+        Ok(())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { before, during, rounds: [round, later], probes, resident, peak } = self;
+        let mebibytes = [resident, peak].map(|bytes| bytes >> 20);
+        writeln!(f, "changes before: {before}; slowest of a round {round:.1?}")?;
+        writeln!(f, "changes during: {during}; slowest of a round {later:.1?}")?;
+        writeln!(f, "/livez: {probes}")?;
+        write!(f, "memory: {} MiB before, {} MiB at most", mebibytes[0], mebibytes[1])
+    }
+}
+
+fn percentiles(times: &[Duration]) -> Percentiles {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    Percentiles::of(&sorted)
+}
+
+/// The median over rounds of the slowest change. One busy second of the machine does not decide it.
+fn of_rounds(latencies: &[Duration]) -> Duration {
+    let slowest = latencies.chunks(ROUND).filter_map(|round| round.iter().max().copied());
+    percentiles(&slowest.collect::<Vec<_>>()).half
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(time: u64) -> Duration {
+        Duration::from_millis(time)
+    }
+
+    #[track_caller]
+    fn check(rounds: [u64; 2], worst: u64, probe: u64, more: u64, is_kept: bool) {
+        let report = Report {
+            before: percentiles(&[]),
+            during: percentiles(&[ms(worst)]),
+            rounds: rounds.map(ms),
+            probes: percentiles(&[ms(probe)]),
+            resident: 100 << 20,
+            peak: (100 << 20) + more,
+        };
+        assert_eq!(report.check().is_ok(), is_kept, "{report}");
+    }
+
+    #[test]
+    fn each_promise_has_its_bound() {
+        check([5, 250], 5_000, 1_000, 50 << 20, true);
+        check([5, 251], 0, 0, 0, false);
+        check([200, 400], 0, 0, 0, true);
+        check([200, 401], 0, 0, 0, false);
+        check([5, 5], 5_001, 0, 0, false);
+        check([5, 5], 0, 1_001, 0, false);
+        check([5, 5], 0, 0, (50 << 20) + 1, false);
+    }
+
+    #[test]
+    fn one_slow_round_does_not_decide() {
+        let mut latencies = vec![ms(1); 3 * ROUND];
+        latencies[ROUND + 1] = ms(900);
+        assert_eq!(of_rounds(&latencies), ms(1));
+        latencies[0] = ms(800);
+        assert_eq!(of_rounds(&latencies), ms(800));
+        assert_eq!(of_rounds(&[]), Duration::ZERO);
+    }
+}
