@@ -80,6 +80,7 @@ struct Snapshot {
 #[derive(Debug)]
 struct Informer {
     resource: String,
+    state: &'static str,
     synced: bool,
     stats: InformerStats,
 }
@@ -115,6 +116,7 @@ impl Snapshot {
         let informers = informers.informers();
         let informer = |informer: &SharedIndexInformer| Informer {
             resource: informer.resource().to_string(),
+            state: informer.state().as_str(),
             synced: informer.has_synced(),
             stats: informer.stats(),
         };
@@ -145,6 +147,12 @@ impl Snapshot {
             "informant_plugin_up",
             "Whether a version of the plugin takes events, in all of its shards",
             self.plugin_gauge(|plugin| f64::from(u8::from(plugin.state.takes_events()))),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_state",
+            "1 for the state that the plugin is in",
+            self.plugins.iter().map(|it| (vec![name(it), ("state", it.state.name())], 1.0)),
         )?;
         counters(
             encoder,

@@ -8,6 +8,7 @@ mod differences;
 mod document;
 mod grants;
 mod http;
+mod ineffective;
 mod keys;
 mod layer;
 mod nearest;

@@ -28,7 +28,7 @@ use tokio::sync::Notify;
 pub(crate) const KEY_BYTES_MAX: usize = 512;
 /// What a key takes beside its text, which is kept once: its places in the queue, among the delays and with the rate limiter.
 pub(crate) const KEY_COST_BYTES: usize = 256;
-/// Keys that were given up on and are still shown, newest last.
+/// Keys that were given up on and are still shown, newest last. One that succeeds later is no longer shown.
 const GIVEN_UP_MAX: usize = 20;
 /// Whoever wants a key later than this means never.
 const DELAY_MAX: Duration = Duration::from_secs(365 * 86_400);
@@ -247,6 +247,7 @@ impl KeyQueue {
                 if !rate_limited {
                     self.limiter.forget(&key);
                 }
+                self.given_up.retain(|given_up| given_up.key != key);
                 if let Some(after) = again {
                     let options = AddOptions { after, ..AddOptions::default() };
                     self.put(key.clone(), options, now);
@@ -350,6 +351,7 @@ impl KeyQueue {
             delayed: self.lines.iter().map(|line| line.queue.delayed()).sum::<usize>()
                 + self.held.len(),
             oldest: self.lines.iter().filter_map(|line| line.queue.oldest()).min(),
+            failed: self.failed.len(),
             given_up: self.given_up.iter().cloned().collect(),
         }
     }

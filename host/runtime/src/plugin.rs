@@ -37,6 +37,7 @@ pub(crate) use standby::{Standby, Warm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 pub(crate) use takeover::Takeover;
+use tracing::warn;
 use withheld::Withheld;
 
 /// One plugin's name and everything that belongs to it.
@@ -193,6 +194,10 @@ impl Plugin {
 
     /// The plugin's next version is to run with this: what runs, or is about to, is held to it at once.
     pub(crate) fn is_to_have(&mut self, name: &PluginName, settings: Arc<PluginSettings>) {
+        let said = self.settings.as_ref().and_then(|before| before.not_in_force());
+        if let Some(text) = settings.not_in_force().filter(|text| Some(text) != said.as_ref()) {
+            warn!(plugin = name.as_str(), "{text}");
+        }
         self.settings = Some(settings);
         self.hold_to_settings(name);
     }

@@ -72,6 +72,8 @@ pub struct QueueSnapshot {
     pub is_rate_limited: bool,
     /// When the oldest one's bytes were read.
     pub oldest: Option<Instant>,
+    /// Objects whose first event has failed and is tried again.
+    pub failed: usize,
 }
 
 impl PluginQueue {
@@ -372,6 +374,7 @@ impl PluginQueue {
             bytes: queue.bytes(),
             coalesced: queue.coalesced(),
             oldest: queue.oldest(),
+            failed: queue.failed(),
         }
     }
 }

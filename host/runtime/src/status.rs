@@ -4,6 +4,7 @@ mod access;
 mod account;
 mod json;
 mod settings;
+mod why;
 
 use crate::account::Account;
 use crate::actor::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
@@ -110,6 +111,8 @@ pub(crate) struct RunningVersion {
     pub(crate) wasi: Arc<WasiImports>,
     /// Name, resource and namespaces of each subscription.
     pub(crate) subscriptions: Vec<(String, String, BTreeSet<String>)>,
+    /// Resource and namespaces of each further read.
+    pub(crate) reads: Vec<(String, BTreeSet<String>)>,
     /// What it runs with.
     pub(crate) settings: Arc<PluginSettings>,
 }
@@ -139,6 +142,8 @@ pub struct PluginStatus {
     pub replays: Vec<ReplaySnapshot>,
     /// Its schedules and when each comes next, as `/plugins` shows them.
     pub schedules: Value,
+    /// Those of them whose last call failed.
+    pub failing_schedules: Vec<Arc<str>>,
     /// How many series its metrics have, and the bytes that they may take on the page.
     pub metric_size: (usize, usize),
     /// What the host holds and has done for it.
@@ -342,7 +347,10 @@ impl StatusCell {
         let facts = self.facts.lock();
         // One lock after the other: those in the fields of one expression would all be held until it ends.
         let account = self.account_of(facts.running.as_ref());
-        let schedules = self.timers.lock().to_json(Now::read());
+        let (schedules, failing_schedules) = {
+            let timers = self.timers.lock();
+            (timers.to_json(Now::read()), timers.failing())
+        };
         let metric_size = self.metrics.lock().size();
         let keys = self.keys.lock().snapshot(Instant::now());
         let dead_letters = self.dead_letters.lock().len();
@@ -358,6 +366,7 @@ impl StatusCell {
             shards: facts.shards(&self.queue.depths()),
             queue: self.queue.snapshot(),
             schedules,
+            failing_schedules,
             metric_size,
             keys,
             replays,

@@ -53,6 +53,8 @@ struct Timer {
     next: Next,
     /// The last firing failed and comes again then.
     again: Option<(Instant, Firing)>,
+    /// The last call failed.
+    is_failing: bool,
 }
 
 /// When the schedule's next moment is.
@@ -118,6 +120,20 @@ impl Timers {
         self.look(now);
     }
 
+    /// A call for this schedule ended.
+    pub(crate) fn ended(&mut self, schedule: &str, failed: bool) {
+        let mut timers = self.timers.iter_mut();
+        if let Some(timer) = timers.find(|timer| &*timer.spec.name == schedule) {
+            timer.is_failing = failed;
+        }
+    }
+
+    /// Schedules whose last call failed.
+    pub(crate) fn failing(&self) -> Vec<Arc<str>> {
+        let failing = self.timers.iter().filter(|timer| timer.is_failing);
+        failing.map(|timer| timer.spec.name.clone()).collect()
+    }
+
     fn look(&mut self, now: Now) {
         let at = self.timers.iter_mut().filter_map(|timer| timer.due(now)).min();
         self.look_at = at.map(|at| at.min(now.instant + LOOK_AGAIN));
@@ -133,7 +149,8 @@ impl Timers {
                     wait.ok().and_then(|wait| now.wall.checked_add(wait).ok())
                 }
             };
-            json!({ "name": &*timer.spec.name, "next": next.map(|next| next.to_string()) })
+            let next = next.map(|next| next.to_string());
+            json!({ "name": &*timer.spec.name, "next": next, "isFailing": timer.is_failing })
         };
         self.timers.iter().map(one).collect()
     }
@@ -147,7 +164,7 @@ impl Timer {
                 Next::Cron { line: line.clone(), since: now.wall, at: line.after(now.wall) }
             }
         };
-        Self { spec, next, again: None }
+        Self { spec, next, again: None, is_failing: false }
     }
 
     /// When it is to be looked at; past if a firing is due.

@@ -26,6 +26,7 @@ mod service_account;
 mod shipped;
 mod siege;
 mod state;
+mod states;
 mod storm;
 mod waiting;
 mod writes;

@@ -41,28 +41,32 @@ fn list(ask: &AskArgs) -> Result<()> {
     Ok(())
 }
 
-const HEADS: [&str; 8] = ["NAME", "STATE", "VERSION", "WAITING", "OK", "RETRIED", "DEAD", "WHY"];
+const HEADS: [&str; 10] = [
+    "NAME", "STATE", "VERSION", "WAITING", "EVENTS", "KEYS", "FIRINGS", "RETRIED", "LETTERS", "WHY",
+];
 
+/// A plugin as the host shows it. What waits and what was retried are events, keys and firings together.
 fn row(plugin: &Value) -> Vec<String> {
     let counters = &plugin["counters"];
-    // What is wrong now; else what became of a file that is not the running version; else what its account may not read.
-    let refused = &plugin["serviceAccount"]["refused"][0];
-    let load = &plugin["lastLoad"]["reason"];
-    let load = match (load.as_str(), plugin["version"].as_str()) {
-        (Some(reason), Some(_)) => json!(format!("new version not loaded: {reason}")),
-        _ => load.clone(),
+    let sum = |values: &[&Value]| {
+        let values = values.iter().filter_map(|value| value.as_u64());
+        json!(values.sum::<u64>())
     };
-    let whys = [&plugin["reason"], &load, &refused["reason"]];
-    let why = whys.into_iter().find(|why| !why.is_null()).unwrap_or(&Value::Null);
+    let waiting = sum(&[&plugin["queue"]["depth"], &plugin["workqueue"]["depth"]]);
+    let retried = ["retry", "keysRetry", "firingsRetry"].map(|key| &counters[key]);
+    let why: Vec<&str> =
+        plugin["why"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let cells = [
         &plugin["name"],
         &plugin["state"],
         &plugin["version"],
-        &plugin["queue"]["depth"],
+        &waiting,
         &counters["ok"],
-        &counters["retry"],
+        &counters["keysOk"],
+        &counters["firings"],
+        &sum(&retried),
         &plugin["deadLetters"],
-        why,
+        &json!(why.join("; ")),
     ];
     cells.map(cell).to_vec()
 }
@@ -71,23 +75,19 @@ fn row(plugin: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(plugin: &Value, expect: &str) {
-        assert_eq!(row(plugin).last().map(String::as_str), Some(expect), "{plugin}");
-    }
-
     #[test]
-    fn what_is_wrong_now_comes_first() {
-        let account = json!({"refused": [{"reason": "v1/pods may not be listed"}]});
-        let load = json!({"reason": "start failed"});
-        check(
-            &json!({"reason": "tripped", "lastLoad": load, "serviceAccount": account}),
-            "tripped",
-        );
-        check(&json!({"lastLoad": load, "serviceAccount": account}), "start failed");
-        let expect = "new version not loaded: start failed";
-        check(&json!({"version": "0.1.0", "lastLoad": load, "serviceAccount": account}), expect);
-        check(&json!({"serviceAccount": account}), "v1/pods may not be listed");
-        check(&json!({"serviceAccount": null}), "-");
+    fn a_row_sums_up_what_a_plugin_does_and_says_why_it_does_not() {
+        let plugin = json!({
+            "name": "a", "state": "running", "version": "1", "deadLetters": 2,
+            "queue": {"depth": 3}, "workqueue": {"depth": 4},
+            "counters": {
+                "ok": 5, "keysOk": 6, "firings": 7, "retry": 8, "keysRetry": 9, "firingsRetry": 10,
+            },
+            "why": ["v1/pod is waiting", "2 dead letters: no"],
+        });
+        let why = "v1/pod is waiting; 2 dead letters: no";
+        assert_eq!(row(&plugin), ["a", "running", "1", "7", "5", "6", "7", "27", "2", why]);
+        let last = |why: Value| row(&json!({ "why": why })).pop();
+        assert_eq!(last(json!([])).as_deref(), Some("-"));
     }
 }

@@ -3,11 +3,11 @@
 //! A probe is answered from what is there, without waiting for anything.
 
 use super::answers::message;
-use super::readiness::not_ready;
+use super::readiness::{Check, checks, page};
 use super::scrapes::Scrapes;
 use super::server::Shared;
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -38,21 +38,29 @@ async fn livez(State(shared): State<Arc<Shared>>) -> Response {
     }
 }
 
-/// Ready once nothing is missing and, where one is elected, some host leads. It stays so until the process stops: a plugin added later
-/// never makes it unready.
-async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
+/// Ready once nothing is missing and, where one is elected, some host leads; from then on for as long as something is followed. A plugin added later
+/// never makes it unready. A check a line, with `?verbose` or where one fails.
+async fn readyz(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
     if shared.stopping.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
     }
-    if shared.ready.load(Ordering::Acquire) {
-        return "ok\n".into_response();
+    let sources = &shared.sources;
+    let was_ready = shared.ready.load(Ordering::Acquire);
+    let mut checks = checks(&sources.plugins, &sources.informers, was_ready);
+    if let Some(candidate) = sources.candidate.as_ref().filter(|_| !was_ready) {
+        checks.push(Check::new("leader", candidate.check_elected()));
     }
-    let mut missing = not_ready(&shared.sources.plugins, &shared.sources.informers);
-    missing.extend(shared.sources.candidate.as_ref().and_then(|it| it.check_elected().err()));
-    if missing.is_empty() {
-        shared.ready.store(true, Ordering::Release);
-        return "ok\n".into_response();
+    let is_ready = checks.iter().all(Check::passes);
+    shared.ready.fetch_or(is_ready, Ordering::AcqRel);
+    match is_ready {
+        true if !is_verbose(query.as_deref()) => "ok\n".into_response(),
+        true => page(&checks).into_response(),
+        false => (StatusCode::SERVICE_UNAVAILABLE, page(&checks)).into_response(),
     }
-    let text = format!("not ready\n{}\n", missing.join("\n"));
-    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+}
+
+/// As a Kubernetes API server takes it: the word, whatever its value.
+fn is_verbose(query: Option<&str>) -> bool {
+    let mut parts = query.unwrap_or_default().split('&');
+    parts.any(|part| part.split('=').next() == Some("verbose"))
 }

@@ -3,7 +3,7 @@
 //! enough to find that out by.
 
 use informant_cache::{InformerState, SharedInformerFactory};
-use informant_runtime::{Plugins, watched_scope};
+use informant_runtime::{PluginStatus, Plugins, watched_scope};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -15,32 +15,43 @@ pub(crate) fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Valu
         let informer = informers.find(|informer| informer.resource().to_string() == resource)?;
         Some(informer.state_in(&watched_scope(namespaces)))
     };
-    let mut list: Vec<Value> = plugins.status().iter().map(|plugin| plugin.to_json()).collect();
     let state_directory = plugins.state_directory().unwrap_or_default();
-    for plugin in &mut list {
-        add_informers(plugin, state);
-        if plugin["kept"].is_object() {
-            plugin["kept"]["waitingToBeWritten"] = state_directory.waiting.into();
-            plugin["kept"]["error"] = state_directory.error.clone().into();
+    let entry = |plugin: &PluginStatus| {
+        let mut why = plugin.why(state);
+        let mut entry = plugin.to_json();
+        add_informers(&mut entry, state);
+        if entry["kept"].is_object() {
+            entry["kept"]["waitingToBeWritten"] = state_directory.waiting.into();
+            entry["kept"]["error"] = state_directory.error.clone().into();
+            let error = state_directory.error.iter();
+            why.extend(error.map(|error| format!("nothing is kept on the disk now: {error}")));
         }
-    }
-    list.into()
+        entry["why"] = why.into();
+        entry
+    };
+    plugins.status().iter().map(entry).collect()
 }
 
-/// Puts `informer: {state, message}` into each subscription whose informer is there.
+/// Puts `informer: {state, message}` into each subscription and each read whose informer is there.
 fn add_informers(
     plugin: &mut Value,
     state: impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
 ) {
-    let subscriptions = plugin["subscriptions"].as_array_mut();
-    for subscription in subscriptions.into_iter().flatten() {
-        let resource = subscription["resource"].as_str().unwrap_or_default();
-        let namespaces = subscription["namespaces"].as_array().into_iter().flatten();
-        let namespaces = namespaces.filter_map(Value::as_str).map(str::to_owned).collect();
-        if let Some(state) = state(resource, &namespaces) {
-            let informer = json!({ "state": state.as_str(), "message": state.message() });
-            subscription["informer"] = informer;
-        }
+    for key in ["subscriptions", "reads"] {
+        let views = plugin.get_mut(key).and_then(Value::as_array_mut);
+        views.into_iter().flatten().for_each(|view| add_informer(view, &state));
+    }
+}
+
+fn add_informer(
+    view: &mut Value,
+    state: &impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
+) {
+    let resource = view["resource"].as_str().unwrap_or_default();
+    let namespaces = view["namespaces"].as_array().into_iter().flatten();
+    let namespaces = namespaces.filter_map(Value::as_str).map(str::to_owned).collect();
+    if let Some(state) = state(resource, &namespaces) {
+        view["informer"] = json!({ "state": state.as_str(), "message": state.message() });
     }
 }
 
@@ -49,11 +60,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subscription_shows_its_informer() {
+    fn subscriptions_and_reads_show_their_informers() {
         let mut plugin = json!({"subscriptions": [
             {"name": "a", "resource": "v1/pods", "namespaces": ["shop"]},
             {"name": "b", "resource": "v1/nodes", "namespaces": []},
-        ]});
+        ], "reads": [{"resource": "v1/pods", "namespaces": []}]});
         add_informers(&mut plugin, |resource, namespaces| {
             let message = format!("pods is forbidden in {namespaces:?}");
             (resource == "v1/pods").then_some(InformerState::Forbidden { message })
@@ -64,7 +75,10 @@ mod tests {
                 "informer": {"state": "forbidden", "message": "pods is forbidden in {\"shop\"}"},
             },
             {"name": "b", "resource": "v1/nodes", "namespaces": []},
-        ]});
+        ], "reads": [{
+            "resource": "v1/pods", "namespaces": [],
+            "informer": {"state": "forbidden", "message": "pods is forbidden in {}"},
+        }]});
         assert_eq!(plugin, expect);
     }
 }

@@ -1,21 +1,162 @@
-//! What a host waits for before it is ready.
+//! What a host waits for before it is ready, and what keeps a host that was ready from its work since. In the manner of a Kubernetes API server: a
+//! check a line, `[+]` where it passes and `[-]` where it fails.
 
-use informant_cache::SharedInformerFactory;
+use informant_cache::{InformerState, SharedIndexInformer, SharedInformerFactory};
 use informant_runtime::Plugins;
 
-/// What is missing; nothing once the directories were looked at, no plugin is in its first load (up to a minute) and every informer has synced or was
-/// told by the API server why it cannot.
+/// One line of `/readyz?verbose`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Check {
+    name: String,
+    passes: bool,
+    /// `ok`, or what is to be said.
+    said: String,
+}
+
+impl Check {
+    pub(super) fn new(name: impl Into<String>, result: Result<(), String>) -> Self {
+        let (passes, said) = match result {
+            Ok(()) => (true, "ok".to_owned()),
+            Err(problem) => (false, problem),
+        };
+        Self { name: name.into(), passes, said }
+    }
+
+    pub(super) fn passes(&self) -> bool {
+        self.passes
+    }
+
+    fn shown(&self) -> String {
+        let sign = if self.passes { '+' } else { '-' };
+        format!("[{sign}]{} {}", self.name, self.said)
+    }
+}
+
+/// The page of these checks.
+pub(super) fn page(checks: &[Check]) -> String {
+    let end = if checks.iter().all(Check::passes) { "passed" } else { "failed" };
+    let lines = checks.iter().map(|check| check.shown() + "\n");
+    format!("{}readyz check {end}\n", lines.collect::<String>())
+}
+
+/// How one informer is, and whether it has ever synced.
+struct Seen {
+    resource: String,
+    state: InformerState,
+    has_synced: bool,
+}
+
+impl From<&SharedIndexInformer> for Seen {
+    fn from(informer: &SharedIndexInformer) -> Self {
+        let resource = informer.resource().to_string();
+        Self { resource, state: informer.state(), has_synced: informer.has_synced() }
+    }
+}
+
+impl Seen {
+    /// Its cache is no longer followed: the API server does not answer, or refuses it.
+    fn is_lost(&self) -> bool {
+        let is_away =
+            matches!(self.state, InformerState::Stale { .. } | InformerState::Forbidden { .. });
+        self.has_synced && is_away
+    }
+}
+
+/// Whether plugins and informers are as far as they have to be. A host gets ready once the directories were looked at, no plugin is in its first load
+/// (up to a minute) and every informer has synced or was told by the API server why it cannot. What is added later does not make it unready. What does is
+/// that of all informers that have synced none is followed any more, as where the API server is away or takes its credentials no longer.
+pub(super) fn checks(
+    plugins: &Plugins,
+    informers: &SharedInformerFactory,
+    was_ready: bool,
+) -> Vec<Check> {
+    let loaded = match plugins.settled() || was_ready {
+        true => Ok(()),
+        false => Err("being loaded for the first time".to_owned()),
+    };
+    let informers: Vec<Seen> = informers.informers().iter().map(Seen::from).collect();
+    let loaded = Check::new("plugins", loaded);
+    std::iter::once(loaded).chain(of_informers(&informers, was_ready)).collect()
+}
+
+fn of_informers(informers: &[Seen], was_ready: bool) -> Vec<Check> {
+    let is_served = |seen: &Seen| seen.has_synced && !seen.is_lost();
+    let none_is_served = !informers.iter().any(is_served);
+    let check = |seen: &Seen| {
+        let fails = match was_ready {
+            false => !seen.state.is_settled(),
+            true => seen.is_lost() && none_is_served,
+        };
+        let message = seen.state.message().map_or(String::new(), |text| format!(": {text}"));
+        let said = match seen.state {
+            InformerState::Synced => "ok".to_owned(),
+            _ => format!("{}{message}", seen.state.as_str()),
+        };
+        Check { name: format!("informer {}", seen.resource), passes: !fails, said }
+    };
+    informers.iter().map(check).collect()
+}
+
+/// What is missing for a host to become ready.
 pub(crate) fn not_ready(plugins: &Plugins, informers: &SharedInformerFactory) -> Vec<String> {
-    let mut missing = Vec::new();
-    if !plugins.settled() {
-        missing.push("plugins are being loaded for the first time".to_owned());
+    let failed = checks(plugins, informers, false).into_iter().filter(|check| !check.passes);
+    failed.map(|check| check.shown()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which informers fail, of these: a letter for the state of each, in capitals if it has synced once.
+    #[track_caller]
+    fn check(states: &str, was_ready: bool, failing: &str) {
+        let message = || "no".to_owned();
+        let seen = |letter: char| {
+            let state = match letter.to_ascii_lowercase() {
+                'o' => InformerState::Synced,
+                'l' => InformerState::Syncing { message: None },
+                's' => InformerState::Stale { message: message() },
+                'f' => InformerState::Forbidden { message: message() },
+                'w' => InformerState::Waiting { message: message() },
+                other => panic!("{other}"),
+            };
+            Seen { resource: letter.into(), state, has_synced: letter.is_ascii_uppercase() }
+        };
+        let seen: Vec<Seen> = states.chars().map(seen).collect();
+        let checks = of_informers(&seen, was_ready);
+        let found = checks.iter().filter(|check| !check.passes);
+        let found: Vec<&str> = found.filter_map(|check| check.name.split(' ').nth(1)).collect();
+        assert_eq!(found.concat(), failing, "{states}, {was_ready}");
     }
-    for informer in informers.informers() {
-        if !informer.state().is_settled() {
-            let why =
-                informer.state().message().map_or_else(String::new, |text| format!(": {text}"));
-            missing.push(format!("{} is not synced{why}", informer.resource()));
-        }
+
+    #[test]
+    fn a_host_gets_ready_once_the_api_server_has_answered_for_every_informer() {
+        check("", false, "");
+        check("OfwS", false, "");
+        check("Ol", false, "l");
     }
-    missing
+
+    #[test]
+    fn a_host_that_was_ready_is_not_while_nothing_is_followed_any_more() {
+        check("", true, "");
+        check("OlfwSF", true, "");
+        check("SSfw", true, "SS");
+        check("F", true, "F");
+        // What was never followed has been lost by nobody.
+        check("fls", true, "");
+        // The API server answers: its definition is gone.
+        check("WS", true, "");
+    }
+
+    #[test]
+    fn the_page_says_of_each_check_whether_it_passes() {
+        let checks = [
+            Check::new("plugins", Ok(())),
+            Check::new("informer v1/pods", Err("stale: connection refused".to_owned())),
+        ];
+        let expect =
+            "[+]plugins ok\n[-]informer v1/pods stale: connection refused\nreadyz check failed\n";
+        assert_eq!(page(&checks), expect);
+        assert_eq!(page(&checks[..1]), "[+]plugins ok\nreadyz check passed\n");
+    }
 }

@@ -34,6 +34,14 @@ impl Snapshot {
             "Whether the first list is complete",
             self.informer_gauge(|informer| f64::from(u8::from(informer.synced))),
         )?;
+        gauges(
+            encoder,
+            "informant_informer_state",
+            "1 for the state that the informer is in; of several namespaces it is that of the one that is worst off",
+            self.informers.iter().map(|informer| {
+                (vec![("resource", text(informer)), ("state", informer.state)], 1.0)
+            }),
+        )?;
         let ages = self.informers.iter().filter_map(|informer| {
             let age = informer.stats.last_event_age?;
             Some((vec![("resource", text(informer))], age.as_secs_f64()))

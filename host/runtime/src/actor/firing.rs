@@ -48,6 +48,7 @@ impl Actor {
             Ok(()) => {
                 *losses = 0;
                 add_one(&counters.firings_ok);
+                self.status.timers.lock().ended(&firing.schedule, false);
                 self.note(Outcome::Succeeded, firing.attempt == 1, now);
                 self.retire().await;
                 (!owes).then_some(now)
@@ -69,6 +70,7 @@ impl Actor {
     ) {
         let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
         self.status.failed(&format!("fire {schedule}: {error}"), Timestamp::now());
+        self.status.timers.lock().ended(&firing.schedule, true);
         let (plugin, attempt) = (self.name.as_str(), firing.attempt);
         let counters = &self.status.counters;
         let is_excused = is_excused(is_hindered, firing.excused);

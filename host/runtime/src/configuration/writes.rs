@@ -56,6 +56,11 @@ impl WriteRule {
         self.resources.iter().any(Writable::is_tokens)
     }
 
+    /// What of it no file beside a plugin's can grant.
+    pub(super) fn guarded(&self) -> Option<String> {
+        self.resources.iter().find(|what| what.is_guarded()).map(Writable::to_string)
+    }
+
     fn covers(&self, what: &Writable, verb: WriteVerb) -> bool {
         self.resources.contains(what) && self.verbs.contains(&verb)
     }
@@ -161,8 +166,8 @@ impl WriteGrants {
         let namespaces: BTreeSet<&str> =
             [namespace.as_str()].into_iter().filter(|it| !it.is_empty()).collect();
         let verbs: Vec<WriteVerb> = write.verbs().to_vec();
-        let name = Some(name.as_str()).filter(|it| !it.is_empty());
-        let line = line(&[rule_for(what, &verbs, namespaces.iter().copied(), name)]);
+        // The name may be one that somebody generated: a rule for it alone would grant nothing to the next object.
+        let line = line(&[rule(what, &verbs, namespaces.iter().copied())]);
         let verb = write.verb().name();
         let place = if namespace.is_empty() { String::new() } else { format!(" in {namespace}") };
         let advice = self.place(is_possible).advice(plugin, &line);
@@ -235,24 +240,11 @@ fn rule<'a>(
     verbs: &[WriteVerb],
     namespaces: impl Iterator<Item = &'a str>,
 ) -> String {
-    rule_for(what, verbs, namespaces, None)
-}
-
-/// The same for the object of this name alone.
-fn rule_for<'a>(
-    what: &Writable,
-    verbs: &[WriteVerb],
-    namespaces: impl Iterator<Item = &'a str>,
-    name: Option<&str>,
-) -> String {
     let verbs = verbs.iter().map(|verb| verb.name()).collect::<Vec<_>>().join(", ");
     let mut rule = format!("resources: [{what}], verbs: [{verbs}]");
     let namespaces = namespaces.map(quoted).collect::<Vec<_>>().join(", ");
     if !namespaces.is_empty() {
         rule = format!("{rule}, namespaces: [{namespaces}]");
-    }
-    if let Some(name) = name {
-        rule = format!("{rule}, names: [{}]", quoted(name));
     }
     format!("{{{rule}}}")
 }

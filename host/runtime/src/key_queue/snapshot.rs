@@ -29,6 +29,8 @@ pub struct KeysSnapshot {
     pub delayed: usize,
     /// Since when the first of those that could be worked on waits.
     pub oldest: Option<Instant>,
+    /// Keys that have failed and come again.
+    pub failed: usize,
     pub(crate) given_up: Vec<GivenUp>,
 }
 
@@ -49,6 +51,7 @@ impl KeysSnapshot {
             "holdsEvents": self.holds_events,
             "depth": self.depth,
             "delayed": self.delayed,
+            "failed": self.failed,
             "ageSeconds": self.oldest.map(|oldest| oldest.elapsed().as_secs_f64()),
             "givenUp": given_up.collect::<Vec<_>>(),
         })

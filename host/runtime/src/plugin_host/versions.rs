@@ -39,5 +39,9 @@ pub(super) fn running(prepared: &Prepared, sha256: &str) -> RunningVersion {
         subscriptions: subscriptions
             .map(|spec| (spec.name.clone(), spec.resource.to_string(), spec.namespaces.clone()))
             .collect(),
+        reads: {
+            let reads = prepared.descriptor.reads.iter();
+            reads.map(|spec| (spec.resource.to_string(), spec.namespaces.clone())).collect()
+        },
     }
 }

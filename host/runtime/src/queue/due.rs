@@ -32,6 +32,11 @@ impl Due {
         self.retries_from = from;
     }
 
+    /// Lanes whose head has failed.
+    pub(super) fn failed(&self) -> usize {
+        self.retries.0.len()
+    }
+
     /// The next lane whose head is a retry.
     pub(super) fn pop_retry(&mut self, now: Instant) -> Option<Lane> {
         if self.retries_from.is_some_and(|from| from > now) {
@@ -84,6 +89,12 @@ impl Places {
 }
 
 impl EventQueue {
+    /// Objects whose first event has failed and is tried again.
+    pub(crate) fn failed(&self) -> usize {
+        let is_retry = self.in_flight.as_ref().is_some_and(|queued| queued.attempt > 1);
+        self.due.failed() + usize::from(is_retry)
+    }
+
     /// No event that has failed comes out before this; none: each comes at its own time.
     pub(crate) fn hold_retries(&mut self, from: Option<Instant>) {
         self.due.hold_retries(from);

@@ -306,6 +306,11 @@ impl ShardedQueue {
         self.queues().map(EventQueue::coalesced).sum()
     }
 
+    /// Objects whose first event has failed and is tried again.
+    pub(crate) fn failed(&self) -> usize {
+        self.queues().map(EventQueue::failed).sum()
+    }
+
     /// When the oldest waiting event's bytes were read.
     pub(crate) fn oldest(&self) -> Option<Instant> {
         self.queues().filter_map(EventQueue::oldest).min()

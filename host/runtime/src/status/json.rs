@@ -41,6 +41,7 @@ impl PluginStatus {
             "bytes": self.queue.bytes,
             "ageSeconds": age,
             "isRateLimited": self.queue.is_rate_limited,
+            "failed": self.queue.failed,
         })
     }
 
@@ -55,6 +56,7 @@ impl PluginStatus {
             "sha256": running.map(|running| &running.sha256),
             "configuration": running.map(|running| running.settings.to_json()),
             "restricted": self.restricted,
+            "notInForce": running.and_then(|running| running.settings.not_in_force()),
             "serviceAccount": self.access_json(),
             "wasi": running.map(|running| running.wasi.to_json()),
             "state": self.state.name(),
@@ -75,6 +77,9 @@ impl PluginStatus {
                 .map(|(name, resource, namespaces)| {
                     json!({ "name": name, "resource": resource, "namespaces": namespaces })
                 })
+                .collect::<Vec<_>>(),
+            "reads": running.iter().flat_map(|running| &running.reads)
+                .map(|(resource, namespaces)| json!({ "resource": resource, "namespaces": namespaces }))
                 .collect::<Vec<_>>(),
             "shards": self.shards.iter().copied().map(ShardStatus::to_json).collect::<Vec<_>>(),
             "queue": self.queue_json(),

@@ -156,6 +156,12 @@ fn trap_in_stop_hurts_nobody() {
 }
 
 #[test]
+fn moods_hurts_nobody() {
+    // Without a configuration it has no mood.
+    check_hurts_nobody("moods", |plugin| is_stopped(plugin, &["missing field"]));
+}
+
+#[test]
 fn absent_resource_hurts_nobody() {
     let waits = |plugin: &Value| plugin["subscriptions"][0]["informer"]["state"] == "waiting";
     check_hurts_nobody("absent-resource", waits);

@@ -1,0 +1,74 @@
+//! Grants of a file beside a plugin's that are not in force, because the host's own configuration does not let that file grant them.
+
+use super::PluginSettings;
+
+impl PluginSettings {
+    /// The first grant of each kind that is not in force, and where it would be. None where everything that is written is in force.
+    pub(crate) fn not_in_force(&self) -> Option<String> {
+        let reads = self.grants.ceiling.as_ref().and_then(|ceiling| {
+            let mut rules = self.grants.rules.iter().flatten();
+            Some(("reads", rules.find_map(|rule| rule.beyond(ceiling))?))
+        });
+        let writes = self.writes.ceiling.as_ref().and_then(|ceiling| {
+            let rules = &self.writes.rules;
+            let guarded = || rules.iter().find_map(|rule| rule.guarded());
+            let beyond = rules.iter().find_map(|rule| rule.beyond(ceiling));
+            Some(("writes", beyond.or_else(guarded)?))
+        });
+        let http = self.http.ceiling.as_ref().and_then(|ceiling| {
+            Some(("http", self.http.rules.iter().find_map(|rule| rule.beyond(ceiling))?))
+        });
+        let kinds: Vec<String> = [reads, writes, http]
+            .into_iter()
+            .flatten()
+            .map(|(key, beyond)| format!("{key} ({beyond})"))
+            .collect();
+        let plugin = "plugins.NAME";
+        (!kinds.is_empty()).then(|| {
+            format!(
+                "grants beside the plugin that are not in force: {}; a file beside a plugin grants what the ceiling of the host's own configuration (--config) has; write them there, as a ceiling or below {plugin}",
+                kinds.join(", ")
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
+    use std::collections::BTreeMap;
+
+    /// What is said of the grants in a file beside a plugin, on a host whose own file has this ceiling.
+    #[track_caller]
+    fn check(ceiling: &str, sidecar: &str, expect: &[&str]) {
+        let document = Document::read("host.yaml", format!("ceiling: {ceiling}").as_bytes());
+        let declare =
+            |keys: &mut Keys<'_>| keys.object("ceiling", "", Ceiling::declare).unwrap_or_default();
+        let ceiling = read(&document.expect("it is YAML"), declare).expect("it is well formed");
+        let configurations = Configurations::new(Layer::default(), BTreeMap::new(), ceiling);
+        let head = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";
+        let layer = Layer::of_sidecar("a.yaml", format!("{head}{sidecar}").as_bytes());
+        let name = "a".parse().expect("a name");
+        let settings = configurations.expect("it has no defaults");
+        let settings = settings.of(&name, Some(&layer.expect("it is well formed")));
+        let said = settings.expect("it is within the ceiling").not_in_force();
+        assert_eq!(said.is_some(), !expect.is_empty(), "{said:?}");
+        for part in expect {
+            assert!(said.as_ref().is_some_and(|said| said.contains(part)), "{part}: {said:?}");
+        }
+    }
+
+    #[test]
+    fn grants_above_the_ceiling_are_said() {
+        let writes = "writes: [{resources: [v1/pods], verbs: [patch]}]";
+        check("{}", "config: {}", &[]);
+        check("{}", "reads: [{resources: [v1/pods]}]", &[]);
+        check("{}", "reads: [{resources: [v1/secrets]}]", &["reads (v1/secrets)"]);
+        check("{}", writes, &["writes (patch of v1/pods)", "plugins.NAME", "--config"]);
+        check(&format!("{{{writes}}}"), writes, &[]);
+        let secrets = "writes: [{resources: [v1/secrets], verbs: [patch]}]";
+        check(&format!("{{{secrets}}}"), secrets, &["writes (v1/secrets)"]);
+        let http = r#"http: [{origins: ["https://a.org"], methods: [GET]}]"#;
+        check("{}", &format!("{writes}\n{http}"), &["writes (patch", "http (GET to https://a.org"]);
+    }
+}

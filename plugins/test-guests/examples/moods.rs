@@ -1,0 +1,117 @@
+//! Is what its configuration says: a handler, a controller or a timer, of a resource, that works, fails, gives up, traps, is slow or does not start.
+//!
+//! The host must show each of its states, with the reason, wherever it shows plugins.
+
+use std::time::Duration;
+
+use informant_plugin::clock::Instant;
+use informant_plugin::prelude::*;
+use informant_plugin::{EnqueueRule, Every, Read, Reconciler, Schedule, Timer, Verb, Write};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Options {
+    r#as: Kind,
+    resource: String,
+    namespace: String,
+    #[serde(default)]
+    mood: Mood,
+    /// Milliseconds.
+    #[serde(default)]
+    start_time: u64,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Handler,
+    Controller,
+    Timer,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Mood {
+    #[default]
+    Fine,
+    Fails,
+    GivesUp,
+    Traps,
+    /// Each call takes half a second.
+    Slow,
+    /// It asks for writes.
+    Asks,
+    DoesNotStart,
+}
+
+/// The plugin.
+pub struct Moods(Options);
+
+impl Moods {
+    fn be(&self, about: &str) -> Result {
+        let failure = || Failure::new(format!("the mood is bad, {about}"));
+        match self.0.mood {
+            Mood::Fails => Err(failure()),
+            Mood::GivesUp => Err(failure().never_retry()),
+            Mood::Traps => panic!("the mood is bad, {about}"),
+            Mood::Slow => {
+                pass(Duration::from_millis(500));
+                Ok(())
+            }
+            Mood::Fine | Mood::Asks | Mood::DoesNotStart => Ok(()),
+        }
+    }
+}
+
+/// Does nothing, at length.
+fn pass(time: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < time {}
+}
+
+impl Plugin for Moods {
+    fn describe(config: &Config) -> Result<Descriptor> {
+        let Options { r#as, resource, namespace, mood, .. } = config.parse()?;
+        let view = || Subscription::to(resource.clone()).in_namespace(namespace.clone());
+        let descriptor = Descriptor::new(env!("CARGO_PKG_VERSION"));
+        let descriptor = match r#as {
+            Kind::Handler => descriptor.subscribe(view()),
+            Kind::Controller => descriptor.subscribe(view().enqueue(EnqueueRule::itself())),
+            Kind::Timer => descriptor
+                .read(Read::of(resource.clone()).in_namespace(namespace.clone()))
+                .schedule(Schedule::new("tick", Every::Period(Duration::from_millis(500)))),
+        };
+        Ok(match mood {
+            Mood::Asks => descriptor.write(Write::of("v1/configmaps", [Verb::Patch])),
+            _ => descriptor,
+        })
+    }
+
+    fn start(config: &Config) -> Result<Self> {
+        let options: Options = config.parse()?;
+        pass(Duration::from_millis(options.start_time));
+        match options.mood {
+            Mood::DoesNotStart => Err(Failure::new("the mood is too bad to start")),
+            _ => Ok(Self(options)),
+        }
+    }
+
+    fn handle(&mut self, event: Event) -> Result {
+        self.be(&event.key().to_string())
+    }
+}
+
+impl Reconciler for Moods {
+    fn reconcile(&mut self, key: &str, _: u32) -> Result<Option<Duration>> {
+        self.be(key).map(|()| None)
+    }
+}
+
+impl Timer for Moods {
+    fn fire(&mut self, schedule: &str, _: u64) -> Result {
+        self.be(schedule)
+    }
+}
+
+export_plugin!(Moods, reconciler, timer);
