@@ -11,6 +11,7 @@
 
 use crate::list_watch::Change;
 use crate::object::Object;
+use crate::pulse::Flow;
 use crate::transform::{Transform, TransformError};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -109,6 +110,8 @@ pub(crate) struct DeltaFifo {
     waiting: Mutex<Waiting>,
     pushed: Notify,
     popped: Notify,
+    /// Changed under the lock of what waits.
+    flow: Arc<Flow>,
 }
 
 #[derive(Debug, Default)]
@@ -125,6 +128,11 @@ impl Waiting {
 }
 
 impl DeltaFifo {
+    /// Whoever has the other `flow` sees whether what is pushed is popped.
+    pub(crate) fn watched(flow: Arc<Flow>) -> Self {
+        Self { flow, ..Self::default() }
+    }
+
     /// Appends; waits while the queue is full. Nothing is appended if the future is dropped before.
     pub(crate) async fn push(&self, part: PartId, delta: Delta) {
         let mut delta = Some((part, delta));
@@ -150,11 +158,18 @@ impl DeltaFifo {
 
     /// Takes everything that is waiting, perhaps nothing.
     pub(crate) fn try_pop_all(&self) -> VecDeque<(PartId, Delta)> {
-        let waiting = std::mem::take(&mut *self.waiting.lock());
-        if !waiting.deltas.is_empty() {
+        let deltas = {
+            let mut waiting = self.waiting.lock();
+            let Waiting { deltas, .. } = std::mem::take(&mut *waiting);
+            if !deltas.is_empty() {
+                self.flow.taken();
+            }
+            deltas
+        };
+        if !deltas.is_empty() {
             self.popped.notify_one();
         }
-        waiting.deltas
+        deltas
     }
 
     fn try_push(&self, delta: &mut Option<(PartId, Delta)>) -> bool {
@@ -165,6 +180,7 @@ impl DeltaFifo {
         let (part, delta) = delta.take().expect("pushed once");
         waiting.bytes += delta.bytes();
         waiting.deltas.push_back((part, delta));
+        self.flow.brought();
         if !waiting.is_full() {
             // Another part's reflector may wait for room too.
             self.popped.notify_one();
@@ -176,6 +192,7 @@ impl DeltaFifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pulse::Pulse;
     use futures::FutureExt;
 
     fn bookmark(number: usize) -> Delta {
@@ -211,6 +228,21 @@ mod tests {
         assert_eq!(numbers(fifo.try_pop_all()).len(), DELTAS_WAITING_MAX);
         push.now_or_never().expect("there is room again");
         assert_eq!(numbers(fifo.try_pop_all()), [DELTAS_WAITING_MAX]);
+    }
+
+    #[test]
+    fn deltas_that_nobody_pops_are_work_without_a_step() {
+        let flow = Arc::<Flow>::default();
+        let fifo = DeltaFifo::watched(flow.clone());
+        let pulse =
+            |steps: u64, has_work: bool| assert_eq!(flow.pulse(), Pulse { steps, has_work });
+        pulse(0, false);
+        fifo.push(0, bookmark(0)).now_or_never().expect("there is room");
+        pulse(0, true);
+        assert_eq!(numbers(fifo.try_pop_all()), [0]);
+        pulse(1, false);
+        assert!(fifo.try_pop_all().is_empty());
+        pulse(1, false);
     }
 
     #[test]

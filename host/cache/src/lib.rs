@@ -119,6 +119,7 @@ mod merge;
 mod mutation_cache;
 mod notifications;
 mod object;
+mod pulse;
 #[cfg(test)]
 mod recorder;
 mod reflector;
@@ -158,6 +159,7 @@ pub use object::{
     DecodeError, Object, ObjectKey, OwnerReference, ParseKeyError, TypeMeta,
     compare_resource_versions,
 };
+pub use pulse::Pulse;
 pub use reflector::{RelistCause, WatchErrorHandler, WatchFailure};
 pub use resource_definitions::ResourceDefinitions;
 pub use resource_event_handler::{

@@ -18,6 +18,7 @@ use crate::demand::Demand;
 use crate::indexer::Indexer;
 use crate::informer_state::{InformerState, InformerStats, Progress};
 use crate::list_watch::{ListTweaks, ListerWatcher, ListerWatcherSource, OneListerWatcher};
+use crate::pulse::Pulse;
 use crate::reflector::WatchErrorHandler;
 use crate::resource_definitions::ResourceDefinitions;
 use crate::scope::Scope;
@@ -250,6 +251,13 @@ impl SharedIndexInformer {
     pub fn stats(&self) -> InformerStats {
         let indexer = &self.shared.indexer;
         self.shared.progress.stats(indexer.count(None), indexer.bytes(), now())
+    }
+
+    /// How far its task has come with what its reflectors brought it. One that ended by itself has work and makes no step.
+    pub fn pulse(&self) -> Pulse {
+        let pulse = self.shared.progress.flow().pulse();
+        let has_ended = || matches!(self.state(), InformerState::Stopped { message: Some(_) });
+        Pulse { has_work: pulse.has_work || has_ended(), ..pulse }
     }
 
     /// Runs until `shutdown` is ready; both of its tasks have ended when this returns. Only the first call

@@ -11,12 +11,13 @@ use crate::token_bucket::TokenBucket;
 use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
+use tokio::time::MissedTickBehavior;
 use turn::{Seat, Seen};
 pub(crate) use turn::{Turn, give_turn};
 
@@ -49,6 +50,9 @@ struct Lane {
 }
 
 struct GuestThread {
+    name: String,
+    /// A second each that it has run a task of its own.
+    beats: Arc<AtomicU64>,
     stop: Mutex<Option<oneshot::Sender<()>>>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
@@ -102,6 +106,11 @@ impl GuestThreads {
         let loan = Arc::new(Mutex::new(turn::loan(Instant::now())));
         let lanes = Lanes { quick, slow, loan };
         Ok(Self { lanes: Arc::new(lanes), threads })
+    }
+
+    /// The threads by name, and what each beats.
+    pub(crate) fn beats(&self) -> Vec<(String, Arc<AtomicU64>)> {
+        self.threads.iter().map(|thread| (thread.name.clone(), thread.beats.clone())).collect()
     }
 
     /// Runs an actor, always on the thread that has the fewest of those where it belongs.
@@ -161,6 +170,8 @@ impl GuestThread {
         let mut builder = Builder::new_current_thread();
         let runtime = builder.enable_time().event_interval(1).global_queue_interval(1).build()?;
         let handle = runtime.handle().clone();
+        let beats = Arc::<AtomicU64>::default();
+        handle.spawn(beat(beats.clone()));
         let (stop, stopped) = oneshot::channel();
         let run = move || {
             if is_slow {
@@ -169,10 +180,20 @@ impl GuestThread {
             // An error means that the pool was dropped, which is the same request.
             let _ = runtime.block_on(stopped);
         };
-        let thread =
-            std::thread::Builder::new().name(name).stack_size(THREAD_STACK_BYTES).spawn(run)?;
-        let thread = Self { stop: Mutex::new(Some(stop)), thread: Mutex::new(Some(thread)) };
+        let thread = std::thread::Builder::new().name(name.clone()).stack_size(THREAD_STACK_BYTES);
+        let thread = Mutex::new(Some(thread.spawn(run)?));
+        let thread = Self { name, beats, stop: Mutex::new(Some(stop)), thread };
         Ok((Lane { handle, actors: AtomicUsize::default() }, thread))
+    }
+}
+
+/// Beats once a second, for as long as its thread runs what is due.
+async fn beat(beats: Arc<AtomicU64>) {
+    let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        seconds.tick().await;
+        beats.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -97,7 +97,8 @@ impl PluginHost {
         let indexes = SharedIndexes::default();
         let configurations = options.configurations.borrow().clone();
         let access = Access::new(options.access, options.review_every);
-        let view = Plugins::new(compiler.clone(), indexes.clone(), archive, access.counts());
+        let (counts, beats) = (access.counts(), threads.beats());
+        let view = Plugins::new(compiler.clone(), indexes.clone(), archive, counts, beats);
         let cluster = WriteTurns::new(options.cluster, leading.clone());
         let (recorder, events) = EventRecorder::new(cluster.clone());
         let http = HttpTurns::new(options.http, leading.clone());
@@ -169,6 +170,7 @@ impl PluginHost {
 
     /// What is looked at from time to time, because nothing says when it changes.
     fn look(&mut self) {
+        self.view.beat();
         self.look_at_accounts();
         if !self.leads {
             self.show_standbys();

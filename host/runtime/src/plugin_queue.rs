@@ -2,6 +2,7 @@
 
 mod charges;
 mod drain;
+mod pulses;
 mod worker;
 
 use crate::configuration::RateLimit;
@@ -239,8 +240,10 @@ impl PluginQueue {
 
     pub(crate) fn pop(&self, shard: usize, now: Instant) -> Option<Queued> {
         let (queued, roomy) = {
-            let queue = &mut self.shared.lock().queue;
-            (queue.pop(shard, now), queue.take_roomy())
+            let mut shared = self.shared.lock();
+            let queued = shared.queue.pop(shard, now);
+            shared.worker(shard).taken += u64::from(queued.is_some());
+            (queued, shared.queue.take_roomy())
         };
         for id in roomy {
             if let Some(room) = self.rooms.lock().get(&id) {

@@ -10,12 +10,13 @@ use crate::one_line::one_line;
 use crate::plugin_metrics::PluginSeries;
 use crate::plugin_name::PluginName;
 use crate::status::{PluginStatus, StatusCell};
+use informant_cache::Pulse;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::sync::oneshot;
 use tracing::warn;
@@ -31,6 +32,7 @@ pub struct Plugins {
     indexes: SharedIndexes,
     archive: Option<Archive>,
     access: Arc<AccessCounts>,
+    threads: Arc<Vec<(String, Arc<AtomicU64>)>>,
 }
 
 #[derive(Default)]
@@ -38,6 +40,8 @@ struct Shared {
     plugins: Mutex<BTreeMap<PluginName, Arc<StatusCell>>>,
     problems: Mutex<Vec<Problem>>,
     scanned: AtomicBool,
+    /// Looks of the plugin host at its plugins, about one a second.
+    beats: AtomicU64,
 }
 
 impl Plugins {
@@ -46,8 +50,32 @@ impl Plugins {
         indexes: SharedIndexes,
         archive: Option<Archive>,
         access: Arc<AccessCounts>,
+        threads: Vec<(String, Arc<AtomicU64>)>,
     ) -> Self {
-        Self { shared: Arc::default(), compiler, indexes, archive, access }
+        let threads = Arc::new(threads);
+        Self { shared: Arc::default(), compiler, indexes, archive, access, threads }
+    }
+
+    /// How far the plugin host, the threads of plugins and the actors of each plugin have come, by what they are.
+    pub fn pulses(&self, now: Instant) -> Vec<(String, Pulse)> {
+        let beats =
+            |beats: &AtomicU64| Pulse { steps: beats.load(Ordering::Relaxed), has_work: true };
+        let host = Some(beats(&self.shared.beats)).filter(|pulse| pulse.steps > 0);
+        let host = host.map(|pulse| ("the plugin host".to_owned(), pulse));
+        let threads = self.threads.iter();
+        let threads = threads.map(|(name, it)| (format!("the thread {name}"), beats(it)));
+        let cells: Vec<Arc<StatusCell>> = self.shared.plugins.lock().values().cloned().collect();
+        let actors = cells.iter().flat_map(|cell| {
+            let pulses = cell.pulses(now).into_iter().enumerate();
+            let name = cell.name.as_str();
+            pulses.map(move |(shard, pulse)| (format!("shard {shard} of the plugin {name}"), pulse))
+        });
+        host.into_iter().chain(threads).chain(actors).collect()
+    }
+
+    /// The plugin host has looked at its plugins.
+    pub(crate) fn beat(&self) {
+        self.shared.beats.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How often an object had more values than it is filed under, by the resource and the pointer of each index that there is.

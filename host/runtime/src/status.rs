@@ -3,6 +3,8 @@
 mod access;
 mod account;
 mod json;
+mod pulses;
+mod replaying;
 mod settings;
 mod why;
 
@@ -11,7 +13,6 @@ use crate::actor::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::configuration::PluginSettings;
 use crate::counters::Counters;
 use crate::dead_letters::{Bounds, DeadLetters};
-use crate::event::SubscriptionId;
 use crate::key_queue::{KeyQueue, KeysSnapshot, Waits, Worked};
 use crate::lifecycle::{Input, State};
 use crate::limits::Limits;
@@ -21,13 +22,13 @@ use crate::plugin_name::PluginName;
 use crate::plugin_queue::{PluginQueue, QueueSnapshot};
 use crate::plugin_state::PluginState;
 use crate::restriction::Restriction;
-use crate::subscription::Progress;
 use crate::timers::{Now, Timers};
 use crate::wasi::WasiImports;
 pub(crate) use access::{AccessShown, Refused};
-use informant_cache::Indexer;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
+pub use replaying::ReplaySnapshot;
+pub(crate) use replaying::Replaying;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -72,25 +73,6 @@ struct Facts {
     last_error: Option<(String, Timestamp)>,
     /// It has been said that keys of events are missing.
     misses_keys: bool,
-}
-
-/// A subscription whose objects are told, or have been.
-pub(crate) struct Replaying {
-    pub(crate) id: SubscriptionId,
-    pub(crate) subscription: String,
-    pub(crate) progress: Arc<Progress>,
-    pub(crate) indexer: Indexer,
-}
-
-/// How far a replay is that is not through.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplaySnapshot {
-    /// The subscription's name.
-    pub subscription: String,
-    /// Objects of its resource that it is done with: told, or none of the subscription's business.
-    pub told: usize,
-    /// The others. Objects that come or go among those that it is done with make this wrong by as many.
-    pub left: usize,
 }
 
 /// One of the shards that a plugin runs in.
@@ -382,20 +364,6 @@ impl StatusCell {
             last_load: facts.last_load.clone(),
             last_error: facts.last_error.clone(),
         }
-    }
-}
-
-impl Replaying {
-    /// None once it is through, and nothing of it waits.
-    fn snapshot(&self, queue: &PluginQueue) -> Option<ReplaySnapshot> {
-        let (come_to, waiting) = (self.progress.count(), queue.replays_waiting(self.id));
-        if come_to.is_none() && waiting == 0 {
-            return None;
-        }
-        let there = self.indexer.count(None);
-        let told = come_to.unwrap_or(there).saturating_sub(waiting);
-        let left = there.saturating_sub(told);
-        Some(ReplaySnapshot { subscription: self.subscription.clone(), told, left })
     }
 }
 

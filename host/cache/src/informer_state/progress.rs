@@ -2,6 +2,7 @@
 
 use super::{InformerState, InformerStats};
 use crate::list_watch::{Change, ListWatchError, Part};
+use crate::pulse::Flow;
 use crate::reflector::RelistCause;
 use crate::scope::{Namespaces, Scope};
 use parking_lot::Mutex;
@@ -39,6 +40,8 @@ pub(crate) struct Progress {
     rewinds: AtomicU64,
     /// 1 once the first list is in the store; never 0 again.
     synced: AtomicU64,
+    /// Of deltas through the informer's task.
+    flow: Arc<Flow>,
 }
 
 impl Progress {
@@ -62,7 +65,12 @@ impl Progress {
             epoch: AtomicU64::new(0),
             rewinds: AtomicU64::new(0),
             synced: AtomicU64::new(0),
+            flow: Arc::default(),
         }
+    }
+
+    pub(crate) fn flow(&self) -> &Arc<Flow> {
+        &self.flow
     }
 
     pub(crate) fn state(&self) -> InformerState {

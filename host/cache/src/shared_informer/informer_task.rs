@@ -31,7 +31,8 @@ impl InformerTask {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let processor = SharedProcessor::new(shared.inbox.clone(), shared.progress.clone());
         let deltas = Deltas::new(shared.indexer.clone(), shared.progress.clone());
-        let (fifo, reflectors, running) = (Arc::default(), JoinSet::new(), BTreeMap::new());
+        let fifo = Arc::new(DeltaFifo::watched(shared.progress.flow().clone()));
+        let (reflectors, running) = (JoinSet::new(), BTreeMap::new());
         Self { shared, fifo, deltas, processor, reflectors, running }
     }
 

@@ -31,10 +31,20 @@ pub(super) async fn method_not_allowed() -> Response {
     message(StatusCode::METHOD_NOT_ALLOWED, "everything here is read with GET; nothing is written")
 }
 
-async fn livez(State(shared): State<Arc<Shared>>) -> Response {
-    match shared.heartbeat.check() {
-        Ok(()) => "ok\n".into_response(),
-        Err(problem) => (StatusCode::SERVICE_UNAVAILABLE, problem + "\n").into_response(),
+/// Alive while the async runtime and the tasks that have work go on. A cluster that is away, or a plugin that fails, says nothing of that.
+async fn livez(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
+    let checks = [
+        Check::new("runtime", shared.heartbeat.check_runtime()),
+        Check::new("tasks", shared.heartbeat.check_tasks()),
+    ];
+    answer("livez", &checks, query.as_deref())
+}
+
+fn answer(probe: &str, checks: &[Check], query: Option<&str>) -> Response {
+    match checks.iter().all(Check::passes) {
+        true if !is_verbose(query) => "ok\n".into_response(),
+        true => page(probe, checks).into_response(),
+        false => (StatusCode::SERVICE_UNAVAILABLE, page(probe, checks)).into_response(),
     }
 }
 
@@ -52,11 +62,7 @@ async fn readyz(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) ->
     }
     let is_ready = checks.iter().all(Check::passes);
     shared.ready.fetch_or(is_ready, Ordering::AcqRel);
-    match is_ready {
-        true if !is_verbose(query.as_deref()) => "ok\n".into_response(),
-        true => page(&checks).into_response(),
-        false => (StatusCode::SERVICE_UNAVAILABLE, page(&checks)).into_response(),
-    }
+    answer("readyz", &checks, query.as_deref())
 }
 
 /// As a Kubernetes API server takes it: the word, whatever its value.

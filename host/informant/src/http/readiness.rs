@@ -4,7 +4,7 @@
 use informant_cache::{InformerState, SharedIndexInformer, SharedInformerFactory};
 use informant_runtime::Plugins;
 
-/// One line of `/readyz?verbose`.
+/// One line of `/readyz?verbose` or `/livez?verbose`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Check {
     name: String,
@@ -32,11 +32,11 @@ impl Check {
     }
 }
 
-/// The page of these checks.
-pub(super) fn page(checks: &[Check]) -> String {
+/// The page of these checks of a probe.
+pub(super) fn page(probe: &str, checks: &[Check]) -> String {
     let end = if checks.iter().all(Check::passes) { "passed" } else { "failed" };
     let lines = checks.iter().map(|check| check.shown() + "\n");
-    format!("{}readyz check {end}\n", lines.collect::<String>())
+    format!("{}{probe} check {end}\n", lines.collect::<String>())
 }
 
 /// How one informer is, and whether it has ever synced.
@@ -156,7 +156,7 @@ mod tests {
         ];
         let expect =
             "[+]plugins ok\n[-]informer v1/pods stale: connection refused\nreadyz check failed\n";
-        assert_eq!(page(&checks), expect);
-        assert_eq!(page(&checks[..1]), "[+]plugins ok\nreadyz check passed\n");
+        assert_eq!(page("readyz", &checks), expect);
+        assert_eq!(page("readyz", &checks[..1]), "[+]plugins ok\nreadyz check passed\n");
     }
 }

@@ -20,11 +20,12 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
+use informant_cache::Pulse;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::error;
@@ -102,6 +103,8 @@ impl Server {
                 None => Ok(()),
             }
         };
+        // Whoever asks here is answered by the runtime that is looked at.
+        let is_alone = apart.is_none() && metrics.is_none();
         let apart = serve_apart(apart.into_iter().chain(metrics).collect(), shared.clone());
         let rest = async {
             tokio::join!(api_ended.cancelled(), probes_end.cancelled());
@@ -120,6 +123,7 @@ impl Server {
             },
             () = expire => {}
             () = shared.heartbeat.beat() => {}
+            () = shared.heartbeat.look(|| pulses(&shared.sources)), if is_alone => {}
         }
     }
 }
@@ -155,10 +159,18 @@ async fn serve_apart(doors: Vec<Door>, shared: Arc<Shared>) -> Result<()> {
         let served = futures::future::try_join_all(doors.into_iter().map(Door::serve));
         tokio::select! {
             served = served => served.map(drop),
-            () = shared.heartbeat.look() => Ok(()),
+            () = shared.heartbeat.look(|| pulses(&shared.sources)) => Ok(()),
         }
     };
     own_thread::run("probes", serve).await.flatten()
+}
+
+/// How far the tasks of informers and plugins have come.
+fn pulses(sources: &Sources) -> Vec<(String, Pulse)> {
+    let informers = sources.informers.informers();
+    let informers = informers.iter();
+    let informers = informers.map(|it| (format!("the informer of {}", it.resource()), it.pulse()));
+    informers.chain(sources.plugins.pulses(Instant::now())).collect()
 }
 
 fn api_routes(shared: Arc<Shared>, scrapes: Scrapes) -> Router {
