@@ -93,6 +93,7 @@ struct Election {
 impl Manager {
     /// Listens, says what is going to happen, then starts everything.
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
+        crate::metrics::begin();
         let listeners = Listeners::bind(options.listen, options.metrics_bind_address)?;
         let http = OutboundHttp::new(&options.outbound, &options.cluster)?;
         let socket = admin_socket(options.admin_socket.as_deref())?;

@@ -10,6 +10,8 @@ mod http_out;
 mod informers;
 mod keys;
 mod plugins;
+mod process;
+mod series;
 mod state;
 mod writes;
 
@@ -17,17 +19,12 @@ use crate::election::Candidate;
 use crate::host_configuration::ConfigurationStatus;
 use informant_cache::{InformerStats, SharedIndexInformer, SharedInformerFactory};
 use informant_runtime::{
-    AccessCounts, BUCKETS, CompileCounts, Counters, Histogram, LIMITS, PluginSeries, PluginStatus,
-    Plugins, StateDirectoryStatus,
+    AccessCounts, CompileCounts, Counters, LIMITS, Limit, PluginSeries, PluginStatus, Plugins,
+    StateDirectoryStatus,
 };
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{
-    DescriptorEncoder, EncodeCounterValue, EncodeMetric, NoLabelSet as NoLabels,
-};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet as NoLabels};
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,6 +33,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) use self::http::RefusedByListener;
+pub(crate) use self::process::begin;
+use series::{counters, counters_from_zero, gauges, gauges_from_zero, histograms};
 
 /// What Prometheus asks for first.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -74,6 +73,7 @@ struct Snapshot {
     /// By resource and pointer.
     index_values_cut: BTreeMap<(String, String), u64>,
     state_directory: Option<StateDirectoryStatus>,
+    files_not_loaded: usize,
     informers: Vec<Informer>,
 }
 
@@ -89,6 +89,7 @@ type Labels<'a> = Vec<(&'static str, &'a str)>;
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.encode_process(&mut encoder)?;
         self.encode_informers(&mut encoder)?;
         self.encode_caches(&mut encoder)?;
         self.encode_plugins(&mut encoder)?;
@@ -130,6 +131,7 @@ impl Snapshot {
             access: plugins.access(),
             index_values_cut: plugins.index_values_cut(),
             state_directory: plugins.state_directory(),
+            files_not_loaded: plugins.files_not_loaded(),
             informers: informers.iter().map(informer).collect(),
         }
     }
@@ -142,7 +144,7 @@ impl Snapshot {
     }
 
     fn encode_plugins(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        gauges(
+        gauges_from_zero(
             encoder,
             "informant_plugin_up",
             "Whether a version of the plugin takes events, in all of its shards",
@@ -154,7 +156,10 @@ impl Snapshot {
             "1 for the state that the plugin is in",
             self.plugins.iter().map(|it| (vec![name(it), ("state", it.state.name())], 1.0)),
         )?;
-        counters(
+        // What is watched for an increase has to be there before it.
+        let is_watched =
+            |(labels, n): &(Labels<'_>, u64)| *n > 0 || labels.contains(&("result", "dead"));
+        counters_from_zero(
             encoder,
             "informant_plugin_events",
             "Events by what became of them",
@@ -168,7 +173,8 @@ impl Snapshot {
                     ("enqueued", counters.enqueued.load(Relaxed)),
                     ("coalesced", plugin.queue.coalesced),
                 ];
-                results.map(|(result, n)| (vec![name(plugin), ("result", result)], n))
+                let series = move |(result, n)| (vec![name(plugin), ("result", result)], n);
+                results.map(series).into_iter().filter(is_watched)
             }),
         )?;
         counters(
@@ -203,6 +209,18 @@ impl Snapshot {
             "informant_plugin_compiles",
             "Plugins' code by how it was come by",
             results.into_iter().map(|(result, n)| (vec![("result", result)], n)),
+        )?;
+        gauges(
+            encoder,
+            "informant_files_not_loaded",
+            "Files in the plugin directories that are not loaded or not used for where they are; /problems lists them",
+            [(vec![], self.files_not_loaded as f64)].into_iter(),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_load_refused",
+            "1 where the plugin's file is not what runs, because it was refused",
+            self.plugin_gauge(|plugin| f64::from(u8::from(plugin.is_last_load_refused()))),
         )
     }
 
@@ -210,14 +228,23 @@ impl Snapshot {
         gauges(
             encoder,
             "informant_plugin_limit",
-            "What one plugin may use: bytes, milliseconds or things, all or in a second",
+            "What one plugin may use that is not as in informant_plugin_limit_default, in the unit that the label says",
             self.plugins.iter().filter_map(|it| Some((it, it.limits()?))).flat_map(
                 |(it, limits)| {
-                    LIMITS.iter().map(move |limit| {
-                        (vec![name(it), ("limit", limit.name)], (limit.get)(limits) as f64)
+                    let set = LIMITS.iter().map(|limit| (limit, (limit.get)(limits)));
+                    let set = set.filter(|(limit, number)| *number != limit.default);
+                    set.map(move |(limit, number)| {
+                        let labels = [name(it)].into_iter().chain(labels_of(limit));
+                        (labels.collect(), number as f64)
                     })
                 },
             ),
+        )?;
+        gauges(
+            encoder,
+            "informant_plugin_limit_default",
+            "What one plugin may use of which no configuration says anything, in the unit that the label says",
+            LIMITS.iter().map(|limit| (labels_of(limit).into(), limit.default as f64)),
         )?;
         gauges(
             encoder,
@@ -247,7 +274,7 @@ impl Snapshot {
     }
 
     fn encode_instances(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        counters(
+        counters_from_zero(
             encoder,
             "informant_plugin_reloads",
             "Versions that were to replace another, by how that ended",
@@ -269,7 +296,7 @@ impl Snapshot {
                 restarts.map(|(cause, n)| (vec![name(plugin), ("cause", cause)], n))
             }),
         )?;
-        counters(
+        counters_from_zero(
             encoder,
             "informant_plugin_trips",
             "How often a plugin failed so much that its events were held back",
@@ -309,58 +336,18 @@ impl Snapshot {
     }
 }
 
+fn labels_of(limit: &Limit) -> [(&'static str, &'static str); 2] {
+    [("limit", limit.name), ("unit", limit.unit.name())]
+}
+
 fn name(plugin: &PluginStatus) -> (&'static str, &str) {
     ("plugin", plugin.name.as_str())
-}
-
-fn gauges<'a>(
-    encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    series: impl Iterator<Item = (Labels<'a>, f64)>,
-) -> fmt::Result {
-    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-    for (labels, value) in series {
-        ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
-    }
-    Ok(())
-}
-
-fn counters<'a, N: EncodeCounterValue>(
-    encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    series: impl Iterator<Item = (Labels<'a>, N)>,
-) -> fmt::Result {
-    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-    for (labels, value) in series {
-        ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
-    }
-    Ok(())
-}
-
-fn histograms<'a>(
-    encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    series: impl Iterator<Item = (Labels<'a>, &'a Histogram)>,
-) -> fmt::Result {
-    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
-    for (labels, histogram) in series {
-        let counts = histogram.counts();
-        let bounds = BUCKETS.iter().copied().chain([f64::INFINITY]);
-        let buckets: Vec<(f64, u64)> = bounds.zip(counts.iter().copied()).collect();
-        let total = counts.iter().sum();
-        let mut metric = family.encode_family(&labels)?;
-        metric.encode_histogram::<NoLabels>(histogram.sum(), total, &buckets, None)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use informant_runtime::FIXED_LIMITS;
+    use informant_runtime::{FIXED_LIMITS, Histogram};
     use prometheus_client::encoding::text::encode_registry;
 
     #[derive(Debug, Default)]
@@ -384,6 +371,7 @@ mod tests {
             include_str!("metrics/informers.rs"),
             include_str!("metrics/keys.rs"),
             include_str!("metrics/plugins.rs"),
+            include_str!("metrics/process.rs"),
             include_str!("metrics/state.rs"),
             include_str!("metrics/writes.rs"),
         ];

@@ -25,6 +25,8 @@ pub struct Account {
     pub time: Vec<(&'static str, Duration)>,
     /// Bytes of its lines in the log so far.
     pub log_bytes: u64,
+    /// Processor time of its calls, their host functions and its queue included.
+    pub processor: Duration,
     /// Bytes of what is kept in the state directory, about.
     pub disk_bytes: u64,
 }
@@ -58,6 +60,7 @@ impl Account {
             "memoryBytesMax": self.memory_max,
             "memory": memory,
             "seconds": self.time.iter().map(seconds).collect::<Map<String, Value>>(),
+            "processorSeconds": self.processor.as_secs_f64(),
             "logBytes": self.log_bytes,
             "diskBytes": self.disk_bytes,
         })
@@ -75,6 +78,7 @@ mod tests {
             memory_max: most,
             time: Vec::new(),
             log_bytes: 0,
+            processor: Duration::ZERO,
             disk_bytes: 0,
         };
         let text = account.overdraft().map(|overdraft| overdraft.to_string());

@@ -1,10 +1,18 @@
 //! Plain counters of one plugin's name. They outlive reloads; the program turns them into metrics.
 
 use crate::account::Ledger;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
+
+/// Resources of writes that are counted apart for one plugin: a series each on the page of metrics.
+const WRITTEN_RESOURCES_MAX: usize = 64;
+/// All others.
+pub(crate) const OTHER_RESOURCES: &str = "other";
+
+/// A write to the cluster: its verb, its resource with its subresource, and what became of it.
+pub type ClusterWrite = (&'static str, Box<str>, &'static str);
 
 /// What happened to a plugin's events and instances so far.
 #[derive(Debug, Default)]
@@ -69,7 +77,7 @@ pub struct Counters {
     /// What is noted of the plugin's account.
     pub(crate) ledger: Arc<Ledger>,
     restarts: parking_lot::Mutex<BTreeMap<&'static str, u64>>,
-    cluster_writes: parking_lot::Mutex<BTreeMap<(&'static str, &'static str), u64>>,
+    cluster_writes: parking_lot::Mutex<BTreeMap<ClusterWrite, u64>>,
     http_requests: parking_lot::Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     last_filter_error: parking_lot::Mutex<Option<String>>,
 }
@@ -91,14 +99,20 @@ impl Counters {
         self.last_filter_error.lock().clone()
     }
 
-    /// Counts a write to the cluster by its verb and what became of it.
-    pub(crate) fn cluster_write(&self, verb: &'static str, result: &'static str) {
-        *self.cluster_writes.lock().entry((verb, result)).or_default() += 1;
+    /// Counts a write to the cluster by its verb, its resource and what became of it. The resource is the plugin's word.
+    pub(crate) fn cluster_write(&self, verb: &'static str, resource: &str, result: &'static str) {
+        let mut writes = self.cluster_writes.lock();
+        let is_known = writes.keys().any(|(_, known, _)| &**known == resource);
+        let resources: BTreeSet<&str> = writes.keys().map(|(_, known, _)| &**known).collect();
+        let is_counted = is_known || resources.len() < WRITTEN_RESOURCES_MAX;
+        let resource = if is_counted { resource } else { OTHER_RESOURCES };
+        *writes.entry((verb, resource.into(), result)).or_default() += 1;
     }
 
-    /// Writes to the cluster that the plugin wanted to make, by verb and by what became of each: `ok`, `conflict`, `throttled`, `refused` by the
+    /// Writes to the cluster that the plugin wanted to make, by verb, by resource (`other` for what cannot be written, and for all but 64) and by what
+    /// became of each: `ok`, `conflict`, `throttled`, `refused` by the
     /// API server, `unknown`, `unsent` because its time was over before its turn came, `not-granted`, `not-leader`, `invalid`.
-    pub fn cluster_writes(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+    pub fn cluster_writes(&self) -> BTreeMap<ClusterWrite, u64> {
         self.cluster_writes.lock().clone()
     }
 
@@ -153,5 +167,23 @@ impl Histogram {
     /// The sum of all observations in seconds.
     pub fn sum(&self) -> f64 {
         self.sum_nanoseconds.load(Relaxed) as f64 / 1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_are_counted_apart_for_as_many_resources_as_have_a_place() {
+        let counters = Counters::default();
+        for number in 0..2 * WRITTEN_RESOURCES_MAX {
+            counters.cluster_write("patch", &format!("v1/things{number}"), "not-granted");
+        }
+        counters.cluster_write("patch", "v1/things0", "not-granted");
+        let writes = counters.cluster_writes();
+        let of = |resource: &str| writes[&("patch", resource.into(), "not-granted")];
+        assert_eq!((of("v1/things0"), of(OTHER_RESOURCES)), (2, WRITTEN_RESOURCES_MAX as u64));
+        assert_eq!(writes.len(), WRITTEN_RESOURCES_MAX + 1);
     }
 }

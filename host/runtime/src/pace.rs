@@ -5,6 +5,7 @@
 //! comes back with the first call after that. So does one whose calls end before that but hold their thread for a millisecond or more, one after the
 //! other: its neighbours wait for each.
 
+use crate::account::Ledger;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -34,6 +35,8 @@ const DISTRUST_MAX: Duration = Duration::from_secs(3600);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
     shared: Arc<Shared>,
+    /// Where the processor time of its turns is noted.
+    ledger: Arc<Ledger>,
 }
 
 #[derive(Debug, Default)]
@@ -59,6 +62,16 @@ struct Times {
 }
 
 impl Pace {
+    /// The processor time of its turns is this account's.
+    pub(crate) fn charged_to(ledger: Arc<Ledger>) -> Self {
+        Self { ledger, ..Self::default() }
+    }
+
+    /// A turn took so much of a processor, wherever it ran.
+    pub(crate) fn computed(&self, time: Duration) {
+        self.ledger.computed(time);
+    }
+
     /// Where the plugin belongs.
     pub(crate) fn is_slow(&self) -> bool {
         self.shared.is_slow.load(Relaxed)

@@ -120,6 +120,11 @@ impl Plugins {
         problems.iter().map(|problem| (problem.path.clone(), problem.text.clone())).collect()
     }
 
+    /// Files in the plugin directories that are not loaded or not used, because of where they are or how they are called or how many there are.
+    pub fn files_not_loaded(&self) -> usize {
+        self.shared.problems.lock().iter().map(|problem| problem.files).sum()
+    }
+
     /// Whether the directories have been looked at and no plugin is in its first load, but for one that has been so for a minute.
     pub fn settled(&self) -> bool {
         let (plugins, now) = (self.shared.plugins.lock(), Timestamp::now());

@@ -218,8 +218,9 @@ impl Figures {
             metrics.lines().find_map(|line| line.strip_prefix(&*begin))?.parse().ok()
         };
         Some(Self {
-            calls: value("handle_seconds_count")?,
-            seconds: value("handle_seconds_sum")?,
+            // A plugin that was never called has no such series.
+            calls: value("handle_seconds_count").unwrap_or_default(),
+            seconds: value("handle_seconds_sum").unwrap_or_default(),
             linear: value("memory_bytes")?,
         })
     }

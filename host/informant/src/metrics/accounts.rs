@@ -26,6 +26,12 @@ impl Snapshot {
             "Time that the plugin took, and that the host took for it, by part",
             time,
         )?;
+        counters(
+            encoder,
+            "informant_plugin_cpu_seconds",
+            "Processor time of the plugin's calls, of the host functions in them and of its queue",
+            self.plugins.iter().map(|it| (vec![name(it)], it.account.processor.as_secs_f64())),
+        )?;
         let logs = self.plugins.iter().filter(|plugin| plugin.account.log_bytes > 0);
         counters(
             encoder,

@@ -69,6 +69,21 @@ impl Snapshot {
         )?;
         counters(
             encoder,
+            "informant_informer_failures",
+            "What went wrong, by kind: lists and watches, objects and events that could not be read, transforms, panics of handlers",
+            self.informers.iter().flat_map(|informer| {
+                let stats = &informer.stats;
+                let kinds = [
+                    ("list-or-watch", stats.errors),
+                    ("unreadable", stats.malformed),
+                    ("transform", stats.transform_failures),
+                    ("handler-panic", stats.handler_panics),
+                ];
+                kinds.map(|(kind, n)| (vec![("resource", text(informer)), ("kind", kind)], n))
+            }),
+        )?;
+        counters(
+            encoder,
             "informant_informer_relists",
             "Lists by cause, the first one included",
             self.informers.iter().flat_map(|informer| {

@@ -7,14 +7,23 @@ use std::sync::atomic::Ordering::Relaxed;
 
 impl Snapshot {
     pub(super) fn encode_writes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let writes = self.plugins.iter().map(|plugin| (plugin, plugin.counters.cluster_writes()));
+        let writes: Vec<_> = writes.collect();
         counters(
             encoder,
             "informant_plugin_cluster_writes",
-            "Writes to the cluster that the plugin wanted to make, by verb and what became of them",
-            self.plugins.iter().flat_map(|plugin| {
-                let writes = plugin.counters.cluster_writes().into_iter();
-                writes.map(|((verb, result), n)| {
-                    (vec![name(plugin), ("verb", verb), ("result", result)], n)
+            "Writes to the cluster that the plugin wanted to make, by verb, resource and what became of them",
+            writes.iter().flat_map(|(plugin, writes)| {
+                let writes = writes.iter();
+                writes.map(|((verb, resource, result), n)| {
+                    let resource: &str = resource;
+                    let labels = vec![
+                        name(plugin),
+                        ("verb", *verb),
+                        ("resource", resource),
+                        ("result", *result),
+                    ];
+                    (labels, *n)
                 })
             }),
         )?;

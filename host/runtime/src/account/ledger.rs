@@ -40,6 +40,8 @@ pub(crate) struct Ledger {
     weighed: Mutex<Vec<Weak<dyn Weighed>>>,
     /// Nanoseconds of its selectors, pointers and indexes in informers' tasks, and of its filters.
     evaluation: AtomicU64,
+    /// Nanoseconds of processors.
+    processor: AtomicU64,
     /// Nanoseconds by the clock of looking at its files and compiling them.
     compile: AtomicU64,
     log_bytes: AtomicU64,
@@ -107,6 +109,16 @@ impl Ledger {
     /// Something was evaluated for it, in an informer's task or before a call.
     pub(crate) fn evaluated(&self, time: Duration) {
         self.evaluation.fetch_add(nanoseconds(time), Relaxed);
+    }
+
+    /// A turn of one of its actors took so much of a processor.
+    pub(crate) fn computed(&self, time: Duration) {
+        self.processor.fetch_add(nanoseconds(time), Relaxed);
+    }
+
+    /// Processor time of all turns of its actors: of the guest, of host functions and of its queue.
+    pub(crate) fn processor(&self) -> Duration {
+        Duration::from_nanos(self.processor.load(Relaxed))
     }
 
     pub(crate) fn evaluation(&self) -> Duration {

@@ -101,11 +101,17 @@ pub(crate) enum UnreadCause {
 pub(crate) struct Problem {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
+    /// How many files it is about.
+    pub(crate) files: usize,
 }
 
 impl Problem {
     pub(crate) fn new(path: &Path, text: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), text: text.into() }
+        Self { path: path.to_owned(), text: text.into(), files: 1 }
+    }
+
+    fn of(self, files: usize) -> Self {
+        Self { files, ..self }
     }
 }
 
@@ -132,7 +138,8 @@ pub(crate) fn scan(look: &Look<'_>) -> Scan {
     let more = scan.problems.len().saturating_sub(PROBLEMS_MAX);
     scan.problems.truncate(PROBLEMS_MAX);
     if let Some(first) = look.directories.first().filter(|_| more > 0) {
-        scan.problem(first, format!("and others have {more} problems more like these"));
+        let text = format!("and others have {more} problems more like these");
+        scan.problems.push(Problem::new(first, text).of(more));
     }
     scan
 }
@@ -262,7 +269,7 @@ impl Scan {
                 "has {files} plugin files that are not loaded: one host runs at most {PLUGINS_MAX} plugins; remove \
                  some, or run another host for them"
             );
-            self.problem(directory, text);
+            self.problems.push(Problem::new(directory, text).of(files));
         }
     }
 

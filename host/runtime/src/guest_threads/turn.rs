@@ -112,7 +112,10 @@ impl Seat {
         if !own.as_ref().is_some_and(is_known) {
             *own = Some((context.waker().clone(), handle.clone()));
         }
-        match life.poll(context) {
+        let began = thread_time();
+        let seen = life.poll(context);
+        self.pace.computed(thread_time().saturating_sub(began));
+        match seen {
             // Nobody may wake this thread for it any more, and only the other one's first look says whom to wake.
             Seen::Waits if self.pace.is_slow() != is_slow => {
                 *own = None;
@@ -142,6 +145,7 @@ impl Seat {
         let ended = (seen != Seen::Waits).then(|| waker.clone());
         drop(taken);
         self.loan.lock().spend(used.as_secs_f64());
+        self.pace.computed(used);
         self.pace.was_lent(used, now);
         if let Some(waker) = ended {
             waker.wake();

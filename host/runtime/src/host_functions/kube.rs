@@ -5,6 +5,7 @@ use crate::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusErr
 use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::call_clock::CallClock;
 use crate::cluster_writer::{WriteError, WriteRequest};
+use crate::counters::OTHER_RESOURCES;
 use crate::event_recorder::{Occurrence, Regarding};
 use crate::guest_state::{GuestState, Phase};
 use crate::limits::Limits;
@@ -122,16 +123,17 @@ impl GuestState {
     async fn write_if_granted(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
         let powers = self.powers_to_write()?;
         let verb = how.verb().name();
-        let counted = |result: &'static str| powers.counters.cluster_write(verb, result);
+        let bytes = body.len();
+        let write = Write::new(*named, how, body).map_err(|problem| {
+            powers.counters.cluster_write(verb, OTHER_RESOURCES, "invalid");
+            invalid(&problem)
+        })?;
+        let resource = write.what.to_string();
+        let counted = |result: &'static str| powers.counters.cluster_write(verb, &resource, result);
         let not_granted = |text: String| {
             counted("not-granted");
             Error::NotGranted(text)
         };
-        let bytes = body.len();
-        let write = Write::new(*named, how, body).map_err(|problem| {
-            counted("invalid");
-            invalid(&problem)
-        })?;
         let _held = self.hold_request(bytes).map_err(|refused| {
             counted("unsent");
             Error::Transport(refused)

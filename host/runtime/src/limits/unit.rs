@@ -19,6 +19,17 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// The word for it in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Bytes => "bytes",
+            Self::Milliseconds => "milliseconds",
+            Self::PerSecond => "per-second",
+            Self::BytesPerSecond => "bytes-per-second",
+        }
+    }
+
     /// The number as it stands in a configuration file.
     pub fn show(self, number: u64) -> String {
         match self {

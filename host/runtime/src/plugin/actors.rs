@@ -60,7 +60,7 @@ impl Plugin {
                 engine: preparer.engine.clone(),
                 limits: limits.clone(),
                 leading: leading.clone(),
-                pace: Pace::default(),
+                pace: Pace::charged_to(self.status.counters.ledger.clone()),
                 powers: preparer.powers.clone(),
                 status: self.status.clone(),
                 commands: receiver,

@@ -34,6 +34,7 @@ impl StatusCell {
             memory: held.into_iter().chain(read).collect(),
             memory_max: running.map(|running| running.settings.limits.host_memory_max),
             time: time(&self.counters),
+            processor: ledger.processor(),
             log_bytes: ledger.log_bytes(),
             disk_bytes: kept.map_or(0, |kept| state + letters + kept.retries_bytes) as u64,
         }

@@ -203,7 +203,7 @@ pub(super) fn told(status: Option<&PluginStatus>) -> String {
 
 fn writes(bench: &Bench, verb: &'static str, result: &'static str) -> u64 {
     let writes = bench.status("hello").map(|it| it.counters.cluster_writes()).unwrap_or_default();
-    writes.get(&(verb, result)).copied().unwrap_or_default()
+    writes.get(&(verb, "v1/pods".into(), result)).copied().unwrap_or_default()
 }
 
 /// What a call fails with where nothing is sent.
@@ -222,7 +222,7 @@ async fn check_refused(
     assert_eq!(cluster.asked(), [""; 0]);
     let all = bench.status("hello").expect("it runs").counters.cluster_writes();
     assert_eq!(
-        all.into_iter().map(|((_, result), n)| (result, n)).collect::<Vec<_>>(),
+        all.into_iter().map(|((_, _, result), n)| (result, n)).collect::<Vec<_>>(),
         [(result, 1)]
     );
     bench.stop().await;

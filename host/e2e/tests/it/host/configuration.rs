@@ -29,7 +29,7 @@ fn file_beside_a_plugin_and_the_hosts_own_are_in_force() {
         });
         assert_eq!(plugin["configuration"], expect);
         let metrics = host.get("/metrics").expect("an answer").body;
-        let line = r#"informant_plugin_limit{plugin="event-printer",limit="memory"} 16777216.0"#;
+        let line = r#"informant_plugin_limit{plugin="event-printer",limit="memory",unit="bytes"} 16777216.0"#;
         assert!(metrics.contains(line), "{metrics}");
 
         bench.limit_plugin("event-printer", "memory: 64Mi");

@@ -227,10 +227,15 @@ fn kubernetes_own_paths_are_reserved() {
     });
 }
 
+/// Series of a plugin that has nothing to do: what it is, and what the host holds for it. With all others it would have more than 200.
+const IDLE_SERIES_MAX: usize = 20;
+
 #[test]
 fn metrics_have_the_promised_names() {
     host_fact(async |bench| {
         bench.drop_plugin("event-printer", "event-printer");
+        bench.drop_plugin("absent-resource", "idle");
+        std::fs::write(bench.plugins.join("no name.wasm"), "").unwrap();
         bench.create_pods(&pod_names(0..3)).await;
         let host = bench.start(&[]).await;
         crate::host::bench::await_told(&host, &bench.namespace, "added", 3).await;
@@ -244,8 +249,19 @@ fn metrics_have_the_promised_names() {
             "informant_cache_bytes{resource=\"v1/pods\"}",
             "informant_plugin_up{plugin=\"event-printer\"} 1",
             "informant_plugin_events_total{plugin=\"event-printer\",result=\"ok\"} 3",
-            "informant_plugin_queue_depth{plugin=\"event-printer\"} 0",
-            "informant_plugin_queue_age_seconds{plugin=\"event-printer\"}",
+            "informant_plugin_state{plugin=\"event-printer\",state=\"running\"} 1",
+            "informant_plugin_cpu_seconds_total{plugin=\"event-printer\"}",
+            "informant_plugin_limit_default{limit=\"memory\",unit=\"bytes\"} 67108864",
+            "informant_informer_state{resource=\"v1/pods\",state=\"synced\"} 1",
+            "informant_informer_failures_total{resource=\"v1/pods\",kind=\"list-or-watch\"} ",
+            "informant_files_not_loaded{} 1",
+            "informant_build_info{version=\"",
+            "process_cpu_seconds_total{}",
+            "process_resident_memory_bytes{}",
+            "process_open_fds{}",
+            "process_max_fds{}",
+            "process_threads{}",
+            "process_start_time_seconds{}",
             "informant_plugin_handle_seconds_count{plugin=\"event-printer\"} 3",
             "informant_plugin_event_latency_seconds_count{plugin=\"event-printer\"} 3",
             "informant_plugin_reloads_total{plugin=\"event-printer\",result=",
@@ -253,6 +269,9 @@ fn metrics_have_the_promised_names() {
         ] {
             assert!(metrics.contains(line), "no {line} in\n{metrics}");
         }
+        let idle: Vec<&str> =
+            metrics.lines().filter(|line| line.contains("plugin=\"idle\"")).collect();
+        assert!((1..=IDLE_SERIES_MAX).contains(&idle.len()), "{}", idle.join("\n"));
     });
 }
 
@@ -284,7 +303,9 @@ fn plugins_are_listed_with_the_promised_keys() {
             "reason",
             "since",
             "lastLoad",
+            "why",
             "subscriptions",
+            "reads",
             "queue",
             "counters",
         ] {

@@ -60,8 +60,7 @@ fn writes_arrive_and_refusals_reach_the_plugin() {
         check_said(&host, "elsewhere", "not granted: to delete v1/configmaps in kube-system");
         check_said(&host, "trick", "cannot be the name of a namespace");
         let metrics = host.get("/metrics").expect("an answer").body;
-        let line =
-            r#"informant_plugin_cluster_writes_total{plugin="writer",verb="patch",result="ok"} 4"#;
+        let line = r#"informant_plugin_cluster_writes_total{plugin="writer",verb="patch",resource="v1/pods",result="ok"} 4"#;
         assert!(metrics.contains(line), "{metrics}");
 
         let events = format!("/apis/events.k8s.io/v1/namespaces/{}/events", bench.namespace);
