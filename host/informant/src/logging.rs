@@ -4,20 +4,35 @@ mod footer;
 mod stdout;
 mod text;
 
-use crate::cli::LogFormat;
+use crate::cli::{self, LogFormat};
 use anstream::{AutoStream, ColorChoice};
 pub(crate) use footer::pin;
+use std::sync::OnceLock;
 pub(crate) use stdout::{Stdout, end};
 use text::TextLines;
+use tracing::error;
 use tracing_subscriber::EnvFilter;
 
 /// The filter unless `RUST_LOG` has another. A failed request is logged by its caller, with its purpose;
 /// the client's own line would repeat it.
 const FILTER: &str = "info,hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
 
+/// The log's format, once there is one.
+static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+
+/// Says what ends the program: as a line of the log where machines read that, else as clap shows its own errors. Before [`end`] of the log.
+pub(crate) fn tell_failure(error: &anyhow::Error) {
+    match FORMAT.get() {
+        Some(LogFormat::Json) => error!("{error:#}"),
+        Some(LogFormat::Text) | None => cli::print_error(error),
+    }
+}
+
 /// Sends all log lines of the process to standard output, from a thread of their own until [`end`].
 pub(crate) fn init(format: LogFormat) {
     stdout::begin();
+    // Only the first one has any effect.
+    let _ = FORMAT.set(format);
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(FILTER));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stdout);
     match format {

@@ -42,11 +42,13 @@ fn main() -> ExitCode {
         Command::Rbac(args) => commands::rbac(&args),
         Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };
-    logging::end(|| {});
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            logging::end(|| {});
+            ExitCode::SUCCESS
+        }
         Err(error) => {
-            cli::print_error(&error);
+            logging::end(move || logging::tell_failure(&error));
             ExitCode::FAILURE
         }
     }

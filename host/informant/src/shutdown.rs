@@ -3,7 +3,7 @@
 //! A terminal that is closed is a reason to end in order, as SIGTERM is: SIGHUP. It comes twice, from the terminal and from the shell in it, so it is never the
 //! second signal. Who started the process with `nohup` wants it to stay.
 
-use crate::{cli, logging};
+use crate::logging;
 use anyhow::anyhow;
 use std::io;
 use std::time::Duration;
@@ -79,7 +79,7 @@ fn on_signals_within(end_max: Duration) -> io::Result<Stop> {
                 let late = anyhow!(
                     "not everything ended within {end_max:?} of {name}: a thread of the host is held up; it was cut off; please report this"
                 );
-                logging::end(move || cli::print_error(&late));
+                logging::end(move || logging::tell_failure(&late));
                 1
             }
         };

@@ -12,6 +12,7 @@ mod ineffective;
 mod keys;
 mod layer;
 mod nearest;
+mod places;
 mod settings;
 mod sidecar;
 mod writes;

@@ -202,6 +202,11 @@ impl Plugin {
         self.hold_to_settings(name);
     }
 
+    /// The version in charge.
+    pub(crate) fn runs(&self) -> Option<&str> {
+        self.current.as_ref().map(|loaded| loaded.prepared.descriptor.version.as_str())
+    }
+
     /// What the plugin was configured with last; none before its first load.
     pub(crate) fn settings(&self) -> Option<&Arc<PluginSettings>> {
         self.settings.as_ref()

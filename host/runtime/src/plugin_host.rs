@@ -11,6 +11,7 @@ mod record;
 mod removal;
 mod requests;
 mod standby;
+mod unnamed;
 pub(crate) mod versions;
 
 use crate::access::{ANSWERS_TIME_MAX, Access};
@@ -21,7 +22,7 @@ use crate::compiler::Compiler;
 use crate::configuration::Configurations;
 use crate::counters::add_one;
 use crate::coverage;
-use crate::directory::{Change, Decision, Directories, PluginFile};
+use crate::directory::{Change, Decision, Directories, PluginFile, Problem};
 use crate::engine::Engine;
 use crate::event_recorder::{self, EventRecorder, EventTask};
 use crate::guest_threads::GuestThreads;
@@ -79,6 +80,12 @@ pub struct PluginHost {
     events: Option<EventTask>,
     state: Option<ArchiveThread>,
     recorder: Option<Recorder>,
+    /// What the directories have that is not as somebody will have meant it.
+    problems: Vec<Problem>,
+    /// Names that no plugin has.
+    unnamed: Vec<Problem>,
+    /// A file is there that is still to be looked at.
+    is_file_awaited: bool,
     view: Plugins,
     admin: PluginAdmin,
     requests: mpsc::Receiver<Request>,
@@ -132,6 +139,9 @@ impl PluginHost {
             requests,
             state,
             recorder: None,
+            problems: Vec::new(),
+            unnamed: Vec::new(),
+            is_file_awaited: true,
             view,
         })
     }
@@ -183,7 +193,8 @@ impl PluginHost {
 
     /// Makes what runs what the directories ask for.
     fn carry_out(&mut self, decision: Decision) {
-        self.view.scanned(&decision.problems);
+        self.is_file_awaited = decision.look_again.is_some();
+        self.problems = decision.problems;
         for change in decision.changes {
             match change {
                 Change::Configure(name, file) => self.configure(name, file),
@@ -191,6 +202,7 @@ impl PluginHost {
                 Change::Remove(name) => self.gone(&name),
             }
         }
+        self.tell_problems();
         self.view.found_all();
         if let Some(archive) = self.archive() {
             archive.present(self.plugins.keys().cloned().collect());

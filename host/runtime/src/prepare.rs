@@ -107,6 +107,16 @@ impl LoadError {
             _ => false,
         }
     }
+
+    /// Whether the plugin itself refused, which may be for what its `config` says.
+    pub(crate) fn is_of_plugin(&self) -> bool {
+        match self {
+            Self::Describe(error) | Self::Start(error) => {
+                matches!(error, CallError::Guest { .. })
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Prepares versions.

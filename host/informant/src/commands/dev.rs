@@ -22,8 +22,8 @@ use tracing::info;
 
 /// Runs until a signal stops it.
 pub(crate) fn dev(args: DevArgs) -> Result<()> {
-    let (directories, projects) = followed(&args.paths)?;
     logging::init(args.serve.log_format);
+    let (directories, projects) = followed(&args.paths)?;
     let (own_hint, next) = (hint(&directories, &projects), next_step(&projects));
     let args = DevArgs { hint: Some(args.hint.unwrap_or(own_hint)), ..args };
     super::run_until_signal(async |stop| {

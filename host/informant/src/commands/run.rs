@@ -9,10 +9,10 @@ use anyhow::Result;
 
 /// Runs until a signal stops it.
 pub(crate) fn run(args: RunArgs) -> Result<()> {
+    logging::init(args.serve.log_format);
     super::check_directory(&args.plugins)?;
     let configuration = HostConfiguration::load(args.config.config.as_deref())?;
     let election = ElectionOptions::new(args.election)?;
-    logging::init(args.serve.log_format);
     super::run_until_signal(async |stop| {
         let cluster = cluster::connect(&args.connection).await?;
         let options = ManagerOptions {

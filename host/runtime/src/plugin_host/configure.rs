@@ -121,6 +121,7 @@ impl PluginHost {
             self.follow_settings(name);
             self.directories.configured(name);
         }
+        self.tell_problems();
         info!(
             plugins = concerned.len(),
             "the host's own configuration says something else; plugins that it concerns are loaded again"

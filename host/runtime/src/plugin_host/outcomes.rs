@@ -40,7 +40,12 @@ impl PluginHost {
                 self.took_over(&load, *took_over);
                 Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
             }
-            Outcome::Refused(_, error) => Err(AdminError::Refused(self.refused(&load, &error))),
+            Outcome::Refused(_, error) => {
+                let reason = self.refused(&load, &error);
+                let goes_on = self.plugins.get(&load.name).and_then(|plugin| plugin.runs());
+                let goes_on = goes_on.map_or(String::new(), |it| format!("; version {it} goes on"));
+                Err(AdminError::Refused(reason + &goes_on))
+            }
             Outcome::Stopped(_)
             | Outcome::Drained(..)
             | Outcome::Absent(_)
@@ -77,6 +82,9 @@ impl PluginHost {
         if error.is_want_of_room() {
             plugin.refuse_room();
             reason += "; it is loaded again if the plugin holds less";
+        }
+        if let Some(settings) = plugin.settings().filter(|_| error.is_of_plugin()) {
+            reason = format!("{reason} ({})", settings.config_place(&load.name));
         }
         let input = match error {
             LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },

@@ -111,8 +111,12 @@ impl PluginHost {
             Some(_) => None,
         };
         if let Some(text) = refused {
+            let goes_on = match plugin.runs() {
+                Some(version) => format!("version {version} goes on"),
+                None => "no version of it runs".to_owned(),
+            };
             // Whoever asked may have gone.
-            let _ = reply.send(Err(AdminError::Refused(text.to_owned())));
+            let _ = reply.send(Err(AdminError::Refused(format!("{text}; {goes_on}"))));
             return;
         }
         let Some(previous) = plugin.previous.clone() else { return };

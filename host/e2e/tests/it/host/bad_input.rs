@@ -5,7 +5,7 @@ use std::process::Output;
 
 use crate::host::bench::host_fact;
 use informant_e2e::cluster::User;
-use informant_e2e::host::run_to_end;
+use informant_e2e::host::{Line, run_to_end};
 
 /// The exit code, and an error that has all these words.
 #[track_caller]
@@ -94,5 +94,21 @@ fn flags_that_are_wrong() {
             let output = run_to_end(&bench.program, &wrong).unwrap();
             check(&output, 2, &[wrong.last().unwrap()]);
         }
+    });
+}
+
+#[test]
+fn fatal_errors_keep_the_format_of_the_log() {
+    host_fact(async |bench| {
+        let plugins = bench.plugins.join("nowhere").display().to_string();
+        let arguments = ["run", "--log-format", "json", "--plugins", &plugins];
+        let output = run_to_end(&bench.program, &arguments).unwrap();
+        check(&output, 1, &[&plugins]);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        let lines = String::from_utf8(output.stdout).expect("it is text");
+        let lines: Vec<Line> = lines.lines().map(Line::of).collect();
+        let last = lines.last().expect("a line");
+        assert_eq!(last.field("level"), Some("ERROR"), "{lines:?}");
+        assert!(last.message().contains(&plugins), "{lines:?}");
     });
 }

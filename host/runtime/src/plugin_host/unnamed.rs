@@ -1,0 +1,56 @@
+//! Names in the host's own configuration that no plugin file has: most are misspelt.
+
+use super::PluginHost;
+use crate::configuration::nearest;
+use crate::directory::Problem;
+use crate::plugin_name::PluginName;
+use std::path::Path;
+
+impl PluginHost {
+    /// Says what is not as somebody will have meant it: in the directories, and which names of the host's own configuration are those of no plugin. While
+    /// a file is still to be looked at, nothing new is said of names.
+    pub(super) fn tell_problems(&mut self) {
+        if !self.is_file_awaited {
+            let names: Vec<&str> = self.plugins.keys().map(PluginName::as_str).collect();
+            let named = self.configurations.named();
+            let unnamed = named.filter(|(name, _)| !self.plugins.contains_key(*name));
+            let problem = |(name, (file, line)): (&PluginName, (&str, u64))| {
+                problem(name.as_str(), (file, line), &names)
+            };
+            self.unnamed = unnamed.map(problem).collect();
+        }
+        let all: Vec<Problem> = self.problems.iter().chain(&self.unnamed).cloned().collect();
+        self.view.scanned(&all);
+    }
+}
+
+fn problem(name: &str, (file, line): (&str, u64), names: &[&str]) -> Problem {
+    let line = if line > 0 { format!("line {line}: ") } else { String::new() };
+    let meant = match nearest(name, names) {
+        Some(meant) => format!("did you mean {meant:?}?"),
+        None => format!("what is said of it waits for a file {name}.wasm"),
+    };
+    let text = format!("{line}plugins.{name}: no plugin has this name; {meant}");
+    Problem { files: 0, ..Problem::new(Path::new(file), text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_plugin_has_comes_with_the_nearest() {
+        let check = |name: &str, expect: &str| {
+            let problem = problem(name, ("informant.yaml", 4), &["bandwidth", "counter"]);
+            assert_eq!((problem.text.as_str(), problem.files), (expect, 0));
+        };
+        check(
+            "bandwith",
+            r#"line 4: plugins.bandwith: no plugin has this name; did you mean "bandwidth"?"#,
+        );
+        check(
+            "zzz",
+            "line 4: plugins.zzz: no plugin has this name; what is said of it waits for a file zzz.wasm",
+        );
+    }
+}
