@@ -6,6 +6,7 @@ pub mod duration;
 mod field_selector;
 mod group_version_resource;
 mod label_selector;
+mod nearest;
 pub mod quantity;
 mod selectable_fields;
 mod status;
@@ -21,5 +22,6 @@ pub use label_selector::{
     LabelRequirement, LabelSelector, LabelTest, ParseLabelSelectorError, check_label_key,
     check_label_value,
 };
+pub use nearest::nearest;
 pub use selectable_fields::{METADATA_FIELDS, selectable_fields};
 pub use status::{Status, StatusCause, StatusDetails, StatusMetadata, reason};

@@ -78,7 +78,13 @@ impl ListerWatcher for Collection {
     fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>> {
         Box::pin(async move {
             let uri = uri(&self.path, &self.list_query(&options));
-            let body = self.send(uri, accept(options.metadata_only, true)).await?;
+            let body = match self.send(uri, accept(options.metadata_only, true)).await {
+                Err(ListWatchError::NotFound { message }) => {
+                    let message = discovery::with_nearest(self, message).await;
+                    return Err(ListWatchError::NotFound { message });
+                }
+                answered => answered?,
+            };
             let reader = ListReader { body, list: Some(ListBody::new()), ready: VecDeque::new() };
             Ok(Box::pin(stream::try_unfold(reader, ListReader::next)) as ListStream)
         })

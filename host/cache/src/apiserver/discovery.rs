@@ -6,6 +6,7 @@
 
 use super::Collection;
 use crate::list_watch::ListWatchError;
+use informant_apimachinery::{GroupVersionResource, nearest};
 use serde::Deserialize;
 
 /// A group with a thousand resources takes less than one.
@@ -78,15 +79,33 @@ pub(super) struct Named {
     name: String,
 }
 
+/// The root of the discovery of a resource's group, and the path of its group and version.
+fn paths(resource: &GroupVersionResource) -> (&'static str, String) {
+    let GroupVersionResource { group, version, .. } = resource;
+    match group.is_empty() {
+        true => ("/api", format!("/api/{version}")),
+        false => ("/apis", format!("/apis/{group}/{version}")),
+    }
+}
+
+/// What is said of a resource that is not there, with the resource of its group and version that may be meant. Where discovery does not answer, that is
+/// all that is said.
+pub(super) async fn with_nearest(collection: &Collection, message: String) -> String {
+    let resource = &collection.resource;
+    let (_, path) = paths(resource);
+    let Ok(Document::Resources { resources }) = document(collection, path).await else {
+        return message;
+    };
+    let names: Vec<&str> = resources.iter().map(|one| one.name.as_str()).collect();
+    match nearest(&resource.resource, &names).filter(|name| *name != &*resource.resource) {
+        Some(name) => format!("{message}; did you mean {}/{name}?", resource.api_version()),
+        None => message,
+    }
+}
+
 pub(super) async fn is_served(collection: &Collection) -> Result<bool, ListWatchError> {
     let resource = &collection.resource;
-    let core = resource.group.is_empty();
-    let root = if core { "/api" } else { "/apis" };
-    let path = if core {
-        format!("{root}/{}", resource.version)
-    } else {
-        format!("{root}/{}/{}", resource.group, resource.version)
-    };
+    let (root, path) = paths(resource);
     match document(collection, path).await {
         Ok(document) => document.has_resource(&resource.resource),
         Err(ListWatchError::NotFound { .. }) => {

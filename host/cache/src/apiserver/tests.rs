@@ -378,6 +378,30 @@ async fn only_discovery_itself_says_that_a_resource_is_gone() {
     check_served(&[("/apis", 403, "")], "Err(Forbidden").await;
 }
 
+/// What a list of a resource fails with, where some paths are answered and all others are 404.
+async fn check_nearest(resource: &str, paths: &[(&'static str, u16, &'static str)], expect: &str) {
+    let mut canned = canned(404, &["not found"]);
+    canned.paths = paths.to_vec();
+    let resource = resource.parse().expect("a resource");
+    let source = ApiServer::new(Client::new(canned, "default"));
+    let listed = source.lister_watcher(&resource, &Part::all()).list(ListOptions::default()).await;
+    let Err(ListWatchError::NotFound { message }) = listed else { panic!("it is there") };
+    assert_eq!(message, expect, "{resource}");
+}
+
+#[tokio::test]
+async fn a_resource_that_is_not_served_comes_with_the_nearest_that_is() {
+    let core = r#"{"kind":"APIResourceList","resources":[{"name":"nodes"},{"name":"pods"},{"name":"pods/status"}]}"#;
+    let known = [("/api/v1", 200, core)];
+    let said = "404 Not Found: not found";
+    check_nearest("v1/pod", &known, &format!("{said}; did you mean v1/pods?")).await;
+    check_nearest("v1/zzz", &known, said).await;
+    // The list itself is hidden, by a proxy.
+    check_nearest("v1/pods", &known, said).await;
+    check_nearest("app/v1/deployments", &known, said).await;
+    check_nearest("v1/pod", &[("/api/v1", 403, "")], said).await;
+}
+
 #[tokio::test]
 async fn a_namespace_that_would_lead_elsewhere_is_refused_before_anything_is_asked() {
     let canned = canned(200, &[]);

@@ -1,20 +1,6 @@
-//! The known word that an unknown one is nearest to.
+//! What is said of an unknown word.
 
-/// How near a word has to be to be meant, from 0 to 1.
-const NEAR: f64 = 0.7;
-
-/// Bytes of a word that may be a known one with a mistake in it; a longer one is not compared.
-const WORD_BYTES_MAX: usize = 128;
-
-/// The known word that somebody who wrote `word` may have meant.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    if word.len() > WORD_BYTES_MAX {
-        return None;
-    }
-    let near = |known: &str| strsim::jaro_winkler(word, known);
-    let nearest = known.iter().copied().max_by(|a, b| near(a).total_cmp(&near(b)))?;
-    (near(nearest) > NEAR).then_some(nearest)
-}
+pub use informant_apimachinery::nearest;
 
 /// The problem with an unknown key.
 pub(crate) fn unknown_key(key: &str, known: &[&str]) -> String {
