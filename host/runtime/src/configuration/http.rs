@@ -103,7 +103,7 @@ impl HttpRule {
         let overlaps =
             |path: &PathRule| self.paths.iter().any(|own| own.contains(path) || path.contains(own));
         let is_needed = |kind: &AddressKind| *kind != AddressKind::Public;
-        let needed = AddressKinds::new(spec.addresses.iter().filter(is_needed));
+        let needed = AddressKinds::new(addresses(spec).iter().filter(is_needed));
         needed.are_within(&self.addresses)
             && (self.paths.is_empty() || spec.paths.is_empty() || spec.paths.iter().all(overlaps))
     }
@@ -122,6 +122,12 @@ fn cover(rules: &[HttpRule], spec: &HttpSpec) -> bool {
         let named: Vec<&&HttpRule> = suiting.iter().filter(named).collect();
         spec.methods.iter().all(|method| named.iter().any(|rule| rule.methods.contains(method)))
     })
+}
+
+/// The addresses that the plugin means, those that stand in its origins included.
+fn addresses(spec: &HttpSpec) -> AddressKinds {
+    let written = spec.origins.iter().filter_map(OriginRule::address_kind);
+    written.fold(spec.addresses.clone(), |kinds, kind| kinds.with(kind))
 }
 
 /// How many origins and paths these rules name.
@@ -180,7 +186,7 @@ pub(crate) fn granting_http(specs: &[HttpSpec]) -> String {
     let rules = specs.iter().map(|spec| {
         let origins: Vec<String> = spec.origins.iter().map(ToString::to_string).collect();
         let paths: Vec<&str> = spec.paths.iter().map(PathRule::as_str).collect();
-        rule(&origins, &spec.methods, &paths, &spec.addresses)
+        rule(&origins, &spec.methods, &paths, &addresses(spec))
     });
     line(&rules.collect::<Vec<_>>())
 }

@@ -32,6 +32,11 @@ pub struct AddressKinds(BTreeSet<AddressKind>);
 impl AddressKind {
     const ALL: [Self; 3] = [Self::Public, Self::Private, Self::Loopback];
 
+    /// That of an address; none where nobody may be asked there.
+    pub(crate) fn of(address: IpAddr) -> Option<Self> {
+        kind_of(address).ok()
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Public => "public",

@@ -1,6 +1,6 @@
 //! What a rule names: origins, `https://api.example.com` or `https://*.example.com`, and the paths below them.
 
-use super::Target;
+use super::{AddressKind, Target};
 use std::fmt;
 use std::str::FromStr;
 
@@ -27,6 +27,12 @@ impl OriginRule {
             false => target.host() == self.host,
         };
         (self.is_https, self.port) == (target.is_https(), target.port()) && is_host()
+    }
+
+    /// Where it leads, if an address stands in it and no name.
+    pub(crate) fn address_kind(&self) -> Option<AddressKind> {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        host.parse().ok().and_then(AddressKind::of)
     }
 
     /// Whether all that the other names is named here.
