@@ -31,7 +31,7 @@ const PROBE_MAX: Duration = Duration::from_secs(1);
 /// The host may take so many bytes more than before, at any moment. Memories of the attacker's instances are among them.
 const MORE_MEMORY_MAX: u64 = 50 << 20;
 /// For changes to be made and logged on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(180);
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// The measurements of one host. They end with this.
 pub struct Promises<'a> {

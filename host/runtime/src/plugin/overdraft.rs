@@ -1,6 +1,7 @@
 //! What becomes of a plugin that holds more than it may.
 
 use super::Plugin;
+use crate::dead_letters::counted;
 use crate::lifecycle::Input;
 use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
@@ -67,7 +68,8 @@ impl Plugin {
             return String::new();
         }
         format!(
-            "; lost are {letters} dead letters and {values} values of its state, because this host has no state directory that keeps them"
+            "; lost: {} and {values} values of its state, because this host has no state directory that keeps them",
+            counted(letters)
         )
     }
 

@@ -178,7 +178,7 @@ async fn a_plugin_that_is_stopped_for_its_memory_says_what_is_lost() {
     for name in ["b", "c", "d", "e", "f", "g", "h", "i"] {
         bench.source.add(&pod(name));
     }
-    let lost = " dead letters and 0 values of its state, because this host has no state directory";
+    let lost = " and 0 values of its state, because this host has no state directory";
     bench.until("sinner", |status| shown(status).contains(lost)).await;
     bench.stop().await;
 }
