@@ -166,8 +166,8 @@ impl WriteGrants {
         let namespaces: BTreeSet<&str> =
             [namespace.as_str()].into_iter().filter(|it| !it.is_empty()).collect();
         let verbs: Vec<WriteVerb> = write.verbs().to_vec();
-        // The name may be one that somebody generated: a rule for it alone would grant nothing to the next object.
-        let line = line(&[rule(what, &verbs, namespaces.iter().copied())]);
+        let name = Some(name.as_str()).filter(|it| !it.is_empty() && !is_generated(it));
+        let line = line(&[rule_for(what, &verbs, namespaces.iter().copied(), name)]);
         let verb = write.verb().name();
         let place = if namespace.is_empty() { String::new() } else { format!(" in {namespace}") };
         let advice = self.place(is_possible).advice(plugin, &line);
@@ -240,13 +240,36 @@ fn rule<'a>(
     verbs: &[WriteVerb],
     namespaces: impl Iterator<Item = &'a str>,
 ) -> String {
+    rule_for(what, verbs, namespaces, None)
+}
+
+/// The same for the object of this name alone.
+fn rule_for<'a>(
+    what: &Writable,
+    verbs: &[WriteVerb],
+    namespaces: impl Iterator<Item = &'a str>,
+    name: Option<&str>,
+) -> String {
     let verbs = verbs.iter().map(|verb| verb.name()).collect::<Vec<_>>().join(", ");
     let mut rule = format!("resources: [{what}], verbs: [{verbs}]");
     let namespaces = namespaces.map(quoted).collect::<Vec<_>>().join(", ");
     if !namespaces.is_empty() {
         rule = format!("{rule}, namespaces: [{namespaces}]");
     }
+    if let Some(name) = name {
+        rule = format!("{rule}, names: [{}]", quoted(name));
+    }
     format!("{{{rule}}}")
+}
+
+/// What Kubernetes makes random ends of names of: neither vowels nor what looks like one.
+const RANDOM: &str = "bcdfghjklmnpqrstvwxz2456789";
+
+/// Whether a name ends as those do that the API server or a controller made up: the next object has another, and a rule for this one would grant it
+/// nothing. The end has 5 letters, or up to 10 where it is a hash.
+fn is_generated(name: &str) -> bool {
+    let end = name.rsplit_once('-').map_or("", |(_, end)| end);
+    (5..=10).contains(&end.len()) && end.chars().all(|letter| RANDOM.contains(letter))
 }
 
 fn line(rules: &[String]) -> String {
@@ -520,6 +543,14 @@ mod tests {
         let rule =
             r#"[{resources: [v1/pods], verbs: [patch], namespaces: ["on"], names: ["1e3"]}]}}"#;
         assert_eq!(told(How::MergePatch, "1e3", ""), rule);
+        // The next Pod of the same Deployment has another name.
+        let rule = r#"[{resources: [v1/pods], verbs: [patch], namespaces: ["on"]}]}}"#;
+        for name in ["web-7d4b9c6f5d-x2x9z", "job-vwxz2"] {
+            assert_eq!(told(How::MergePatch, name, ""), rule);
+        }
+        for name in ["web-proxy", "web-2", "x2x9z"] {
+            assert!(told(How::MergePatch, name, "").contains(&format!("names: [{name}]")));
+        }
         let made = r#"{"metadata":{"generateName":"a"}}"#;
         let rule = r#"[{resources: [v1/pods], verbs: [create], namespaces: ["on"]}]}}"#;
         assert_eq!(told(How::Create, "", made), rule);
