@@ -3,7 +3,10 @@
 mod charges;
 mod drain;
 mod pulses;
+mod snapshot;
 mod worker;
+
+pub use snapshot::QueueSnapshot;
 
 use crate::configuration::RateLimit;
 use crate::counters::{Counters, add_one};
@@ -58,23 +61,6 @@ impl Shared {
     fn take_waiting(&mut self) -> Vec<Waker> {
         self.workers.iter_mut().filter_map(|worker| worker.waiting.take()).collect()
     }
-}
-
-/// What the queue holds at one moment.
-#[derive(Debug, Clone, Copy)]
-pub struct QueueSnapshot {
-    /// Events that wait.
-    pub depth: usize,
-    /// Bytes of their objects.
-    pub bytes: usize,
-    /// Events merged into others so far.
-    pub coalesced: u64,
-    /// Whether events wait for nothing but the rate at which the plugin is to be called.
-    pub is_rate_limited: bool,
-    /// When the oldest one's bytes were read.
-    pub oldest: Option<Instant>,
-    /// Objects whose first event has failed and is tried again.
-    pub failed: usize,
 }
 
 impl PluginQueue {
@@ -367,18 +353,6 @@ impl PluginQueue {
         self.rooms.lock().retain(|id, _| keep.contains(id));
         let dropped = self.shared.lock().queue.retain(keep);
         self.counters.dropped.fetch_add(dropped as u64, Relaxed);
-    }
-
-    pub(crate) fn snapshot(&self) -> QueueSnapshot {
-        let queue = &mut self.shared.lock().queue;
-        QueueSnapshot {
-            is_rate_limited: queue.is_rate_limited(Instant::now()),
-            depth: queue.depth(),
-            bytes: queue.bytes(),
-            coalesced: queue.coalesced(),
-            oldest: queue.oldest(),
-            failed: queue.failed(),
-        }
     }
 }
 

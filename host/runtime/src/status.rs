@@ -32,6 +32,7 @@ pub(crate) use replaying::Replaying;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// A host that is not ready gives its plugins' first loads so long: one that hangs may take 380 s, and a file that somebody drops is no reason to keep a
@@ -45,6 +46,8 @@ pub(crate) struct StatusCell {
     pub(crate) queue: Arc<PluginQueue>,
     /// The plugin's workqueue.
     pub(crate) keys: Arc<Mutex<KeyQueue>>,
+    /// Its keys wait for a resource that it reads and that has not synced.
+    pub(crate) awaits_reads: AtomicBool,
     /// When it is called by the clock.
     pub(crate) timers: Mutex<Timers>,
     /// Its own metrics.
@@ -194,6 +197,7 @@ impl StatusCell {
             counters,
             queue,
             keys: Arc::new(Mutex::new(workqueue(limits))),
+            awaits_reads: AtomicBool::new(false),
             timers: Mutex::default(),
             metrics: Arc::new(Mutex::new(metrics)),
             dead_letters: Mutex::new(DeadLetters::new(Bounds::from(limits))),

@@ -67,6 +67,10 @@ impl Snapshot {
                 types.map(|(kind, n)| (vec![("resource", text(informer)), ("type", kind)], n))
             }),
         )?;
+        self.encode_failures(encoder)
+    }
+
+    fn encode_failures(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         counters(
             encoder,
             "informant_informer_failures",

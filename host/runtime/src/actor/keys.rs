@@ -61,6 +61,7 @@ pub(super) async fn wait_for(
     syncs: Option<&SyncCalls>,
 ) {
     let works = Works::of(instance, reads);
+    status.awaits_reads.store(works == Works::Later, Relaxed);
     let wait = wait(status, shard, works, syncs);
     match works {
         Works::Never | Works::Now => wait.await,

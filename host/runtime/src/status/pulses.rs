@@ -11,7 +11,9 @@ impl StatusCell {
         let shards = self.facts.lock().shards;
         let keys: Vec<bool> = {
             let keys = self.keys.lock();
-            let is_due = |shard| keys.next_due(shard, now).is_some_and(|due| due <= now);
+            let is_held = self.awaits_reads.load(Relaxed);
+            let is_due =
+                |shard| !is_held && keys.next_due(shard, now).is_some_and(|due| due <= now);
             (0..shards).map(is_due).collect()
         };
         let counters = &self.counters;

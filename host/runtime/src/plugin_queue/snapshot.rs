@@ -1,0 +1,35 @@
+//! What is shown of a plugin's queue.
+
+use super::PluginQueue;
+use std::time::Instant;
+
+/// What the queue holds at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueSnapshot {
+    /// Events that wait.
+    pub depth: usize,
+    /// Bytes of their objects.
+    pub bytes: usize,
+    /// Events merged into others so far.
+    pub coalesced: u64,
+    /// Whether events wait for nothing but the rate at which the plugin is to be called.
+    pub is_rate_limited: bool,
+    /// When the oldest one's bytes were read.
+    pub oldest: Option<Instant>,
+    /// Objects whose first event has failed and is tried again.
+    pub failed: usize,
+}
+
+impl PluginQueue {
+    pub(crate) fn snapshot(&self) -> QueueSnapshot {
+        let queue = &mut self.shared.lock().queue;
+        QueueSnapshot {
+            is_rate_limited: queue.is_rate_limited(Instant::now()),
+            depth: queue.depth(),
+            bytes: queue.bytes(),
+            coalesced: queue.coalesced(),
+            oldest: queue.oldest(),
+            failed: queue.failed(),
+        }
+    }
+}
