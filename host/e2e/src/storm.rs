@@ -301,7 +301,10 @@ impl Storm {
         })
         .await?;
         let is_idle = |plugin: &Value| {
-            plugin["queue"]["depth"] == 0 && plugin["replays"].as_array().is_some_and(Vec::is_empty)
+            let queue = &plugin["queue"];
+            // A retry in flight does not wait, and may come again.
+            let is_empty = queue["depth"] == 0 && queue["inFlight"] == 0;
+            is_empty && plugin["replays"].as_array().is_some_and(Vec::is_empty)
         };
         host.await_plugin(PLUGIN, "an empty queue", is_idle).await?;
         self.read(host)

@@ -8,6 +8,8 @@ use std::time::Instant;
 pub struct QueueSnapshot {
     /// Events that wait.
     pub depth: usize,
+    /// Events that a call has now: one for each shard at most. They do not count as waiting.
+    pub in_flight: usize,
     /// Bytes of their objects.
     pub bytes: usize,
     /// Events merged into others so far.
@@ -26,6 +28,7 @@ impl PluginQueue {
         QueueSnapshot {
             is_rate_limited: queue.is_rate_limited(Instant::now()),
             depth: queue.depth(),
+            in_flight: queue.in_flight(),
             bytes: queue.bytes(),
             coalesced: queue.coalesced(),
             oldest: queue.oldest(),

@@ -296,6 +296,11 @@ impl ShardedQueue {
         self.queues().map(EventQueue::depth).sum()
     }
 
+    /// Events that a call has.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.queues().filter(|queue| queue.in_flight.is_some()).count()
+    }
+
     /// Bytes of the objects of waiting events.
     pub(crate) fn bytes(&self) -> usize {
         self.queues().map(EventQueue::bytes).sum()

@@ -38,6 +38,7 @@ impl PluginStatus {
         let age = self.queue.oldest.map(|oldest| oldest.elapsed().as_secs_f64());
         json!({
             "depth": self.queue.depth,
+            "inFlight": self.queue.in_flight,
             "bytes": self.queue.bytes,
             "ageSeconds": age,
             "isRateLimited": self.queue.is_rate_limited,

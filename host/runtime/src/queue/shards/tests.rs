@@ -162,7 +162,10 @@ fn one_shards_event_holds_up_no_other() {
     assert_eq!(queue.pop(of, now).as_ref().map(show), Some(format!("+{one}1")));
     assert_eq!(queue.pop(1 - of, now).as_ref().map(show), Some(format!("+{other}1")));
     assert_eq!(queue.depths()[of], 1, "the first one's next waits for it");
+    assert_eq!((queue.depth(), queue.in_flight()), (1, 2), "what is in flight does not wait");
     assert!(!queue.is_drained());
+    queue.settle(1 - of, Settled::Finished, now);
+    assert_eq!((queue.depth(), queue.in_flight()), (1, 1));
 }
 
 #[test]
