@@ -15,7 +15,7 @@ mod query;
 mod typed_resource;
 mod watch_event;
 
-pub use client::{KeepAlive, client_for_config, client_with_keep_alive};
+pub use client::{KeepAlive, client_for_config, client_with_bodies, client_with_keep_alive};
 pub use leases::LeaseLock;
 pub use typed_resource::TypedResource;
 

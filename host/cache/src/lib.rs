@@ -136,7 +136,8 @@ mod view;
 pub mod workqueue;
 
 pub use apiserver::{
-    ApiServer, KeepAlive, LeaseLock, TypedResource, client_for_config, client_with_keep_alive,
+    ApiServer, KeepAlive, LeaseLock, TypedResource, client_for_config, client_with_bodies,
+    client_with_keep_alive,
 };
 pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
 pub use indexer::{

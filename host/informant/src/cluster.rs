@@ -99,11 +99,7 @@ fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
     cluster(config, name, "this pod's service account".to_owned())
 }
 
-fn cluster(mut config: kube::Config, name: String, user: String) -> Result<Cluster> {
-    // A watch is quiet for as long as nothing happens; the reflector has deadlines of its own.
-    config.read_timeout = None;
-    // The reflector's backoff is the one that counts, and every failure is to be seen.
-    config.default_retry = false;
+fn cluster(config: kube::Config, name: String, user: String) -> Result<Cluster> {
     let client = client_for_config(config.clone())
         .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))?;
     let api_server = config.cluster_url.clone();

@@ -4,17 +4,14 @@
 
 use anyhow::{Result, anyhow};
 use bytes::Bytes;
-use http::Request;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use informant_cache::leader_election::Leadership;
-use kube::client::{Body, ClientBuilder, ConfigExt};
+use informant_cache::{KeepAlive, client_with_bodies};
+use kube::client::Body;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tower::{BoxError, ServiceBuilder};
+use tower::BoxError;
 
 /// Why a request was not sent.
 #[derive(Debug, thiserror::Error)]
@@ -38,26 +35,11 @@ pub(crate) fn fenced(
     if config.proxy_url.is_some() {
         return Ok(None);
     }
-    let failed = |error: kube::Error| anyhow!("the cluster's credentials cannot be used: {error}");
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    connector.set_connect_timeout(config.connect_timeout);
-    #[cfg(target_os = "linux")]
-    connector.set_tcp_user_timeout(Some(margin));
-    #[cfg(not(target_os = "linux"))]
-    let _ = margin;
-    let connector = config.rustls_https_connector_with_connector(connector).map_err(failed)?;
-    let client = Client::builder(TokioExecutor::new()).build::<_, Fenced>(connector);
-    let service = ServiceBuilder::new()
-        .layer(config.base_uri_layer())
-        .option_layer(config.auth_layer().map_err(failed)?)
-        .layer(config.extra_headers_layer().map_err(failed)?)
-        .map_request(move |request: Request<Body>| {
-            request.map(|body| Fenced { body, leadership: leadership.clone() })
-        })
-        .map_err(BoxError::from)
-        .service(client);
-    Ok(Some(ClientBuilder::new(service, config.default_namespace.clone()).build()))
+    let keep_alive = KeepAlive { lost_after: margin, ..KeepAlive::default() };
+    let bodies = move |body| Fenced { body, leadership: leadership.clone() };
+    let client = client_with_bodies(config.clone(), keep_alive, bodies)
+        .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))?;
+    Ok(Some(client))
 }
 
 /// A body that is not given out by one that leads no more: without it no API server begins with a request.
@@ -93,6 +75,7 @@ impl HttpBody for Fenced {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::Request;
     use informant_cache::leader_election::testing::FakeLock;
     use informant_cache::leader_election::{LeaderElectionConfig, LeaderElector};
     use parking_lot::Mutex;

@@ -102,9 +102,9 @@ impl Counters {
     /// Counts a write to the cluster by its verb, its resource and what became of it. The resource is the plugin's word.
     pub(crate) fn cluster_write(&self, verb: &'static str, resource: &str, result: &'static str) {
         let mut writes = self.cluster_writes.lock();
-        let is_known = writes.keys().any(|(_, known, _)| &**known == resource);
-        let resources: BTreeSet<&str> = writes.keys().map(|(_, known, _)| &**known).collect();
-        let is_counted = is_known || resources.len() < WRITTEN_RESOURCES_MAX;
+        let resources = || writes.keys().map(|(_, known, _)| &**known);
+        let is_counted = resources().any(|known| known == resource)
+            || resources().collect::<BTreeSet<_>>().len() < WRITTEN_RESOURCES_MAX;
         let resource = if is_counted { resource } else { OTHER_RESOURCES };
         *writes.entry((verb, resource.into(), result)).or_default() += 1;
     }

@@ -184,11 +184,6 @@ impl DeadLetters {
     }
 }
 
-/// `1 dead letter`, `2 dead letters`.
-pub(crate) fn counted(letters: usize) -> String {
-    format!("{letters} dead letter{}", if letters == 1 { "" } else { "s" })
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LetterWithObject {

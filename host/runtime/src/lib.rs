@@ -69,6 +69,7 @@ mod admin;
 mod archive;
 mod backtrace;
 mod breaker;
+mod counted;
 mod counters;
 mod coverage;
 mod dead_letters;

@@ -4,6 +4,9 @@
 //! kube's client speaks HTTP/1.1, which has no ping, and its connections probe nothing. Here the kernel probes each one. What a probe
 //! cannot find is written in `host/docs/designs/connections.md`.
 
+use bytes::Bytes;
+use http::Request;
+use http_body::Body as HttpBody;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -51,16 +54,30 @@ pub fn client_with_keep_alive(mut config: Config, keep_alive: KeepAlive) -> Resu
         config.read_timeout = None;
         return Client::try_from(config);
     }
+    client_with_bodies(config, keep_alive, |body| body)
+}
+
+/// As [`client_with_keep_alive`], but never through a proxy. A connection sends what `bodies` makes of the body of each request.
+pub fn client_with_bodies<B>(
+    config: Config,
+    keep_alive: KeepAlive,
+    bodies: impl Fn(Body) -> B + Clone + Send + 'static,
+) -> Result<Client, Error>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<tower::BoxError>,
+{
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
     connector.set_connect_timeout(config.connect_timeout);
     probe(&mut connector, keep_alive);
     let connector = config.rustls_https_connector_with_connector(connector)?;
-    let client = HttpClient::builder(TokioExecutor::new()).build::<_, Body>(connector);
+    let client = HttpClient::builder(TokioExecutor::new()).build::<_, B>(connector);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
+        .map_request(move |request: Request<Body>| request.map(&bodies))
         .map_err(tower::BoxError::from)
         .service(client);
     Ok(ClientBuilder::new(service, config.default_namespace).build())
@@ -80,7 +97,6 @@ fn probe(connector: &mut HttpConnector, keep_alive: KeepAlive) {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use http::Request;
     use http_body_util::BodyExt as _;
     use socket2::{SockFilter, SockRef};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -8,6 +8,7 @@ use super::tree::{Keyed, Tree};
 use crate::object::{Object, compare_resource_versions};
 use crate::scope::Scope;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One part.
@@ -39,18 +40,20 @@ pub(super) fn set<'a>(
     known: &mut Tree<Reached>,
     parts: impl Iterator<Item = (u64, &'a Arc<Scope>, Option<&'a str>)> + Clone,
 ) -> bool {
-    let stays = |one: &Reached| parts.clone().any(|(part, _, _)| part == one.part);
-    let gone: Vec<u64> = known.iter().filter(|one| !stays(one)).map(|one| one.part).collect();
-    for part in &gone {
-        known.remove(part);
-    }
-    let mut changed = !gone.is_empty();
-    for (part, selection, resource_version) in parts {
+    let mut changed = false;
+    for (part, selection, resource_version) in parts.clone() {
         if known.get(&part).is_none_or(|one| !one.is(part, resource_version)) {
             let resource_version = resource_version.map(Into::into);
             known.insert(Reached { part, selection: selection.clone(), resource_version });
             changed = true;
         }
+    }
+    // Each of `parts` is known now, so any more are gone. That is rare; this is asked at each write.
+    if known.len() > parts.clone().count() {
+        let wanted: BTreeSet<u64> = parts.map(|(part, _, _)| part).collect();
+        let all: Vec<u64> = known.iter().map(|one| one.part).collect();
+        all.iter().filter(|part| !wanted.contains(part)).for_each(|part| _ = known.remove(part));
+        changed = true;
     }
     changed
 }

@@ -23,11 +23,10 @@ impl PluginSettings {
             .flatten()
             .map(|(key, beyond)| format!("{key} ({beyond})"))
             .collect();
-        let plugin = "plugins.NAME";
+        let kinds = kinds.join(", ");
         (!kinds.is_empty()).then(|| {
             format!(
-                "grants beside the plugin that are not in force: {}; a file beside a plugin grants what the ceiling of the host's own configuration (--config) has; write them there, as a ceiling or below {plugin}",
-                kinds.join(", ")
+                "grants beside the plugin that are not in force: {kinds}; a file beside a plugin grants what the ceiling of the host's own configuration (--config) has; write them there, as a ceiling or below plugins.NAME"
             )
         })
     }

@@ -18,7 +18,7 @@ impl PluginSettings {
     pub(crate) fn config_place(&self, name: &PluginName) -> String {
         match self.differs.get("config") {
             Some(said) => format!("its config is in {}", said.place()),
-            None => format!("it has no config; write one in {name}.yaml beside it"),
+            None => format!("it has no config; {name}.yaml beside it can have one"),
         }
     }
 }

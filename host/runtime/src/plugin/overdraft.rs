@@ -1,7 +1,7 @@
 //! What becomes of a plugin that holds more than it may.
 
 use super::Plugin;
-use crate::dead_letters::counted;
+use crate::counted::counted;
 use crate::lifecycle::Input;
 use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
@@ -68,8 +68,9 @@ impl Plugin {
             return String::new();
         }
         format!(
-            "; lost: {} and {values} values of its state, because this host has no state directory that keeps them",
-            counted(letters)
+            "; lost: {} and {} of its state, because this host has no state directory that keeps them",
+            counted(letters, "dead letter"),
+            counted(values, "value")
         )
     }
 

@@ -2,7 +2,8 @@
 
 use super::{Active, Plugin};
 use crate::admin::AdminError;
-use crate::dead_letters::{DeadLetter, Selection, counted};
+use crate::counted::counted;
+use crate::dead_letters::{DeadLetter, Selection};
 use crate::descriptor::Descriptor;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::event_keys::EventKeys;
@@ -67,7 +68,7 @@ impl Plugin {
                 format!("; {orphans} stay, for their subscriptions are gone or not listed yet")
             }
         };
-        Ok(format!("{} sent again{kept}", counted(count)))
+        Ok(format!("{} sent again{kept}", counted(count, "dead letter")))
     }
 }
 
@@ -90,7 +91,7 @@ impl Plugin {
         let mut letters = self.status.dead_letters.lock();
         let taken = letters.take(selection);
         self.status.archive.threw_away(&taken);
-        format!("{} thrown away", counted(taken.len()))
+        format!("{} thrown away", counted(taken.len(), "dead letter"))
     }
 
     /// Takes letters back that were sent again to subscriptions that this version has not: what waits for those is dropped.

@@ -3,7 +3,7 @@
 use super::PluginHost;
 use crate::admin::{Action, AdminError, Reply, Request};
 use crate::archive::{Archive, Changes, Place};
-use crate::dead_letters::counted;
+use crate::counted::counted;
 use crate::loads::{AbsentPurge, Outcome};
 use crate::plugin_name::PluginName;
 use crate::prepare::Code;
@@ -64,7 +64,7 @@ impl PluginHost {
         let letters = kept.letters.iter().filter(|letter| selection.contains(letter));
         let changes: Changes =
             letters.map(|letter| ((name.clone(), Place::Letter(letter.id)), None)).collect();
-        let answer = format!("{} thrown away", counted(changes.len()));
+        let answer = format!("{} thrown away", counted(changes.len(), "dead letter"));
         archive.put(changes);
         tell(Some(archive), Ok(answer), reply);
     }

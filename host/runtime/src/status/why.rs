@@ -1,6 +1,7 @@
 //! Why a plugin does not do all that it is there for: WHY of `informant plugin list`, and `why` in `/plugins`.
 
 use super::PluginStatus;
+use crate::counted::counted;
 use crate::lifecycle::State;
 use crate::one_line::one_line;
 use informant_cache::InformerState;
@@ -107,9 +108,4 @@ impl PluginStatus {
         let seconds = waits.as_secs();
         Some(format!("behind by {seconds} s{why}, with {} to go", waiting.join(" and ")))
     }
-}
-
-fn counted(n: usize, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
 }

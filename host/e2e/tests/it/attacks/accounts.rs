@@ -57,8 +57,8 @@ fn a_version_whose_instances_are_too_much_together_is_refused() {
     });
 }
 
-/// As many passes over an object's bytes as a plugin may have made, each with as many pointers, of objects with many keys. A key costs the program
-/// that is not optimised some 20 times as much as the released one: 2,000 keys stand for 40,000.
+/// As many passes over an object's bytes as a plugin may have made, each with as many pointers, of objects with many keys. Fewer keys than fit:
+/// the program of the tests is not optimised, and each key takes it longer.
 #[test]
 fn pointers_and_indexes_over_every_key_hold_nobody_up() {
     const FAT_PODS: usize = 10;
