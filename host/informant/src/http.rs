@@ -12,6 +12,7 @@ mod own_thread;
 mod pages;
 mod places;
 mod plugins;
+mod probe_checks;
 mod query;
 mod readiness;
 mod resources;

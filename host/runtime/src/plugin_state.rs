@@ -223,16 +223,13 @@ impl StateCall {
     pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
         let shared = self.shared.lock();
         let from = (Bound::Included(prefix), Bound::Unbounded);
-        let theirs = shared.values.range::<str, _>(from).map(|(key, _)| (key, true));
+        let theirs = shared.values.range::<str, _>(from).map(|(key, _)| (&**key, true));
         let written = self.changes.range::<str, _>(from);
-        let own = written.map(|(key, written)| (key, written.value.is_some()));
-        let mut found: BTreeMap<&str, bool> = BTreeMap::new();
-        found.extend(
-            theirs.take_while(|(key, _)| key.starts_with(prefix)).map(|(key, it)| (&**key, it)),
-        );
-        found.extend(
-            own.take_while(|(key, _)| key.starts_with(prefix)).map(|(key, it)| (&**key, it)),
-        );
+        let own = written.map(|(key, written)| (&**key, written.value.is_some()));
+        let begins = |(key, _): &(&str, bool)| key.starts_with(prefix);
+        // What the call has written comes last and counts.
+        let found: BTreeMap<&str, bool> =
+            theirs.take_while(begins).chain(own.take_while(begins)).collect();
         found.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key.to_owned()).collect()
     }
 

@@ -3,7 +3,8 @@
 //! A probe is answered from what is there, without waiting for anything.
 
 use super::answers::message;
-use super::readiness::{Check, checks, page};
+use super::probe_checks::{Check, page};
+use super::readiness::checks;
 use super::scrapes::Scrapes;
 use super::server::Shared;
 use axum::Router;

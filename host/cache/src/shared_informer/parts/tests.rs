@@ -1,0 +1,236 @@
+use super::*;
+use crate::indexer::Indexer;
+use crate::list_watch::ListWatchError;
+
+fn wanted(namespaces: &[&str]) -> BTreeSet<Part> {
+    let part = |name: &&str| if name.is_empty() { Part::all() } else { Part::namespace(*name) };
+    namespaces.iter().map(part).collect()
+}
+
+fn shown(steps: &[Step]) -> Vec<String> {
+    let shown = |step: &Step| match step {
+        Step::Start(id, progress) => format!("start {id} {}", progress.part()),
+        Step::Stop(id, progress) => format!("stop {id} {}", progress.part()),
+        Step::Restart(id, new, progress) => {
+            format!("restart {id} as {new} {}", progress.part())
+        }
+    };
+    steps.iter().map(shown).collect()
+}
+
+fn parts() -> Parts {
+    Parts::new(Arc::new(Progress::new(Instant::now())))
+}
+
+fn want(parts: &mut Parts, namespaces: &[&str]) -> Vec<String> {
+    shown(&parts.want(&wanted(namespaces), Instant::now()))
+}
+
+#[test]
+fn what_is_not_wanted_and_met_by_nothing_else_waits_for_nobody() {
+    let mut parts = parts();
+    assert_eq!(want(&mut parts, &["a", "b"]), ["start 1 namespace a", "start 2 namespace b"]);
+    assert!(sync(&mut parts, 1, "5").is_empty());
+    // The other is refused, say.
+    assert_eq!(want(&mut parts, &["b"]), ["stop 1 namespace a"]);
+    assert_eq!(want(&mut parts, &["b", "c"]), ["start 3 namespace c"]);
+    assert!(sync(&mut parts, 3, "6").is_empty());
+    assert_eq!(want(&mut parts, &["", "b"]), ["start 4 all namespaces"]);
+    assert!(want(&mut parts, &["", "b"]).is_empty(), "the whole may show it as well");
+    // Nobody counts on what is refused.
+    let refused = ListWatchError::Forbidden { message: "no".to_owned() };
+    parts.get(4).expect("it is there").progress.failed(&refused);
+    assert_eq!(want(&mut parts, &["b"]), ["stop 4 all namespaces", "stop 3 namespace c"]);
+}
+
+fn sync(parts: &mut Parts, id: PartId, resource_version: &str) -> Vec<String> {
+    parts.list_is_complete(id, resource_version);
+    parts.say_synced(id);
+    shown(&parts.settle(Instant::now()))
+}
+
+fn object(version: u32) -> Object {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"a","name":"x","resourceVersion":"{version}"}}}}"#
+    );
+    Object::decode(json.as_bytes(), None).expect("it decodes")
+}
+
+#[test]
+fn what_is_narrower_goes_on_until_the_wider_has_synced() {
+    let mut parts = parts();
+    let steps = want(&mut parts, &["a", "b"]);
+    assert_eq!(steps, ["start 1 namespace a", "start 2 namespace b"]);
+    assert!(sync(&mut parts, 1, "5").is_empty() && sync(&mut parts, 2, "7").is_empty());
+    assert_eq!(parts.resource_version(), Some("5"), "the one that is furthest behind");
+    assert_eq!(want(&mut parts, &[""]), ["start 3 all namespaces"]);
+    assert!(parts.overlap && !parts.are_synced());
+    assert_eq!(sync(&mut parts, 3, "9"), ["stop 1 namespace a", "stop 2 namespace b"]);
+    assert!(!parts.overlap);
+}
+
+#[test]
+fn a_narrower_scope_stops_what_it_does_not_want_at_once() {
+    let mut parts = parts();
+    want(&mut parts, &["a", "b"]);
+    sync(&mut parts, 1, "5");
+    sync(&mut parts, 2, "5");
+    assert_eq!(want(&mut parts, &["a"]), ["stop 2 namespace b"]);
+    assert!(parts.contain(&object(1)));
+}
+
+#[test]
+fn a_part_that_is_wanted_again_in_time_never_stopped() {
+    let mut parts = parts();
+    want(&mut parts, &["a"]);
+    sync(&mut parts, 1, "5");
+    assert_eq!(want(&mut parts, &[""]), ["start 2 all namespaces"]);
+    assert_eq!(want(&mut parts, &["a"]), ["stop 2 all namespaces"]);
+}
+
+/// All namespaces were listed, then only `a` was wanted, and the first part left something to that.
+fn parts_whose_first_gave_way() -> Parts {
+    let mut parts = parts();
+    want(&mut parts, &[""]);
+    sync(&mut parts, 1, "5");
+    want(&mut parts, &["a"]);
+    parts.gave_way(1);
+    parts
+}
+
+#[test]
+fn a_part_that_left_something_to_others_is_listed_anew_when_it_is_wanted_again() {
+    let store = Indexer::default();
+    let mut parts = parts_whose_first_gave_way();
+    assert_eq!(want(&mut parts, &[""]), ["restart 1 as 3 all namespaces"]);
+    assert_eq!(sync(&mut parts, 3, "9"), ["stop 2 namespace a"]);
+    want(&mut parts, &["a"]);
+    parts.gave_way(3);
+    parts.begin(3, store.write().begin_list());
+    parts.list_is_complete(3, "10");
+    assert_eq!(want(&mut parts, &[""]), ["stop 4 namespace a"], "it has looked again");
+}
+
+#[test]
+fn a_part_that_is_listed_anew_still_knows_that_the_server_was_set_back() {
+    let store = Indexer::default();
+    let mut parts = parts_whose_first_gave_way();
+    parts.get(1).expect("it is there").progress.rewound();
+    want(&mut parts, &[""]);
+    parts.begin(3, store.write().begin_list());
+    let listing = parts.get(3).and_then(|part| part.listing.as_ref());
+    assert!(parts.overlap && listing.is_some_and(|listing| listing.consistent));
+}
+
+#[test]
+fn an_informer_has_synced_once_what_is_missing_is_not_wanted_any_more() {
+    let mut parts = parts();
+    want(&mut parts, &["a", "b"]);
+    sync(&mut parts, 1, "5");
+    assert!(!parts.progress.has_synced());
+    assert_eq!(want(&mut parts, &["a"]), ["stop 2 namespace b"]);
+    assert!(parts.progress.has_synced());
+}
+
+/// A part that is not wanted any more wrote version 9 after the wanted one, 2, had listed; steps of `settle` when that one has shown
+/// this version, soon after and some time later.
+#[track_caller]
+fn check_overtaken(shows: Option<u32>, soon: &[&str], later: &[&str]) {
+    let mut parts = parts();
+    want(&mut parts, &["a"]);
+    sync(&mut parts, 1, "5");
+    want(&mut parts, &[""]);
+    let now = Instant::now();
+    parts.list_is_complete(2, "8");
+    parts.note_change(1, &object(9), Change::At, "9");
+    assert!(shown(&parts.settle(now)).is_empty() && parts.due() == Some(now + SHOWN_WITHIN));
+    if let (Some(version), Some(part)) = (shows, parts.get_mut(2)) {
+        part.shows(&object(version));
+    }
+    assert_eq!(shown(&parts.settle(now)), soon);
+    assert_eq!(shown(&parts.settle(now + SHOWN_WITHIN)), later);
+    assert!(parts.due().is_none() && parts.settle(now).is_empty());
+}
+
+#[test]
+fn what_is_not_wanted_goes_once_what_it_wrote_was_shown() {
+    check_overtaken(Some(9), &["stop 1 namespace a"], &[]);
+    check_overtaken(Some(10), &["stop 1 namespace a"], &[]);
+}
+
+#[test]
+fn what_never_shows_what_another_part_wrote_is_listed_again() {
+    let later = ["stop 1 namespace a", "restart 2 as 3 all namespaces"];
+    check_overtaken(None, &[], &later);
+    check_overtaken(Some(8), &[], &later);
+}
+
+#[test]
+fn a_list_that_began_alone_is_not_the_last_word_once_another_part_starts() {
+    let store = Indexer::default();
+    let mut parts = parts();
+    want(&mut parts, &["a"]);
+    parts.begin(1, store.write().begin_list());
+    let check = |parts: &mut Parts, consistent| {
+        let listing = parts.get_mut(1).and_then(|part| part.listing.as_ref());
+        assert_eq!(listing.map(|listing| listing.consistent), Some(consistent));
+    };
+    check(&mut parts, true);
+    want(&mut parts, &["a", "b"]);
+    check(&mut parts, true);
+    want(&mut parts, &[""]);
+    check(&mut parts, false);
+}
+
+#[test]
+fn what_is_not_wanted_is_silent_on_what_the_wanted_shows() {
+    let mut parts = parts();
+    want(&mut parts, &["a"]);
+    sync(&mut parts, 1, "5");
+    want(&mut parts, &[""]);
+    assert!(!parts.gives_way(1, &object(6)), "the wider one has not synced");
+    parts.list_is_complete(2, "8");
+    assert!(parts.gives_way(1, &object(9)) && !parts.gives_way(2, &object(9)));
+}
+
+#[test]
+fn a_part_that_is_behind_does_not_bring_back_what_another_saw_deleted() {
+    let mut parts = parts();
+    want(&mut parts, &["a"]);
+    sync(&mut parts, 1, "5");
+    parts.note_deleted(1, object(5).key(), "5");
+    assert!(parts.was_deleted(&object(4)).is_none(), "one part alone is never behind itself");
+    want(&mut parts, &[""]);
+    parts.note_deleted(1, object(9).key(), "9");
+    parts.note_deleted(2, object(7).key(), "7");
+    assert_eq!(parts.was_deleted(&object(8)).as_deref(), Some("9"), "the last end counts");
+    parts.list_is_complete(2, "8");
+    parts.forget_deletions();
+    assert!(parts.was_deleted(&object(8)).is_some(), "the part has not passed it");
+    for id in [1, 2] {
+        parts.get_mut(id).expect("it is there").resource_version = Some("9".into());
+    }
+    parts.has_passed();
+    parts.forget_deletions();
+    assert!(parts.deletions.is_empty());
+}
+
+#[test]
+fn deletions_are_forgotten_once_nothing_overlaps() {
+    let mut parts = parts();
+    want(&mut parts, &["a"]);
+    sync(&mut parts, 1, "5");
+    want(&mut parts, &[""]);
+    parts.note_deleted(1, object(9).key(), "9");
+    assert_eq!(sync(&mut parts, 2, "8"), ["stop 1 namespace a"]);
+    assert!(parts.was_deleted(&object(8)).is_none(), "a server that was set back has it again");
+}
+
+#[test]
+fn an_object_that_was_made_again_is_no_deleted_one() {
+    let mut parts = parts();
+    want(&mut parts, &["a", ""]);
+    parts.note_deleted(1, object(9).key(), "9");
+    assert!(parts.was_deleted(&object(10)).is_none());
+    assert!(parts.deletions.is_empty());
+}
