@@ -41,6 +41,7 @@ use crate::surroundings::Surroundings;
 use crate::sync_calls::SyncCalls;
 use crate::tape::Tapes;
 use call::{call, to_tell};
+use failures::FailedCall;
 pub(crate) use failures::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use hashbrown::HashMap;
 pub(crate) use holding::Hold;
@@ -156,12 +157,11 @@ pub(crate) enum Running {
     Alive {
         version: Arc<Version>,
         instance: Box<Instance>,
-        losses: u32,
     },
     /// The instance ended; the next one may be made at `at`.
     Lost {
         version: Arc<Version>,
-        losses: u32,
+        failed_starts: u32,
         at: Instant,
     },
 }
@@ -310,7 +310,7 @@ impl Actor {
 
     async fn deliver_event(&mut self, now: Instant) -> Option<Instant> {
         let began = now;
-        let Running::Alive { version, instance, losses } = &mut self.running else { return None };
+        let Running::Alive { version, instance } = &mut self.running else { return None };
         let queued = self.status.queue.pop(self.shard, now)?;
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
             self.drop_event(queued, now);
@@ -356,14 +356,13 @@ impl Actor {
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {
-                *losses = 0;
                 let asked_by = subscription.asked_by;
                 self.succeeded(&queued, (asked_by, seen.as_ref()), now).await;
                 (!owes).then_some(now)
             }
             Err(error) => {
                 instance.state().forget_state();
-                self.failed(&queued, (&error, is_hindered), now);
+                self.failed(&queued, FailedCall { error: &error, is_hindered }, now);
                 None
             }
         }

@@ -16,9 +16,11 @@ const LOSSES_MAX: u32 = 4;
 /// How long what has failed waits at first; twice as long each time, until it has been closed for a whole window.
 const OPEN_BASE: Duration = Duration::from_secs(10);
 const OPEN_MAX: Duration = Duration::from_secs(300);
-/// The pause after the first failure while it is open; so much longer after each further one. The ten objects that may be left of thirty that fail are
-/// through in half a second; of a plugin that fails with everything some 850 are tried in an hour.
-const PAUSE_STEP: Duration = Duration::from_millis(10);
+/// The pause after the first failure while it is open; so much longer after each further one. What may be left of thirty objects that fail, or that end
+/// their instances, is through in a second; of a plugin that fails with everything some 1,900 are tried in an hour.
+const PAUSE_STEP: Duration = Duration::from_millis(2);
+/// The step is this part of the call that failed, if that is longer: a plugin that spins a second in each call has soon a tenth of a processor.
+const STEP_OF_CALL: u32 = 4;
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
 /// How a call ended.
@@ -101,7 +103,9 @@ impl Breaker {
                 return Some(self.close());
             }
             open.failures += 1;
-            open.next = now + (PAUSE_STEP * open.failures).min(PAUSE_MAX);
+            let took = now.saturating_duration_since(began);
+            let step = PAUSE_STEP.max(took / STEP_OF_CALL);
+            open.next = now + step.saturating_mul(open.failures).min(PAUSE_MAX);
             let is_trial = !first && began >= open.retries_from;
             if outcome == Outcome::Hindered && is_trial {
                 // It will be over for all at once: what has failed is then not to wait for long.
@@ -237,28 +241,35 @@ mod tests {
         check("f20 f1000 s", &["20 of the last 20 events failed, 10 s", "closed"]);
     }
 
-    #[test]
-    fn the_pauses_between_calls_grow_while_it_is_open() {
+    /// A plugin whose every call ends so, after such a time: how many there are in an hour, and when the thirtieth has ended.
+    #[track_caller]
+    fn check_pauses(outcome: Outcome, took: Duration, in_an_hour: u32, thirty: Duration) {
         let (mut breaker, mut now) = (Breaker::default(), Instant::now());
         let begin = now;
-        let mut failed = 0;
+        let (mut calls, mut thirtieth) = (0, begin);
         while now < begin + Duration::from_secs(3_600) {
-            breaker.note(Ended { outcome: Outcome::Failed, first: true, began: now }, now);
-            failed += 1;
-            now = breaker.next_call().unwrap_or(now);
-            if failed == 30 {
-                assert_eq!(
-                    now - begin,
-                    Duration::from_millis(550),
-                    "of the ten after the first 20"
-                );
+            let began = now;
+            now += took;
+            breaker.note(Ended { outcome, first: true, began }, now);
+            calls += 1;
+            if calls == 30 {
+                thirtieth = now;
             }
+            now = breaker.next_call().unwrap_or(now);
         }
-        assert_eq!(failed, 20 + 849);
-        for _ in 0..1_000 {
-            breaker.note(Ended { outcome: Outcome::Failed, first: true, began: now }, now);
-        }
-        assert_eq!(breaker.next_call(), Some(now + PAUSE_MAX));
+        assert_eq!((calls, thirtieth - begin), (in_an_hour, thirty));
+        breaker.note(Ended { outcome, first: true, began: now }, now);
+        let pause = breaker.next_call().map(|next| next - now);
+        assert!(pause <= Some(PAUSE_MAX), "{pause:?}");
+    }
+
+    #[test]
+    fn the_pauses_between_calls_grow_while_it_is_open() {
+        let (none, second) = (Duration::ZERO, Duration::from_secs(1));
+        check_pauses(Outcome::Failed, none, 1_917, Duration::from_millis(90));
+        check_pauses(Outcome::Lost, none, 1_901, Duration::from_millis(650));
+        // One that spins for a second a call.
+        check_pauses(Outcome::Lost, second, 349, Duration::from_millis(111_250));
     }
 
     #[test]

@@ -220,20 +220,20 @@ fn keys_are_worked_on_and_given_up_as_in_a_host() {
             0.000   answer -> ok
             0.000 call reconcile key=a/trap-keys attempt=1
             0.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-keys (wasm `unreachable` instruction executed), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
-            0.100 call start
-            0.100   answer -> ok
-            0.100 call reconcile key=a/trap-keys attempt=2
-            0.100   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-keys (wasm `unreachable` instruction executed), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
-            0.300 call start
-            0.300   answer -> ok
-            0.300 call reconcile key=a/trap-keys attempt=3
-            0.300   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-keys (wasm `unreachable` instruction executed), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
-            0.300 gave up
-            0.700 call start
-            0.700   answer -> ok
-            0.700 call stop
-            0.700   answer -> ok
-            0.700 end events=0 keys=0 deadLetters=0
+            0.000 call start
+            0.000   answer -> ok
+            1.000 call reconcile key=a/trap-keys attempt=2
+            1.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-keys (wasm `unreachable` instruction executed), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
+            1.000 call start
+            1.000   answer -> ok
+            3.000 call reconcile key=a/trap-keys attempt=3
+            3.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-keys (wasm `unreachable` instruction executed), in informant:plugin/reconciler@0.1.0#reconcile","instance":"ended"}
+            3.000 gave up
+            3.000 call start
+            3.000   answer -> ok
+            3.000 call stop
+            3.000   answer -> ok
+            3.000 end events=0 keys=0 deadLetters=0
         "#]],
     );
 }
@@ -421,19 +421,19 @@ fn a_guest_that_sleeps_has_the_time_pass_and_no_more_than_it_may() {
         "asks-system",
         Given { events: &events, sidecar, ..Given::default() },
         &expect![[r#"
-        0.000 plugin name=asks-system version=0.1.0
-        0.000 call start
-        0.000   answer -> ok
-        0.000 event resource=v1/pods change=added key=a/asks-system-sleep
-        0.000 call handle subscription=v1/pods change=added reason=watch key=a/asks-system-sleep seq=1 attempt=1
-        0.000   answer -> error {"failed":"trap: it slept for longer than a call may wait (limits.waitTime; in start, stop and their like the time of the call itself), in informant:plugin/handler@0.1.0#handle","instance":"ended"}
-        0.000 gave up
-        0.100 call start
-        0.100   answer -> ok
-        0.100 call stop
-        0.100   answer -> ok
-        0.100 end events=0 keys=0 deadLetters=1
-    "#]],
+            0.000 plugin name=asks-system version=0.1.0
+            0.000 call start
+            0.000   answer -> ok
+            0.000 event resource=v1/pods change=added key=a/asks-system-sleep
+            0.000 call handle subscription=v1/pods change=added reason=watch key=a/asks-system-sleep seq=1 attempt=1
+            0.000   answer -> error {"failed":"trap: it slept for longer than a call may wait (limits.waitTime; in start, stop and their like the time of the call itself), in informant:plugin/handler@0.1.0#handle","instance":"ended"}
+            0.000 gave up
+            0.000 call start
+            0.000   answer -> ok
+            0.000 call stop
+            0.000   answer -> ok
+            0.000 end events=0 keys=0 deadLetters=1
+        "#]],
     );
 }
 
@@ -451,34 +451,34 @@ fn a_plugin_whose_instances_end_again_and_again_is_waited_for() {
             0.000 event resource=v1/pods change=added key=a/trap-1
             0.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=1
             0.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            0.000 call start
+            0.000   answer -> ok
             0.000 event resource=v1/pods change=added key=a/trap-2
-            0.100 call start
-            0.100   answer -> ok
-            0.100 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=2
-            0.100   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-            0.300 call start
-            0.300   answer -> ok
-            0.300 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=1
-            0.300   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-            0.700 call start
-            0.700   answer -> ok
-            0.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=3
-            0.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-            0.700 gave up
-            1.500 call start
-            1.500   answer -> ok
-            10.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=2
-            10.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-            12.300 call start
-            12.300   answer -> ok
-            30.700 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=3
-            30.700   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
-            30.700 gave up
-            33.900 call start
-            33.900   answer -> ok
-            33.900 call stop
-            33.900   answer -> ok
-            33.900 end events=0 keys=0 deadLetters=2
+            0.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=1
+            0.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            0.000 call start
+            0.000   answer -> ok
+            1.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=2
+            1.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            1.000 call start
+            1.000   answer -> ok
+            1.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=2
+            1.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            1.000 call start
+            1.000   answer -> ok
+            11.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-1 seq=1 attempt=3
+            11.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-1 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            11.000 gave up
+            11.002 call start
+            11.002   answer -> ok
+            31.000 call handle subscription=v1/pods change=added reason=watch key=a/trap-2 seq=2 attempt=3
+            31.000   answer -> error {"failed":"trap: panicked at …: asked to trap by a/trap-2 (wasm `unreachable` instruction executed), in trap::Trap::sin::{{closure}} < core::ops::function::FnOnce::call_once < trap::Trap::sin","instance":"ended"}
+            31.000 gave up
+            31.004 call start
+            31.004   answer -> ok
+            31.004 call stop
+            31.004   answer -> ok
+            31.004 end events=0 keys=0 deadLetters=2
         "#]],
     );
 }

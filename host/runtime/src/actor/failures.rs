@@ -17,6 +17,8 @@ use tracing::{error, info, warn};
 /// that people can wait for.
 pub(crate) const RETRY_BASE: Duration = Duration::from_millis(5);
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(30);
+/// The same of an event, a key or a firing that ended its instance: few more attempts are left of it, and what it met may pass.
+const CRASH_RETRY_BASE: Duration = Duration::from_secs(1);
 /// Retries of all events together, after a burst: a plugin that fails for a while does not come back to all of its events at once.
 pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) const RETRY_BURST: u32 = 1_000;
@@ -28,9 +30,27 @@ const CONFLICTS_FOR_ONE: u32 = 10;
 /// those after them count, so that nothing is tried for ever.
 const EXCUSED_MAX: u32 = 132;
 
-/// Whether an attempt that failed does not count, after so many that did not.
-pub(super) fn is_excused(is_hindered: bool, excused: u32) -> bool {
-    is_hindered && excused < EXCUSED_MAX
+/// A call that failed, of an event, a key or a firing.
+#[derive(Clone, Copy)]
+pub(super) struct FailedCall<'a> {
+    pub(super) error: &'a CallError,
+    /// The cluster, a grant or the lead was missing.
+    pub(super) is_hindered: bool,
+}
+
+impl FailedCall<'_> {
+    /// Whether the attempt does not count, after so many that did not.
+    pub(super) fn is_excused(self, excused: u32) -> bool {
+        self.is_hindered && excused < EXCUSED_MAX
+    }
+
+    /// How long at least the next attempt waits if the call ended its instance, after so many that did.
+    pub(super) fn crash_wait(self, crashes: u32) -> Duration {
+        match self.error.ends_instance() {
+            true => exponential(CRASH_RETRY_BASE, crashes, RETRY_MAX),
+            false => Duration::ZERO,
+        }
+    }
 }
 
 /// What is remembered of a plugin's failures.
@@ -64,39 +84,31 @@ pub(super) enum GivenUp {
 
 impl Actor {
     /// Settles an event whose call failed, and replaces the instance if that ended.
-    pub(super) fn failed(
-        &mut self,
-        queued: &Queued,
-        (error, is_hindered): (&CallError, bool),
-        now: Instant,
-    ) {
+    pub(super) fn failed(&mut self, queued: &Queued, call: FailedCall<'_>, now: Instant) {
+        let error = call.error;
         self.status.failed(&error.to_string(), Timestamp::now());
-        let is_excused = is_excused(is_hindered, queued.excused);
+        let is_excused = call.is_excused(queued.excused);
         let tried = (queued.counted(), queued.crashes);
-        let settled = match self.given_up(tried, (error, is_excused)) {
+        let settled = match self.given_up(tried, error, is_excused) {
             Some(why) => {
                 self.bury(queued, error, why);
                 Settled::Finished
             }
-            None => self.again(queued, (error, is_excused), now),
+            None => self.again(queued, call, is_excused, now),
         };
         self.keep_retry(queued, settled);
         self.status.queue.settle(self.shard, settled, now);
-        self.call_failed((error, is_hindered), queued.attempt == 1, now);
+        self.call_failed(call, queued.attempt == 1, now);
     }
 
     /// Replaces the instance if a failure ended it, and tells the breaker of it; a call that lacks nothing but room or a grant, or that another one has
     /// forestalled, says nothing of the plugin.
-    pub(super) fn call_failed(
-        &mut self,
-        (error, is_hindered): (&CallError, bool),
-        first: bool,
-        now: Instant,
-    ) {
+    pub(super) fn call_failed(&mut self, call: FailedCall<'_>, first: bool, now: Instant) {
+        let error = call.error;
         if error.waits_for_others() || error.is_conflict() {
             return;
         }
-        let mut outcome = if is_hindered { Outcome::Hindered } else { Outcome::Failed };
+        let mut outcome = if call.is_hindered { Outcome::Hindered } else { Outcome::Failed };
         if error.ends_instance() {
             self.lose_running(error);
             outcome = Outcome::Lost;
@@ -140,7 +152,8 @@ impl Actor {
     pub(super) fn given_up(
         &self,
         (attempt, crashes): (u32, u32),
-        (error, is_excused): (&CallError, bool),
+        error: &CallError,
+        is_excused: bool,
     ) -> Option<GivenUp> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match error {
@@ -160,12 +173,15 @@ impl Actor {
     fn again(
         &self,
         queued: &Queued,
-        (error, is_excused): (&CallError, bool),
+        call: FailedCall<'_>,
+        is_excused: bool,
         now: Instant,
     ) -> Settled {
+        let error = call.error;
         add_one(&self.status.counters.retry);
         let overall = self.together.retry_wait(now);
         let wait = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
+        let wait = wait.max(call.crash_wait(queued.crashes));
         if matches!(error, CallError::Withheld { .. }) {
             // `/plugins` says what is withheld and why.
             return Settled::NotCalled(now + RETRY_MAX);
@@ -260,11 +276,13 @@ mod tests {
 
     #[test]
     fn attempts_that_do_not_count_span_an_hour() {
-        let excused = (0..).take_while(|excused| is_excused(true, *excused));
+        let error = CallError::StateConflict("of a test".into());
+        let call = |is_hindered| FailedCall { error: &error, is_hindered };
+        let excused = (0..).take_while(|excused| call(true).is_excused(*excused));
         let waits = excused.map(|excused| exponential(RETRY_BASE, excused, RETRY_MAX));
         let (hour, most) = (Duration::from_secs(3_600), Duration::from_secs(3_630));
         let span = waits.sum::<Duration>();
         assert!((hour..most).contains(&span), "{span:?}");
-        assert!(!is_excused(false, 0));
+        assert!(!call(false).is_excused(0));
     }
 }

@@ -1,6 +1,6 @@
 //! How the guest is called by the clock.
 
-use super::failures::{RETRY_BASE, RETRY_MAX, is_excused};
+use super::failures::{FailedCall, RETRY_BASE, RETRY_MAX};
 use super::{Actor, Running};
 use crate::breaker::Outcome;
 use crate::call_error::{CallError, Retry};
@@ -30,7 +30,7 @@ impl Actor {
 
     /// Answers when the call ended, if something else may follow at once.
     pub(super) async fn fire(&mut self, firing: Firing) -> Option<Instant> {
-        let Running::Alive { instance, losses, .. } = &mut self.running else { return None };
+        let Running::Alive { instance, .. } = &mut self.running else { return None };
         self.fired_last = true;
         let unix_ms = u64::try_from(firing.due.as_millisecond()).unwrap_or_default();
         let called = self.surroundings.now();
@@ -46,7 +46,6 @@ impl Actor {
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {
-                *losses = 0;
                 add_one(&counters.firings_ok);
                 self.status.timers.lock().ended(&firing.schedule, false);
                 self.note(Outcome::Succeeded, firing.attempt == 1, now);
@@ -55,27 +54,23 @@ impl Actor {
             }
             Err(error) => {
                 instance.state().forget_state();
-                self.firing_failed(firing, (&error, is_hindered), now);
+                self.firing_failed(firing, FailedCall { error: &error, is_hindered }, now);
                 None
             }
         }
     }
 
     /// Has it come again, or gives it up: the schedule's next moment comes all the same.
-    fn firing_failed(
-        &mut self,
-        mut firing: Firing,
-        (error, is_hindered): (&CallError, bool),
-        now: Instant,
-    ) {
+    fn firing_failed(&mut self, mut firing: Firing, call: FailedCall<'_>, now: Instant) {
+        let error = call.error;
         let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
         self.status.failed(&format!("fire {schedule}: {error}"), Timestamp::now());
         self.status.timers.lock().ended(&firing.schedule, true);
         let (plugin, attempt) = (self.name.as_str(), firing.attempt);
         let counters = &self.status.counters;
-        let is_excused = is_excused(is_hindered, firing.excused);
+        let is_excused = call.is_excused(firing.excused);
         let tried = (attempt - firing.excused, firing.crashes);
-        if self.given_up(tried, (error, is_excused)).is_some() {
+        if self.given_up(tried, error, is_excused).is_some() {
             add_one(&counters.firings_dead);
             error!(plugin, schedule, "gave up on the firing after {attempt} attempts: {error}");
         } else {
@@ -88,11 +83,12 @@ impl Actor {
                 error if error.waits_for_others() => RETRY_MAX,
                 _ => exponential(RETRY_BASE, attempt - 1, RETRY_MAX),
             };
+            let wait = wait.max(call.crash_wait(firing.crashes));
             let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
             let crashed = error.ends_instance() && !is_excused;
             firing.excused += u32::from(is_excused);
             self.status.timers.lock().again(firing, crashed, at, self.surroundings.read());
         }
-        self.call_failed((error, is_hindered), attempt == 1, now);
+        self.call_failed(call, attempt == 1, now);
     }
 }

@@ -35,9 +35,9 @@ impl Actor {
     pub(super) fn hold(&mut self, hold: &Hold) {
         self.paused = hold.is_pause;
         if !hold.is_pause
-            && let Running::Lost { at, losses, .. } = &mut self.running
+            && let Running::Lost { at, failed_starts, .. } = &mut self.running
         {
-            (*at, *losses) = (Instant::now(), 0);
+            (*at, *failed_starts) = (Instant::now(), 0);
         }
         if !hold.is_heard_by_all() {
             return;

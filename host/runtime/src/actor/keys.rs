@@ -1,6 +1,6 @@
 //! How keys are worked on, and how events become keys.
 
-use super::failures::{GivenUp, is_excused};
+use super::failures::{FailedCall, GivenUp};
 use super::until::until;
 use super::{Actor, Running, Subscription};
 use crate::breaker::Outcome;
@@ -182,7 +182,7 @@ impl Actor {
 
     /// Has the guest work on a key and settles it; answers when, if something else may follow at once.
     pub(super) async fn reconcile(&mut self, work: &Work) -> Option<Instant> {
-        let Running::Alive { instance, losses, .. } = &mut self.running else { return None };
+        let Running::Alive { instance, .. } = &mut self.running else { return None };
         let called = self.surroundings.now();
         self.call_began = called;
         let result = instance.reconcile(&work.key, work.attempt, called).await;
@@ -198,7 +198,6 @@ impl Actor {
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(again) => {
-                *losses = 0;
                 add_one(&counters.keys_ok);
                 let again = again.map(Duration::from_millis);
                 self.status.settle_key(self.shard, Worked::Done { again }, now);
@@ -208,19 +207,20 @@ impl Actor {
             }
             Err(error) => {
                 instance.state().forget_state();
-                self.key_failed(work, (&error, is_hindered), now);
+                self.key_failed(work, FailedCall { error: &error, is_hindered }, now);
                 None
             }
         }
     }
 
     /// Settles a key whose call failed, and replaces the instance if that ended.
-    fn key_failed(&mut self, work: &Work, (error, is_hindered): (&CallError, bool), now: Instant) {
+    fn key_failed(&mut self, work: &Work, call: FailedCall<'_>, now: Instant) {
+        let error = call.error;
         let key = one_line(&work.key, ERROR_BYTES_MAX);
         self.status.failed(&format!("reconcile {key}: {error}"), Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), work.attempt);
         let counters = &self.status.counters;
-        let ends_instance = error.ends_instance() && !is_excused(is_hindered, work.attempt - 1);
+        let ends_instance = error.ends_instance() && !call.is_excused(work.attempt - 1);
         let worked = match self.key_given_up((work.crashes, ends_instance), error) {
             Some(why) => {
                 add_one(&counters.keys_dead);
@@ -245,6 +245,7 @@ impl Actor {
                 }
                 let after = match error {
                     CallError::Guest { retry: Retry::After(wait), .. } => Some(*wait),
+                    _ if ends_instance => Some(call.crash_wait(work.crashes)),
                     _ => None,
                 };
                 match error.waits_for_others() {
@@ -254,7 +255,7 @@ impl Actor {
             }
         };
         self.status.settle_key(self.shard, worked, now);
-        self.call_failed((error, is_hindered), attempt == 1, now);
+        self.call_failed(call, attempt == 1, now);
     }
 
     /// Why a key does not come again. One that only fails does, however often: its object may be gone, and no event would bring it back.

@@ -1,15 +1,15 @@
-//! What becomes of an instance that ended: another takes its place after a wait, which is longer each time.
+//! What becomes of an instance that ended: another takes its place. That is at once where a call ended it, because the breaker has pauses between calls
+//! that fail, and what waits behind them may be healthy. Where another cannot be started, which nothing could be told to, the waits grow.
 
 use super::{Actor, Running, Version};
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
 use crate::instance::Instance;
 use jiff::Timestamp;
-use std::sync::Arc;
 use std::time::Duration;
 use tracing::info;
 
-/// First wait before a lost instance is replaced, doubled with each loss until an event succeeds.
+/// First wait after a start that failed, doubled with each one that follows.
 const RESTART_BASE: Duration = Duration::from_millis(100);
 const RESTART_MAX: Duration = Duration::from_secs(300);
 
@@ -25,7 +25,7 @@ impl Actor {
             return;
         }
         self.call_began = now;
-        let Running::Lost { version, losses, .. } =
+        let Running::Lost { version, failed_starts, .. } =
             std::mem::replace(&mut self.running, Running::Nothing)
         else {
             return;
@@ -37,18 +37,20 @@ impl Actor {
                 let shard = version.shard(self.shard).logged();
                 info!(plugin = self.name.as_str(), shard, "restarted");
                 let instance = Box::new(instance);
-                self.running = Running::Alive { version, instance, losses };
+                self.running = Running::Alive { version, instance };
             }
             Err(error) => {
-                self.lose(version, losses, &error);
+                let wait = doubled(RESTART_BASE, failed_starts, RESTART_MAX);
+                let at = self.surroundings.now() + wait;
+                self.show_loss(&version, &error);
+                let failed_starts = failed_starts + 1;
+                self.running = Running::Lost { version, failed_starts, at };
                 self.note(Outcome::Lost, false, self.surroundings.now());
             }
         }
     }
 
-    /// The instance is gone; the next one waits longer each time.
-    fn lose(&mut self, version: Arc<Version>, losses: u32, error: &CallError) {
-        let wait = doubled(RESTART_BASE, losses, RESTART_MAX);
+    fn show_loss(&self, version: &Version, error: &CallError) {
         let now = Timestamp::now();
         self.status.counters.restart(error.cause());
         if let CallError::AccountExceeded(reason) = error {
@@ -57,16 +59,16 @@ impl Actor {
         self.status.failed(&error.to_string(), now);
         let reason = version.shard(self.shard).said_of(&error.to_string());
         self.status.crashed(self.shard, reason, now);
-        let at = self.surroundings.now() + wait;
-        self.running = Running::Lost { version, losses: losses + 1, at };
     }
 
-    /// The running instance has ended.
+    /// A call has ended the running instance.
     pub(super) fn lose_running(&mut self, error: &CallError) {
         let running = std::mem::replace(&mut self.running, Running::Nothing);
-        if let Running::Alive { version, losses, instance } = running {
+        if let Running::Alive { version, instance } = running {
             give_back(instance);
-            self.lose(version, losses, error);
+            self.show_loss(&version, error);
+            let at = self.surroundings.now();
+            self.running = Running::Lost { version, failed_starts: 0, at };
         }
     }
 }

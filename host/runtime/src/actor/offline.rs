@@ -73,7 +73,7 @@ impl Actor {
             // The tape has said why, if it is none.
             let Ok(instance) = self.instance(version).await else { return };
             let (version, instance) = (version.clone(), Box::new(instance));
-            self.running = Running::Alive { version, instance, losses: 0 };
+            self.running = Running::Alive { version, instance };
         }
         let now = self.surroundings.now();
         let Running::Alive { version, instance, .. } = &mut self.running else { return };

@@ -71,7 +71,7 @@ impl Actor {
             _ => SyncCalls::default(),
         };
         let running = match instance {
-            Some(instance) => Running::Alive { version, instance, losses: 0 },
+            Some(instance) => Running::Alive { version, instance },
             None => Running::Nothing,
         };
         let old = std::mem::replace(&mut self.running, running);
