@@ -23,5 +23,5 @@ pub use label_selector::{
     check_label_value,
 };
 pub use nearest::nearest;
-pub use selectable_fields::{METADATA_FIELDS, selectable_fields};
+pub use selectable_fields::{METADATA_FIELDS, is_built_in_group, selectable_fields};
 pub use status::{Status, StatusCause, StatusDetails, StatusMetadata, reason};

@@ -64,6 +64,36 @@ pub fn selectable_fields(gvr: &GroupVersionResource) -> &'static [&'static str] 
     }
 }
 
+/// Groups that Kubernetes itself serves, beside the core group; those that end in `.k8s.io` may also have custom resources.
+const BUILT_IN_GROUPS: [&str; 20] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+];
+
+/// Whether Kubernetes itself serves a group, so that [`selectable_fields`] has all fields of its resources. A CustomResourceDefinition may
+/// declare others for those of any other group.
+pub fn is_built_in_group(group: &str) -> bool {
+    group.is_empty() || BUILT_IN_GROUPS.contains(&group)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

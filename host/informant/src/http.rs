@@ -3,7 +3,6 @@
 mod answers;
 mod connections;
 mod exposure;
-mod field_names;
 mod heartbeat;
 mod listeners;
 mod on_demand;

@@ -4,6 +4,9 @@
 //! task. Its size is therefore bounded before it is parsed, and its parts are bounded before it is
 //! used. The syntax is that of `informant-apimachinery`.
 
+mod field_names;
+
+pub use field_names::check_fields;
 use informant_apimachinery::{FieldSelector, LabelSelector, LabelTest};
 
 /// Bytes of a selector: more than a person writes.

@@ -3,13 +3,12 @@
 //! `labels[KEY]=VALUE` is one equality; the other parameters have Kubernetes' names and syntax. All of
 //! them must hold.
 
-use super::field_names::check_fields;
 use informant_apimachinery::{
     FieldRequirement, FieldSelector, GroupVersionResource, LabelRequirement, LabelSelector,
 };
 use informant_cache::Part;
 use informant_runtime::configuration::nearest;
-use informant_runtime::selectors::{field_selector, label_selector};
+use informant_runtime::selectors::{check_fields, field_selector, label_selector};
 use std::borrow::Cow;
 
 /// More than anybody writes by hand.

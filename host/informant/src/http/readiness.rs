@@ -19,10 +19,26 @@ impl From<&SharedIndexInformer> for Seen {
 }
 
 impl Seen {
-    /// Its cache is no longer followed: the API server does not answer, or refuses it.
+    /// The API server answers for it.
+    fn is_followed(&self) -> bool {
+        let is_answered = matches!(
+            self.state,
+            InformerState::Synced
+                | InformerState::Syncing { message: None }
+                | InformerState::Waiting { .. }
+        );
+        self.has_synced && is_answered
+    }
+
+    /// Its cache is no longer followed: the API server does not answer, or refuses it. That is so also where a list fails that a new
+    /// part of it needs.
     fn is_lost(&self) -> bool {
-        let is_away =
-            matches!(self.state, InformerState::Stale { .. } | InformerState::Forbidden { .. });
+        let is_away = matches!(
+            self.state,
+            InformerState::Stale { .. }
+                | InformerState::Forbidden { .. }
+                | InformerState::Syncing { message: Some(_) }
+        );
         self.has_synced && is_away
     }
 }
@@ -45,12 +61,11 @@ pub(super) fn checks(
 }
 
 fn of_informers(informers: &[Seen], was_ready: bool) -> Vec<Check> {
-    let is_served = |seen: &Seen| seen.has_synced && !seen.is_lost();
-    let none_is_served = !informers.iter().any(is_served);
+    let none_is_followed = !informers.iter().any(Seen::is_followed);
     let check = |seen: &Seen| {
         let fails = match was_ready {
             false => !seen.state.is_settled(),
-            true => seen.is_lost() && none_is_served,
+            true => seen.is_lost() && none_is_followed,
         };
         let message = seen.state.message().map_or(String::new(), |text| format!(": {text}"));
         let said = match seen.state {
@@ -80,8 +95,10 @@ mod tests {
             let state = match letter.to_ascii_lowercase() {
                 'o' => InformerState::Synced,
                 'l' => InformerState::Syncing { message: None },
+                'e' => InformerState::Syncing { message: Some(message()) },
                 's' => InformerState::Stale { message: message() },
                 'f' => InformerState::Forbidden { message: message() },
+                'z' => InformerState::Stopped { message: None },
                 'w' => InformerState::Waiting { message: message() },
                 other => panic!("{other}"),
             };
@@ -107,6 +124,10 @@ mod tests {
         check("OlfwSF", true, "");
         check("SSfw", true, "SS");
         check("F", true, "F");
+        check("E", true, "E");
+        check("EL", true, "");
+        check("ZS", true, "S");
+        check("Z", true, "");
         // What was never followed has been lost by nobody.
         check("fls", true, "");
         // The API server answers: its definition is gone.

@@ -40,7 +40,9 @@ mod tests {
     /// What is wrong with so many subscriptions of this kind to each of two resources.
     fn problem(count: usize, asks: &str) -> String {
         let one = |number: usize, resource: &str| {
-            format!(r#"{{"name":"{resource}{number}","resource":"v1/{resource}",{asks}}}"#)
+            format!(
+                r#"{{"name":"{resource}{number}","resource":"example.com/v1/{resource}",{asks}}}"#
+            )
         };
         let of = |resource| (0..count).map(move |number| one(number, resource));
         let all: Vec<String> = of("pods").chain(of("nodes")).collect();
@@ -51,7 +53,7 @@ mod tests {
     #[test]
     fn subscriptions_that_look_at_bytes_are_bounded_for_each_resource() {
         let asks = [r#""fieldSelector":"spec.nodeName=a""#, r#""onlyIfChanged":["/spec"]"#];
-        let text = "descriptor subscriptions: has 9 to v1/nodes with a fieldSelector or onlyIfChanged, at most 8 are allowed; leave it out in some and use filter";
+        let text = "descriptor subscriptions: has 9 to example.com/v1/nodes with a fieldSelector or onlyIfChanged, at most 8 are allowed; leave it out in some and use filter";
         for asks in asks {
             assert_eq!(problem(PASSES_MAX, asks), "");
             assert_eq!(problem(PASSES_MAX + 1, asks), text);

@@ -8,8 +8,10 @@ use super::{
 use crate::enqueue::EnqueueRules;
 use crate::event::Change;
 use crate::filter::Filter;
-use crate::selectors::{field_selector, label_selector};
-use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
+use crate::selectors::{check_fields, field_selector, label_selector};
+use informant_apimachinery::{
+    FieldSelector, GroupVersionResource, LabelSelector, is_built_in_group,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
@@ -187,12 +189,16 @@ pub(super) fn subscription(json: &RawValue, at: &str) -> Result<SubscriptionSpec
     }
     let selector = |key, problem| error(at, format!("{key}: {problem}"));
     let (labels, fields) = (&raw.label_selector, &raw.field_selector);
+    let fields = field_selector(fields).map_err(|e| selector("fieldSelector", e))?;
+    if is_built_in_group(&resource.group) {
+        check_fields(&resource, &fields).map_err(|e| selector("fieldSelector", e))?;
+    }
     Ok(SubscriptionSpec {
         name,
         resource,
         namespaces: reads::namespaces(raw.namespaces, at)?,
         label_selector: label_selector(labels).map_err(|e| selector("labelSelector", e))?,
-        field_selector: field_selector(fields).map_err(|e| selector("fieldSelector", e))?,
+        field_selector: fields,
         types,
         replay: raw.replay.unwrap_or_else(|| replay_default(&enqueue)),
         delivery: raw.delivery,

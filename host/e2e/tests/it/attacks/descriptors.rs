@@ -4,6 +4,7 @@
 
 use super::kept::{check_kept, measure, start_with_good};
 use crate::host::bench::{HostBench, await_told, drop_file, host_fact, pod_names, told};
+use informant_apimachinery::{GroupVersionResource, selectable_fields};
 use informant_e2e::described;
 use informant_e2e::host::Host;
 use serde_json::{Value, json};
@@ -173,7 +174,10 @@ fn selectors_at_their_bounds_hold_nobody_up() {
             (0..count).map(part).collect::<Vec<_>>().join(",")
         };
         let labels = parts(64, |number| format!("!k{number}"));
-        let fields = parts(32, |number| format!("spec.f{number}!=x"));
+        let known = selectable_fields(&GroupVersionResource::new("", "v1", "pods"));
+        let fields = (0..32).zip(known.iter().cycle());
+        let fields: Vec<String> = fields.map(|(n, field)| format!("{field}!=x{n}")).collect();
+        let fields = fields.join(",");
         let subscriptions: Value = (0..64)
             .map(|number| {
                 // So many may look at the bytes of an object.

@@ -187,6 +187,13 @@ async fn allow(bench: &HostBench<'_>) {
     permissions.revoke(&bench.api, namespace, "services").await;
 }
 
+/// Waits until the metrics have an informer in this state.
+async fn await_informer(host: &Host, resource: &str, state: &str) {
+    let line = format!("informant_informer_state{{resource=\"{resource}\",state=\"{state}\"}} 1");
+    let is_so = async || host.get("/metrics").ok()?.body.contains(&line).then_some(());
+    poll::until(&line, LINES_DEADLINE, is_so).await.unwrap();
+}
+
 fn ready(host: &Host) -> (u16, String) {
     let answer = host.get("/readyz?verbose").expect("an answer");
     (answer.status, answer.body)
@@ -228,11 +235,8 @@ fn every_kind_of_plugin_is_shown_as_it_is_in_every_state() {
         ] {
             assert!(body.contains(&line), "no {line} in {body}");
         }
-        let metrics = host.get("/metrics").expect("an answer").body;
         for (resource, state) in [(FINE, "synced"), (FORBIDDEN, "forbidden"), (ABSENT, "waiting")] {
-            let line =
-                format!("informant_informer_state{{resource=\"{resource}\",state=\"{state}\"}} 1");
-            assert!(metrics.contains(&line), "no {line} in {metrics}");
+            await_informer(&host, resource, state).await;
         }
 
         bench.cluster.kill().await.unwrap();
@@ -241,6 +245,11 @@ fn every_kind_of_plugin_is_shown_as_it_is_in_every_state() {
             ALL.iter().map(one).collect()
         };
         await_shown(&bench, &host, fine(&["v1/configmaps is stale ("])).await;
+        await_informer(&host, FINE, "stale").await;
+        let failures = format!("informant_informer_failures_total{{resource=\"{FINE}\"");
+        let metrics = host.get("/metrics").expect("an answer").body;
+        let failed = metrics.lines().find(|line| line.starts_with(&failures));
+        assert!(failed.is_some_and(|line| !line.ends_with(" 0")), "{failures} in {metrics}");
         let away = async || {
             let (status, body) = ready(&host);
             let says = body.contains(&format!("[-]informer {FINE} stale: "));

@@ -33,7 +33,7 @@ const DESCRIPTOR: Kind = Kind {
 const SUBSCRIPTION: Kind = Kind {
     schema: "/$defs/subscription",
     place: "subscriptions[0]",
-    least: |_| json!({"resource": "v1/pods"}),
+    least: |_| json!({"resource": "example.com/v1/pods"}),
     whole: |object| json!({"version": "1", "subscriptions": [object]}),
 };
 const RULE: Kind = Kind {

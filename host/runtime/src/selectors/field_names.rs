@@ -1,26 +1,24 @@
-//! Which fields a request may select by: those by which Kubernetes selects, and which the host can
+//! Which fields a request or a subscription may select by: those by which Kubernetes selects, and which the host can
 //! evaluate.
 
 use informant_apimachinery::{
-    FieldRequirement, FieldSelector, GroupVersionResource, METADATA_FIELDS, selectable_fields,
+    FieldRequirement, FieldSelector, GroupVersionResource, METADATA_FIELDS, nearest,
+    selectable_fields,
 };
 use informant_cache::Scope;
 
-/// Refuses a selector with a field that the resource cannot be selected by.
-pub(crate) fn check_fields(
-    gvr: &GroupVersionResource,
-    selector: &FieldSelector,
-) -> Result<(), String> {
+/// Refuses a selector with a field that the resource cannot be selected by. The error has the nearest field that it can be selected by, or all of them.
+pub fn check_fields(gvr: &GroupVersionResource, selector: &FieldSelector) -> Result<(), String> {
     let known: Vec<&str> =
         METADATA_FIELDS.iter().chain(selectable_fields(gvr)).copied().filter(evaluable).collect();
     let mut asked = selector.requirements().iter().map(|requirement| requirement.field.as_str());
-    match asked.find(|field| !known.contains(field)) {
-        None => Ok(()),
-        Some(field) => Err(format!(
-            "{gvr} cannot be selected by the field {field:?}; supported are {}",
-            known.join(", ")
-        )),
-    }
+    let Some(field) = asked.find(|field| !known.contains(field)) else { return Ok(()) };
+    let advice = match nearest(field, &known) {
+        Some(meant) => format!("did you mean {meant}? Supported are"),
+        None => "supported are".to_owned(),
+    };
+    let known = known.join(", ");
+    Err(format!("{gvr} cannot be selected by the field {field:?}; {advice} {known}"))
 }
 
 /// Whether a host can evaluate it: a few fields are worked out by the API server alone.
@@ -44,6 +42,15 @@ mod tests {
     #[test]
     fn fields_are_those_of_kubernetes() {
         check("v1/pods", "spec.nodeName=a,metadata.namespace!=b", Ok(()));
+        check(
+            "v1/pods",
+            "spec.nodename=a",
+            Err("v1/pods cannot be selected by the field \"spec.nodename\"; did you mean \
+                 spec.nodeName? Supported are metadata.name, metadata.namespace, spec.nodeName, \
+                 spec.restartPolicy, spec.schedulerName, spec.serviceAccountName, \
+                 spec.hostNetwork, status.phase, status.podIP, \
+                 status.nominatedNodeName"),
+        );
         check(
             "apps/v1/deployments",
             "metadata.name=a,spec.replicas=2",
