@@ -13,12 +13,20 @@ pub fn check_fields(gvr: &GroupVersionResource, selector: &FieldSelector) -> Res
         METADATA_FIELDS.iter().chain(selectable_fields(gvr)).copied().filter(evaluable).collect();
     let mut asked = selector.requirements().iter().map(|requirement| requirement.field.as_str());
     let Some(field) = asked.find(|field| !known.contains(field)) else { return Ok(()) };
-    let advice = match nearest(field, &known) {
+    let advice = match meant(field, &known) {
         Some(meant) => format!("did you mean {meant}? Supported are"),
         None => "supported are".to_owned(),
     };
     let known = known.join(", ");
     Err(format!("{gvr} cannot be selected by the field {field:?}; {advice} {known}"))
+}
+
+/// The field that somebody who wrote this one may have meant. Only the ends of their paths are compared: most begin alike.
+fn meant<'a>(field: &str, known: &[&'a str]) -> Option<&'a str> {
+    let end = |path: &'a str| path.rsplit('.').next().unwrap_or(path);
+    let ends: Vec<&str> = known.iter().map(|field| end(field)).collect();
+    let nearest = nearest(field.rsplit('.').next()?, &ends)?;
+    known.iter().copied().find(|known| end(known) == nearest)
 }
 
 /// Whether a host can evaluate it: a few fields are worked out by the API server alone.
@@ -50,6 +58,12 @@ mod tests {
                  spec.restartPolicy, spec.schedulerName, spec.serviceAccountName, \
                  spec.hostNetwork, status.phase, status.podIP, \
                  status.nominatedNodeName"),
+        );
+        check(
+            "v1/namespaces",
+            "spec.foo=a",
+            Err("v1/namespaces cannot be selected by the field \"spec.foo\"; supported are \
+                 metadata.name, metadata.namespace, status.phase"),
         );
         check(
             "apps/v1/deployments",
