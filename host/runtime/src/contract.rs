@@ -6,9 +6,12 @@
 //! A module that imports the first WASI (Go's and C's do) gets an adapter to the second.
 
 mod envelope;
+mod function_names;
 
 use crate::wasi;
 pub(crate) use envelope::check_envelope;
+pub(crate) use function_names::FUNCTION_NAME_BYTES_MAX;
+use function_names::check_function_names;
 use std::collections::BTreeSet;
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
 use wasmparser::{Parser, Payload};
@@ -55,6 +58,11 @@ pub(crate) enum ContractError {
     /// The bytes begin like wasm and then go wrong: cut off, or damaged.
     #[error("the file is damaged or incomplete: {0}")]
     Malformed(String),
+    /// A backtrace would copy it for each frame.
+    #[error(
+        "a function has a name of {0} bytes, at most {FUNCTION_NAME_BYTES_MAX} are allowed; `wasm-tools strip` removes names"
+    )]
+    LongFunctionName(usize),
     /// Compiled machine code, which is trusted blindly when it is loaded.
     #[error(
         "compiled code (.cwasm) is not accepted, because loading it would run it unchecked; drop in the .wasm it was made from"
@@ -212,6 +220,7 @@ fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
             found: "only a WIT package".to_owned(),
         });
     };
+    check_function_names(&bytes)?;
     let found_world = &found.worlds[found_world];
     let name = |key: &wit_parser::WorldKey| found.name_world_key(key);
     let exports: Vec<String> = found_world.exports.keys().map(name).collect();

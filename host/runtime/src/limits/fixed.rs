@@ -2,6 +2,7 @@
 
 use super::Unit;
 use crate::access::ASKS_MAX;
+use crate::contract::FUNCTION_NAME_BYTES_MAX;
 use crate::coverage::NAMESPACES_WATCHED_MAX;
 use crate::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
@@ -216,6 +217,13 @@ pub const FIXED: &[FixedLimit] = &[
         "the instance ends (cause `trap`)",
         RESTARTS,
         "handles_of_resources_are_bounded",
+    ),
+    fixed(
+        "functionNameBytes",
+        (Unit::Bytes, FUNCTION_NAME_BYTES_MAX as u64),
+        "the file is refused",
+        UP,
+        "names_of_functions_are_bounded",
     ),
     fixed(
         "wasiPollables",
