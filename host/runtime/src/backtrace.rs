@@ -4,6 +4,7 @@
 //! does to end a program is left out, so that the first name is the code at fault.
 
 use crate::one_line::one_line;
+use std::fmt::{self, Write};
 
 /// Frames that are looked at: those of a panic take a dozen before the first one of the guest's own.
 pub(crate) const FRAMES_SEEN: usize = 48;
@@ -13,6 +14,10 @@ pub(crate) const FRAMES_LOGGED: usize = 16;
 const FRAMES_IN_ERROR: usize = 3;
 /// Bytes of one name: generic code has names without end.
 const NAME_BYTES_MAX: usize = 160;
+/// Bytes of a name as the module has it. A longer one is shown from its beginning, as the module has it.
+const MANGLED_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a name that was read so far: short mangled names may stand for megabytes.
+const READ_BYTES_MAX: usize = 1 << 10;
 
 /// Names of functions, innermost first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,9 +65,25 @@ impl Backtrace {
 }
 
 fn readable(name: &str) -> String {
-    // Without the hash that tells compilations apart.
-    let name = format!("{:#}", rustc_demangle::demangle(name));
-    one_line(&name, NAME_BYTES_MAX).into_owned()
+    if name.len() > MANGLED_BYTES_MAX {
+        return one_line(name, NAME_BYTES_MAX).into_owned();
+    }
+    let mut read = Beginning(String::new());
+    // Without the hash that tells compilations apart. An error means that it goes on.
+    let _ = write!(read, "{:#}", rustc_demangle::demangle(name));
+    one_line(&read.0, NAME_BYTES_MAX).into_owned()
+}
+
+/// The beginning of a text. Whoever writes more is stopped.
+struct Beginning(String);
+
+impl Write for Beginning {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = READ_BYTES_MAX.saturating_sub(self.0.len());
+        let end = text.floor_char_boundary(room);
+        self.0.push_str(&text[..end]);
+        if end < text.len() { Err(fmt::Error) } else { Ok(()) }
+    }
 }
 
 /// What Rust's and C's runtimes are called that get memory or end a program.
@@ -139,5 +160,45 @@ mod tests {
         let frames = Backtrace::new(std::iter::once((Some(long.as_str()), 0)));
         assert!(frames.short().len() < NAME_BYTES_MAX + 40, "{}", frames.short());
         assert!(!frames.short().contains('\u{1b}'));
+    }
+
+    /// A name that refers to itself twice at each of its levels.
+    fn expands(levels: usize) -> String {
+        let mut name = "_RIC1a".to_owned();
+        let mut at = name.len() - 2;
+        name.push('j');
+        for _ in 0..levels {
+            let here = name.len() - 2;
+            let back = format!("B{}_", base_62(at));
+            name.push_str(&format!("T{back}{back}E"));
+            at = here;
+        }
+        name + "E"
+    }
+
+    /// As mangled names have numbers: nothing for 0, one less for others.
+    fn base_62(number: usize) -> String {
+        const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        let Some(mut rest) = number.checked_sub(1) else { return String::new() };
+        let mut digits = Vec::new();
+        loop {
+            digits.push(char::from(DIGITS[rest % 62]));
+            rest /= 62;
+            if rest == 0 {
+                return digits.into_iter().rev().collect();
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_stands_for_megabytes_is_read_to_its_bound() {
+        let name = expands(40);
+        let whole = format!("{:#}", rustc_demangle::demangle(&expands(4)));
+        assert!(whole.contains("(usize, usize)"), "it refers to itself: {whole}");
+        let mut read = Beginning(String::new());
+        assert!(write!(read, "{:#}", rustc_demangle::demangle(&name)).is_err());
+        assert_eq!(read.0.len(), READ_BYTES_MAX);
+        let long = format!("_ZN{}{}E", MANGLED_BYTES_MAX, "a".repeat(MANGLED_BYTES_MAX));
+        assert!(readable(&long).starts_with("_ZN4096aaa"));
     }
 }
