@@ -22,4 +22,5 @@ pub mod proxy;
 pub mod siege;
 pub mod skip;
 pub mod soak;
+mod stalls;
 pub mod storm;

@@ -5,17 +5,16 @@
 
 mod changes;
 mod probes;
-mod stalls;
 
 use crate::host::{Host, Line};
 use crate::percentiles::Percentiles;
+use crate::stalls::Stalls;
 use crate::{poll, process_stats};
 use changes::Changes;
 use probes::Probes;
-use stalls::Stalls;
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Changes of one round, a second of them.
 const ROUND: usize = 10;
@@ -40,6 +39,7 @@ pub struct Promises<'a> {
     host: &'a Host,
     changes: Changes,
     probes: Probes,
+    began: Instant,
     stalls: Stalls,
     before: Before,
 }
@@ -63,7 +63,7 @@ pub struct Report {
     pub rounds: [Duration; 2],
     /// The answers of `/livez`.
     pub probes: Percentiles,
-    /// The longest time for which the machine let an idle thread of the test wait. Single answers and changes may be late by that.
+    /// For how long the machine let an idle thread of the test wait. Single answers and changes may be late by that.
     pub stall: Duration,
     /// Resident bytes before the attack.
     pub resident: u64,
@@ -76,8 +76,9 @@ impl<'a> Promises<'a> {
     pub async fn begin(host: &'a Host, kubeconfig: PathBuf) -> anyhow::Result<Self> {
         let changes = Changes::begin(kubeconfig);
         let probes = Probes::begin(host);
-        let (stalls, before) = (Stalls::begin(), Before { changes: 0, resident: 0 });
-        let mut promises = Self { host, changes, probes, stalls, before };
+        let (began, stalls) = (Instant::now(), Stalls::begin());
+        let before = Before { changes: 0, resident: 0 };
+        let mut promises = Self { host, changes, probes, began, stalls, before };
         promises.await_changes(ROUND * ROUNDS_MIN).await?;
         promises.before.changes = promises.changes.made();
         promises.before.resident = process_stats::resident(host.id())?;
@@ -107,7 +108,7 @@ impl<'a> Promises<'a> {
         self.await_changes(self.before.changes + ROUND * ROUNDS_MIN).await?;
         self.changes.end()?;
         self.await_changes(self.changes.made()).await?;
-        let (probes, stall) = (self.probes.end()?, self.stalls.end());
+        let (probes, stall) = (self.probes.end()?, self.stalls.since(self.began));
         let peak = process_stats::peak(self.host.id())?;
         let logged = self.changes.logged(self.host)?;
         let (before, during) = logged.split_at(self.before.changes);

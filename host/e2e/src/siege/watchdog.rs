@@ -2,6 +2,7 @@
 
 use super::ground::{Ground, Sample};
 use crate::host::Host;
+use crate::stalls::Stalls;
 use crate::{http, process_stats};
 use anyhow::Context;
 use std::net::SocketAddr;
@@ -34,12 +35,12 @@ impl Watchdog {
     pub(super) fn start(host: &Host, before: u64, ground: &Arc<Ground>) -> anyhow::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let metrics = host.metrics_address().context("it has an address for probes")?;
-        let mut threads = Vec::new();
+        let (mut threads, stalls) = (Vec::new(), Arc::new(Stalls::begin()));
         for address in [metrics, host.address()] {
             let of = if address == metrics { "metrics-bind-address" } else { "listen" };
-            let (over, ground) = (over.clone(), ground.clone());
+            let (over, ground, stalls) = (over.clone(), ground.clone(), stalls.clone());
             threads.push(std::thread::spawn(move || {
-                while !over.load(Ordering::Relaxed) && probe(of, address, &ground) {
+                while !over.load(Ordering::Relaxed) && probe(of, address, &stalls, &ground) {
                     std::thread::park_timeout(PROBE_EVERY);
                 }
             }));
@@ -63,14 +64,15 @@ impl Watchdog {
     }
 }
 
-/// False if there is no use in going on.
-fn probe(of: &str, address: SocketAddr, ground: &Ground) -> bool {
+/// False if there is no use in going on. An answer may be late by as long as the machine has stalled.
+fn probe(of: &str, address: SocketAddr, stalls: &Stalls, ground: &Ground) -> bool {
     let asked = Instant::now();
     let answer = http::get(address, "/livez");
     let took = asked.elapsed();
     ground.report().probes.push(took);
     match answer {
         Ok(answer) if answer.status == 200 && took <= PROBE_MAX => true,
+        Ok(answer) if answer.status == 200 && took <= PROBE_MAX + stalls.since(asked) => true,
         Ok(answer) => {
             let text = answer.body.trim();
             ground.complain(format!("/livez of --{of} took {took:?}: {} {text}", answer.status));
