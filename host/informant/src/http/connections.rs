@@ -30,6 +30,9 @@ use tracing::{debug, error, warn};
 /// The pause after a failed accept, which mostly means that there are no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Connections that have lost their place, and whose tasks have yet to end: no more are accepted before they have.
+const LEAVING_MAX: usize = 64;
+
 /// What a server's connections may take up.
 #[derive(Clone)]
 pub(crate) struct Bounds {
@@ -128,13 +131,14 @@ pub(crate) async fn serve(
     http.timer(TokioTimer::new()).header_read_timeout(bounds.head_deadline);
     http.max_buf_size(bounds.buffer_bytes).keep_alive(bounds.keep_alive);
     let stop_grace = bounds.stop_grace;
+    let tasks_max = bounds.waiting_max + bounds.served_max + LEAVING_MAX;
     let common = Common { http, router, is_probe, shutdown, bounds };
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             () = common.shutdown.cancelled() => break,
             Some(ended) = connections.join_next() => report(ended),
-            (stream, peer) = accept(&listener) => {
+            (stream, peer) = accept(&listener), if connections.len() < tasks_max => {
                 let place = places.arrive(peer.ip().into());
                 connections.spawn(connection(stream, place, common.clone()));
             }

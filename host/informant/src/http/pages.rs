@@ -23,13 +23,11 @@ pub(crate) struct Pages {
     _lease: Option<Arc<InformerLease>>,
 }
 
+/// While a piece is on its way nothing is kept of what comes after it: whoever reads slowly keeps no old states alive.
 enum Position {
     Start,
-    /// In the middle of a page that begins with an object that was not yet sent.
-    Within {
-        page: std::vec::IntoIter<Object>,
-        next: Option<String>,
-    },
+    /// Behind the object of this cursor.
+    After(String),
     End,
 }
 
@@ -66,20 +64,22 @@ impl Pages {
                     Err(error) => return Some((Err(error), self)),
                 }
             }
-            Position::Within { page, next } => (page, next),
+            Position::After(cursor) => match self.page(Some(&cursor)) {
+                Ok(page) => page,
+                // The answer has begun: cutting the connection is the only way left to say so.
+                Err(error) => return Some((Err(error), self)),
+            },
         };
         loop {
-            while piece.len() < PIECE_BYTES
-                && let Some(object) = page.next()
-            {
+            while let Some(object) = page.next() {
                 if !std::mem::take(&mut first) {
                     piece.put_u8(b',');
                 }
                 piece.put_slice(&object.json());
-            }
-            if piece.len() >= PIECE_BYTES && (!page.as_slice().is_empty() || next.is_some()) {
-                self.position = Position::Within { page, next };
-                return Some((Ok(piece.freeze()), self));
+                if piece.len() >= PIECE_BYTES {
+                    self.position = Position::After(Indexer::cursor_after(object.key()));
+                    return Some((Ok(piece.freeze()), self));
+                }
             }
             let Some(cursor) = next.take() else {
                 piece.put_slice(b"]}\n");
@@ -89,7 +89,6 @@ impl Pages {
             tokio::task::yield_now().await;
             (page, next) = match self.page(Some(&cursor)) {
                 Ok(page) => page,
-                // The answer has begun: cutting the connection is the only way left to say so.
                 Err(error) => return Some((Err(error), self)),
             };
         }
@@ -115,7 +114,7 @@ mod tests {
     use futures::StreamExt;
     use informant_apimachinery::GroupVersionResource;
     use informant_cache::testing::FakeControllerSource;
-    use informant_cache::{FactoryOptions, SharedInformerFactory};
+    use informant_cache::{FactoryOptions, ObjectKey, SharedInformerFactory};
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -200,5 +199,29 @@ mod tests {
     async fn large_objects_are_a_piece_each() {
         check(3, PIECE_BYTES, 3..=4).await;
         check(9, PIECE_BYTES / 2, 5..=9).await;
+    }
+
+    /// What changes while a piece is on its way is sent as it is then: the state before is kept by nobody.
+    #[tokio::test]
+    async fn a_reader_that_takes_its_time_keeps_no_old_states() {
+        let source = Arc::new(source(3, PIECE_BYTES));
+        let factory = SharedInformerFactory::new(source.clone(), FactoryOptions::default());
+        let informer = factory.for_resource(&GroupVersionResource::new("", "v1", "configmaps"));
+        factory.start();
+        factory.wait_for_cache_sync(Duration::from_secs(10)).await.expect("it syncs");
+        let indexer = informer.indexer();
+        let pages = Pages::new(indexer.clone(), Query::default(), "msg").expect("no fields");
+        let (first, pages) = pages.next().await.expect("there is more");
+        source.modify(r#"{"metadata":{"namespace":"b","name":"n-00002"},"data":{"x":"new"}}"#);
+        let key = ObjectKey::new("b", "n-00002");
+        while indexer.get(&key).is_some_and(|object| object.json().len() >= PIECE_BYTES) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let rest: Vec<_> = futures::stream::unfold(pages, Pages::next).collect().await;
+        let sent = std::iter::once(first).chain(rest).map(|piece| piece.expect("a piece"));
+        let whole = sent.collect::<Vec<Bytes>>().concat();
+        let whole: serde_json::Value = serde_json::from_slice(&whole).expect("JSON");
+        assert_eq!(whole["msg"][2]["data"]["x"], "new");
+        factory.shutdown().await;
     }
 }

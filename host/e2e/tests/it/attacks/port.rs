@@ -4,7 +4,7 @@ use super::attacker::{Try, check, refused};
 use super::kept::{check_kept, measure};
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact};
 use informant_e2e::host::Host;
-use informant_e2e::{http, poll};
+use informant_e2e::{http, poll, process_stats};
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 use std::io::{Read, Write};
@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 
 /// More than a listener has places.
 const CONNECTIONS: usize = 300;
+/// For how long connections come and go.
+const COME_AND_GO: Duration = Duration::from_secs(3);
+/// The host's files, and connections of both listeners: those that wait, those that are served, and those that leave.
+const FILES_MAX: u64 = 600;
 /// What the kubelet waits for a probe unless it is told otherwise.
 const PROBE_MAX: Duration = Duration::from_secs(1);
 /// From which another peer comes than from 127.0.0.1.
@@ -119,5 +123,40 @@ fn a_page_of_metrics_is_bounded_and_is_never_whole_in_memory() {
         let is_own = |line: &&str| line.starts_with("flood_");
         let own: usize = pages[0].lines().filter(is_own).map(|line| line.len() + 1).sum();
         assert!((15 << 20..16 << 20).contains(&own), "{own} bytes of the plugin's");
+    });
+}
+
+/// Connects and resets the connection, again and again, until then.
+fn come_and_go(address: SocketAddr, end: Instant) -> usize {
+    let half = format!("GET /livez HTTP/1.1\r\nHost: {address}");
+    let mut count = 0;
+    while Instant::now() < end {
+        let socket = socket(Ipv4Addr::LOCALHOST);
+        socket.set_linger(Some(Duration::ZERO)).expect("a reset");
+        if socket.connect_timeout(&address.into(), PROBE_MAX).is_ok() {
+            let _ = TcpStream::from(socket).write_all(half.as_bytes());
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn connections_that_come_and_go_leave_few_files_open() {
+    host_fact(async |bench| {
+        let host = bench.start(&["--metrics-bind-address", "127.0.0.1:0"]).await;
+        for address in [host.address(), host.metrics_address().expect("it has one")] {
+            let end = Instant::now() + COME_AND_GO;
+            let comers = [(); 2].map(|()| std::thread::spawn(move || come_and_go(address, end)));
+            let mut most = 0;
+            while comers.iter().any(|comer| !comer.is_finished()) {
+                most = most.max(process_stats::open_files(host.id()).unwrap());
+                poll::pause(Duration::from_millis(20)).await;
+            }
+            let count: usize = comers.into_iter().map(|comer| comer.join().unwrap()).sum();
+            assert!(count > 1_000, "{count} connections have come");
+            assert!(most < FILES_MAX, "{most} open files after {count} connections");
+            check_probe(address);
+        }
     });
 }
