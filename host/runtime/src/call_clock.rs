@@ -69,6 +69,11 @@ impl CallClock {
         *self.call.lock() = Call::new(now, limit);
     }
 
+    /// The call has ended.
+    pub(crate) fn disarm(&self) {
+        self.pace.call_ended();
+    }
+
     /// Begins a call that must be over by then, whatever its neighbours and the system do meanwhile.
     pub(crate) fn arm_until(&self, now: Instant, limit: Duration) {
         self.arm(now, limit);

@@ -105,9 +105,11 @@ impl Instance {
         current: crate::guest_state::CurrentEvent,
         now: Instant,
     ) -> Result<(), CallError> {
+        let Some(handler) = self.exports.handler.clone() else {
+            return Err(not_exported("handler"));
+        };
         self.tell(&Called::Handle(&event, &current));
         self.begin(Phase::Handle(current), now, self.limits.handle_deadline);
-        let Some(handler) = &self.exports.handler else { return Err(not_exported("handler")) };
         let result = handler.call_handle(&mut self.store, event).await;
         let result = self.end_work(result);
         self.told(result)
@@ -125,11 +127,11 @@ impl Instance {
         attempt: u32,
         now: Instant,
     ) -> Result<Option<u64>, CallError> {
-        self.tell(&Called::Reconcile(key, attempt));
-        self.begin(Phase::Reconcile(key.clone()), now, self.limits.handle_deadline);
-        let Some(reconciler) = &self.exports.reconciler else {
+        let Some(reconciler) = self.exports.reconciler.clone() else {
             return Err(not_exported("reconciler"));
         };
+        self.tell(&Called::Reconcile(key, attempt));
+        self.begin(Phase::Reconcile(key.clone()), now, self.limits.handle_deadline);
         let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
         let result = self.end_work(result);
         self.told(result)
@@ -142,9 +144,9 @@ impl Instance {
         unix_ms: u64,
         now: Instant,
     ) -> Result<(), CallError> {
+        let Some(timer) = self.exports.timer.clone() else { return Err(not_exported("timer")) };
         self.tell(&Called::Fire(schedule, unix_ms));
         self.begin(Phase::Fire(schedule.clone()), now, self.limits.handle_deadline);
-        let Some(timer) = &self.exports.timer else { return Err(not_exported("timer")) };
         let result = timer.call_fire(&mut self.store, schedule, unix_ms).await;
         let result = self.end_work(result);
         self.told(result)
@@ -196,6 +198,7 @@ impl Instance {
 
     fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
         self.store.data_mut().end_output();
+        self.store.data().clock.disarm();
         let result = result.map_err(|error| call_error(&error, &self.store, deadline));
         self.store.data_mut().phase = Phase::Idle;
         result

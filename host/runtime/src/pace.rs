@@ -42,6 +42,8 @@ pub(crate) struct Pace {
 #[derive(Debug, Default)]
 struct Shared {
     is_slow: AtomicBool,
+    /// A call of the guest is under way.
+    is_in_call: AtomicBool,
     /// Short calls in a row.
     short: AtomicU32,
     /// How many more long calls than others there were, up to twice as many as make it slow.
@@ -77,8 +79,19 @@ impl Pace {
         self.shared.is_slow.load(Relaxed)
     }
 
+    /// Whether a call of the guest is under way.
+    pub(crate) fn is_in_call(&self) -> bool {
+        self.shared.is_in_call.load(Relaxed)
+    }
+
+    /// The call has ended.
+    pub(crate) fn call_ended(&self) {
+        self.shared.is_in_call.store(false, Relaxed);
+    }
+
     /// A call begins.
     pub(crate) fn call(&self, now: Instant) {
+        self.shared.is_in_call.store(true, Relaxed);
         if !self.is_slow() {
             return;
         }

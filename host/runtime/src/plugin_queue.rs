@@ -228,7 +228,6 @@ impl PluginQueue {
         let (queued, roomy) = {
             let mut shared = self.shared.lock();
             let queued = shared.queue.pop(shard, now);
-            shared.worker(shard).taken += u64::from(queued.is_some());
             (queued, shared.queue.take_roomy())
         };
         for id in roomy {

@@ -3,6 +3,7 @@
 //! A probe is answered from what is there, without waiting for anything.
 
 use super::answers::message;
+use super::heartbeat::Heartbeat;
 use super::probe_checks::{Check, page};
 use super::readiness::checks;
 use super::scrapes::Scrapes;
@@ -32,13 +33,17 @@ pub(super) async fn method_not_allowed() -> Response {
     message(StatusCode::METHOD_NOT_ALLOWED, "everything here is read with GET; nothing is written")
 }
 
-/// Alive while the async runtime and the tasks that have work go on. A cluster that is away, or a plugin that fails, says nothing of that.
 async fn livez(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
+    live(&shared.heartbeat, query.as_deref())
+}
+
+/// Alive while the async runtime and the tasks that have work go on. A cluster that is away, or a plugin that fails, says nothing of that.
+fn live(heartbeat: &Heartbeat, query: Option<&str>) -> Response {
     let checks = [
-        Check::new("runtime", shared.heartbeat.check_runtime()),
-        Check::new("tasks", shared.heartbeat.check_tasks()),
+        Check::new("runtime", heartbeat.check_runtime()),
+        Check::new("tasks", heartbeat.check_tasks()),
     ];
-    answer("livez", &checks, query.as_deref())
+    answer("livez", &checks, query)
 }
 
 fn answer(probe: &str, checks: &[Check], query: Option<&str>) -> Response {
@@ -70,4 +75,38 @@ async fn readyz(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) ->
 fn is_verbose(query: Option<&str>) -> bool {
     let mut parts = query.unwrap_or_default().split('&');
     parts.any(|part| part.split('=').next() == Some("verbose"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt as _;
+    use informant_cache::Pulse;
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    /// The answer of `/livez` after the host has looked for so many seconds at a task, which makes so many steps in each.
+    async fn check(seconds: u64, pulse: Pulse, expect: (u16, &str)) {
+        let (heartbeat, steps) = (Heartbeat::default(), Cell::new(0));
+        let look = || {
+            steps.set(steps.get() + pulse.steps);
+            vec![("the task".to_owned(), Pulse { steps: steps.get(), ..pulse })]
+        };
+        let looks = async { tokio::join!(heartbeat.beat(), heartbeat.look(look)) };
+        let time = Duration::from_secs(seconds) + Duration::from_millis(500);
+        assert!(tokio::time::timeout(time, looks).await.is_err(), "they never end");
+        let answer = live(&heartbeat, None);
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.expect("it is there").to_bytes();
+        assert_eq!((status, String::from_utf8_lossy(&body).as_ref()), expect);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_has_work_and_stands_still_for_two_minutes_fails_the_probe() {
+        let failed = "[+]runtime ok\n[-]tasks the task has work, and has not made a step for 120 s\nlivez check failed\n";
+        check(120, Pulse { steps: 0, has_work: true }, (200, "ok\n")).await;
+        check(121, Pulse { steps: 0, has_work: true }, (503, failed)).await;
+        check(600, Pulse { steps: 1, has_work: true }, (200, "ok\n")).await;
+        check(600, Pulse { steps: 0, has_work: false }, (200, "ok\n")).await;
+    }
 }

@@ -9,13 +9,15 @@ use super::Actor;
 use crate::call_clock::thread_time;
 use crate::pace::Pace;
 use crate::token_bucket::TokenBucket;
+use informant_cache::Pulse;
 use parking_lot::{Mutex, MutexGuard};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::task::coop::unconstrained;
 
@@ -35,6 +37,8 @@ pub(super) struct Seat {
     missed: Mutex<Option<Waker>>,
     pub(super) pace: Pace,
     loan: Arc<Mutex<TokenBucket>>,
+    /// Polls so far. A guest that computes is polled at each tick, and one that waits for others when that is over.
+    polls: AtomicU64,
 }
 
 /// The seat in somebody's hands. Who found it taken meanwhile is woken when it is let go.
@@ -85,12 +89,25 @@ impl Turn {
     pub(crate) fn take(&self, now: Instant, waits: impl Fn() -> bool) -> bool {
         self.0.upgrade().is_some_and(|seat| seat.take_turn(now, waits))
     }
+
+    /// How far the actor has come. It has work while a call is under way. One that has ended has work, too, and makes no step: an actor that is to end
+    /// is looked at no more.
+    pub(crate) fn pulse(&self) -> Pulse {
+        match self.0.upgrade() {
+            Some(seat) => {
+                let steps = seat.polls.load(Relaxed);
+                Pulse { steps, has_work: seat.pace.is_in_call() }
+            }
+            None => Pulse { steps: 0, has_work: true },
+        }
+    }
 }
 
 impl Seat {
     pub(super) fn new(actor: Actor, pace: Pace, loan: Arc<Mutex<TokenBucket>>) -> Self {
         let state = State { life: Life::Alive(actor), own: None };
-        Self { state: Mutex::new(state), missed: Mutex::default(), pace, loan }
+        let polls = AtomicU64::new(0);
+        Self { state: Mutex::new(state), missed: Mutex::default(), pace, loan, polls }
     }
 
     fn take(&self) -> Option<Taken<'_>> {
@@ -114,7 +131,7 @@ impl Seat {
         }
         let began = thread_time();
         let seen = life.poll(context);
-        self.pace.computed(thread_time().saturating_sub(began));
+        self.was_polled(thread_time().saturating_sub(began));
         match seen {
             // Nobody may wake this thread for it any more, and only the other one's first look says whom to wake.
             Seen::Waits if self.pace.is_slow() != is_slow => {
@@ -145,12 +162,18 @@ impl Seat {
         let ended = (seen != Seen::Waits).then(|| waker.clone());
         drop(taken);
         self.loan.lock().spend(used.as_secs_f64());
-        self.pace.computed(used);
+        self.was_polled(used);
         self.pace.was_lent(used, now);
         if let Some(waker) = ended {
             waker.wake();
         }
         true
+    }
+
+    /// The actor was polled, wherever that was, which took so much of a processor.
+    fn was_polled(&self, used: Duration) {
+        self.polls.fetch_add(1, Relaxed);
+        self.pace.computed(used);
     }
 
     fn may_lend(&self, now: Instant) -> bool {
@@ -205,7 +228,6 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
     use std::task::Wake;
-    use std::time::Duration;
 
     #[test]
     fn a_share_of_the_time_is_lent() {
@@ -224,6 +246,46 @@ mod tests {
         assert!(seat.may_lend(start + 1000 * ms));
         lend(2 * ms);
         assert!(!seat.may_lend(start + 1000 * ms), "nothing is saved up");
+    }
+
+    /// The pulse of an actor after each poll, in which it `b`egins a call, goes on with `.`, `e`nds the call or panics: `!`. The last look comes after the
+    /// actor is gone, as its thread drops what has ended.
+    #[track_caller]
+    fn check_pulses(polls: &str, expect: &[(u64, bool)]) {
+        let (pace, now) = (Pace::default(), Instant::now());
+        let mut orders: Vec<char> = polls.chars().rev().collect();
+        let of_actor = pace.clone();
+        let actor = poll_fn(move |_| {
+            match orders.pop() {
+                Some('b') => of_actor.call(now),
+                Some('e') => of_actor.call_ended(),
+                Some('!') => panic!("on purpose"),
+                _ => {}
+            }
+            Poll::Pending
+        });
+        let seat = Arc::new(Seat::new(Box::pin(actor), pace, Arc::new(Mutex::new(loan(now)))));
+        let turn = Turn(Arc::downgrade(&seat));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it builds");
+        let mut context = Context::from_waker(Waker::noop());
+        let look = || (turn.pulse().steps, turn.pulse().has_work);
+        let mut seen: Vec<(u64, bool)> = polls
+            .chars()
+            .map(|_| {
+                seat.poll(&mut context, runtime.handle(), false);
+                look()
+            })
+            .collect();
+        drop(seat);
+        seen.push(look());
+        assert_eq!(seen, expect, "{polls}");
+    }
+
+    #[test]
+    fn an_actor_has_work_in_a_call_and_once_it_is_gone_and_makes_a_step_with_each_poll() {
+        check_pulses("..", &[(1, false), (2, false), (0, true)]);
+        check_pulses("b.e", &[(1, true), (2, true), (3, false), (0, true)]);
+        check_pulses("b!", &[(1, true), (2, true), (0, true)]);
     }
 
     /// An actor that says where it was polled and does what it is told there, on a thread of its own that has polled it once.

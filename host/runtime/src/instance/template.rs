@@ -119,6 +119,7 @@ impl Template {
         let stack = stack.map_err(|overdraft| CallError::AccountExceeded(overdraft.to_string()))?;
         let mut store = self.store(engine, state)?;
         let made = self.pre.instantiate_async(&mut store).await;
+        store.data().clock.disarm();
         let made = made.and_then(|instance| {
             let pre = &self.pre;
             // An error of `new` is that it is not exported.

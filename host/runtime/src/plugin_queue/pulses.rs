@@ -1,53 +1,77 @@
 //! Whether the actors of a plugin's shards do what is due.
 
 use super::PluginQueue;
+use crate::guest_threads::Turn;
 use informant_cache::Pulse;
 use std::time::Instant;
 
 impl PluginQueue {
-    /// How far the actor of each shard has come: it has work while it says that it waits, and an event is due, or its shard is among those that have
-    /// a key to work on. One that is in a call, is held back or has no instance does not wait.
+    /// How far the actor of each shard has come. It has work in a call, once it has ended by itself, and while it says that it waits although an event is
+    /// due, or its shard is among those that have a key to work on. One that is held back or has no instance does none of that.
     pub(crate) fn pulses(&self, keys: &[bool], now: Instant) -> Vec<Pulse> {
-        let mut shared = self.shared.lock();
-        let pulse = |shard: usize| {
+        let shards = keys.iter().enumerate();
+        shards.map(|(shard, has_key)| self.pulse(shard, *has_key, now)).collect()
+    }
+
+    fn pulse(&self, shard: usize, has_key: bool, now: Instant) -> Pulse {
+        let (turn, is_idle) = {
+            let mut shared = self.shared.lock();
             let is_due = shared.queue.next_due(shard, now).is_some_and(|due| due <= now);
-            let has_key = keys.get(shard).is_some_and(|has_key| *has_key);
             let worker = shared.worker(shard);
-            Pulse { steps: worker.taken, has_work: worker.is_waiting && (is_due || has_key) }
+            (worker.turn.clone(), worker.is_waiting && (is_due || has_key))
         };
-        let shards = keys.len();
-        (0..shards).map(pulse).collect()
+        // Whoever looks at an actor may be the one that drops it, and an actor that is dropped leaves the queue, which is locked for that.
+        let pulse = turn.as_ref().map_or(Pulse { steps: 0, has_work: false }, Turn::pulse);
+        Pulse { has_work: pulse.has_work || is_idle, ..pulse }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guest_threads::GuestThreads;
+    use crate::pace::Pace;
     use crate::queue::Marks;
     use crate::queue::tests::parse;
     use futures::FutureExt as _;
     use std::sync::Arc;
 
+    fn queue() -> PluginQueue {
+        PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default())
+    }
+
     #[test]
     fn an_actor_that_waits_while_an_event_is_due_has_work() {
-        let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
-        let now = Instant::now();
-        let pulse = |has_key: bool, expect: (u64, bool)| {
-            let pulse = queue.pulses(&[has_key], now)[0];
-            assert_eq!((pulse.steps, pulse.has_work), expect);
+        let (queue, now) = (queue(), Instant::now());
+        let check = |has_key: bool, has_work: bool| {
+            assert_eq!(queue.pulses(&[has_key], now)[0], Pulse { steps: 0, has_work });
         };
         queue.push(parse("+a1"));
-        // Nobody waits: it is in a call, held back, or not there.
-        pulse(true, (0, false));
+        // Nobody waits: it is held back, or not there.
+        check(true, false);
         assert!(queue.pop(0, now).is_some());
         queue.settle(0, crate::queue::Settled::Finished, now);
         let mut waiting = Box::pin(queue.wait(0, None));
         assert!(waiting.as_mut().now_or_never().is_none(), "nothing is there");
-        pulse(false, (1, false));
-        pulse(true, (1, true));
+        check(false, false);
+        check(true, true);
         queue.push(parse("+b2"));
-        pulse(false, (1, true));
+        check(false, true);
         drop(waiting);
-        pulse(false, (1, false));
+        check(false, false);
+    }
+
+    #[tokio::test]
+    async fn an_actor_that_ended_by_itself_has_work_and_one_that_is_not_there_has_none() {
+        let threads = GuestThreads::start(1).expect("threads start");
+        let (queue, now) = (queue(), Instant::now());
+        let check = |has_work: bool| {
+            assert_eq!(queue.pulses(&[true], now)[0], Pulse { steps: 0, has_work });
+        };
+        check(false);
+        let task = threads.spawn(async { panic!("on purpose") }, Pace::default());
+        queue.is_worked_by(0, task.turn());
+        assert!(task.ended().await.is_err(), "it panicked");
+        check(true);
     }
 }

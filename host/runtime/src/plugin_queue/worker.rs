@@ -18,8 +18,6 @@ pub(super) struct Worker {
     pub(super) is_waiting: bool,
     /// Its turn, for an informer's thread that has little to tell.
     pub(super) turn: Option<Turn>,
-    /// Events that it has taken.
-    pub(super) taken: u64,
     /// Events were pushed for it, and nobody has told it.
     pub(super) has_unannounced: bool,
 }

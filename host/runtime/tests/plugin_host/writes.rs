@@ -473,6 +473,29 @@ async fn a_request_under_way_ends_before_another_version_takes_over() {
 }
 
 #[tokio::test]
+async fn an_actor_has_work_for_as_long_as_a_call_lasts_however_that_ends() {
+    let conflict = || {
+        let message = "the object has been modified".to_owned();
+        WriteError::Status { code: 409, reason: "Conflict".to_owned(), message, retry_after: None }
+    };
+    for answer in [Answer::Done, Answer::Refused(conflict())] {
+        let cluster = Cluster::new(Answer::Later);
+        let bench = cluster.bench(granted(PODS));
+        let has_work = || {
+            let pulses = bench.plugins.pulses(Instant::now());
+            let of_plugin = pulses.into_iter().find(|(task, _)| task.ends_with("the plugin hello"));
+            of_plugin.expect("it runs").1.has_work
+        };
+        bench.drop_in("hello.wasm", &patches("shop", "web", ""));
+        bench.until("hello", |_| cluster.asked().len() == 1).await;
+        assert!(has_work());
+        cluster.answers(answer);
+        bench.until("hello", |_| !has_work()).await;
+        bench.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_plugin_that_is_removed_or_stopped_waits_no_longer_than_it_may() {
     let cluster = Cluster::new(Answer::Later);
     let bench =
