@@ -4,6 +4,8 @@
 mod always_failing;
 #[path = "offline/cluster_away.rs"]
 mod cluster_away;
+#[path = "offline/hindered.rs"]
+mod hindered;
 
 use expect_test::{Expect, expect};
 use informant_runtime::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};

@@ -1,13 +1,16 @@
-//! Is what its configuration says: a handler, a controller or a timer, of a resource, that works, fails, gives up, traps, is slow or does not start.
+//! Is what its configuration says: a handler, a controller or a timer, of a resource, that works, fails, gives up, traps, is slow or does not start. It may
+//! write before that, and pass over the answer.
 //!
-//! The host must show each of its states, with the reason, wherever it shows plugins.
+//! The host must show each of its states, with the reason, wherever it shows plugins, and lose no work for a write that fails for a while.
 
 use std::time::Duration;
 
 use informant_plugin::clock::Instant;
+use informant_plugin::kube::{self, Patch};
 use informant_plugin::prelude::*;
 use informant_plugin::{EnqueueRule, Every, Read, Reconciler, Schedule, Timer, Verb, Write};
 use serde::Deserialize;
+use serde_json::json;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -17,9 +20,19 @@ struct Options {
     namespace: String,
     #[serde(default)]
     mood: Mood,
+    /// Whether each call begins with a write.
+    #[serde(default)]
+    writes: bool,
     /// Milliseconds.
     #[serde(default)]
     start_time: u64,
+    /// Milliseconds from one moment of a timer to the next.
+    #[serde(default = "half_a_second")]
+    every: u64,
+}
+
+fn half_a_second() -> u64 {
+    500
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -36,8 +49,12 @@ enum Mood {
     #[default]
     Fine,
     Fails,
+    /// It wants to be called again at once.
+    FailsSoon,
     GivesUp,
     Traps,
+    /// It panics where its write fails.
+    Unwraps,
     /// Each call takes half a second.
     Slow,
     /// It asks for writes.
@@ -50,17 +67,30 @@ pub struct Moods(Options);
 
 impl Moods {
     fn be(&self, about: &str) -> Result {
+        let written = if self.0.writes { self.write() } else { Ok(()) };
         let failure = || Failure::new(format!("the mood is bad, {about}"));
         match self.0.mood {
             Mood::Fails => Err(failure()),
+            Mood::FailsSoon => Err(failure().retry_after(Duration::from_millis(10))),
             Mood::GivesUp => Err(failure().never_retry()),
             Mood::Traps => panic!("the mood is bad, {about}"),
             Mood::Slow => {
                 pass(Duration::from_millis(500));
                 Ok(())
             }
-            Mood::Fine | Mood::Asks | Mood::DoesNotStart => Ok(()),
+            Mood::Unwraps => {
+                written.expect("the write succeeds");
+                Ok(())
+            }
+            Mood::Fine | Mood::Asks | Mood::DoesNotStart => written,
         }
+    }
+
+    fn write(&self) -> Result {
+        let object = ObjectKey::new(self.0.namespace.as_str(), "mood");
+        let patch = Patch::merge(json!({"metadata": {"labels": {}}}));
+        let written = kube::patch("v1/configmaps", &object, &patch);
+        written.map(drop).map_err(kube::Error::into_failure)
     }
 }
 
@@ -72,7 +102,7 @@ fn pass(time: Duration) {
 
 impl Plugin for Moods {
     fn describe(config: &Config) -> Result<Descriptor> {
-        let Options { r#as, resource, namespace, mood, .. } = config.parse()?;
+        let Options { r#as, resource, namespace, mood, every, .. } = config.parse()?;
         let view = || Subscription::to(resource.clone()).in_namespace(namespace.clone());
         let descriptor = Descriptor::new(env!("CARGO_PKG_VERSION"));
         let descriptor = match r#as {
@@ -80,7 +110,7 @@ impl Plugin for Moods {
             Kind::Controller => descriptor.subscribe(view().enqueue(EnqueueRule::itself())),
             Kind::Timer => descriptor
                 .read(Read::of(resource.clone()).in_namespace(namespace.clone()))
-                .schedule(Schedule::new("tick", Every::Period(Duration::from_millis(500)))),
+                .schedule(Schedule::new("tick", Every::Period(Duration::from_millis(every)))),
         };
         Ok(match mood {
             Mood::Asks => descriptor.write(Write::of("v1/configmaps", [Verb::Patch])),

@@ -17,7 +17,8 @@ use tracing::{error, info, warn};
 /// that people can wait for.
 pub(crate) const RETRY_BASE: Duration = Duration::from_millis(5);
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(30);
-/// The same of an event, a key or a firing that ended its instance: few more attempts are left of it, and what it met may pass.
+/// The same of an event, a key or a firing that ended its instance: few more attempts are left of it, and what it met may pass. A plugin that panics
+/// where the cluster, a grant or the lead is missing waits for the longest time instead: so its three attempts outlast a minute.
 const CRASH_RETRY_BASE: Duration = Duration::from_secs(1);
 /// Retries of all events together, after a burst: a plugin that fails for a while does not come back to all of its events at once.
 pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
@@ -39,14 +40,29 @@ pub(super) struct FailedCall<'a> {
 }
 
 impl FailedCall<'_> {
-    /// Whether the attempt does not count, after so many that did not.
+    /// Whether the attempt does not count, after so many that did not. One that ended its instance always counts: the plugin may have passed over what was
+    /// missing, and met something else.
     pub(super) fn is_excused(self, excused: u32) -> bool {
-        self.is_hindered && excused < EXCUSED_MAX
+        self.is_hindered && !self.error.ends_instance() && excused < EXCUSED_MAX
+    }
+
+    /// How long the next attempt waits where the rate limiter says `backoff`, after so many calls that ended their instances.
+    pub(super) fn retry_wait(self, backoff: Duration, crashes: u32, is_excused: bool) -> Duration {
+        match self.error {
+            error if error.waits_for_others() => RETRY_MAX,
+            // However soon the guest wants it again: the bound is one of attempts.
+            CallError::Guest { retry: Retry::After(asked), .. } if is_excused => {
+                backoff.max(*asked)
+            }
+            CallError::Guest { retry: Retry::After(asked), .. } => *asked,
+            _ => backoff.max(self.crash_wait(crashes)),
+        }
     }
 
     /// How long at least the next attempt waits if the call ended its instance, after so many that did.
     pub(super) fn crash_wait(self, crashes: u32) -> Duration {
         match self.error.ends_instance() {
+            true if self.is_hindered => RETRY_MAX,
             true => exponential(CRASH_RETRY_BASE, crashes, RETRY_MAX),
             false => Duration::ZERO,
         }
@@ -180,8 +196,8 @@ impl Actor {
         let error = call.error;
         add_one(&self.status.counters.retry);
         let overall = self.together.retry_wait(now);
-        let wait = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
-        let wait = wait.max(call.crash_wait(queued.crashes));
+        let backoff = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
+        let wait = call.retry_wait(backoff, queued.crashes, is_excused);
         if matches!(error, CallError::Withheld { .. }) {
             // `/plugins` says what is withheld and why.
             return Settled::NotCalled(now + RETRY_MAX);
@@ -201,13 +217,7 @@ impl Actor {
             );
         }
         match error {
-            error if error.waits_for_others() => Settled::RetryAt(now + RETRY_MAX),
-            // However soon the guest wants it again: the bound is one of attempts.
-            CallError::Guest { retry: Retry::After(asked), .. } if is_excused => {
-                Settled::ExcusedRetryAt(now + wait.max(*asked))
-            }
             _ if is_excused => Settled::ExcusedRetryAt(now + wait),
-            CallError::Guest { retry: Retry::After(wait), .. } => Settled::RetryAt(now + *wait),
             error if error.ends_instance() => Settled::CrashedRetryAt(now + wait),
             _ => Settled::RetryAt(now + wait),
         }
@@ -272,6 +282,31 @@ mod tests {
         let retries = 1..Limits::default().attempts_max;
         let waits = retries.map(|attempt| exponential(RETRY_BASE, attempt - 1, RETRY_MAX));
         assert_eq!(waits.sum::<Duration>(), Duration::from_millis(220_955));
+    }
+
+    /// The milliseconds until the next attempt where the rate limiter says 40 ms and two attempts have ended their instances, and whether this one counts:
+    /// where nothing was missing, and where something was.
+    #[track_caller]
+    fn check(error: &CallError, plain: u64, hindered: (u64, bool)) {
+        let wait = |is_hindered| {
+            let call = FailedCall { error, is_hindered };
+            let is_excused = call.is_excused(0);
+            let wait = call.retry_wait(Duration::from_millis(40), 2, is_excused);
+            (wait.as_millis() as u64, !is_excused)
+        };
+        assert_eq!([wait(false), wait(true)], [(plain, true), hindered], "{error:?}");
+    }
+
+    #[test]
+    fn an_attempt_waits_as_its_failure_says_and_does_not_count_where_something_was_missing() {
+        let guest = |retry| CallError::guest("no", retry);
+        let after = |ms| guest(Retry::After(Duration::from_millis(ms)));
+        check(&guest(Retry::Backoff), 40, (40, false));
+        check(&after(10), 10, (40, false));
+        check(&after(50), 50, (50, false));
+        check(&CallError::Trap("unreachable".into()), 4_000, (30_000, true));
+        let full = CallError::KeyRefused { reason: "it is full".into(), later: true };
+        check(&full, 30_000, (30_000, false));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use super::failures::{FailedCall, RETRY_BASE, RETRY_MAX};
 use super::{Actor, Running};
 use crate::breaker::Outcome;
-use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::timers::Firing;
@@ -78,14 +77,10 @@ impl Actor {
             if attempt == 1 {
                 warn!(plugin, schedule, "attempt 1 failed, the firing comes again: {error}");
             }
-            let wait = match error {
-                CallError::Guest { retry: Retry::After(wait), .. } => *wait,
-                error if error.waits_for_others() => RETRY_MAX,
-                _ => exponential(RETRY_BASE, attempt - 1, RETRY_MAX),
-            };
-            let wait = wait.max(call.crash_wait(firing.crashes));
+            let backoff = exponential(RETRY_BASE, attempt - 1, RETRY_MAX);
+            let wait = call.retry_wait(backoff, firing.crashes, is_excused);
             let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
-            let crashed = error.ends_instance() && !is_excused;
+            let crashed = error.ends_instance();
             firing.excused += u32::from(is_excused);
             self.status.timers.lock().again(firing, crashed, at, self.surroundings.read());
         }

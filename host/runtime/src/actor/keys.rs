@@ -220,7 +220,7 @@ impl Actor {
         self.status.failed(&format!("reconcile {key}: {error}"), Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), work.attempt);
         let counters = &self.status.counters;
-        let ends_instance = error.ends_instance() && !call.is_excused(work.attempt - 1);
+        let ends_instance = error.ends_instance();
         let worked = match self.key_given_up((work.crashes, ends_instance), error) {
             Some(why) => {
                 add_one(&counters.keys_dead);

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -118,6 +119,18 @@ fn guest_that(calls: &[(&str, &[Argument<'_>])]) -> Vec<u8> {
 
 /// The same of another text than that of `hello`.
 fn guest_of(text: &str, calls: &[(&str, &[Argument<'_>])]) -> Vec<u8> {
+    wat::parse_str(text_of(text, calls)).expect("it is well formed")
+}
+
+/// The same as of `hello`, but that it is to be called again after a failure.
+fn guest_again(calls: &[(&str, &[Argument<'_>])]) -> Vec<u8> {
+    let never = "(i32.store8 (i32.const 336) (i32.const 2))";
+    let text = text_of(HELLO, calls);
+    assert!(text.contains(never), "it fails otherwise");
+    wat::parse_str(text.replace(never, "")).expect("it is well formed")
+}
+
+fn text_of(text: &str, calls: &[(&str, &[Argument<'_>])]) -> String {
     let (mut data, mut code) = ("not-leader".to_owned(), String::new());
     let mut imports = BTreeMap::new();
     for (function, arguments) in calls {
@@ -165,7 +178,7 @@ fn guest_of(text: &str, calls: &[(&str, &[Argument<'_>])]) -> Vec<u8> {
     let begin = "(local $line i32) (local $end i32)\n";
     let text = swap(text, memory, &more);
     let asks = format!("{begin}(i32.store8 (i32.const 320) (i32.const 0)) {code} {fails}\n");
-    wat::parse_str(swap(&text, begin, &asks)).expect("it is well formed")
+    swap(&text, begin, &asks)
 }
 
 /// Merges `{}` into this pod.
@@ -435,6 +448,39 @@ async fn check_not_leader(last: (&str, &[Argument<'_>])) {
 async fn a_host_that_lost_the_lead_during_a_call_writes_nothing_more() {
     check_not_leader(("patch", &patch("v1/pods", "shop", "web", ""))).await;
     check_not_leader(("record-event", &records())).await;
+}
+
+/// A plugin with one attempt writes about a pod, and nothing is lost: not when it has failed so often, nor once that is over.
+async fn check_nothing_lost(
+    begin: (Answer, &str),
+    (failures, last): (u64, &str),
+    end: (Answer, &str),
+) {
+    let settings =
+        |writes: &str| host(&format!("hello: {{limits: {{attempts: 1}}, writes: [{writes}]}}"));
+    let cluster = Cluster::new(begin.0);
+    let bench = cluster.bench(settings(begin.1));
+    let patch = patch("v1/pods", "shop", "web", "");
+    bench.drop_in("hello.wasm", &guest_again(&[("patch", &patch)]));
+    let retried = |status: Option<&PluginStatus>| {
+        status.map_or(0, |status| status.counters.retry.load(Relaxed))
+    };
+    bench.until("hello", |status| retried(status) >= failures).await;
+    let shown = told(bench.status("hello").as_ref());
+    assert!(shown.contains(last), "{shown}");
+    cluster.answers(end.0);
+    bench.configurations.send_replace(Arc::new(settings(end.1)));
+    bench.until("hello", |status| handled(status) == 1).await;
+    let status = bench.status("hello").expect("it runs");
+    assert_eq!((status.dead_letters, status.counters.dead.load(Relaxed)), (0, 0), "{last}");
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn no_write_is_lost_for_a_grant_or_a_lead_that_comes_late() {
+    let (granted, lead) = ((Answer::Done, PODS), Answer::Refused(WriteError::NotLeader));
+    check_nothing_lost((Answer::Done, ""), (5, "is not granted"), granted.clone()).await;
+    check_nothing_lost((lead, PODS), (5, "not-leader"), granted).await;
 }
 
 #[tokio::test]
