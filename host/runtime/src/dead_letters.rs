@@ -126,6 +126,12 @@ impl DeadLetters {
         Pushed { letter, dropped }
     }
 
+    /// Why the newest of those that lie here was given up on.
+    pub(crate) fn last_error(&self) -> Option<&str> {
+        let mut newest = self.letters.iter().rev();
+        newest.find(|letter| !self.sent.contains(&letter.id)).map(|letter| letter.error.as_str())
+    }
+
     pub(crate) fn list(&self) -> Vec<DeadLetter> {
         let lie = self.letters.iter().filter(|letter| !self.sent.contains(&letter.id));
         lie.cloned().collect()

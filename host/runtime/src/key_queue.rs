@@ -29,7 +29,7 @@ pub(crate) const KEY_BYTES_MAX: usize = 512;
 /// What a key takes beside its text, which is kept once: its places in the queue, among the delays and with the rate limiter.
 pub(crate) const KEY_COST_BYTES: usize = 256;
 /// Keys that were given up on and are still shown, newest last. One that succeeds later is no longer shown.
-const GIVEN_UP_MAX: usize = 20;
+pub(crate) const GIVEN_UP_MAX: usize = 20;
 /// Whoever wants a key later than this means never.
 const DELAY_MAX: Duration = Duration::from_secs(365 * 86_400);
 /// Once so many keys are gone what they stood in is made anew: it does not become smaller by itself.
@@ -284,6 +284,7 @@ impl KeyQueue {
 
     /// Notes why a key was given up on, for whoever looks.
     pub(crate) fn note_given_up(&mut self, work: &Work, error: &str, at: Timestamp) {
+        self.given_up.retain(|before| before.key != work.key);
         if self.given_up.len() >= GIVEN_UP_MAX {
             self.given_up.pop_front();
         }

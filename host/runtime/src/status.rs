@@ -74,6 +74,8 @@ struct Facts {
     running: Option<RunningVersion>,
     last_load: Option<LastLoad>,
     last_error: Option<(String, Timestamp)>,
+    /// Why the last call failed that comes again.
+    last_retry: Option<String>,
     /// It has been said that keys of events are missing.
     misses_keys: bool,
 }
@@ -147,6 +149,8 @@ pub struct PluginStatus {
     restricted: Option<String>,
     last_load: Option<LastLoad>,
     last_error: Option<(String, Timestamp)>,
+    last_retry: Option<String>,
+    last_dead_letter: Option<String>,
 }
 
 impl Facts {
@@ -191,6 +195,7 @@ impl StatusCell {
             running: None,
             last_load: None,
             last_error: None,
+            last_retry: None,
             misses_keys: false,
         };
         Self {
@@ -223,7 +228,7 @@ impl StatusCell {
     pub(crate) fn swapped(&self, shards: usize, now: Timestamp) {
         let mut facts = self.facts.lock();
         facts.step(Input::Loaded, now);
-        facts.last_error = None;
+        (facts.last_error, facts.last_retry) = (None, None);
         facts.misses_keys = false;
         facts.shards = shards;
         facts.lost.clear();
@@ -314,6 +319,11 @@ impl StatusCell {
         self.facts.lock().last_error = Some((error.to_owned(), now));
     }
 
+    /// Notes why a call failed that comes again.
+    pub(crate) fn comes_again(&self, error: &str) {
+        self.facts.lock().last_retry = Some(error.to_owned());
+    }
+
     /// Notes that keys of events are missing, and whether that is new of this version.
     pub(crate) fn misses_keys(&self) -> bool {
         !std::mem::replace(&mut self.facts.lock().misses_keys, true)
@@ -339,7 +349,10 @@ impl StatusCell {
         };
         let metric_size = self.metrics.lock().size();
         let keys = self.keys.lock().snapshot(Instant::now());
-        let dead_letters = self.dead_letters.lock().len();
+        let (dead_letters, last_dead_letter) = {
+            let letters = self.dead_letters.lock();
+            (letters.len(), letters.last_error().map(str::to_owned))
+        };
         let state_size = self.state.lock().size();
         let access = self.access.lock().clone();
         let replays = {
@@ -367,6 +380,8 @@ impl StatusCell {
             restricted: self.restriction.shown(),
             last_load: facts.last_load.clone(),
             last_error: facts.last_error.clone(),
+            last_retry: facts.last_retry.clone(),
+            last_dead_letter,
         }
     }
 }
@@ -384,7 +399,7 @@ mod tests {
     use crate::plugin_metrics::MetricNames;
     use crate::queue::Marks;
 
-    fn status() -> StatusCell {
+    pub(super) fn status() -> StatusCell {
         let (counters, limits) = (Arc::<Counters>::default(), Limits::default());
         let queue = Arc::new(PluginQueue::new(Marks::from(&limits), counters.clone()));
         let name: PluginName = "p".parse().expect("a name");

@@ -202,6 +202,7 @@ impl Actor {
             // `/plugins` says what is withheld and why.
             return Settled::NotCalled(now + RETRY_MAX);
         }
+        self.status.comes_again(&error.to_string());
         // Once for each event: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
         if queued.attempt == 1 && self.together.next_call().is_none() {
             let key = queued.event.object.key();

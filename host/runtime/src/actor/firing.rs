@@ -63,7 +63,10 @@ impl Actor {
     fn firing_failed(&mut self, mut firing: Firing, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
-        self.status.failed(&format!("fire {schedule}: {error}"), Timestamp::now());
+        let told = format!("fire {schedule}: {error}");
+        self.status.failed(&told, Timestamp::now());
+        // Its next moment comes in any case.
+        self.status.comes_again(&told);
         self.status.timers.lock().ended(&firing.schedule, true);
         let (plugin, attempt) = (self.name.as_str(), firing.attempt);
         let counters = &self.status.counters;

@@ -217,7 +217,8 @@ impl Actor {
     fn key_failed(&mut self, work: &Work, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         let key = one_line(&work.key, ERROR_BYTES_MAX);
-        self.status.failed(&format!("reconcile {key}: {error}"), Timestamp::now());
+        let told = format!("reconcile {key}: {error}");
+        self.status.failed(&told, Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), work.attempt);
         let counters = &self.status.counters;
         let ends_instance = error.ends_instance();
@@ -239,6 +240,7 @@ impl Actor {
             }
             None => {
                 add_one(&counters.keys_retry);
+                self.status.comes_again(&told);
                 // Once for each key: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
                 if attempt == 1 && self.together.next_call().is_none() {
                     warn!(plugin, key = &*key, "attempt 1 failed, the key comes again: {error}");

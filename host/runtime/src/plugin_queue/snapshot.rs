@@ -18,6 +18,10 @@ pub struct QueueSnapshot {
     pub is_rate_limited: bool,
     /// When the oldest one's bytes were read.
     pub oldest: Option<Instant>,
+    /// Events that wait for their turn alone: others wait for a retry of their object, or are one.
+    pub ready: usize,
+    /// When the bytes of the oldest of them were read.
+    pub oldest_ready: Option<Instant>,
     /// Objects whose first event has failed and is tried again.
     pub failed: usize,
 }
@@ -25,7 +29,10 @@ pub struct QueueSnapshot {
 impl PluginQueue {
     pub(crate) fn snapshot(&self) -> QueueSnapshot {
         let queue = &mut self.shared.lock().queue;
+        let (ready, oldest_ready) = queue.ready();
         QueueSnapshot {
+            ready,
+            oldest_ready,
             is_rate_limited: queue.is_rate_limited(Instant::now()),
             depth: queue.depth(),
             in_flight: queue.in_flight(),

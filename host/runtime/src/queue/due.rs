@@ -95,6 +95,22 @@ impl EventQueue {
         self.due.failed() + usize::from(is_retry)
     }
 
+    /// Events that wait for their turn alone, and when the first of them was read: others wait for a retry of their object, or are one.
+    pub(crate) fn ready(&self) -> (usize, Option<Instant>) {
+        let retried = self.in_flight.as_ref().filter(|queued| queued.attempt > 1);
+        let retried = retried.map(|queued| Lane::of(&queued.event));
+        let (mut count, mut heads) = (self.depth, Vec::new());
+        for (lane, events) in &self.held {
+            let head = events.front().filter(|head| head.attempt == 1);
+            match head.filter(|_| retried.as_ref() != Some(lane)) {
+                Some(head) => heads.push(head.event.received),
+                None => count -= events.len(),
+            }
+        }
+        let waiting = self.waiting.iter().flatten().next().map(|event| event.received);
+        (count, heads.into_iter().chain(waiting).min())
+    }
+
     /// No event that has failed comes out before this; none: each comes at its own time.
     pub(crate) fn hold_retries(&mut self, from: Option<Instant>) {
         self.due.hold_retries(from);

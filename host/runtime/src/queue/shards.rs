@@ -316,6 +316,14 @@ impl ShardedQueue {
         self.queues().map(EventQueue::failed).sum()
     }
 
+    /// Events that wait for their turn alone, and when the first of them was read.
+    pub(crate) fn ready(&self) -> (usize, Option<Instant>) {
+        let lines = self.queues().map(EventQueue::ready);
+        lines.fold((0, None), |(count, first), (more, at)| {
+            (count + more, first.into_iter().chain(at).min())
+        })
+    }
+
     /// When the oldest waiting event's bytes were read.
     pub(crate) fn oldest(&self) -> Option<Instant> {
         self.queues().filter_map(EventQueue::oldest).min()

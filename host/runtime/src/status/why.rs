@@ -2,6 +2,7 @@
 
 use super::PluginStatus;
 use crate::counted::counted;
+use crate::key_queue::GIVEN_UP_MAX;
 use crate::lifecycle::State;
 use crate::one_line::one_line;
 use informant_cache::InformerState;
@@ -30,7 +31,7 @@ impl PluginStatus {
             self.access.as_ref().and_then(|shown| Some(shown.refused.first()?.why.clone())),
             informers,
             self.failures(),
-            self.behind(),
+            self.behind(Instant::now()),
         ];
         let line = |reason: String| one_line(&reason, REASON_BYTES_MAX).into_owned();
         reasons.into_iter().flatten().map(line).collect()
@@ -74,38 +75,152 @@ impl PluginStatus {
         (!lacking.is_empty()).then(|| lacking.join(", "))
     }
 
-    /// Calls that have failed and did not succeed since, with the last error.
+    /// Calls that have failed and did not succeed since, each kind with the newest error of its own.
     fn failures(&self) -> Option<String> {
-        let firings = self.failing_schedules.len();
-        let of = [
+        let retried = [
             (self.queue.failed, "object", "being retried"),
             (self.keys.failed, "key", "being retried"),
-            (firings, "schedule", "failing"),
-            (self.keys.given_up.len(), "key", "given up"),
-            (self.dead_letters, "dead letter", ""),
+            (self.failing_schedules.len(), "schedule", "failing"),
         ];
-        let failures: Vec<String> = of
+        let retried: Vec<String> = retried
             .into_iter()
             .filter(|(n, ..)| *n > 0)
-            .map(|(n, what, how)| format!("{} {how}", counted(n, what)).trim_end().to_owned())
+            .map(|(n, what, how)| format!("{} {how}", counted(n, what)))
             .collect();
-        let error = self.last_error.as_ref().map(|(text, _)| format!(": {text}"));
-        (!failures.is_empty())
-            .then(|| format!("{}{}", failures.join(", "), error.unwrap_or_default()))
+        let retried = (!retried.is_empty()).then(|| retried.join(", "));
+        let given_up = self.keys.given_up.last().map(|last| {
+            // Others were given up on before the oldest of these.
+            let or_more = if self.keys.given_up.len() == GIVEN_UP_MAX { " or more" } else { "" };
+            let keys = counted(self.keys.given_up.len(), "key");
+            (format!("{keys}{or_more} given up"), Some(last.error.as_str()))
+        });
+        let letters = counted(self.dead_letters, "dead letter");
+        let letters =
+            (self.dead_letters > 0).then_some((letters, self.last_dead_letter.as_deref()));
+        let retried = retried.map(|retried| (retried, self.last_retry.as_deref()));
+        let failures = [retried, given_up, letters].into_iter().flatten();
+        let failures: Vec<String> = failures
+            .map(|(what, error)| error.map_or(what.clone(), |error| format!("{what}: {error}")))
+            .collect();
+        (!failures.is_empty()).then(|| failures.join("; "))
     }
 
     /// What waits behind a failure, a pause or a breaker is no sign that the plugin is too slow.
-    fn behind(&self) -> Option<String> {
-        let age = |since: Option<Instant>| since.map(|since| since.elapsed());
-        let untried = self.queue.depth.saturating_sub(self.queue.failed);
-        let events = age(self.queue.oldest).filter(|_| untried > 0);
+    fn behind(&self, now: Instant) -> Option<String> {
+        let age = |since: Option<Instant>| since.map(|since| now.saturating_duration_since(since));
         let is_late = |age: &Duration| *age >= BEHIND_MIN && self.state.takes_events();
-        let waits = events.max(age(self.keys.oldest)).filter(is_late)?;
-        let waiting = [(untried, "event"), (self.keys.depth, "key")];
+        let waits = age(self.queue.oldest_ready).max(age(self.keys.oldest)).filter(is_late)?;
+        let waiting = [(self.queue.ready, "event"), (self.keys.depth, "key")];
         let waiting = waiting.into_iter().filter(|(n, _)| *n > 0);
         let waiting: Vec<String> = waiting.map(|(n, what)| counted(n, what)).collect();
         let why = if self.queue.is_rate_limited { " (rateLimit)" } else { "" };
         let seconds = waits.as_secs();
         Some(format!("behind by {seconds} s{why}, with {} to go", waiting.join(" and ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::StatusCell;
+    use super::super::tests::status;
+    use super::*;
+    use crate::dead_letters::DeadLetter;
+    use crate::event::Event;
+    use crate::key_queue::Worked;
+    use crate::lifecycle::Input;
+    use crate::queue::Settled;
+    use crate::queue::tests::parse;
+    use informant_cache::workqueue::AddOptions;
+    use jiff::Timestamp;
+
+    fn running() -> StatusCell {
+        let (status, now) = (status(), Timestamp::UNIX_EPOCH);
+        status.swapped(1, now);
+        status.apply([Input::Subscribed], now);
+        status
+    }
+
+    /// What is said of what has waited since `now` for ten minutes.
+    #[track_caller]
+    fn check_behind(status: &StatusCell, now: Instant, expect: Option<&str>) {
+        let later = now + Duration::from_secs(600);
+        assert_eq!(status.snapshot().behind(later).as_deref(), expect);
+    }
+
+    #[test]
+    fn an_event_behind_a_retry_of_its_own_object_says_nothing_of_the_plugins_pace() {
+        let (status, now) = (running(), Instant::now());
+        let (queue, again) = (&status.queue, now + Duration::from_secs(30));
+        let received = |text: &str| Event { received: now, ..parse(text) };
+        queue.push(received("+a1"));
+        check_behind(&status, now, Some("behind by 600 s, with 1 event to go"));
+        assert!(queue.pop(0, now).is_some());
+        queue.settle(0, Settled::RetryAt(again), now);
+        queue.push(received("~a2"));
+        assert!(queue.pop(0, now).is_none(), "it waits behind the retry");
+        check_behind(&status, now, None);
+        assert!(queue.pop(0, again).is_some());
+        check_behind(&status, now, None);
+        queue.push(received("+b1"));
+        check_behind(&status, now, Some("behind by 600 s, with 1 event to go"));
+        queue.settle(0, Settled::Finished, again);
+        check_behind(&status, now, Some("behind by 600 s, with 2 events to go"));
+    }
+
+    fn give_up(status: &StatusCell, key: &str, error: &str) {
+        let (mut keys, now) = (status.keys.lock(), Instant::now());
+        keys.add(key, AddOptions::default(), now).expect("there is room");
+        let work = keys.take(0, now).expect("it waits");
+        keys.note_given_up(&work, error, Timestamp::UNIX_EPOCH);
+        keys.settle(0, Worked::GivenUp, now);
+    }
+
+    fn bury(status: &StatusCell, error: &str) {
+        status.dead_letters.lock().push(DeadLetter {
+            id: 0,
+            subscription: "pods".to_owned(),
+            resource: "v1/pods".to_owned(),
+            event: parse("+a1"),
+            attempts: 10,
+            parked: false,
+            error: error.to_owned(),
+            at: Timestamp::UNIX_EPOCH,
+        });
+    }
+
+    #[track_caller]
+    fn check_failures(status: &StatusCell, expect: Option<&str>) {
+        assert_eq!(status.snapshot().failures().as_deref(), expect);
+    }
+
+    #[test]
+    fn keys_that_were_given_up_are_counted_once_each_and_as_far_as_they_are_known() {
+        let status = running();
+        (0..GIVEN_UP_MAX).for_each(|number| give_up(&status, "a", &format!("no {number}")));
+        check_failures(&status, Some("1 key given up: no 19"));
+        (2..GIVEN_UP_MAX).for_each(|number| give_up(&status, &format!("b{number}"), "no"));
+        check_failures(&status, Some("19 keys given up: no"));
+        (0..1_000).for_each(|number| give_up(&status, &format!("c{number}"), "no"));
+        check_failures(&status, Some("20 keys or more given up: no"));
+    }
+
+    #[test]
+    fn what_failed_is_said_with_its_own_error() {
+        let (status, now) = (running(), Instant::now());
+        check_failures(&status, None);
+        bury(&status, "no disk");
+        status.failed("no disk", Timestamp::UNIX_EPOCH);
+        // Another object failed once, and its next attempt succeeded.
+        status.failed("no answer", Timestamp::UNIX_EPOCH);
+        status.comes_again("no answer");
+        check_failures(&status, Some("1 dead letter: no disk"));
+        bury(&status, "no room");
+        status.queue.push(parse("+b1"));
+        assert!(status.queue.pop(0, now).is_some());
+        status.queue.settle(0, Settled::RetryAt(now), now);
+        check_failures(&status, Some("1 object being retried: no answer; 2 dead letters: no room"));
+        give_up(&status, "a", "no such key");
+        let all = "1 object being retried: no answer; 1 key given up: no such key; 2 dead letters: no room";
+        check_failures(&status, Some(all));
     }
 }
