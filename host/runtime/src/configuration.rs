@@ -6,6 +6,7 @@
 mod declared;
 mod differences;
 mod document;
+mod generated_name;
 mod grants;
 mod http;
 mod ineffective;

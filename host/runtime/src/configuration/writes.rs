@@ -1,5 +1,6 @@
 //! What a plugin may write to the cluster: nothing, unless a configuration says so. Each write is held against this.
 
+use super::generated_name::is_generated;
 use super::grants::{Place, quoted};
 use super::keys::Keys;
 use crate::descriptor::{WriteSpec, is_namespace};
@@ -260,16 +261,6 @@ fn rule_for<'a>(
         rule = format!("{rule}, names: [{}]", quoted(name));
     }
     format!("{{{rule}}}")
-}
-
-/// What Kubernetes makes random ends of names of: neither vowels nor what looks like one.
-const RANDOM: &str = "bcdfghjklmnpqrstvwxz2456789";
-
-/// Whether a name ends as those do that the API server or a controller made up: the next object has another, and a rule for this one would grant it
-/// nothing. The end has 5 letters, or up to 10 where it is a hash.
-fn is_generated(name: &str) -> bool {
-    let end = name.rsplit_once('-').map_or("", |(_, end)| end);
-    (5..=10).contains(&end.len()) && end.chars().all(|letter| RANDOM.contains(letter))
 }
 
 fn line(rules: &[String]) -> String {

@@ -7,6 +7,8 @@ use std::str::FromStr;
 /// What a rule's path may have.
 pub(crate) const PATH_BYTES_MAX: usize = 1 << 10;
 
+const LOCALHOST: &str = "localhost";
+
 /// One origin, or those of all names below one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OriginRule {
@@ -29,8 +31,11 @@ impl OriginRule {
         (self.is_https, self.port) == (target.is_https(), target.port()) && is_host()
     }
 
-    /// Where it leads, if an address stands in it and no name.
+    /// Where it leads, if that is known without asking anybody: an address stands in it, or the name of the host's own machine (RFC 6761).
     pub(crate) fn address_kind(&self) -> Option<AddressKind> {
+        if self.host == LOCALHOST || is_below(&self.host, LOCALHOST) {
+            return Some(AddressKind::Loopback);
+        }
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         host.parse().ok().and_then(AddressKind::of)
     }

@@ -286,11 +286,13 @@ fn what_a_plugin_asks_for_is_held_against_what_is_granted() {
          configuration (--config) to say: plugins: {{a: {{{line}}}}}"
     );
     assert_eq!(told, expect);
-    let literal = r#"{"origins":["http://127.0.0.1:8080"],"methods":["GET"]}"#;
-    let rule = |more: &str| format!("{{origins: ['http://127.0.0.1:8080'], methods: [GET]{more}}}");
-    let told = asks(literal, &rule("")).expect("its address is not granted");
-    assert!(told.contains("addresses: [public, loopback]"), "{told}");
-    assert_eq!(asks(literal, &rule(", addresses: [loopback]")), None);
+    for here in ["http://127.0.0.1:8080", "http://localhost:8080", "https://web.localhost"] {
+        let spec = format!(r#"{{"origins":["{here}"],"methods":["GET"]}}"#);
+        let rule = |more: &str| format!("{{origins: ['{here}'], methods: [GET]{more}}}");
+        let told = asks(&spec, &rule("")).expect("its address is not granted");
+        assert!(told.contains("addresses: [public, loopback]"), "{told}");
+        assert_eq!(asks(&spec, &rule(", addresses: [loopback]")), None);
+    }
     let private = r#"{"origins":["http://b.svc:81"],"methods":["GET"],"addresses":["private"]}"#;
     assert!(asks(private, RULE).expect("not there").contains("at private addresses"));
     assert_eq!(
