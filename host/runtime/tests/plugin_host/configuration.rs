@@ -6,6 +6,7 @@ use informant_runtime::configuration::{Ceiling, Configurations, Document, Keys, 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -379,6 +380,30 @@ async fn a_configuration_without_a_plugin_is_named_and_left_alone() {
     assert_eq!(told("lonely.yaml").as_deref(), Some(expect));
     let expect = "is not read: a plugin's configuration is called hello.yaml";
     assert_eq!(told("hello.yml").as_deref(), Some(expect));
+    bench.stop().await;
+}
+
+#[tokio::test]
+async fn a_name_in_the_hosts_own_file_is_a_problem_until_a_plugin_has_it_or_it_is_gone() {
+    let names_hello = || host("hello: {limits: {attempts: 2}}");
+    let problem = |bench: &Bench| {
+        let problems = bench.plugins.problems();
+        let about_names = |text: &String| text.contains("no plugin has this name");
+        problems.into_iter().map(|(_, text)| text).find(about_names)
+    };
+    let bench = Bench::start_configured(None, names_hello());
+    bench.drop_in("hallo.wasm", &hello());
+    let meant = "did you mean \"hallo\"?";
+    let is_told = |_: Option<&PluginStatus>| problem(&bench).is_some_and(|it| it.ends_with(meant));
+    bench.until("hallo", is_told).await;
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |_| problem(&bench).is_none()).await;
+    fs::remove_file(bench.directory().join("hello.wasm")).expect("the file was there");
+    bench.until("hello", is_told).await;
+    bench.configurations.send_replace(Arc::new(host("{}")));
+    bench.until("hello", |_| problem(&bench).is_none()).await;
+    bench.configurations.send_replace(Arc::new(names_hello()));
+    bench.until("hello", is_told).await;
     bench.stop().await;
 }
 

@@ -96,6 +96,30 @@ fn the_hosts_own_file_is_followed_while_it_runs() {
 }
 
 #[test]
+fn grants_beside_a_plugin_that_the_host_does_not_let_it_have_are_in_the_log_when_they_are_read() {
+    host_fact(async |bench| {
+        let beside = bench.plugins.join("event-printer.yaml");
+        let grant = |verb: &str| {
+            let rule = format!("writes: [{{resources: [v1/pods], verbs: [{verb}]}}]");
+            let text = format!("{HEAD}PluginConfiguration\n{rule}\n");
+            std::fs::write(&beside, text).expect("a file");
+        };
+        grant("patch");
+        bench.drop_plugin("event-printer", "event-printer");
+        let host = bench.start(&[]).await;
+        for verb in ["patch", "delete"] {
+            grant(verb);
+            let expect = format!("not in force: writes ({verb} of v1/pods)");
+            let is_said = |line: &Line| {
+                line.field("plugin") == Some("event-printer") && line.message().contains(&expect)
+            };
+            let line = host.await_line(&expect, LINES_DEADLINE, is_said).await.unwrap();
+            assert_eq!(line.field("level"), Some("WARN"), "{line:?}");
+        }
+    });
+}
+
+#[test]
 fn host_does_not_start_with_a_configuration_that_it_does_not_understand() {
     host_fact(async |bench| {
         let directory = tempfile::tempdir().expect("a directory");

@@ -230,6 +230,11 @@ fn kubernetes_own_paths_are_reserved() {
 /// Series of a plugin that has nothing to do: what it is, and what the host holds for it. With all others it would have more than 200.
 const IDLE_SERIES_MAX: usize = 20;
 
+/// The value of a series on a page of metrics.
+fn series(metrics: &str, name: &str) -> Option<f64> {
+    metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
 #[test]
 fn metrics_have_the_promised_names() {
     host_fact(async |bench| {
@@ -250,7 +255,6 @@ fn metrics_have_the_promised_names() {
             "informant_plugin_up{plugin=\"event-printer\"} 1",
             "informant_plugin_events_total{plugin=\"event-printer\",result=\"ok\"} 3",
             "informant_plugin_state{plugin=\"event-printer\",state=\"running\"} 1",
-            "informant_plugin_cpu_seconds_total{plugin=\"event-printer\"}",
             "informant_plugin_limit_default{limit=\"memory\",unit=\"bytes\"} 67108864",
             "informant_informer_state{resource=\"v1/pods\",state=\"synced\"} 1",
             "informant_informer_failures_total{resource=\"v1/pods\",kind=\"list-or-watch\"} ",
@@ -269,6 +273,16 @@ fn metrics_have_the_promised_names() {
         ] {
             assert!(metrics.contains(line), "no {line} in\n{metrics}");
         }
+        let worked =
+            series(&metrics, "informant_plugin_cpu_seconds_total{plugin=\"event-printer\"}");
+        assert!(worked.is_some_and(|seconds| seconds > 0.0), "{metrics}");
+        // Nobody serves what the other one subscribes to.
+        let failures = "informant_informer_failures_total{resource=\"late.example.com/v1/widgets\",kind=\"list-or-watch\"}";
+        let failed = async || {
+            let metrics = host.get("/metrics").ok()?.body;
+            series(&metrics, failures).filter(|failures| *failures > 0.0)
+        };
+        poll::until("a failed list", LINES_DEADLINE, failed).await.unwrap();
         let idle: Vec<&str> =
             metrics.lines().filter(|line| line.contains("plugin=\"idle\"")).collect();
         assert!((1..=IDLE_SERIES_MAX).contains(&idle.len()), "{}", idle.join("\n"));
