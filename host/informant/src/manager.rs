@@ -14,7 +14,7 @@ use crate::metrics::{RefusedByListener, Sources};
 use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
@@ -166,7 +166,7 @@ impl Manager {
         at_once: Option<watch::Receiver<()>>,
     ) -> Result<()> {
         // Whoever holds no Lease has nothing to do last.
-        let mut at_once = at_once.filter(|_| self.election.is_some());
+        let at_once = at_once.filter(|_| self.election.is_some());
         let early = tokio::select! {
             () = stop.cancelled() => Ok(()),
             early = self.plugins.ended_early() => Err(early),
@@ -176,19 +176,8 @@ impl Manager {
             early = election_ended(&mut self.election) => Err(early),
         };
         self.shutdown.cancel();
-        let drained = tokio::select! {
-            drained = tokio::time::timeout(SHUTDOWN_GRACE, self.drain()) => drained,
-            () = told(at_once.as_mut()) => {
-                self.give_the_lease_back().await;
-                drop(at_once);
-                std::future::pending().await
-            }
-        };
-        if drained.is_err() {
-            self.give_the_lease_back().await;
-        }
-        let drained = drained.context("not everything ended in time and was cut off");
-        early.and(drained.flatten())?;
+        let drained = end_in_time(&mut self, Self::drain, Self::give_the_lease_back, at_once).await;
+        early.and(drained)?;
         info!("stopped");
         Ok(())
     }
@@ -252,6 +241,29 @@ impl Election {
         };
         Self { task: Task::spawn("the leader election", run), candidate, resign }
     }
+}
+
+/// Ends something in order, within the grace. Where that is over first, and where there is no time for it, its `last` step comes in its place; after that this does not
+/// return where the process is to end at once.
+async fn end_in_time<T>(
+    what: &mut T,
+    drain: impl AsyncFnOnce(&mut T) -> Result<()>,
+    last: impl AsyncFnOnce(&mut T),
+    mut at_once: Option<watch::Receiver<()>>,
+) -> Result<()> {
+    let drained = tokio::select! {
+        drained = tokio::time::timeout(SHUTDOWN_GRACE, drain(what)) => Some(drained),
+        () = told(at_once.as_mut()) => None,
+    };
+    if let Some(Ok(drained)) = drained {
+        return drained;
+    }
+    last(what).await;
+    if drained.is_none() {
+        drop(at_once);
+        std::future::pending().await
+    }
+    bail!("not everything ended in time and was cut off")
 }
 
 /// Waits until the process is to end at once.
@@ -381,6 +393,46 @@ mod tests {
         assert!(error.contains("the gardener failed"), "{error}");
         assert!(error.contains("no more seeds"), "{error}");
         task.end().await.expect("it was told");
+    }
+
+    /// An end in order that takes so many seconds, and is to be at once after so many: the second of the last step, if there is one, and the second at which it
+    /// is over, with the error.
+    async fn check(drain: u64, at_once: Option<u64>, last: Option<u64>, over: (u64, Option<&str>)) {
+        let start = tokio::time::Instant::now();
+        let seconds = Duration::from_secs;
+        let (told, is_told) = watch::channel(());
+        let tell = async {
+            let Some(at) = at_once else { return std::future::pending().await };
+            tokio::time::sleep(seconds(at)).await;
+            told.send_replace(());
+            told.closed().await;
+        };
+        let mut last_step = None;
+        let end = end_in_time(
+            &mut last_step,
+            async |_: &mut Option<u64>| {
+                tokio::time::sleep(seconds(drain)).await;
+                Ok(())
+            },
+            async |last: &mut Option<u64>| *last = Some(start.elapsed().as_secs()),
+            Some(is_told),
+        );
+        let ended = tokio::select! {
+            ended = end => ended,
+            () = tell => Err(anyhow::anyhow!("nobody waits any more")),
+        };
+        let ended = (start.elapsed().as_secs(), ended.err().map(|error| error.to_string()));
+        assert_eq!(last_step, last, "{drain} {at_once:?}");
+        assert_eq!((ended.0, ended.1.as_deref()), over, "{drain} {at_once:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_done_last_is_done_where_the_end_in_order_is_cut_off() {
+        let cut_off = Some("not everything ended in time and was cut off");
+        check(23, None, None, (23, None)).await;
+        check(25, None, Some(24), (24, cut_off)).await;
+        check(25, Some(2), Some(2), (2, Some("nobody waits any more"))).await;
+        check(1, Some(2), None, (1, None)).await;
     }
 
     #[tokio::test]
