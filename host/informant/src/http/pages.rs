@@ -71,7 +71,7 @@ impl Pages {
             },
         };
         loop {
-            while let Some(object) = page.next() {
+            for object in page {
                 if !std::mem::take(&mut first) {
                     piece.put_u8(b',');
                 }
