@@ -37,6 +37,8 @@ use lines::Lines;
 use list_body::{Item, ListBody, PIECE_BYTES_MAX};
 use query::{accept, uri};
 use std::collections::VecDeque;
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use watch_event::watch_event;
@@ -118,7 +120,7 @@ impl Collection {
             .body(Body::empty())
             .map_err(|error| ListWatchError::transient(format!("request is malformed: {error}")))?;
         let sent = self.client.send(request).await;
-        let response = sent.map_err(|error| ListWatchError::transient(with_causes(&error)))?;
+        let response = sent.map_err(|error| unanswered(&error))?;
         if !response.status().is_success() {
             return Err(refusal(response).await);
         }
@@ -143,6 +145,23 @@ async fn page(mut chunks: Chunks, content_type: &str) -> ListWatchError {
     let begin = chunks.next().await.ok().flatten().unwrap_or_default();
     let text = String::from_utf8_lossy(&begin).trim().chars().take(200).collect::<String>();
     ListWatchError::Unreadable { message: format!("it is {content_type}: {text}") }
+}
+
+/// Sorts a request that came to nothing before there was an answer.
+fn unanswered(error: &kube::Error) -> ListWatchError {
+    let message = with_causes(error);
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let of_client = error.downcast_ref::<hyper_util::client::legacy::Error>();
+        let of_socket = error.downcast_ref::<io::Error>();
+        if of_client.is_some_and(hyper_util::client::legacy::Error::is_connect)
+            || of_socket.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+        {
+            return ListWatchError::Unreachable { message };
+        }
+        cause = error.source();
+    }
+    ListWatchError::Transient { message }
 }
 
 /// Sorts an answer that is not a success.

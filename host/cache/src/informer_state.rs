@@ -118,6 +118,7 @@ impl InformerState {
             | ListWatchError::Incomplete { .. }
             | ListWatchError::Silent { .. }
             | ListWatchError::Rewound { .. }
+            | ListWatchError::Unreachable { .. }
             | ListWatchError::Transient { .. } => Self::Stale { message },
         }
     }

@@ -199,7 +199,13 @@ pub enum ListWatchError {
         /// How that showed.
         message: String,
     },
-    /// A connection that could not be made or broke off, 5xx and the like: do the same again, later.
+    /// No connection can be made: the server is away. Do the same again, later.
+    #[error("{message}")]
+    Unreachable {
+        /// What happened.
+        message: String,
+    },
+    /// A connection that broke off, 5xx and the like: do the same again, later.
     #[error("{message}")]
     Transient {
         /// What happened.
@@ -233,7 +239,7 @@ impl ListWatchError {
         }
     }
 
-    /// A failure below the API: no connection, a broken one, or nonsense on it.
+    /// A failure below the API: a broken connection, or nonsense on it.
     pub fn transient(message: impl Into<String>) -> Self {
         Self::Transient { message: message.into() }
     }

@@ -285,7 +285,7 @@ fn what_next(machine: &Machine, action: &Action) -> String {
         State::BackingOff { next: Next::Watch } => "watching again",
         State::WatchListing(_) => "listing again, by a watch",
         State::Listing { .. } => "listing again, in pages",
-        State::Asking => "asking whether the resource is gone",
+        State::Asking { .. } => "asking whether the resource is gone",
         State::Watching(_) | State::Listed | State::Forgetting => "going on",
     };
     let after = |wait: &Duration| format!("{what} in {:.1}s", wait.as_secs_f64());

@@ -233,6 +233,31 @@ async fn a_body_that_breaks_off_is_transient() {
     check_refusal(200, r#"{"items":["#, "Unreadable { message: \"list cannot be read").await;
 }
 
+/// What comes of a watch where nobody listens, or where each connection is accepted and ended.
+async fn check_unanswered(accepts: bool, expect: &str) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("it has one"));
+    let server = accepts.then(|| {
+        // Each connection is ended at once.
+        tokio::spawn(async move { while listener.accept().await.is_ok() {} })
+    });
+    let client = client_for_config(kube::Config::new(url.parse().expect("a URI")));
+    let source = ApiServer::new(client.expect("a client"));
+    let pods = source.lister_watcher(&"v1/pods".parse().expect("a resource"), &Part::all());
+    let error = pods.watch(WatchOptions::default()).await.err();
+    let shown = format!("{error:?}");
+    assert!(shown.starts_with(expect), "{shown} does not start with {expect}");
+    if let Some(server) = server {
+        server.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_is_told_apart_from_a_connection_that_breaks() {
+    check_unanswered(false, "Some(Unreachable {").await;
+    check_unanswered(true, "Some(Transient {").await;
+}
+
 #[tokio::test]
 async fn refusals_are_sorted() {
     let status = |status: Status| String::from_utf8(status.to_json()).expect("UTF-8");

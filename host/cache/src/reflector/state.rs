@@ -23,8 +23,10 @@
 //! **A dead connection** is found within [`BOOKMARK_SILENCE_MAX`] where the server has sent a bookmark (every API server since
 //! 1.17 does, about once a minute), else when the watch outlives the time it asked for: 10 min 15 s by default.
 //!
-//! **A resource that can be listed and not watched** (a permission without the verb, a proxy that ends every watch, metrics) is
-//! listed again, at most once in [`UNWATCHED_LIST_INTERVAL`]. client-go's reflector does so after each failed watch.
+//! **A resource that can be listed and not watched** (a permission without the verb, a proxy that refuses or ends every watch,
+//! metrics) is listed again, at most once in [`UNWATCHED_LIST_INTERVAL`]. client-go's reflector does so after each failed watch but
+//! where the connection is refused or the answer is 429. It is the same here: while the server is away no list helps, and 429 asks
+//! for patience.
 //!
 //! **What is absent** is not forgotten on a mere 404: discovery must answer, and must not know the resource (`absence.rs`).
 
@@ -65,9 +67,7 @@ const VERY_SHORT_WATCH: Duration = Duration::from_secs(1);
 const EXPIRED_PAGES_MAX: u32 = 2;
 /// Refusals of a resourceVersion as too large before it is given up: the server was set back.
 const TOO_LARGE_MAX: u32 = 3;
-/// Watches in a row that bring nothing, before lists are tried in their place,
-const FRUITLESS_WATCHES_MAX: u32 = 3;
-/// not more often than this.
+/// After so long without a watch that brings anything, and without a list, a list takes its place.
 const UNWATCHED_LIST_INTERVAL: Duration = Duration::from_secs(30);
 /// A server that asks for more patience is asked again all the same: as long as the longest pause of the backoff,
 /// so that no informer is parked for an hour by one header.
@@ -139,8 +139,8 @@ pub(super) enum State {
     Listed,
     /// Changes.
     Watching(Watch),
-    /// The resource answers 404: does discovery know it?
-    Asking,
+    /// The resource answers 404: does discovery know it? If it does: what follows.
+    Asking { next: Next },
     /// It does not; its objects are being forgotten.
     Forgetting,
     /// Waiting, and what for.
@@ -151,7 +151,8 @@ pub(super) enum State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Page {
     options: ListOptions,
-    first: bool,
+    /// The set of objects has begun.
+    begun: bool,
     cause: RelistCause,
     /// Nothing was unreadable so far.
     whole: bool,
@@ -195,8 +196,8 @@ pub(super) struct Machine {
     /// A list has begun since there was nothing known: the cache may hold objects.
     begun: bool,
     too_large: u32,
-    /// Watches in a row that were refused, or ended at once.
-    fruitless_watches: u32,
+    /// Since when every watch was refused, was not answered or ended at once.
+    unwatched_since: Option<Instant>,
     expired_pages: u32,
     watch_lists: WatchLists,
     /// The server sends bookmarks now and then; so their absence means something.
@@ -227,7 +228,7 @@ impl Machine {
             listed: None,
             begun: again,
             too_large: 0,
-            fruitless_watches: 0,
+            unwatched_since: None,
             expired_pages: 0,
             watch_lists: WatchLists::new(),
             bookmarks: false,
@@ -256,7 +257,7 @@ impl Machine {
             }
             // There is nothing more to read.
             State::Listed => self.listed,
-            State::Asking | State::Forgetting | State::BackingOff { .. } => None,
+            State::Asking { .. } | State::Forgetting | State::BackingOff { .. } => None,
         }
     }
 
@@ -269,15 +270,17 @@ impl Machine {
             State::Listing { page, since, .. } => self.listing(page, since, input, now),
             State::Listed => self.watch(now),
             State::Watching(watch) => self.watching(watch, input, now),
-            State::Asking => self.asked(input, now),
+            State::Asking { next } => self.asked(next, input, now),
             State::Forgetting => self.wait_for_resource(now),
             State::BackingOff { next } => self.backing_off(next, input, now),
         }
     }
 
-    /// Lists anew: by watch-list where the server can do it, else in pages.
+    /// Lists anew: by watch-list where the server can do it, else in pages. A watch-list is a watch: where none has come about for
+    /// long, pages are asked for at once.
     fn list(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
-        if self.tweaks.tries_watch_lists() && self.watch_lists.are_worth_a_try(now) {
+        let tries = self.tweaks.tries_watch_lists() && !self.is_unwatched_for_long(now);
+        if tries && self.watch_lists.are_worth_a_try(now) {
             return self.watch_list(cause, now);
         }
         self.watch_lists.are_passed_over();

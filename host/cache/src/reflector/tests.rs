@@ -294,6 +294,7 @@ async fn every_failure_is_reported_once_as_what_it_is() {
         ListWatchError::BadRequest { message: text() },
         ListWatchError::Internal { message: text() },
         ListWatchError::Unreadable { message: text() },
+        ListWatchError::Unreachable { message: text() },
         ListWatchError::transient(""),
     ];
     for error in errors {

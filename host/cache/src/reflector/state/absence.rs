@@ -3,7 +3,7 @@
 //! A 404 can come from a proxy or from an aggregated API server that is down, and must not empty the cache. So discovery is
 //! asked: only if it answers and does not know the resource are the objects forgotten, with real deletions. What is
 //! unclear leaves the cache as it is, and the next try asks again. Without permission (403, 401) the cache is kept as
-//! well, and the watch goes on where it was once the permission is back.
+//! well, and the watch goes on where it was once the permission is back. So it does where only the watch answers 404.
 
 use super::{Action, Input, Machine, Next, RETRY_AFTER_MAX, RelistCause, State};
 use crate::reflector::state::history::History;
@@ -18,21 +18,21 @@ const LONG_MISSING_WAIT_MAX: Duration = Duration::from_secs(30);
 
 impl Machine {
     /// 404 or its like. What was never listed, not even in part, can only be waited for.
-    pub(super) fn not_found(mut self, now: Instant) -> (Self, Action) {
-        self.doubt.outage();
+    pub(super) fn not_found(mut self, next: Next, now: Instant) -> (Self, Action) {
         if !self.begun {
             return self.wait_for_resource(now);
         }
-        self.state = State::Asking;
+        self.state = State::Asking { next };
         (self, Action::Discover)
     }
 
     /// Discovery has answered, or could not.
-    pub(super) fn asked(mut self, input: Input<'_>, now: Instant) -> (Self, Action) {
+    pub(super) fn asked(mut self, next: Next, input: Input<'_>, now: Instant) -> (Self, Action) {
         match input {
             Input::Served(Some(false)) => {
                 self.listed = None;
                 self.begun = false;
+                self.unwatched_since = None;
                 self.resource_version = None;
                 self.history = History::Empty;
                 self.state = State::Forgetting;
@@ -47,7 +47,10 @@ impl Machine {
             | Input::Ended
             | Input::Failed(_)
             | Input::Deadline
-            | Input::Elapsed => self.wait_for_resource(now),
+            | Input::Elapsed => match next {
+                Next::Watch => self.wait_for_access(next, None, now),
+                Next::List(_) | Next::Page(_) => self.wait_for_resource(now),
+            },
         }
     }
 

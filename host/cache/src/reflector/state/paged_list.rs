@@ -15,7 +15,7 @@ impl Machine {
         let parameters = self.tweaks.parameters();
         let metadata_only = self.tweaks.asks_for_metadata_only();
         let options = ListOptions { limit, metadata_only, parameters, ..ListOptions::default() };
-        self.page(Page { options, first: true, cause, whole: true }, now)
+        self.page(Page { options, begun: false, cause, whole: true }, now)
     }
 
     pub(super) fn page(mut self, page: Page, now: Instant) -> (Self, Action) {
@@ -33,10 +33,11 @@ impl Machine {
     ) -> (Self, Action) {
         match input {
             Input::Opened => {
-                let (first, cause) = (page.first, page.cause);
+                let (begun, cause) = (page.begun, page.cause);
+                page.begun = true;
                 // Only now: the request may have waited for its turn.
                 self.state = State::Listing { page, since: now, heard: now };
-                let action = if first { self.begin(cause) } else { Action::Read };
+                let action = if begun { Action::Read } else { self.begin(cause) };
                 (self, action)
             }
             Input::Event { object, gone } => {
@@ -56,7 +57,6 @@ impl Machine {
             }
             Input::PageEnd { continue_token: Some(token), .. } => {
                 page.options.continue_token = Some(token.into());
-                page.first = false;
                 self.page(page, now)
             }
             Input::PageEnd { resource_version, continue_token: None } => {
@@ -66,11 +66,13 @@ impl Machine {
             }
             Input::Ended => {
                 self.incomplete("list ended before it was complete", now);
-                self.wait(Next::List(RelistCause::Interrupted), None, now)
+                let next = self.after_failed_list(&page, now);
+                self.wait(next, None, now)
             }
             Input::Deadline => {
                 self.silent("list was silent, or trickled, for too long");
-                self.wait(Next::List(RelistCause::Interrupted), None, now)
+                let next = self.after_failed_list(&page, now);
+                self.wait(next, None, now)
             }
             Input::Failed(error) => self.page_failed(page, error, now),
         }
@@ -92,16 +94,16 @@ impl Machine {
             ListWatchError::TooManyRequests { retry_after, .. } => {
                 self.wait_patiently(Next::Page(page), cause, *retry_after, now)
             }
-            ListWatchError::NotFound { .. } => self.not_found(now),
-            // What was reached by a watch is still good: most probably the next answer is one to a watch.
-            ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. }
-                if cause == RelistCause::Unwatched =>
-            {
-                self.fruitless_watches = 0;
-                self.wait_for_access(Next::Watch, None, now)
+            ListWatchError::NotFound { .. } => {
+                self.doubt.outage();
+                self.not_found(Next::List(RelistCause::Unavailable), now)
             }
             ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. } => {
-                self.wait_for_access(Next::List(RelistCause::Unavailable), None, now)
+                let next = match self.after_failed_list(&page, now) {
+                    Next::List(_) => Next::List(RelistCause::Unavailable),
+                    other => other,
+                };
+                self.wait_for_access(next, None, now)
             }
             // A first page cannot be too old or too new: it is a consistent read.
             ListWatchError::Expired { .. }
@@ -112,10 +114,24 @@ impl Machine {
             | ListWatchError::Incomplete { .. }
             | ListWatchError::Silent { .. }
             | ListWatchError::Rewound { .. }
+            | ListWatchError::Unreachable { .. }
             | ListWatchError::Transient { .. } => {
-                let cause = if page.first { cause } else { RelistCause::Interrupted };
-                self.wait(Next::List(cause), None, now)
+                let next = self.after_failed_list(&page, now);
+                self.wait(next, None, now)
             }
+        }
+    }
+
+    /// Another list. Where this one stood in for a watch and has not begun, what a watch has reached is still good: most probably the
+    /// next answer is one to a watch.
+    fn after_failed_list(&mut self, page: &Page, now: Instant) -> Next {
+        match (page.begun, page.cause) {
+            (true, _) => Next::List(RelistCause::Interrupted),
+            (false, RelistCause::Unwatched) => {
+                self.unwatched_since = Some(now);
+                Next::Watch
+            }
+            (false, cause) => Next::List(cause),
         }
     }
 }

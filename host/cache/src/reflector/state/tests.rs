@@ -44,6 +44,16 @@ impl Bench {
         self.step(Input::Failed(error), expect)
     }
 
+    /// Gives an input, whatever comes of it.
+    fn give(mut self, input: Input<'_>) -> Self {
+        (self.machine, self.action) = self.machine.step(input, self.now);
+        self
+    }
+
+    fn fail_watch(self, error: &ListWatchError) -> Self {
+        self.give(Input::Failed(error))
+    }
+
     /// Synced by a watch-list at 10 that showed one object, whose last change was 8; watching.
     fn watching() -> Self {
         Self::new()
@@ -134,6 +144,18 @@ fn absent() -> ListWatchError {
 
 fn forbidden() -> ListWatchError {
     ListWatchError::Forbidden { message: String::new() }
+}
+
+fn unauthorized() -> ListWatchError {
+    ListWatchError::Unauthorized { message: String::new() }
+}
+
+fn unreadable() -> ListWatchError {
+    ListWatchError::Unreadable { message: String::new() }
+}
+
+fn unreachable() -> ListWatchError {
+    ListWatchError::Unreachable { message: String::new() }
 }
 
 fn patience(seconds: u64) -> ListWatchError {
@@ -260,7 +282,7 @@ fn a_list_that_breaks_off_begins_again() {
         .step(event("3"), "enqueue")
         .fail(&transient(), "wait")
         .step(Input::Elapsed, "list")
-        .step(Input::Opened, "begin start");
+        .step(Input::Opened, "begin interrupted");
     let bench = Bench::listing().step(Input::Ended, "wait").check_failure("Incomplete");
     bench.step(Input::Elapsed, "list");
     let bench = Bench::listing().check_deadline(60).after(60).step(Input::Deadline, "wait");
@@ -658,43 +680,112 @@ fn permission_to_list_can_come_without_the_one_to_watch() {
         .step(Input::Elapsed, "watch from \"7\"");
 }
 
-/// Watches that bring nothing, by what they bring in place of it, while lists are answered: lists take their place after three,
-/// 30 s after the list before at the earliest.
-#[track_caller]
-fn check_unwatched(nothing: impl Fn(Bench) -> Bench, watch: &str) {
-    let mut bench = Bench::watching();
-    for list in 1..4 {
-        // The first watch goes on for a while, and a cut is repeated before anything else.
-        bench = bench.after(if list == 1 { 0 } else { 30 });
-        while !matches!(bench.machine.state, State::BackingOff { next: Next::List(_) }) {
-            bench = nothing(bench);
-            if let State::BackingOff { next: Next::Watch } = bench.machine.state {
-                bench = bench.after(5).step(Input::Elapsed, watch);
-            }
+/// What a watch brings that brings nothing.
+type Nothing = fn(Bench) -> Bench;
+
+/// Watches that bring nothing, for an hour, while lists are answered: seconds between the lists that take their place.
+fn lists_in_place_of_watches(nothing: Nothing) -> Vec<u64> {
+    let bench = Bench::listing().step(event("8"), "enqueue").step(page_end("10", None), "end 10");
+    let mut bench = bench.step(Input::Ended, "watch from \"10\"");
+    let (mut listed, mut lists) = (bench.now, Vec::new());
+    while bench.now.duration_since(bench.started) < Duration::from_secs(3600) {
+        bench = nothing(bench);
+        if short(&bench.action) == "discover" {
+            bench = bench.step(Input::Served(Some(true)), "wait");
         }
-        let since = bench.machine.listed.map(|listed| bench.now.duration_since(listed));
-        assert!(since >= Some(UNWATCHED_LIST_INTERVAL), "{since:?} after the list before");
-        bench = bench.step(Input::Elapsed, "watch-list from \"\"").fail(&forbidden(), "list");
-        bench = bench.step(Input::Opened, "begin unwatched").step(event("8"), "enqueue");
-        bench = bench.step(page_end("10", None), "end 10");
-        bench = bench.step(Input::Ended, "watch from \"10\"");
+        if short(&bench.action) == "wait" {
+            bench.now += bench.pause();
+            bench = bench.step(Input::Elapsed, "watch from \"7\"");
+        }
+        if short(&bench.action) == "list" {
+            lists.push(bench.now.duration_since(listed).as_secs());
+            listed = bench.now;
+            bench = bench.step(Input::Opened, "begin unwatched").step(event("8"), "enqueue");
+            bench = bench.step(page_end("10", None), "end 10");
+            bench = bench.step(Input::Ended, "watch from \"10\"");
+        }
     }
+    lists
+}
+
+/// However nothing comes of watches, lists take their place: not sooner than 30 s after the list before, and not much later.
+#[track_caller]
+fn check_unwatched(nothing: Nothing) {
+    let lists = lists_in_place_of_watches(nothing);
+    // At the latest: a watch that fails a moment too early, the longest pause, and one that is not answered.
+    let range = UNWATCHED_LIST_INTERVAL.as_secs()..=150;
+    assert!(!lists.is_empty() && lists.iter().all(|list| range.contains(list)), "{lists:?}");
 }
 
 #[test]
 fn what_can_be_listed_and_not_watched_is_listed_again_at_a_bounded_rate() {
-    check_unwatched(|bench| bench.fail(&forbidden(), "wait"), "watch from \"7\"");
+    check_unwatched(|bench| bench.fail_watch(&forbidden()));
+    check_unwatched(|bench| bench.fail_watch(&unauthorized()));
+    check_unwatched(|bench| bench.fail_watch(&absent()));
+    // A proxy's 502, or its end of the connection.
+    check_unwatched(|bench| bench.fail_watch(&transient()));
+    check_unwatched(|bench| bench.fail_watch(&internal()));
+    check_unwatched(|bench| bench.fail_watch(&unreadable()));
+    check_unwatched(|bench| bench.after(60).give(Input::Deadline));
 }
 
 #[test]
-fn a_permission_to_list_that_is_missing_as_well_leads_back_to_the_watch() {
-    let mut bench = Bench::watching().after(60);
-    for _ in 0..2 {
-        bench = bench.fail(&forbidden(), "wait").step(Input::Elapsed, "watch from \"7\"");
+fn watches_that_end_as_soon_as_they_have_begun_are_no_watches() {
+    check_unwatched(|bench| bench.give(Input::Opened).give(Input::Ended));
+    check_unwatched(|bench| bench.give(Input::Opened).fail_watch(&transient()));
+    // The newest change is repeated, which says nothing of later ones.
+    check_unwatched(|bench| {
+        let repeats = short(&bench.action) == "watch from \"7\"";
+        let bench = bench.give(Input::Opened);
+        if repeats { bench.give(event("8")).give(Input::Ended) } else { bench.give(Input::Ended) }
+    });
+    // A proxy that holds everything back.
+    check_unwatched(|bench| bench.give(Input::Opened).after(5).give(Input::Ended));
+}
+
+#[test]
+fn watches_that_go_on_need_no_lists() {
+    let check = |nothing| assert_eq!(lists_in_place_of_watches(nothing), [0; 0]);
+    // No list helps while the server is away, or asks for patience.
+    check(|bench| bench.fail_watch(&unreachable()));
+    check(|bench| bench.fail_watch(&patience(1)));
+    // Nothing happens, for as long as a watch lasts.
+    check(|bench| bench.give(Input::Opened).give(event("8")).after(600).give(Input::Ended));
+}
+
+#[test]
+fn a_server_that_comes_back_is_watched_before_anything_is_listed() {
+    let watch = "watch from \"7\"";
+    let mut bench = Bench::watching().after(60).fail(&transient(), "wait");
+    for _ in 0..4 {
+        bench = bench.step(Input::Elapsed, watch).after(20).fail(&unreachable(), "wait");
     }
-    let bench = bench.fail(&forbidden(), "wait").step(Input::Elapsed, "watch-list from \"\"");
-    let bench = bench.fail(&forbidden(), "list").fail(&forbidden(), "wait");
-    bench.step(Input::Elapsed, "watch from \"7\"");
+    let bench = bench.step(Input::Elapsed, watch).fail(&transient(), "wait");
+    let bench = bench.step(Input::Elapsed, watch).step(Input::Opened, "read");
+    bench.step(event("8"), "read").step(event("12"), "enqueue");
+}
+
+/// A list in place of watches is about to be answered.
+fn unwatched() -> Bench {
+    let bench = Bench::watching().fail(&forbidden(), "wait");
+    bench.step(Input::Elapsed, "watch from \"7\"").after(30).fail(&forbidden(), "list")
+}
+
+#[test]
+fn a_list_that_fails_as_well_leads_back_to_the_watch_as_long_as_it_has_not_begun() {
+    let watch = "watch from \"7\"";
+    for refusal in [forbidden(), unauthorized(), transient(), internal(), unreachable()] {
+        let bench = unwatched().fail(&refusal, "wait").step(Input::Elapsed, watch);
+        // The next one has its time too.
+        bench.after(29).fail(&forbidden(), "wait").step(Input::Elapsed, watch);
+    }
+    unwatched().after(60).step(Input::Deadline, "wait").step(Input::Elapsed, watch);
+    // What it showed may be newer than what was watched: only another list can tell what went between.
+    for refusal in [forbidden(), transient()] {
+        let bench = unwatched().step(Input::Opened, "begin unwatched").step(event("15"), "enqueue");
+        let bench = bench.step(page_end("20", Some("t")), "list page t").fail(&refusal, "wait");
+        bench.step(Input::Elapsed, "list");
+    }
 }
 
 #[test]
@@ -775,12 +866,13 @@ fn a_resource_is_forgotten_only_if_discovery_says_so() {
     let gone = || Bench::watching().fail(&absent(), "discover").check_failure("NotFound");
     let again = "watch-list from \"\"";
     for unclear in [Input::Served(Some(true)), Input::Served(None)] {
-        let bench = gone().step(unclear, "wait for the resource").step(Input::Elapsed, again);
+        let bench = gone().step(unclear.clone(), "wait").step(Input::Elapsed, "watch from \"7\"");
         // Asked again each time: what was listed is still known.
-        let bench = bench.fail(&absent(), "list").fail(&absent(), "discover");
-        let bench = bench.step(Input::Served(None), "wait for the resource");
-        let bench = bench.step(Input::Elapsed, again).step(Input::Opened, "begin unavailable");
-        bench.step(event("12"), "enqueue").step(all_shown("12"), "end 12");
+        let bench = bench.fail(&absent(), "discover").step(unclear.clone(), "wait").after(30);
+        let bench = bench.step(Input::Elapsed, "watch from \"7\"").fail(&absent(), "list");
+        let bench = bench.fail(&absent(), "discover").step(unclear, "wait for the resource");
+        let bench = bench.step(Input::Elapsed, "list").step(Input::Opened, "begin unavailable");
+        bench.step(event("12"), "enqueue").step(page_end("12", None), "end 12");
     }
     let bench = gone().step(Input::Served(Some(false)), "forget");
     let bench = bench.step(Input::Ended, "wait for the resource").step(Input::Elapsed, again);
@@ -874,6 +966,8 @@ fn any_input_in_any_state_leads_on() {
         internal(),
         absent(),
         forbidden(),
+        unauthorized(),
+        unreachable(),
         patience(3),
     ];
     let mut random = fastrand::Rng::with_seed(7);

@@ -3,9 +3,8 @@
 use super::doubt::{CUT_MAX, Doubt};
 use super::history::{Repeated, Witness};
 use super::{
-    ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, FRUITLESS_WATCHES_MAX, Input, Machine, Next,
-    RELIST_SOON, RelistCause, Request, State, TOO_LARGE_MAX, UNWATCHED_LIST_INTERVAL,
-    VERY_SHORT_WATCH, WATCH_TIMEOUT_GRACE,
+    ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, Input, Machine, Next, RELIST_SOON, RelistCause,
+    Request, State, TOO_LARGE_MAX, UNWATCHED_LIST_INTERVAL, VERY_SHORT_WATCH, WATCH_TIMEOUT_GRACE,
 };
 use crate::list_watch::{ListWatchError, WatchOptions};
 use crate::object::{Object, compare_resource_versions};
@@ -63,6 +62,12 @@ impl Watch {
         State::Watching(self)
     }
 
+    /// Not a connection that is opened and brings nothing, in time, of what there is.
+    fn brings_something(&self, now: Instant) -> bool {
+        let was_short = now.duration_since(self.since) < VERY_SHORT_WATCH;
+        self.opened && (self.events || (self.expected.is_none() && !was_short))
+    }
+
     fn is_before_its_time(&self, now: Instant) -> bool {
         now + VERY_SHORT_WATCH < self.ends
     }
@@ -116,7 +121,7 @@ impl Machine {
             State::WatchListing(_)
             | State::Listing { .. }
             | State::Listed
-            | State::Asking
+            | State::Asking { .. }
             | State::Forgetting
             | State::BackingOff { .. } => false,
         }
@@ -128,6 +133,9 @@ impl Machine {
         input: Input<'_>,
         now: Instant,
     ) -> (Self, Action) {
+        if watch.brings_something(now) {
+            self.unwatched_since = None;
+        }
         match input {
             Input::Opened => self.watch_opened(watch, now),
             Input::Event { object, gone } => match &watch.expected {
@@ -231,24 +239,33 @@ impl Machine {
         if watch.is_before_its_time(now) {
             self.doubt.cut(now);
         }
-        if watch.events || now.duration_since(watch.since) >= VERY_SHORT_WATCH {
-            self.fruitless_watches = 0;
+        if watch.brings_something(now) {
             return self.watch(now);
         }
-        self.incomplete("watch ended as soon as it had begun", now);
-        let next = self.after_fruitless_watch(now);
-        self.wait(next, None, now)
+        self.incomplete("watch ended before it brought anything", now);
+        self.watch_again(watch, now)
     }
 
-    /// Another watch, or a list where watches bring nothing while lists may.
-    fn after_fruitless_watch(&mut self, now: Instant) -> Next {
-        self.fruitless_watches = self.fruitless_watches.saturating_add(1);
-        let listed = self.listed.map(|listed| now.duration_since(listed));
-        let is_due = listed.is_some_and(|ago| ago >= UNWATCHED_LIST_INTERVAL);
-        match is_due && self.fruitless_watches >= FRUITLESS_WATCHES_MAX {
-            true => Next::List(RelistCause::Unwatched),
-            false => Next::Watch,
+    /// Another watch after a pause, or a list at once where watches bring nothing while lists may.
+    fn watch_again(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
+        match self.is_list_due(watch, now) {
+            true => self.list(RelistCause::Unwatched, now),
+            false => self.wait(Next::Watch, None, now),
         }
+    }
+
+    /// Whether a list takes the place of watches, of which this was the last.
+    fn is_list_due(&mut self, watch: &Watch, now: Instant) -> bool {
+        if !watch.brings_something(now) {
+            self.unwatched_since.get_or_insert(watch.since);
+        }
+        let long_ago = |listed| now.duration_since(listed) >= UNWATCHED_LIST_INTERVAL;
+        self.is_unwatched_for_long(now) && self.listed.is_none_or(long_ago)
+    }
+
+    pub(super) fn is_unwatched_for_long(&self, now: Instant) -> bool {
+        let long = |since| now.duration_since(since) >= UNWATCHED_LIST_INTERVAL;
+        self.unwatched_since.is_some_and(long)
     }
 
     fn watch_is_late(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
@@ -266,7 +283,7 @@ impl Machine {
         } else {
             "watch was silent, without a bookmark, for too long: the connection is dead"
         });
-        self.wait(Next::Watch, None, now)
+        self.watch_again(watch, now)
     }
 
     fn watch_failed(
@@ -295,12 +312,22 @@ impl Machine {
             }
             // What is known stays known: the resourceVersion is still good when access comes back, or
             // the server says that it is not. The permission to list may be there.
-            ListWatchError::Forbidden { .. } => {
-                let next = self.after_fruitless_watch(now);
-                self.wait_for_access(next, None, now)
+            ListWatchError::Forbidden { .. } | ListWatchError::Unauthorized { .. } => {
+                match self.is_list_due(watch, now) {
+                    true => self.list(RelistCause::Unwatched, now),
+                    false => self.wait_for_access(Next::Watch, None, now),
+                }
             }
-            ListWatchError::Unauthorized { .. } => self.wait_for_access(Next::Watch, None, now),
-            ListWatchError::NotFound { .. } => self.not_found(now),
+            ListWatchError::NotFound { .. } => match self.is_list_due(watch, now) {
+                true => self.list(RelistCause::Unwatched, now),
+                false => self.not_found(Next::Watch, now),
+            },
+            // The server is away: a list would fare no better.
+            ListWatchError::Unreachable { .. } => {
+                self.doubt.outage();
+                self.unwatched_since = None;
+                self.wait(Next::Watch, None, now)
+            }
             ListWatchError::BadRequest { .. } => {
                 self.wait(Next::List(RelistCause::Unwatched), None, now)
             }
@@ -315,7 +342,7 @@ impl Machine {
                 } else {
                     self.doubt.outage();
                 }
-                self.wait(Next::Watch, None, now)
+                self.watch_again(watch, now)
             }
         }
     }

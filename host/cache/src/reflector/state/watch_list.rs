@@ -233,6 +233,7 @@ impl Machine {
             ListWatchError::Incomplete { .. }
             | ListWatchError::Silent { .. }
             | ListWatchError::Rewound { .. }
+            | ListWatchError::Unreachable { .. }
             | ListWatchError::Transient { .. } => {
                 if listing.counts(now) {
                     self.watch_lists.failed(now);
