@@ -24,6 +24,7 @@ use crate::list_watch::{
     ListEvent, ListOptions, ListStream, ListWatchError, ListerWatcher, ListerWatcherSource, Part,
     WatchEvent, WatchOptions, WatchStream,
 };
+use crate::object::LastApplied;
 use body::Chunks;
 use futures::future::BoxFuture;
 use futures::stream;
@@ -50,13 +51,23 @@ const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
 #[derive(Clone)]
 pub struct ApiServer {
     client: Client,
+    last_applied: LastApplied,
 }
 
 impl ApiServer {
     /// Uses the client's address, credentials and proxies. [`client_for_config`] makes one that suits: its connections notice that the
     /// other end is gone, and the reflector does the waiting, and shows it.
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self { client, last_applied: LastApplied::Kept }
+    }
+
+    /// Leaves the annotation `kubectl.kubernetes.io/last-applied-configuration` out of every object, for less memory.
+    /// Whoever replaces an object in the cluster by such a one removes the annotation there, and the next `kubectl apply`
+    /// cannot tell which fields it set before: patch instead.
+    #[must_use]
+    pub fn without_last_applied(mut self) -> Self {
+        self.last_applied = LastApplied::Cut;
+        self
     }
 }
 
@@ -64,7 +75,7 @@ impl ListerWatcherSource for ApiServer {
     fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
         let path = gvr.path(part.namespace.as_deref());
         let (client, resource, part) = (self.client.clone(), gvr.clone(), part.clone());
-        Arc::new(Collection { client, resource, path, part })
+        Arc::new(Collection { client, resource, path, part, last_applied: self.last_applied })
     }
 }
 
@@ -74,6 +85,7 @@ struct Collection {
     resource: GroupVersionResource,
     path: String,
     part: Part,
+    last_applied: LastApplied,
 }
 
 impl ListerWatcher for Collection {
@@ -87,7 +99,8 @@ impl ListerWatcher for Collection {
                 }
                 answered => answered?,
             };
-            let reader = ListReader { body, list: Some(ListBody::new()), ready: VecDeque::new() };
+            let list = Some(ListBody::new(self.last_applied));
+            let reader = ListReader { body, list, ready: VecDeque::new() };
             Ok(Box::pin(stream::try_unfold(reader, ListReader::next)) as ListStream)
         })
     }
@@ -97,7 +110,8 @@ impl ListerWatcher for Collection {
             let uri = uri(&self.path, &self.watch_query(&options));
             let body = self.send(uri, accept(options.metadata_only, false)).await?;
             let lines = Lines::new(PIECE_BYTES_MAX);
-            let reader = WatchReader { body, lines, received: now() };
+            let last_applied = self.last_applied;
+            let reader = WatchReader { body, lines, received: now(), last_applied };
             Ok(Box::pin(stream::try_unfold(reader, WatchReader::next)) as WatchStream)
         })
     }
@@ -237,13 +251,15 @@ struct WatchReader {
     lines: Lines,
     /// When the bytes of the present lines were read.
     received: Instant,
+    last_applied: LastApplied,
 }
 
 impl WatchReader {
     async fn next(mut self) -> Result<Option<(WatchEvent, Self)>, ListWatchError> {
         loop {
             if let Some(line) = self.lines.next_line() {
-                return Ok(Some((watch_event(&line, self.received)?, self)));
+                let event = watch_event(&line, self.received, self.last_applied)?;
+                return Ok(Some((event, self)));
             }
             match self.body.next().await? {
                 Some(chunk) => {

@@ -30,9 +30,10 @@ pub enum ListerError {
 /// Reads one resource's cache as `K`: k8s-openapi's `Pod`, kube's `DynamicObject`, or any type of one's own that
 /// has the fields one needs, which decodes the faster the fewer it has.
 ///
-/// The cache has no `managedFields` and no annotation `kubectl.kubernetes.io/last-applied-configuration`. Do not replace an
-/// object in the cluster with one that was read here: that removes the annotation, and the next `kubectl apply` cannot tell
-/// which fields it set before. Patch the object, or read it from the API server first.
+/// The cache has no `managedFields`, which an API server keeps as they are where an update has none. So an object that was read here may
+/// replace the one in the cluster, changed. That is not so where the source was told to leave more out
+/// ([`ApiServer::without_last_applied`](crate::ApiServer::without_last_applied), a [`Transform`](crate::Transform), metadata alone): there,
+/// patch the object, or read it from the API server first.
 ///
 /// ```
 /// # use informant_cache::{Indexer, Lister, ListerError};

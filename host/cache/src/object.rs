@@ -15,7 +15,7 @@ mod siblings;
 mod words;
 
 pub use decode::DecodeError;
-pub(crate) use decode::bookmark;
+pub(crate) use decode::{LastApplied, bookmark};
 pub use key::{ObjectKey, ParseKeyError};
 pub(crate) use packing::{Dictionary, Packing};
 pub(crate) use siblings::Siblings;
@@ -100,13 +100,29 @@ impl Drop for Meta {
 impl Object {
     /// Reads one object from exactly its JSON.
     ///
-    /// `managedFields` and the last-applied annotation are cut out; `apiVersion` and `kind` come first, taken
-    /// from `type_meta` where the bytes leave them out, so that the result does not depend on the way
-    /// (list, watch or GET) that the object came.
+    /// `managedFields` is cut out; `apiVersion` and `kind` come first, taken from `type_meta` where the bytes leave them out, so that
+    /// the result does not depend on the way (list, watch or GET) that the object came.
     ///
     /// Where a key stands twice the last one counts, as for `serde_json::Value`.
     pub fn decode(json: &[u8], type_meta: Option<&TypeMeta>) -> Result<Self, DecodeError> {
-        decode::object(json, type_meta)
+        Self::read(json, type_meta, LastApplied::Kept)
+    }
+
+    /// As [`Object::decode`], without the annotation `kubectl.kubernetes.io/last-applied-configuration`: less memory, for who never
+    /// replaces the object in the cluster by what was read.
+    pub fn decode_without_last_applied(
+        json: &[u8],
+        type_meta: Option<&TypeMeta>,
+    ) -> Result<Self, DecodeError> {
+        Self::read(json, type_meta, LastApplied::Cut)
+    }
+
+    pub(crate) fn read(
+        json: &[u8],
+        type_meta: Option<&TypeMeta>,
+        last_applied: LastApplied,
+    ) -> Result<Self, DecodeError> {
+        decode::object(json, type_meta, last_applied)
     }
 
     fn new(meta: Meta, resource_version: &str, uid: &str, json: Bytes) -> Self {
@@ -157,8 +173,7 @@ impl Object {
         self.meta().owners.owners()
     }
 
-    /// The object's JSON without `managedFields` and the last-applied annotation, always with
-    /// `apiVersion` and `kind`.
+    /// The object's JSON without `managedFields`, always with `apiVersion` and `kind`.
     ///
     /// An object at rest is unpacked each time, which takes some microseconds; one that a handler was told of once.
     pub fn json(&self) -> Bytes {

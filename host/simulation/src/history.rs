@@ -131,7 +131,8 @@ impl History {
     }
 
     fn version(&self, object: &ApiObject, until: u64) -> Version {
-        let shown = Object::decode(object.json(), None).expect("the server's objects are objects");
+        let shown = Object::decode_without_last_applied(object.json(), None);
+        let shown = shown.expect("the server's objects are objects");
         Version { shown, raw: object.json().clone(), from: self.clock, until }
     }
 

@@ -125,7 +125,8 @@ impl Run {
             seed: random.u64(..),
             ..Default::default()
         };
-        let factory = SharedInformerFactory::new(Arc::new(ApiServer::new(client)), options);
+        let source = ApiServer::new(client).without_last_applied();
+        let factory = SharedInformerFactory::new(Arc::new(source), options);
         let around = Around {
             server: server.clone(),
             journal: journal.clone(),

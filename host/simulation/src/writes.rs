@@ -42,7 +42,7 @@ pub(crate) fn define_widgets(server: &Server, defined: bool) {
     server.catch_up();
 }
 
-/// `managedFields` and the last-applied annotation, which no cache keeps.
+/// `managedFields` and the last-applied annotation, which these caches do not keep.
 pub(crate) fn cut(object: &mut Value) {
     let Some(metadata) = object["metadata"].as_object_mut() else { return };
     metadata.shift_remove("managedFields");

@@ -7,7 +7,7 @@ use super::list_body::{Item, ListBody, ListMeta};
 use super::watch_event::{decode_any_frame, watch_event};
 use crate::list_watch::{ListWatchError, WatchEvent};
 use crate::object::fuzz::{has_repeated_keys, is_beyond_a_tree};
-use crate::object::{Object, TypeMeta};
+use crate::object::{LastApplied, Object, TypeMeta};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
@@ -134,9 +134,10 @@ fn watch_frames() {
     target("watch_frames").run(|input| {
         let now = Instant::now();
         let line = Line::Complete(Bytes::copy_from_slice(input));
-        let found = shown(watch_event(&line, now));
+        let found = shown(watch_event(&line, now, LastApplied::Kept));
         let malformed = |error| WatchEvent::Malformed(Arc::new(error));
-        let careful = decode_any_frame(input, now).map(|event| event.unwrap_or_else(malformed));
+        let careful = decode_any_frame(input, now, |object| Object::decode(object, None))
+            .map(|event| event.unwrap_or_else(malformed));
         assert_eq!(found, shown(careful), "the quick way reads what the careful one does");
         // What has another type than the five, or no object, cannot be read, or is a Status that ends the watch.
         let Ok(frame) = serde_json::from_slice::<Value>(input) else { return };
@@ -159,7 +160,7 @@ fn watch_frames() {
 type Outcome = Result<(Vec<String>, String, String), String>;
 
 fn read(pieces: &[&[u8]]) -> Outcome {
-    let mut list = ListBody::new();
+    let mut list = ListBody::new(LastApplied::Kept);
     let mut items = Vec::new();
     for piece in pieces {
         list.feed(piece, &mut items).map_err(|error| error.to_string())?;

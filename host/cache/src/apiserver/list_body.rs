@@ -6,7 +6,7 @@
 //! What is no list is an error and never an empty list, which would empty the cache: an answer without items
 //! is one only if its kind says so.
 
-use crate::object::{DecodeError, Object, TypeMeta};
+use crate::object::{DecodeError, LastApplied, Object, TypeMeta};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -80,6 +80,7 @@ pub(super) struct ListBody {
     message: Option<String>,
     meta: ListMeta,
     type_meta: Option<TypeMeta>,
+    last_applied: LastApplied,
     /// Items that came before the list said what they are (keys in alphabetical order, as for custom
     /// resources, whose items say it themselves).
     untyped: Vec<Vec<u8>>,
@@ -89,7 +90,7 @@ pub(super) struct ListBody {
 }
 
 impl ListBody {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(last_applied: LastApplied) -> Self {
         Self {
             place: Place::BeforeList,
             depth: 0,
@@ -103,6 +104,7 @@ impl ListBody {
             message: None,
             meta: ListMeta::default(),
             type_meta: None,
+            last_applied,
             untyped: Vec::new(),
             untyped_bytes: 0,
             untyped_bytes_max: UNTYPED_BYTES_MAX,
@@ -142,7 +144,8 @@ impl ListBody {
             return Err(self.no_items());
         }
         for item in std::mem::take(&mut self.untyped) {
-            items.push(Object::decode(&item, self.type_meta.as_ref()).map_err(Arc::new));
+            let item = Object::read(&item, self.type_meta.as_ref(), self.last_applied);
+            items.push(item.map_err(Arc::new));
         }
         Ok(self.meta)
     }
@@ -266,7 +269,7 @@ impl ListBody {
             items.push(Err(Arc::new(DecodeError::TooLong { limit: PIECE_BYTES_MAX })));
             return Ok(());
         }
-        match Object::decode(piece, self.type_meta.as_ref()) {
+        match Object::read(piece, self.type_meta.as_ref(), self.last_applied) {
             Err(DecodeError::NoType { .. }) if self.type_meta.is_none() => {
                 self.untyped_bytes += piece.len();
                 if self.untyped_bytes > self.untyped_bytes_max {

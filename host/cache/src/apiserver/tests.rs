@@ -258,6 +258,35 @@ async fn a_server_that_is_away_is_told_apart_from_a_connection_that_breaks() {
     check_unanswered(true, "Some(Transient {").await;
 }
 
+/// Whether objects of a list and of a watch have the annotation that `kubectl apply` needs.
+async fn check_last_applied(make: fn(ApiServer) -> ApiServer, expect: bool) {
+    let key = "kubectl.kubernetes.io/last-applied-configuration";
+    let pod = POD.replace(r#""name""#, &format!(r#""annotations":{{"{key}":"{{}}"}},"name""#));
+    let list = format!(
+        r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"7"}},"items":[{pod}]}}"#
+    );
+    let line = format!("{{\"type\":\"ADDED\",\"object\":{pod}}}\n");
+    let source = |body: &str| {
+        let api_server = make(ApiServer::new(Client::new(canned(200, &[body]), "default")));
+        api_server.lister_watcher(&"v1/pods".parse().expect("a resource"), &Part::all())
+    };
+    let listed = source(&list).list(ListOptions::default()).await.expect("a list").next().await;
+    let watched = source(&line).watch(WatchOptions::default()).await.expect("a watch").next().await;
+    let (Some(Ok(ListEvent::Object(listed, _))), Some(Ok(WatchEvent::Changed(_, watched, _)))) =
+        (listed, watched)
+    else {
+        panic!("both bring the pod");
+    };
+    let has = |object: &crate::Object| String::from_utf8_lossy(&object.json()).contains(key);
+    assert_eq!((has(&listed), has(&watched)), (expect, expect));
+}
+
+#[tokio::test]
+async fn what_was_read_may_replace_what_is_there_unless_it_is_told_otherwise() {
+    check_last_applied(|source| source, true).await;
+    check_last_applied(ApiServer::without_last_applied, false).await;
+}
+
 #[tokio::test]
 async fn refusals_are_sorted() {
     let status = |status: Status| String::from_utf8(status.to_json()).expect("UTF-8");

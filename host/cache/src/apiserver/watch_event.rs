@@ -6,7 +6,7 @@
 use super::lines::Line;
 use super::list_body::PIECE_BYTES_MAX;
 use crate::list_watch::{Change, ListWatchError, WatchEvent};
-use crate::object::{DecodeError, Object, bookmark};
+use crate::object::{DecodeError, LastApplied, Object, bookmark};
 use informant_apimachinery::Status;
 use informant_apimachinery::watch::WatchEventType;
 use serde::Deserialize;
@@ -15,16 +15,23 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub(super) fn watch_event(line: &Line, received: Instant) -> Result<WatchEvent, ListWatchError> {
+pub(super) fn watch_event(
+    line: &Line,
+    received: Instant,
+    last_applied: LastApplied,
+) -> Result<WatchEvent, ListWatchError> {
+    let decode = |object: &[u8]| Object::read(object, None, last_applied);
     let event = match line {
         Line::TooLong => Err(DecodeError::TooLong { limit: PIECE_BYTES_MAX }),
         Line::Complete(line) => match usual_frame(line) {
             // What looks like the usual frame can still be another one that needs the careful reading.
-            Some((event_type, object)) => match decode_event(event_type, object, received) {
-                Ok(Ok(event)) => Ok(event),
-                Ok(Err(_)) | Err(_) => decode_any_frame(line, received)?,
-            },
-            None => decode_any_frame(line, received)?,
+            Some((event_type, object)) => {
+                match decode_event(event_type, object, received, decode) {
+                    Ok(Ok(event)) => Ok(event),
+                    Ok(Err(_)) | Err(_) => decode_any_frame(line, received, decode)?,
+                }
+            }
+            None => decode_any_frame(line, received, decode)?,
         },
     };
     Ok(event.unwrap_or_else(|error| WatchEvent::Malformed(Arc::new(error))))
@@ -44,6 +51,7 @@ fn usual_frame(line: &[u8]) -> Option<(WatchEventType, &[u8])> {
 pub(super) fn decode_any_frame(
     line: &[u8],
     received: Instant,
+    decode: impl Fn(&[u8]) -> Result<Object, DecodeError>,
 ) -> Result<Result<WatchEvent, DecodeError>, ListWatchError> {
     #[derive(Deserialize)]
     struct Frame<'a> {
@@ -55,7 +63,9 @@ pub(super) fn decode_any_frame(
     match serde_json::from_slice::<Frame<'_>>(line) {
         Err(error) => not_an_event(line).map_or(Ok(Err(error.into())), Err),
         Ok(frame) => match WatchEventType::from_wire(&frame.event_type) {
-            Some(event_type) => decode_event(event_type, frame.object.get().as_bytes(), received),
+            Some(event_type) => {
+                decode_event(event_type, frame.object.get().as_bytes(), received, decode)
+            }
             None => Ok(Err(DecodeError::UnknownEventType(frame.event_type.into_owned()))),
         },
     }
@@ -66,6 +76,7 @@ fn decode_event(
     event_type: WatchEventType,
     object: &[u8],
     received: Instant,
+    decode: impl Fn(&[u8]) -> Result<Object, DecodeError>,
 ) -> Result<Result<WatchEvent, DecodeError>, ListWatchError> {
     let change = match event_type {
         WatchEventType::Added => Change::Added,
@@ -85,7 +96,7 @@ fn decode_event(
             };
         }
     };
-    match Object::decode(object, None) {
+    match decode(object) {
         Ok(object) => Ok(Ok(WatchEvent::Changed(change, object, received))),
         Err(error) => not_an_event(object).map_or(Ok(Err(error)), Err),
     }

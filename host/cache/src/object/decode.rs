@@ -18,6 +18,15 @@ use std::ops::Range;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
+/// What becomes of the annotation in which kubectl keeps what it applied last. Whoever replaces an object that was read without it removes
+/// it in the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LastApplied {
+    #[default]
+    Kept,
+    Cut,
+}
+
 /// The bytes are not an object as the API server writes them.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
@@ -69,9 +78,13 @@ struct Metadata<'de> {
     initial_events_end: bool,
 }
 
-pub(super) fn object(json: &[u8], type_meta: Option<&TypeMeta>) -> Result<Object, DecodeError> {
+pub(super) fn object(
+    json: &[u8],
+    type_meta: Option<&TypeMeta>,
+    last_applied: LastApplied,
+) -> Result<Object, DecodeError> {
     let json = without_space_around(json);
-    let scan = scan(json)?;
+    let scan = scan(json, last_applied)?;
     let Scan { metadata, cuts, has_other_fields, .. } = scan;
     if metadata.name.is_empty() {
         return Err(DecodeError::NoName);
@@ -103,16 +116,16 @@ fn without_space_around(mut json: &[u8]) -> &[u8] {
 
 /// The resourceVersion of a bookmark's object, and whether it ends the initial events of a watch-list.
 pub(crate) fn bookmark(json: &[u8]) -> Result<(Box<str>, bool), DecodeError> {
-    let metadata = scan(json)?.metadata;
+    let metadata = scan(json, LastApplied::Cut)?.metadata;
     Ok((metadata.resource_version.into(), metadata.initial_events_end))
 }
 
-fn scan(json: &[u8]) -> Result<Scan<'_>, serde_json::Error> {
+fn scan(json: &[u8], last_applied: LastApplied) -> Result<Scan<'_>, serde_json::Error> {
     // What is skipped is not checked further, yet is promised to be UTF-8.
     let text = std::str::from_utf8(json).map_err(serde::de::Error::custom)?;
-    match usual::scan(text) {
+    match usual::scan(text, last_applied) {
         Some(scan) => Ok(scan),
-        None => careful::scan(text),
+        None => careful::scan(text, last_applied),
     }
 }
 
@@ -170,9 +183,14 @@ fn assemble(
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Cuts {
     spans: Vec<Range<usize>>,
+    last_applied: LastApplied,
 }
 
 impl Cuts {
+    fn new(last_applied: LastApplied) -> Self {
+        Self { spans: Vec::new(), last_applied }
+    }
+
     /// Cuts the entry of `json` whose key begins at `start` and whose value ends at `end`.
     fn entry(&mut self, json: &[u8], mut start: usize, end: usize) {
         let after = skip_whitespace(json, end);

@@ -1,7 +1,7 @@
 //! Fuzz targets: objects as servers send them, against serde_json's tree as the oracle.
 
 use super::decode::tests::readers_agree;
-use super::{Object, OwnerReference, TypeMeta, bookmark};
+use super::{LastApplied, Object, OwnerReference, TypeMeta, bookmark};
 use informant_apimachinery::watch::INITIAL_EVENTS_END;
 use informant_fuzz::Target;
 use serde_json::{Map, Value};
@@ -63,7 +63,7 @@ fn map(of: &Map<String, Value>, key: &str) -> Option<Map<String, Value>> {
 }
 
 /// None where a part of the metadata has another type than Kubernetes gives it.
-fn expect(tree: &Value) -> Option<Expected> {
+fn expect(tree: &Value, last_applied: LastApplied) -> Option<Expected> {
     let mut tree = tree.as_object()?.clone();
     let mut metadata = match tree.get("metadata") {
         None => Map::new(),
@@ -74,7 +74,9 @@ fn expect(tree: &Value) -> Option<Expected> {
         labels.keys().map(|key| Some((key.clone(), text(&labels, key)?))).collect::<Option<_>>()?;
     let mut annotations = map(&metadata, "annotations")?;
     let initial_events_end = text(&annotations, INITIAL_EVENTS_END)? == "true";
-    annotations.shift_remove(LAST_APPLIED);
+    if last_applied == LastApplied::Cut {
+        annotations.shift_remove(LAST_APPLIED);
+    }
     let owners = metadata.get("ownerReferences").unwrap_or(&Value::Null).to_string();
     serde_json::from_str::<Option<Vec<OwnerReference<'_>>>>(&owners).ok()?;
     let generation = metadata.get("generation").unwrap_or(&Value::Null);
@@ -139,9 +141,9 @@ fn type_word(tree: &Value, key: &str, from_list: Option<&str>) -> Option<String>
     }
 }
 
-fn check(json: &[u8], type_meta: Option<&TypeMeta>) {
+fn check(json: &[u8], type_meta: Option<&TypeMeta>, last_applied: LastApplied) {
     readers_agree(json);
-    let found = Object::decode(json, type_meta);
+    let found = Object::read(json, type_meta, last_applied);
     let tree = match serde_json::from_slice::<Value>(json) {
         Ok(tree) => tree,
         Err(error) => {
@@ -152,7 +154,7 @@ fn check(json: &[u8], type_meta: Option<&TypeMeta>) {
     let api_version = type_meta.map(|meta| meta.api_version.as_str());
     let api_version = type_word(&tree, "apiVersion", api_version);
     let kind = type_word(&tree, "kind", type_meta.map(|meta| meta.kind.as_str()));
-    let expected = expect(&tree).filter(|expected| !expected.name.is_empty());
+    let expected = expect(&tree, last_applied).filter(|expected| !expected.name.is_empty());
     let (Some(mut expected), Some(api_version), Some(kind)) = (expected, api_version, kind) else {
         return assert!(found.is_err(), "it should not be read");
     };
@@ -166,7 +168,8 @@ fn check(json: &[u8], type_meta: Option<&TypeMeta>) {
     expected.tree["kind"] = kind.into();
     agree(&object, &expected);
     // What is kept is read as the same object again.
-    let again = Object::decode(&object.json(), None).expect("what is kept is an object");
+    let again = Object::read(&object.json(), None, last_applied);
+    let again = again.expect("what is kept is an object");
     assert_eq!(again.json(), object.json(), "what is kept stays");
     agree(&again, &expected);
 }
@@ -197,8 +200,10 @@ fn agree(object: &Object, expected: &Expected) {
 fn object_decode() {
     let list = TypeMeta { api_version: "apps/v1".to_owned(), kind: "Deployment".to_owned() };
     Target::new(env!("CARGO_MANIFEST_DIR"), "object_decode").words(WORDS).run(|input| {
-        check(input, None);
-        check(input, Some(&list));
+        for last_applied in [LastApplied::Kept, LastApplied::Cut] {
+            check(input, None, last_applied);
+            check(input, Some(&list), last_applied);
+        }
     });
 }
 
@@ -209,13 +214,14 @@ fn bookmark_decode() {
         let tree = serde_json::from_slice::<Value>(input);
         match (found, tree) {
             (Ok(found), Ok(tree)) => {
-                let expected = expect(&tree).expect("it should not be read");
+                let expected = expect(&tree, LastApplied::Cut).expect("it should not be read");
                 let expected = (expected.resource_version.into(), expected.initial_events_end);
                 assert_eq!(found, expected);
             }
             (Ok(_), Err(error)) => assert!(is_beyond_a_tree(&error), "read, but {error}"),
             (Err(error), Ok(tree)) => {
-                let skipped = expect(&tree).is_none() || has_repeated_keys(input, &tree);
+                let skipped =
+                    expect(&tree, LastApplied::Cut).is_none() || has_repeated_keys(input, &tree);
                 assert!(skipped, "it should be read: {error}");
             }
             (Err(_), Err(_)) => {}

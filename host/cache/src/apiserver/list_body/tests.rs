@@ -4,7 +4,7 @@ use super::*;
 
 /// Items as `name@kind`, then the metadata.
 fn read(chunks: &[&[u8]]) -> Result<(Vec<String>, ListMeta), ListBodyError> {
-    let mut list = ListBody::new();
+    let mut list = ListBody::new(LastApplied::Kept);
     let mut items = Vec::new();
     for chunk in chunks {
         list.feed(chunk, &mut items)?;
@@ -145,7 +145,8 @@ fn what_json_does_not_allow_is_an_error() {
 fn items_that_wait_to_learn_what_they_are_have_a_bound() {
     let item = r#"{"metadata":{"name":"a"}}"#;
     let mut items = Vec::new();
-    let mut list = ListBody { untyped_bytes_max: 2 * item.len(), ..ListBody::new() };
+    let mut list =
+        ListBody { untyped_bytes_max: 2 * item.len(), ..ListBody::new(LastApplied::Kept) };
     list.feed(format!("{{\"items\":[{item},{item},").as_bytes(), &mut items).expect("they fit");
     let error = list.feed(format!("{item},").as_bytes(), &mut items).expect_err("one too many");
     assert!(error.to_string().contains("too many of its items"), "{error}");

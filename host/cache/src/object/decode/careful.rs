@@ -3,7 +3,7 @@
 //! The one that decides. What `usual.rs` reads more quickly it reads as this does.
 
 use super::fields::{Labels, text};
-use super::{Cuts, LAST_APPLIED, Metadata, Scan};
+use super::{Cuts, LAST_APPLIED, LastApplied, Metadata, Scan};
 use crate::object::OwnerReference;
 use informant_apimachinery::watch::INITIAL_EVENTS_END;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-pub(super) fn scan(text: &str) -> Result<Scan<'_>, serde_json::Error> {
-    let mut scan = Scan::default();
+pub(super) fn scan(text: &str, last_applied: LastApplied) -> Result<Scan<'_>, serde_json::Error> {
+    let mut scan = Scan { cuts: Cuts::new(last_applied), ..Scan::default() };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     ObjectSeed { json: text.as_bytes(), scan: &mut scan }.deserialize(&mut deserializer)?;
     deserializer.end()?;
@@ -138,7 +138,7 @@ impl<'de> Visitor<'de> for MetadataSeed<'_, 'de> {
     }
 }
 
-/// Cuts the last-applied annotation; answers whether the end of a watch-list's initial events is marked.
+/// Cuts the last-applied annotation where it is not kept; answers whether the end of a watch-list's initial events is marked.
 struct Annotations<'a, 'de> {
     json: &'de [u8],
     cuts: &'a mut Cuts,
@@ -171,7 +171,9 @@ impl<'de> Visitor<'de> for Annotations<'_, 'de> {
         let mut initial_events_end = false;
         while let Some(raw_key) = map.next_key::<&'de RawValue>()? {
             match &*unquote::<A::Error>(raw_key)? {
-                LAST_APPLIED => self.cuts.raw_entry(self.json, raw_key, map.next_value()?),
+                LAST_APPLIED if self.cuts.last_applied == LastApplied::Cut => {
+                    self.cuts.raw_entry(self.json, raw_key, map.next_value()?);
+                }
                 INITIAL_EVENTS_END => initial_events_end = text(&mut map)? == "true",
                 _ => {
                     map.next_value::<IgnoredAny>()?;

@@ -10,7 +10,8 @@ fn pod() -> TypeMeta {
 
 #[track_caller]
 fn check(json: &str, expect: &str) {
-    let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+    let object = Object::decode_without_last_applied(json.as_bytes(), Some(&pod()));
+    let object = object.expect("it decodes");
     assert_eq!(std::str::from_utf8(&object.json()), Ok(expect));
 }
 
@@ -24,17 +25,22 @@ fn check_error(json: &str, expect: &str) {
 #[track_caller]
 pub(in crate::object) fn readers_agree(json: &[u8]) {
     let Ok(text) = std::str::from_utf8(json) else { return };
-    if let Some(scan) = usual::scan(text) {
-        assert_eq!(careful::scan(text).ok(), Some(scan), "{text}");
+    for last_applied in [LastApplied::Kept, LastApplied::Cut] {
+        if let Some(scan) = usual::scan(text, last_applied) {
+            assert_eq!(careful::scan(text, last_applied).ok(), Some(scan), "{text}");
+        }
     }
 }
 
 #[test]
 fn objects_as_servers_write_them_are_read_by_the_quick_reader() {
     let pod = include_str!("../../../benches/pod.json");
-    assert!(usual::scan(pod).is_some());
+    assert!(usual::scan(pod, LastApplied::Kept).is_some());
     let bookmark = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"12746","annotations":{"k8s.io/initial-events-end":"true"}},"spec":{"containers":null},"status":{}}"#;
-    assert!(usual::scan(bookmark).is_some_and(|scan| scan.metadata.initial_events_end));
+    assert!(
+        usual::scan(bookmark, LastApplied::Kept)
+            .is_some_and(|scan| scan.metadata.initial_events_end)
+    );
 }
 
 #[test]
@@ -103,6 +109,16 @@ fn managed_fields_and_last_applied_are_cut_wherever_they_stand() {
         r#"{"metadata":{"name":"a","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"z"}}}"#,
         r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","annotations":{}}}"#,
     );
+}
+
+/// An object that replaces the one in the cluster must have it.
+#[test]
+fn last_applied_stays_where_nobody_said_that_it_may_go() {
+    let metadata = r#""metadata":{"name":"a","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"z"}"#;
+    let json = format!("{{{metadata},\"managedFields\":[]}}}}");
+    let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+    let expect = format!(r#"{{"apiVersion":"v1","kind":"Pod",{metadata}}}}}"#);
+    assert_eq!(std::str::from_utf8(&object.json()), Ok(expect.as_str()));
 }
 
 #[test]
@@ -248,7 +264,8 @@ proptest! {
         pretty in any::<bool>(),
     ) {
         let json = if pretty { format!("{object:#}") } else { object.to_string() };
-        let decoded = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+        let decoded = Object::decode_without_last_applied(json.as_bytes(), Some(&pod()));
+        let decoded = decoded.expect("it decodes");
         let value: Value = serde_json::from_slice(&decoded.json()).expect("the result is JSON");
         prop_assert_eq!(&value, &expected(object.clone()));
         prop_assert_eq!(decoded.key().name(), object["metadata"]["name"].as_str().expect("made above"));

@@ -3,7 +3,7 @@
 //! Says `None` wherever it would have to think; `careful.rs` does. What it says is what `careful.rs` would have said.
 
 use super::scanner::Scanner;
-use super::{Cuts, LAST_APPLIED, Scan};
+use super::{Cuts, LAST_APPLIED, LastApplied, Scan};
 use crate::object::OwnerReference;
 use informant_apimachinery::watch::INITIAL_EVENTS_END;
 use std::borrow::Cow;
@@ -14,10 +14,10 @@ const ARRAY: [u8; 2] = *b"[]";
 /// More labels than objects usually have are looked through more cleverly elsewhere.
 const LABELS_MAX: usize = 16;
 
-pub(super) fn scan(text: &str) -> Option<Scan<'_>> {
+pub(super) fn scan(text: &str, last_applied: LastApplied) -> Option<Scan<'_>> {
     let json = text.as_bytes();
     let mut scanner = Scanner::new(text)?;
-    let mut scan = Scan::default();
+    let mut scan = Scan { cuts: Cuts::new(last_applied), ..Scan::default() };
     let mut has_metadata = false;
     scanner.each(OBJECT, |scanner| {
         let start = scanner.at();
@@ -75,7 +75,7 @@ fn annotations(scanner: &mut Scanner<'_>, json: &[u8], cuts: &mut Cuts) -> Optio
     scanner.each(OBJECT, |scanner| {
         let start = scanner.at();
         match scanner.key()? {
-            LAST_APPLIED => {
+            LAST_APPLIED if cuts.last_applied == LastApplied::Cut => {
                 scanner.skip_value()?;
                 cuts.entry(json, start, scanner.at());
             }
