@@ -90,6 +90,12 @@ struct Election {
     resign: CancellationToken,
 }
 
+/// For less memory their objects lack the annotation that a replacement would lose: plugins are told to patch.
+fn informers(client: kube::Client) -> Arc<SharedInformerFactory> {
+    let source = ApiServer::new(client).without_last_applied();
+    Arc::new(SharedInformerFactory::new(Arc::new(source), FactoryOptions::default()))
+}
+
 impl Manager {
     /// Listens, says what is going to happen, then starts everything.
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
@@ -102,8 +108,7 @@ impl Manager {
         let election = options.election.map(|election| election.stand(&options.cluster.client));
         let election = election.transpose()?;
         let candidate = election.as_ref().map(|(_, candidate)| candidate.clone());
-        let source = Arc::new(ApiServer::new(options.cluster.client.clone()));
-        let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
+        let informers = informers(options.cluster.client.clone());
         let writer = ApiServerWriter::new(&options.cluster, candidate.as_ref())?;
         let mut host = PluginHost::new(PluginHostOptions {
             directories: options.directories,

@@ -111,7 +111,7 @@ impl World {
     /// The object with everything that an API server would have given it and that is missing.
     fn object(&self, resource: &GroupVersionResource, json: &[u8]) -> Result<Object, String> {
         let completed = self.completed(resource, json)?;
-        Object::decode(&completed, None).map_err(|error| match error {
+        Object::decode_without_last_applied(&completed, None).map_err(|error| match error {
             DecodeError::NoType { field, .. } => format!("it has no {field}"),
             error => without_place(&error),
         })
