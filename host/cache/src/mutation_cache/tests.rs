@@ -167,6 +167,27 @@ fn an_older_answer_never_hides_a_newer_one() {
 }
 
 #[test]
+fn an_own_write_never_hides_another_object_of_the_same_name() {
+    // Written before the other one was made, and heard of before that or after it.
+    for is_late in [false, true] {
+        let bench = Bench::new();
+        let write = || bench.mutated(object("a", "ua", 12, "y"));
+        if !is_late {
+            write();
+        }
+        bench.informer_removes("a", 13);
+        bench.informer(14, Some(object("a", "new", 14, "x")));
+        if is_late {
+            write();
+        }
+        bench.check(&["a@14 x", "b@10 x"]);
+        // Nor does an own deletion of the first.
+        bench.deleted(object("a", "ua", 12, "y"));
+        bench.check(&["a@14 x", "b@10 x"]);
+    }
+}
+
+#[test]
 fn a_deletion_counts_although_its_maker_knew_an_older_version() {
     let bench = Bench::new();
     bench.mutated(object("a", "ua", 12, "y"));

@@ -84,6 +84,17 @@ where
     /// No key is reconciled twice at once. `Ok` forgets a key's failures, an error is reported, and the key is
     /// added rate limited, in the lane that it came from. A panic of `reconcile` is an error like another. An error is any
     /// that `?` makes a `Box<dyn Error + Send + Sync>` of, such as a text; it is logged with its causes.
+    ///
+    /// It runs once, for its queue ends with it:
+    ///
+    /// ```compile_fail,E0382
+    /// # use informant_cache::workqueue::{Action, Controller};
+    /// # async fn example(controller: Controller<String>) {
+    /// let reconcile = |_| async { Ok::<_, String>(Action::await_change()) };
+    /// controller.run(reconcile, async {}).await;
+    /// controller.run(reconcile, async {}).await;
+    /// # }
+    /// ```
     pub async fn run<F, R, E>(self, reconcile: F, shutdown: impl Future<Output = ()>) -> Stopped<K>
     where
         F: Fn(K) -> R + Send + Sync + 'static,

@@ -95,6 +95,39 @@ async fn a_panic_is_a_failure_like_another() {
     journal.check(&expect);
 }
 
+/// What is logged, as text.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("pod cannot be read")]
+struct Unread(#[source] std::io::Error);
+
+#[tokio::test(start_paused = true)]
+async fn an_error_is_logged_with_its_causes() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone());
+    let _logging = tracing::subscriber::set_default(subscriber.finish());
+    let queue = queue();
+    queue.add("a");
+    let fail = |_| async { Err(Unread(std::io::Error::other("connection refused"))) };
+    Controller::new(queue, ControllerOptions::default()).run(fail, sleep(SECOND / 1000)).await;
+    let logged = String::from_utf8(log.0.lock().clone()).expect("a log is text");
+    assert!(logged.contains("pod cannot be read: connection refused"), "{logged}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_key_comes_again_when_it_asks_for_it() {
     let (queue, journal) = (queue(), Journal::new());
