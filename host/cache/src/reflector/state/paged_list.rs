@@ -85,6 +85,8 @@ impl Machine {
             // client-go's pager falls back to one full list as well.
             ListWatchError::Expired { .. } if page.options.continue_token.is_some() => {
                 self.expired_pages += 1;
+                // Something of it was shown, so that only a list can follow, whatever comes of the next.
+                let cause = RelistCause::Interrupted;
                 if self.expired_pages < EXPIRED_PAGES_MAX {
                     self.paged_list(cause, now)
                 } else {

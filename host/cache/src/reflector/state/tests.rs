@@ -240,10 +240,10 @@ fn an_expired_token_lists_again_from_the_beginning_and_then_without_pages() {
         .step(page_end("9", Some("t")), "list page t")
         .fail(&expired(), "list")
         .check_failure("Expired")
-        .step(Input::Opened, "begin start")
+        .step(Input::Opened, "begin interrupted")
         .step(page_end("9", Some("t")), "list page t")
         .fail(&expired(), "list whole")
-        .step(Input::Opened, "begin start")
+        .step(Input::Opened, "begin interrupted")
         .step(page_end("9", None), "end 9");
 }
 
@@ -786,6 +786,9 @@ fn a_list_that_fails_as_well_leads_back_to_the_watch_as_long_as_it_has_not_begun
         let bench = bench.step(page_end("20", Some("t")), "list page t").fail(&refusal, "wait");
         bench.step(Input::Elapsed, "list");
     }
+    let bench = unwatched().step(Input::Opened, "begin unwatched").step(event("15"), "enqueue");
+    let bench = bench.step(page_end("20", Some("t")), "list page t").fail(&expired(), "list");
+    bench.fail(&transient(), "wait").step(Input::Elapsed, "list");
 }
 
 #[test]
