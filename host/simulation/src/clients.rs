@@ -217,9 +217,15 @@ impl Clients {
     pub(crate) fn restless(&self) -> Option<String> {
         self.tenants.iter().find_map(|tenant| {
             let state = tenant.door.state();
-            let served = self.around.server.state().serves(&tenant.gvr);
+            let server = self.around.server.state();
+            let served = server.serves(&tenant.gvr);
+            let withheld = server.withholds(&tenant.gvr).is_some();
+            drop(server);
             let right = match &state {
                 InformerState::Synced => served,
+                // What each watch comes to, as long as lists bring the objects.
+                InformerState::Created | InformerState::Syncing { .. } => false,
+                _ if served && withheld => true,
                 InformerState::Waiting { .. } => !served,
                 _ => false,
             };

@@ -104,6 +104,11 @@ impl Door {
         self.list(0, None).map(|page| page.items).unwrap_or_default()
     }
 
+    /// Their keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = String> {
+        self.everything().into_iter().map(|object| object.key().to_string())
+    }
+
     pub(crate) fn index_values(&self, index: &str) -> Result<Page<String>, IndexerError> {
         match self {
             Self::Informer(informer) => informer.indexer().index_values(index, 0, None),

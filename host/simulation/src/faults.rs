@@ -81,6 +81,16 @@ faults! {
     ForbiddenWhole = "403 for all namespaces",
     /// 401 for a while.
     Unauthorized = "401",
+    /// 403 to watches for a while or for good, while lists are answered.
+    WatchForbidden = "403 to watches",
+    /// 405 in the same way.
+    WatchNotAllowed = "405 to watches",
+    /// 404 in the same way.
+    WatchAbsent = "404 to watches",
+    /// 502 in the same way, of a proxy.
+    WatchBadGateway = "502 to watches",
+    /// Each watch ends at once.
+    WatchEndsAtOnce = "watches that end at once",
     /// The resource is not served for a while.
     Absent = "resource absent",
     /// An answer or a part of one that takes long.
@@ -92,6 +102,15 @@ faults! {
     /// A handler panics.
     HandlerPanics = "handler panics",
 }
+
+/// The ways in which there are lists and no watches.
+pub(crate) const WITHOUT_WATCHES: [Fault; 5] = [
+    Fault::WatchForbidden,
+    Fault::WatchNotAllowed,
+    Fault::WatchAbsent,
+    Fault::WatchBadGateway,
+    Fault::WatchEndsAtOnce,
+];
 
 /// How often each fault was met.
 #[derive(Clone, Debug, Default)]

@@ -5,6 +5,7 @@ use crate::door::Door;
 use crate::faults::{Fault, Faults};
 use crate::history::{History, same_version};
 use crate::journal::Journal;
+use crate::one_step::OneStep;
 use crate::server::Server;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
@@ -53,6 +54,7 @@ struct State {
     gone: BTreeMap<String, Object>,
     /// Told of as there, and not found in the store at that moment: a deletion must be on its way.
     doomed: BTreeSet<String>,
+    relist: OneStep,
     synced: u32,
     removed: bool,
     random: fastrand::Rng,
@@ -100,11 +102,12 @@ impl Told {
     ) -> Self {
         let Around { server, journal, faults, views, selectors } = around.clone();
         let began = (!manner.late).then(|| server.with_history(&gvr, History::now));
-        let untold = if manner.replay { BTreeSet::new() } else { keys(&door).collect() };
+        let untold = if manner.replay { BTreeSet::new() } else { door.keys().collect() };
         let state = State {
             known: BTreeMap::new(),
             gone: BTreeMap::new(),
             doomed: BTreeSet::new(),
+            relist: OneStep::default(),
             synced: 0,
             removed: false,
             random,
@@ -150,6 +153,14 @@ impl Told {
         self.check(!self.state.lock().removed, "no call begins after a removal", || {
             key.to_string()
         });
+        // A queue tells later. The first list of a part is seen as it comes, and without views there is one part.
+        if self.inline && reason == Reason::Relist && !self.views {
+            let stored = self.door.everything();
+            let wrong = self.state.lock().relist.told(object, what == "deleted", stored);
+            self.check(wrong.is_none(), "a relist is one step", || {
+                format!("{} at {key}", wrong.unwrap_or_default())
+            });
+        }
     }
 
     /// The object is one that the server showed, and no older than what was known.
@@ -225,7 +236,7 @@ impl Told {
             return;
         }
         let mut objects = self.untold.clone();
-        objects.extend(keys(&self.door));
+        objects.extend(self.door.keys());
         objects.extend(self.state.lock().known.keys().cloned());
         let more = 2 * objects.len() + 3;
         let bound = mark.notifications.saturating_add(more);
@@ -282,11 +293,6 @@ impl Told {
             format!("{difference:?}")
         });
     }
-}
-
-/// What is there now.
-fn keys(door: &Door) -> impl Iterator<Item = String> {
-    door.everything().into_iter().map(|object| object.key().to_string())
 }
 
 /// For people.

@@ -23,6 +23,7 @@ mod history;
 mod journal;
 mod many;
 mod mutation;
+mod one_step;
 mod reads;
 mod run;
 mod server;

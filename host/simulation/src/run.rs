@@ -1,7 +1,7 @@
 //! One run: everything in it follows from its seed.
 
 use crate::clients::Clients;
-use crate::faults::{Fault, FaultCounts, Faults};
+use crate::faults::{Fault, FaultCounts, Faults, WITHOUT_WATCHES};
 use crate::handler::Around;
 use crate::journal::{Journal, Violation};
 use crate::server::{Server, Temper, Wire};
@@ -15,6 +15,9 @@ use std::time::Duration;
 /// After the last fault everything is right within this time: the longest time that a server is down (120 s), two requests to a connection
 /// that is dead without saying so (the longest watch is 615 s) and the longest backoff (60 s) between them.
 const AT_REST_AFTER: Duration = Duration::from_secs(1420);
+/// Where there are lists and no watches, a change is seen within this time: 30 s between two lists, the longest pause (60 s) twice, before the
+/// last watch and before the list, and an answer that comes late.
+const SEEN_WITHOUT_WATCHES_AFTER: Duration = Duration::from_secs(180);
 /// Users of informers at once.
 const TENANTS_MAX: usize = 5;
 
@@ -219,7 +222,13 @@ impl Run {
                 self.server.close(gvr, fault, time);
             }
             16 => {
-                let time = seconds(&mut self.random) * 10;
+                let time = seconds(&mut self.random);
+                // Nothing is drawn for the second kind either.
+                if time.as_secs() % 2 == 1 {
+                    let number = time.as_secs() as usize / 2;
+                    return self.withhold_watches(number, time);
+                }
+                let time = time * 10;
                 self.journal.step(format_args!("refuse watch-lists for {time:?}"));
                 self.server.refuse_watch_lists(time);
             }
@@ -230,6 +239,14 @@ impl Run {
                 writes::define_widgets(&self.server, !served);
             }
         }
+    }
+
+    /// Lists of a resource are answered and watches are not: which, and how, follows from the number.
+    fn withhold_watches(&self, number: usize, time: Duration) {
+        let gvr = &self.resources[number % self.resources.len()];
+        let fault = WITHOUT_WATCHES[number % WITHOUT_WATCHES.len()];
+        self.journal.step(format_args!("{} of {gvr}, for {time:?}", fault.as_str()));
+        self.server.withhold_watches(gvr, fault, time);
     }
 
     fn use_clients(&mut self) {
@@ -281,23 +298,39 @@ impl Run {
         if self.random.u32(..3) > 0 {
             writes::define_widgets(&self.server, true);
         }
-        let began = tokio::time::Instant::now();
-        loop {
-            tokio::time::sleep(Duration::from_secs(20)).await;
-            self.clients.check_quiet();
-            let restless = self.clients.restless();
-            match restless {
-                None => break,
-                Some(found) if began.elapsed() > AT_REST_AFTER => {
-                    self.journal.broken("all is right some time after the last fault", found);
-                    return;
-                }
-                Some(_) if self.journal.is_broken() => return,
-                Some(_) => {}
-            }
+        self.settle(AT_REST_AFTER, "all is right some time after the last fault").await;
+        if self.journal.is_broken() {
+            return;
         }
         self.journal.step(format_args!("at rest"));
         self.clients.check_at_rest();
+        if !self.journal.is_broken() {
+            self.rest_without_watches().await;
+        }
+    }
+
+    /// Waits until the clients are at rest.
+    async fn settle(&self, within: Duration, invariant: &'static str) {
+        let began = tokio::time::Instant::now();
+        while !self.journal.is_broken() {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            self.clients.check_quiet();
+            match self.clients.restless() {
+                None => return,
+                Some(found) if began.elapsed() > within => self.journal.broken(invariant, found),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Watches end for good, lists go on: every change is seen in time all the same.
+    async fn rest_without_watches(&mut self) {
+        let number = self.random.usize(..);
+        self.withhold_watches(number, Duration::from_secs(100_000));
+        for _ in 0..6 {
+            self.write();
+        }
+        self.settle(SEEN_WITHOUT_WATCHES_AFTER, "lists take the place of watches in time").await;
     }
 
     /// Everything is shut down, and nothing is left.

@@ -73,6 +73,8 @@ pub(crate) struct State {
     /// 403 or 401 until then.
     closed: BTreeMap<GroupVersionResource, (Fault, Instant)>,
     no_watch_lists_until: Instant,
+    /// Lists are answered and watches are not, until then.
+    withheld: BTreeMap<GroupVersionResource, (Fault, Instant)>,
     requests: BTreeMap<String, Vec<Instant>>,
     /// Lists in pages that are being answered or read.
     lists: usize,
@@ -126,6 +128,7 @@ impl Server {
             down_until: now,
             closed: BTreeMap::new(),
             no_watch_lists_until: now,
+            withheld: BTreeMap::new(),
             requests: BTreeMap::new(),
             lists: 0,
             lists_max,
@@ -258,6 +261,17 @@ impl Server {
         self.state().no_watch_lists_until = Instant::now() + time;
     }
 
+    /// Answers lists of a resource and no watches for a while.
+    pub(crate) fn withhold_watches(
+        &self,
+        gvr: &GroupVersionResource,
+        fault: Fault,
+        time: Duration,
+    ) {
+        self.state().withheld.insert(gvr.clone(), (fault, Instant::now() + time));
+        self.cut_all();
+    }
+
     /// Ends everything that is wrong, but for what is down and comes back in its time: an etcd is not restored faster for being the
     /// last one. The replicas get to the newest state and stay there.
     pub(crate) fn heal(&self) {
@@ -268,6 +282,7 @@ impl Server {
         state.temper.prompt = true;
         state.closed.clear();
         state.no_watch_lists_until = now;
+        state.withheld.clear();
         drop(state);
         self.catch_up();
     }

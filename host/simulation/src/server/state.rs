@@ -1,6 +1,7 @@
 //! What the server's state allows and remembers: writes, the history of what is tracked, and what clients know.
 
 use super::{REQUESTS_IN_TEN_SECONDS_MAX, State};
+use crate::faults::Fault;
 use informant_apimachinery::GroupVersionResource;
 use informant_apiserver::{ApiObject, ListAt, ListQuery, ResourceInfo, Selection};
 use informant_devcluster::store::{Changes, DeleteOptions, GroupResource, Target, WriteOptions};
@@ -108,6 +109,12 @@ impl State {
             tracked.seen = seen;
             tracked.history.restored(objects.iter().map(Arc::as_ref));
         }
+    }
+
+    /// How watches of a resource are kept from coming about.
+    pub(crate) fn withholds(&self, gvr: &GroupVersionResource) -> Option<Fault> {
+        let (fault, until) = self.withheld.get(gvr)?;
+        (Instant::now() < *until).then_some(*fault)
     }
 
     /// Counts a request; answers whether there are too many.

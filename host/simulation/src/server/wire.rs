@@ -7,7 +7,8 @@ use super::{REPLICAS, Server};
 use crate::faults::Fault;
 use futures::future::BoxFuture;
 use http::{HeaderMap, Request, Response, StatusCode, Uri};
-use informant_apimachinery::{Status, StatusCause, reason};
+use http_body_util::Empty;
+use informant_apimachinery::{GroupVersionResource, Status, StatusCause, reason};
 use informant_apiserver::{QueryParameters, Route, ServeOptions, serve, status_response};
 use std::io;
 use std::task::{Context, Poll};
@@ -47,6 +48,8 @@ struct Fate {
     /// It is answered only after this.
     delay: Option<Duration>,
     replica: usize,
+    /// The answer has a head and nothing more.
+    is_empty: bool,
     /// For what happens to the answer.
     random: fastrand::Rng,
 }
@@ -121,6 +124,7 @@ impl Server {
         let (parts, body) = response.into_parts();
         let way = Way { server: self.clone(), random: fate.random, list };
         let body = match (parts.status.is_success(), asked.watch) {
+            (true, true) if fate.is_empty => bodies::whole(Empty::new()),
             (false, _) => bodies::whole(body),
             (true, true) => bodies::watch(body, way, asked.initial),
             (true, false) => bodies::list(body, way).await,
@@ -134,7 +138,7 @@ impl Server {
 
     fn note_answer(&self, code: StatusCode, asked: &Asked) {
         let fault = match code.as_u16() {
-            404 => Fault::Absent,
+            404 if !asked.watch => Fault::Absent,
             410 if asked.continued => Fault::ExpiredToken,
             410 => Fault::ExpiredAtStart,
             429 => Fault::TooManyRequests,
@@ -155,7 +159,7 @@ impl Server {
         let replica = state.random.usize(..REPLICAS);
         let mut random = state.random.fork();
         let now = Instant::now();
-        let mut refusal = None;
+        let (mut refusal, mut is_empty) = (None, false);
         if let Route::Resource(path) = route
             && let Some((fault, until)) = state.closed.get(&path.gvr)
             && now < *until
@@ -166,6 +170,13 @@ impl Server {
                 Fault::Unauthorized => Status::failure(401, reason::UNAUTHORIZED, "Unauthorized"),
                 _ => Status::forbidden(&path.gvr, "", "the role was taken away"),
             }));
+        } else if let Route::Resource(path) = route
+            && asked.watch
+            && let Some(fault) = state.withholds(&path.gvr)
+        {
+            self.shared.faults.meet(fault);
+            is_empty = fault == Fault::WatchEndsAtOnce;
+            refusal = without_watches(&path.gvr, fault).map(Refusal::Status);
         } else if asked.initial && now < state.no_watch_lists_until {
             self.shared.faults.meet(Fault::NoWatchLists);
             refusal = Some(Refusal::Status(watch_lists_are_off()));
@@ -181,7 +192,18 @@ impl Server {
                 refusal = Some(random_refusal(&mut random, asked));
             }
         }
-        Fate { refusal, delay, replica, random }
+        Fate { refusal, delay, replica, is_empty, random }
+    }
+}
+
+/// How a watch is refused; none where it ends at once.
+fn without_watches(gvr: &GroupVersionResource, fault: Fault) -> Option<Status> {
+    match fault {
+        Fault::WatchEndsAtOnce => None,
+        Fault::WatchNotAllowed => Some(Status::failure(405, "MethodNotAllowed", "no watch here")),
+        Fault::WatchAbsent => Some(Status::failure(404, "", "404 page not found")),
+        Fault::WatchBadGateway => Some(Status::failure(502, "", "bad gateway")),
+        _ => Some(Status::forbidden(gvr, "", "the role has no verb watch")),
     }
 }
 
