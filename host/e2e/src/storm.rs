@@ -47,6 +47,9 @@ const DEATH_MAX: Duration = Duration::from_millis(1_500);
 /// For what must happen, on a machine that is busy with something else.
 const DEADLINE: Duration = Duration::from_secs(90);
 
+/// For what is on its way when nothing waits any more.
+const LATE_MAX: Duration = Duration::from_secs(10);
+
 /// One replacement in so many follows at once, without waiting for what becomes of the one before.
 const HURRIED: u8 = 8;
 
@@ -307,7 +310,25 @@ impl Storm {
             is_empty && plugin["replays"].as_array().is_some_and(Vec::is_empty)
         };
         host.await_plugin(PLUGIN, "an empty queue", is_idle).await?;
-        self.read(host)
+        // The informer tells one subscription after the other: the last change may be on its way to some of them. What is lost never comes.
+        let rest = async || match self.read(host) {
+            Ok(()) => self.complaints(history).is_empty().then_some(Ok(())),
+            Err(error) => Some(Err(error)),
+        };
+        poll::until("the rest of the last change", LATE_MAX, rest).await.unwrap_or(Ok(()))
+    }
+
+    /// What is missing or wrong so far.
+    fn complaints(&self, history: &History) -> Vec<String> {
+        match self.failures {
+            Some(_) => lives::check(&self.lives, history).complaints,
+            None => oracle::check(&self.versions, self.told(), history).complaints,
+        }
+    }
+
+    /// Everything that the first host wrote.
+    fn told(&self) -> &[Entry] {
+        self.lives.first().map_or(&[][..], |life| &life.told)
     }
 
     fn report(self, options: &Options, history: &History, lasted: Duration) -> Report {
@@ -320,10 +341,9 @@ impl Storm {
             let (verdict, times) = (Verdict::default(), Times::default());
             return Report { verdict, times, kills: Some(kills), changes, lasted, not_loaded };
         }
-        let told = self.lives.first().map_or(&[][..], |life| &life.told);
         Report {
-            verdict: oracle::check(&self.versions, told, history),
-            times: timing::times(told, &self.complete),
+            verdict: oracle::check(&self.versions, self.told(), history),
+            times: timing::times(self.told(), &self.complete),
             kills: None,
             changes,
             lasted,
