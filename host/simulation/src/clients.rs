@@ -3,8 +3,9 @@
 
 use crate::controller::Controller;
 use crate::door::Door;
-use crate::handler::{Around, Manner};
+use crate::handler::Around;
 use crate::history::History;
+use crate::manner::Manner;
 use crate::reads::{INDEXES, check_indexes, check_pages, index};
 use crate::slot::{HANDLERS_MAX, Hold, Kind, Slot, mischief, next, pull, told};
 use informant_apimachinery::GroupVersionResource;
@@ -223,6 +224,8 @@ impl Clients {
             drop(server);
             let right = match &state {
                 InformerState::Synced => served,
+                // What a watch-list comes to between two questions whether it is served.
+                InformerState::Syncing { .. } if withheld && !served => true,
                 // What each watch comes to, as long as lists bring the objects.
                 InformerState::Created | InformerState::Syncing { .. } => false,
                 _ if served && withheld => true,

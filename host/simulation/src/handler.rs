@@ -5,11 +5,12 @@ use crate::door::Door;
 use crate::faults::{Fault, Faults};
 use crate::history::{History, same_version};
 use crate::journal::Journal;
+use crate::manner::Manner;
 use crate::one_step::OneStep;
 use crate::server::Server;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    Cause, FinalState, HighWaterMark, InformerState, Notification, Object, QueueStats, Reason,
+    Cause, FinalState, HighWaterMark, Notification, Object, QueueStats, Reason,
     ResourceEventHandler, Scope,
 };
 use parking_lot::Mutex;
@@ -58,24 +59,6 @@ struct State {
     synced: u32,
     removed: bool,
     random: fastrand::Rng,
-}
-
-/// How a handler is.
-pub(crate) struct Manner {
-    pub(crate) panics: f64,
-    pub(crate) mischief: f64,
-    pub(crate) replay: bool,
-    pub(crate) inline: bool,
-    /// The informer had begun to list when it was added.
-    pub(crate) late: bool,
-}
-
-impl Manner {
-    /// A handler behind this door.
-    pub(crate) fn new(door: &Door) -> Self {
-        let late = door.state() != InformerState::Created;
-        Self { panics: 0.0, mischief: 0.0, replay: true, inline: true, late }
-    }
 }
 
 /// What every handler of a run shares.
@@ -153,12 +136,15 @@ impl Told {
         self.check(!self.state.lock().removed, "no call begins after a removal", || {
             key.to_string()
         });
-        // A queue tells later. The first list of a part is seen as it comes, and without views there is one part.
-        if self.inline && reason == Reason::Relist && !self.views {
+    }
+
+    /// A queue tells later. The first list of a part is seen as it comes, and without views there is one part.
+    fn check_one_step(&self, object: &Object, is_deletion: bool, cause: Cause) {
+        if self.inline && cause.reason == Reason::Relist && !self.views {
             let stored = self.door.everything();
-            let wrong = self.state.lock().relist.told(object, what == "deleted", stored);
+            let wrong = self.state.lock().relist.told(object, is_deletion, stored);
             self.check(wrong.is_none(), "a relist is one step", || {
-                format!("{} at {key}", wrong.unwrap_or_default())
+                format!("{} at {}", wrong.unwrap_or_default(), object.key())
             });
         }
     }
@@ -303,6 +289,7 @@ fn text(object: &Object) -> String {
 impl ResourceEventHandler for Told {
     fn on_add(&self, object: &Object, cause: Cause) {
         self.note("added", object, cause);
+        self.check_one_step(object, false, cause);
         let mut state = self.state.lock();
         self.check_real(state.gone.remove(&object.key().to_string()).as_ref(), object);
         let before = state.known.insert(object.key().to_string(), object.clone());
@@ -314,6 +301,10 @@ impl ResourceEventHandler for Told {
 
     fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
         self.note("updated", new, cause);
+        // After a rewind the same version may have other content, which is seen at once.
+        if old.resource_version() != new.resource_version() {
+            self.check_one_step(new, false, cause);
+        }
         let mut state = self.state.lock();
         let known = state.known.insert(new.key().to_string(), new.clone());
         self.check_real(known.as_ref(), new);
@@ -341,6 +332,7 @@ impl ResourceEventHandler for Told {
 
     fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause) {
         self.note("deleted", last, cause);
+        self.check_one_step(last, true, cause);
         let mut state = self.state.lock();
         let key = last.key().to_string();
         state.doomed.remove(&key);

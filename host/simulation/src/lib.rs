@@ -21,6 +21,7 @@ mod faults;
 mod handler;
 mod history;
 mod journal;
+mod manner;
 mod many;
 mod mutation;
 mod one_step;

@@ -1,7 +1,8 @@
 //! A handler and how it is kept: called, or pulling in its own time.
 
 use crate::clients::Tenant;
-use crate::handler::{Around, Manner, Mischief, Told};
+use crate::handler::{Around, Mischief, Told};
+use crate::manner::Manner;
 use informant_cache::{HandlerOptions, HighWaterMark, Notifications, Registration};
 use parking_lot::Mutex;
 use std::sync::Arc;

@@ -8,6 +8,8 @@ use informant_simulation::{
 const FIRST: u64 = 1;
 /// How many. Their mix of faults is complete; a test says so.
 const SEEDS: u64 = 120;
+/// Others that have found a mistake, in the core or in the simulation.
+const FOUND: [u64; 3] = [1_164, 23_046, 23_172];
 
 fn once(seed: u64) -> Outcome {
     hide_planned_panics();
@@ -27,6 +29,11 @@ fn fixed_seeds_hold_every_invariant_meet_every_fault_and_say_everything() {
     many.broken.iter().for_each(check);
     assert_eq!(many.runs, SEEDS);
     assert_eq!(many.faults.never_met(), []);
+}
+
+#[test]
+fn seeds_that_have_found_a_mistake_hold_every_invariant() {
+    FOUND.into_iter().for_each(|seed| check(&once(seed)));
 }
 
 #[test]
