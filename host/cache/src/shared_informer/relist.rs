@@ -141,7 +141,7 @@ impl Deltas {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
         let Some(part) = self.parts.get(id) else { return true };
         let is_first = !part.was_listed;
-        let newer = RefCell::new(Vec::new());
+        let (newer, moved) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
         let consistent = listing.consistent;
         // Where another part may be ahead of this list it may know of more.
         let is_newer = |object: &Object| {
@@ -153,11 +153,20 @@ impl Deltas {
             }
             is_newer
         };
+        // What left the selectors lives on in a part without any, which says whether it has gone. Should it never, this one is listed anew.
+        let is_elsewhere = |object: &Object| {
+            let is_listed = resource_version.is_some() && part.selects();
+            let is_elsewhere = is_listed && self.parts.is_shown_whole(id, object);
+            if is_elsewhere {
+                moved.borrow_mut().push(object.key().clone());
+            }
+            is_elsewhere
+        };
         let gave_way = Cell::new(false);
         let of_part = |object: &Object| {
             let gives_way = part.contains(object) && self.parts.gives_way(id, object);
             gave_way.set(gave_way.get() | gives_way);
-            part.contains(object) && !gives_way && !is_newer(object)
+            part.contains(object) && !gives_way && !is_newer(object) && !is_elsewhere(object)
         };
         let mut write = self.indexer.write();
         let gone = write.sweep(&mut listing.mark, of_part, BATCH_DELTAS);
@@ -168,6 +177,10 @@ impl Deltas {
         for object in newer.take() {
             let change = Written::At(object.resource_version().into());
             self.parts.will_show(id, object.key(), change);
+        }
+        for key in moved.take() {
+            let change = Written::After(resource_version.unwrap_or_default().into());
+            self.parts.will_show(id, &key, change);
         }
         let is_last = gone.len() < BATCH_DELTAS;
         for last in gone {
