@@ -1,5 +1,5 @@
-//! What becomes of an instance that ended: another takes its place. That is at once where a call ended it, because the breaker has pauses between calls
-//! that fail, and what waits behind them may be healthy. Where another cannot be started, which nothing could be told to, the waits grow.
+//! Replaces an instance that ended. One that a call ended is replaced at once: the breaker has pauses between calls that fail, and healthy objects may
+//! wait behind those. After each start that fails the wait doubles.
 
 use super::{Actor, Running, Version};
 use crate::breaker::Outcome;
