@@ -15,6 +15,8 @@ use std::time::Duration;
 /// After the last fault everything is right within this time: the longest time that a server is down (120 s), two requests to a connection
 /// that is dead without saying so (the longest watch is 615 s) and the longest backoff (60 s) between them.
 const AT_REST_AFTER: Duration = Duration::from_secs(1420);
+/// A connection that is dead without saying so is left after this time: the longest watch.
+const DEAD_CONNECTION_MAX: Duration = Duration::from_secs(615);
 /// Where there are lists and no watches, a change is seen within this time: 30 s between two lists, the longest pause (60 s) twice, before the
 /// last watch and before the list, and an answer that comes late.
 const SEEN_WITHOUT_WATCHES_AFTER: Duration = Duration::from_secs(180);
@@ -323,8 +325,10 @@ impl Run {
         }
     }
 
-    /// Watches end for good, lists go on: every change is seen in time all the same.
+    /// Watches end for good, lists go on: every change is seen in time all the same. No watch of the time before the rest is
+    /// left by then: one whose connection is dead would hold its informer longer than any pause.
     async fn rest_without_watches(&mut self) {
+        tokio::time::sleep(DEAD_CONNECTION_MAX).await;
         let number = self.random.usize(..);
         self.withhold_watches(number, Duration::from_secs(100_000));
         for _ in 0..6 {
