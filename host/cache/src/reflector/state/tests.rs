@@ -410,6 +410,7 @@ fn a_watch_that_breaks_begins_again_with_the_newest_change_and_does_not_repeat_i
         // A server that closes watches before their time may be on its way down.
         Bench::watching().after(9).step(Input::Ended, watch),
         Bench::watching().fail(&forbidden(), "wait").step(Input::Elapsed, watch),
+        Bench::watching().fail(&too_large(), "wait").step(Input::Elapsed, watch),
         Bench::watching()
             .check_deadline(150)
             .after(150)
@@ -582,8 +583,9 @@ fn a_watch_that_is_accepted_forgives_numbers_that_were_too_large_before() {
     let watch = "watch from \"10\"";
     let mut bench = Bench::watching().after(600).step(Input::Ended, watch);
     for _ in 0..5 {
-        bench = bench.fail(&too_large(), "wait").step(Input::Elapsed, watch);
-        bench = bench.step(Input::Opened, "read").after(600).step(Input::Ended, watch);
+        bench = bench.fail(&too_large(), "wait").step(Input::Elapsed, "watch from \"7\"");
+        bench = bench.step(Input::Opened, "read").step(event("8"), "read");
+        bench = bench.after(600).step(Input::Ended, watch);
     }
 }
 
@@ -642,8 +644,9 @@ fn a_list_that_is_behind_what_was_reached_shows_that_the_server_was_set_back() {
 
 #[test]
 fn a_resource_version_ahead_of_the_server_is_given_up_after_some_tries() {
-    let watch = "watch from \"10\"";
-    let bench = Bench::watching().after(600).step(Input::Ended, watch);
+    let bench = Bench::watching().after(600).step(Input::Ended, "watch from \"10\"");
+    // Whoever accepts the next one may be set back: the newest change comes first.
+    let watch = "watch from \"7\"";
     bench
         .fail(&too_large(), "wait")
         .step(Input::Elapsed, watch)

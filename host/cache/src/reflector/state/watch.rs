@@ -297,6 +297,8 @@ impl Machine {
             ListWatchError::Expired { .. } => self.watch_expired(watch, now),
             ListWatchError::TooLargeResourceVersion { .. } => {
                 self.too_large += 1;
+                // A replica that is behind, or a server that was set back: the next watch that it accepts may be either.
+                self.doubt.cut(now);
                 if self.too_large < TOO_LARGE_MAX {
                     return self.wait(Next::Watch, None, now);
                 }
