@@ -3,7 +3,8 @@
 use informant_cache::Object;
 use tokio::time::Instant;
 
-/// What was heard of a relist so far. Two of them never come at the same moment: a pause is before each.
+/// What was heard of a relist so far. Two of them never come at the same moment, because a pause is before each; but a
+/// resource can be found to be absent right after one, and then all of it goes in a step of its own.
 #[derive(Debug, Default)]
 pub(crate) struct OneStep {
     heard: Option<Heard>,
@@ -29,7 +30,9 @@ impl OneStep {
         // Another object may have taken the name.
         let is_gone = is_deletion && stored.iter().all(|stored| stored.key() != object.key());
         let at = Instant::now();
-        let before = self.heard.take().filter(|before| before.at == at);
+        let is_of_it =
+            |before: &Heard| before.at == at && (before.stored.is_empty() || !stored.is_empty());
+        let before = self.heard.take().filter(is_of_it);
         let changed =
             before.as_ref().is_some_and(|before| versions(&before.stored).ne(versions(&stored)));
         let goes_on = before.is_some_and(|before| before.goes_on);
