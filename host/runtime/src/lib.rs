@@ -15,6 +15,7 @@ pub mod configuration;
 mod contract;
 mod descriptor;
 mod engine;
+mod fixed_limits;
 mod limits;
 
 mod access_reviewer;
@@ -118,11 +119,12 @@ pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use directory::plugin_files;
 pub use engine::EngineError;
+pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
 pub use guest_threads::THREAD_STACK_BYTES;
 pub use http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
 pub use key_queue::KeysSnapshot;
 pub use lifecycle::{Input, State};
-pub use limits::{FIXED as FIXED_LIMITS, FixedLimit, Limit, Limits, TABLE as LIMITS, Unit};
+pub use limits::{Limit, Limits, TABLE as LIMITS, Unit};
 pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,
     ScriptError, Transcript,

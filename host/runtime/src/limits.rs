@@ -1,11 +1,9 @@
-//! What a plugin may use. Each limit says why it is what it is and what happens at the bound; [`TABLE`] has those that can be set, [`FIXED`]
-//! the others, and `host/docs/limits.md` is both.
+//! What a plugin may use, as far as it can be set. Each limit says why it is what it is and what happens at the bound. The limits that cannot be set
+//! are in `fixed_limits.rs`; `host/docs/limits.md` is both.
 
-mod fixed;
 mod table;
 mod unit;
 
-pub use fixed::{FIXED, FixedLimit};
 pub use table::{Limits, TABLE};
 pub use unit::Unit;
 
@@ -52,7 +50,6 @@ impl Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use expect_test::expect_file;
     use std::collections::BTreeSet;
 
     #[test]
@@ -67,30 +64,5 @@ mod tests {
             }
             assert!(names.insert(limit.name), "{} is there twice", limit.name);
         }
-    }
-
-    fn row(name: &str, values: (&str, &str), then: &str, metric: &str, test: &str) -> String {
-        let metric = match metric {
-            "" => "the answer, or the log".to_owned(),
-            metric => format!("`{metric}`"),
-        };
-        format!("| {name} | {} | {} | {then} | {metric} | `{test}` |\n", values.0, values.1)
-    }
-
-    #[test]
-    fn the_page_is_the_table() {
-        let shown = |unit: Unit, number| match unit {
-            Unit::PerSecond | Unit::BytesPerSecond => format!("{}/s", unit.show(number)),
-            _ => unit.show(number),
-        };
-        let mut page = include_str!("limits/head.md").to_owned();
-        for Limit { name, unit, default, maximum, metric, then, test, .. } in TABLE {
-            let values = (&*shown(*unit, *default), &*shown(*unit, *maximum));
-            page += &row(name, values, then, metric, test);
-        }
-        for FixedLimit { name, unit, value, metric, then, test } in FIXED {
-            page += &row(name, (&shown(*unit, *value), "fixed"), then, metric, test);
-        }
-        expect_file!["../../docs/limits.md"].assert_eq(&page);
     }
 }

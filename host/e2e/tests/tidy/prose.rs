@@ -10,7 +10,7 @@ const EXCEPTIONS: [&str; 8] = [
     "host/docs/configuration.md",
     "host/docs/limits.md",
     "host/informant/src/host_configuration/page.md",
-    "host/runtime/src/limits/head.md",
+    "host/runtime/src/fixed_limits/head.md",
     "plugin-sdk/reference.md",
 ];
 

@@ -1,6 +1,8 @@
-//! Limits that nobody can set: they stand in the code that keeps to them, and here for whoever looks for all of them.
+//! Limits that nobody can set: they stand in the code that keeps to them, and here for whoever looks for all of them. With those of [`limits`]
+//! they are the page `host/docs/limits.md`.
+//!
+//! [`limits`]: crate::limits
 
-use super::Unit;
 use crate::access::ASKS_MAX;
 use crate::contract::FUNCTION_NAME_BYTES_MAX;
 use crate::coverage::NAMESPACES_WATCHED_MAX;
@@ -16,6 +18,7 @@ use crate::host_functions::{MESSAGE_BYTES_MAX, fields};
 use crate::instance::HANDLES_MAX;
 use crate::json_pointer_index::VALUES_MAX;
 use crate::key_queue::KEY_BYTES_MAX;
+use crate::limits::Unit;
 use crate::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
 use crate::outbound::{
     HEAD_BYTES_MAX, HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
@@ -294,3 +297,35 @@ pub const FIXED: &[FixedLimit] = &[
         "a_file_that_is_too_large_is_not_read",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{Limit, TABLE};
+    use expect_test::expect_file;
+
+    fn row(name: &str, values: (&str, &str), then: &str, metric: &str, test: &str) -> String {
+        let metric = match metric {
+            "" => "the answer, or the log".to_owned(),
+            metric => format!("`{metric}`"),
+        };
+        format!("| {name} | {} | {} | {then} | {metric} | `{test}` |\n", values.0, values.1)
+    }
+
+    #[test]
+    fn the_page_is_the_table() {
+        let shown = |unit: Unit, number| match unit {
+            Unit::PerSecond | Unit::BytesPerSecond => format!("{}/s", unit.show(number)),
+            _ => unit.show(number),
+        };
+        let mut page = include_str!("fixed_limits/head.md").to_owned();
+        for Limit { name, unit, default, maximum, metric, then, test, .. } in TABLE {
+            let values = (&*shown(*unit, *default), &*shown(*unit, *maximum));
+            page += &row(name, values, then, metric, test);
+        }
+        for FixedLimit { name, unit, value, metric, then, test } in FIXED {
+            page += &row(name, (&shown(*unit, *value), "fixed"), then, metric, test);
+        }
+        expect_file!["../../docs/limits.md"].assert_eq(&page);
+    }
+}
