@@ -12,7 +12,6 @@ mod http;
 mod ineffective;
 mod keys;
 mod layer;
-mod nearest;
 mod places;
 mod settings;
 mod sidecar;
@@ -20,16 +19,15 @@ mod writes;
 
 pub use declared::{Declared, json_schema, table};
 pub use document::Document;
+pub use informant_apimachinery::nearest;
 pub use keys::{Keys, declared, read};
 pub use layer::{Ceiling, Layer, sidecar};
-pub use nearest::nearest;
 pub use settings::Configurations;
 
 pub(crate) use document::CONFIGURATION_BYTES_MAX;
 pub(crate) use grants::granting;
 pub(crate) use http::granting_http;
 pub(crate) use layer::{OnRemoval, RateLimit};
-pub(crate) use nearest::unknown_key;
 pub(crate) use settings::PluginSettings;
 pub(crate) use sidecar::Sidecar;
 pub(crate) use writes::granting_writes;

@@ -2,8 +2,8 @@
 
 use crate::event::{Change, Event};
 use crate::limits::Limits;
+use crate::names::is_of_secrets;
 use crate::one_line::one_line;
-use crate::plugin_archive::is_of_secrets;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -3,9 +3,9 @@
 //! Whoever works on a key may have looked at an object in any state that it had. So where events merge, or a deletion brings a last state
 //! that nobody has seen, the keys of the states in between come along.
 
-use crate::descriptor::is_namespace;
 use crate::enqueue::{EnqueueRule, EnqueueRules};
 use crate::event::Event;
+use crate::names::is_namespace;
 use informant_cache::Object;
 use std::borrow::Cow;
 use std::collections::BTreeSet;

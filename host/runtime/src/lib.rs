@@ -17,6 +17,8 @@ mod descriptor;
 mod engine;
 mod fixed_limits;
 mod limits;
+mod names;
+mod unknown_key;
 
 mod access_reviewer;
 mod account;

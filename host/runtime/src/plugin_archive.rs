@@ -9,11 +9,11 @@ use crate::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
 use crate::dead_letters::{DeadLetter, Pushed};
 use crate::event::{Event, SubscriptionId};
 use crate::limits::Limits;
+use crate::names::is_of_secrets;
 use crate::plugin_name::PluginName;
 use crate::plugin_state::StateChanges;
 use crate::queue::{Again, Queued};
 use hashbrown::{HashMap, HashSet};
-use informant_apimachinery::GroupVersionResource;
 use informant_cache::ObjectKey;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -310,11 +310,6 @@ impl Inner {
         self.retries_bytes -= size;
         Some(subscription)
     }
-}
-
-/// Whether a resource, as text, is the cluster's Secrets, whose content is nowhere but in memory.
-pub(crate) fn is_of_secrets(resource: &str) -> bool {
-    resource.parse().is_ok_and(|resource: GroupVersionResource| resource.is_secrets())
 }
 
 /// When that is on the clock that goes on without us.

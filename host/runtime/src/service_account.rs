@@ -1,7 +1,6 @@
 //! The service account that a plugin acts as: its writes are made in its name, and what it may not read the plugin does not read.
 
-use crate::descriptor::is_namespace;
-use crate::write::is_subdomain;
+use crate::names::{is_namespace, is_subdomain};
 use std::fmt;
 use std::str::FromStr;
 

@@ -7,7 +7,7 @@ mod guarded;
 mod guesses;
 
 use crate::cluster_writer::WriteRequest;
-use crate::descriptor::is_namespace;
+use crate::names::{is_label, is_namespace, is_role_name, is_subdomain};
 use informant_apimachinery::GroupVersionResource;
 use serde_json::json;
 use std::fmt;
@@ -330,33 +330,6 @@ fn delete_options(uid: Option<&str>, dry_run: bool) -> Vec<u8> {
         options["dryRun"] = json!(["All"]);
     }
     options.to_string().into_bytes()
-}
-
-/// RFC 1123: lower-case letters, digits and hyphens, 1 to 63 of them.
-fn is_label(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=63).contains(&text.len())
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-}
-
-/// Labels with dots between them, in all 253 bytes at most. A label of a name may be longer than one of DNS.
-pub(crate) fn is_subdomain(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_part = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(inner)
-            && !part.starts_with('-')
-            && !part.ends_with('-')
-    };
-    text.len() <= 253 && text.split('.').all(is_part)
-}
-
-/// What roles and their bindings may be called, as far as it needs no escapes in a path: `system:node-proxier`, `team@shop:Edit_1`.
-pub(crate) fn is_role_name(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:@".contains(&byte);
-    (1..=253).contains(&text.len()) && text.bytes().all(inner) && text != "." && text != ".."
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use super::{
     json, resource,
 };
 use crate::coverage::NAMESPACES_WATCHED_MAX;
+use crate::names::is_namespace;
 use informant_apimachinery::GroupVersionResource;
-use informant_cache::{JsonPointer, Part};
+use informant_cache::JsonPointer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
@@ -73,11 +74,6 @@ pub(super) fn read(json: &RawValue, at: &str) -> Result<ReadSpec, DescriptorErro
     let raw: RawRead = json::object(json, at, &READ_KEYS)?;
     let namespaces = namespaces(raw.namespaces, at)?;
     Ok(ReadSpec { resource: resource(&raw.resource, at)?, namespaces })
-}
-
-/// Whether a namespace can be called so.
-pub(crate) fn is_namespace(name: &str) -> bool {
-    Part::namespace(name).has_valid_namespace()
 }
 
 /// Names that can be those of namespaces: they are shown, also as lines of configuration to be copied.

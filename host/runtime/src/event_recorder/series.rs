@@ -3,9 +3,10 @@
 
 use super::{Occurrence, Regarding};
 use crate::counters::Counters;
+use crate::names::is_subdomain;
 use crate::service_account::ServiceAccount;
 use crate::token_bucket::TokenBucket;
-use crate::write::{How, Named, Write, is_subdomain};
+use crate::write::{How, Named, Write};
 use hashbrown::HashMap;
 use jiff::Timestamp;
 use serde_json::json;

@@ -1,6 +1,6 @@
-//! What is said of an unknown word.
+//! What is said of a key that nobody knows, in a descriptor as in a configuration.
 
-pub use informant_apimachinery::nearest;
+use informant_apimachinery::nearest;
 
 /// The problem with an unknown key.
 pub(crate) fn unknown_key(key: &str, known: &[&str]) -> String {
