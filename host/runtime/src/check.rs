@@ -5,6 +5,7 @@ use crate::configuration::{
     ConfigurationError, Configurations, PluginSettings, Sidecar, granting, granting_http,
     granting_writes,
 };
+use crate::contract::WasiImports;
 use crate::descriptor::Descriptor;
 use crate::directory::{Content, FileKind, read_file};
 use crate::engine::Engine;
@@ -18,7 +19,6 @@ use crate::plugin_name::{InvalidPluginName, PluginName};
 use crate::powers::Powers;
 use crate::prepare::{Code, LastCompiled, LoadError, Order, Preparer};
 use crate::service_account::ServiceAccount;
-use crate::wasi::WasiImports;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;

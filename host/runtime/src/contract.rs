@@ -6,13 +6,16 @@
 //! A module that imports the first WASI (Go's and C's do) gets an adapter to the second.
 
 mod envelope;
+mod exported;
 mod function_names;
+pub(crate) mod wasi;
 
-use crate::wasi;
 pub(crate) use envelope::check_envelope;
+pub(crate) use exported::Exported;
 pub(crate) use function_names::FUNCTION_NAME_BYTES_MAX;
 use function_names::check_function_names;
 use std::collections::BTreeSet;
+pub use wasi::WasiImports;
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
 use wasmparser::{Parser, Payload};
 use wit_component::ComponentEncoder;

@@ -18,9 +18,10 @@ pub(crate) use log::MESSAGE_BYTES_MAX;
 use taped::OnTape;
 
 use crate::bindings::informant::plugin as imports;
+use crate::contract::WasiImports;
 use crate::engine::{Engine, EngineError};
 use crate::guest_state::GuestState;
-use crate::wasi::{self, WasiImports};
+use crate::wasi;
 use std::sync::Arc;
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 

@@ -15,7 +15,7 @@ use crate::memory_room::MemoryShare;
 use crate::tape::{Answered, Called};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-pub(crate) use template::{Exported, Template};
+pub(crate) use template::Template;
 use wasmtime::{Store, Trap, WasmBacktrace};
 
 /// Handles of resources that an instance may have at once, of the host's and of its own. Each takes the host some bytes.

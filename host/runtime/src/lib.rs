@@ -114,7 +114,7 @@ pub use compiler::{
     CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,
     CompilerProgram, check_code_cache, compile_standard_input,
 };
-pub use contract::CONTRACT_VERSION;
+pub use contract::{CONTRACT_VERSION, WasiImports};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
 pub use dead_letters::{DeadLetter, Selection};
@@ -148,4 +148,3 @@ pub use recording::{
 };
 pub use service_account::ServiceAccount;
 pub use status::{PluginStatus, ReplaySnapshot, ShardStatus};
-pub use wasi::WasiImports;

@@ -7,20 +7,18 @@
 mod absent;
 mod clocks;
 mod lines;
-mod offered;
 mod poll;
 mod random;
 mod streams;
 
-pub use offered::WasiImports;
-pub(crate) use offered::refusal;
 pub(crate) use poll::POLLABLES_MAX;
 pub(crate) use random::RANDOM_BYTES_MAX;
 pub(crate) use streams::WRITE_BYTES_MAX;
 
+use crate::contract::WasiImports;
+use crate::contract::wasi::split;
 use crate::guest_state::GuestState;
 use lines::Lines;
-use offered::split;
 use poll::{Pollable, Pollables};
 use std::time::{Duration, Instant};
 use streams::{InputStream, OutputStream};

@@ -1,7 +1,7 @@
 //! What a plugin asks for against what it can be called with.
 
 use super::{Descriptor, DescriptorError, error};
-use crate::instance::Exported;
+use crate::contract::Exported;
 
 impl Descriptor {
     /// Whether the plugin can be called as it asks to be.

@@ -8,10 +8,10 @@ use crate::bindings::exports::informant::plugin::{
 use crate::call_clock::thread_time;
 use crate::call_error::CallError;
 use crate::compiler::{CompileError, Compiled, Report};
+use crate::contract::{Exported, WasiImports};
 use crate::engine::Engine;
 use crate::guest_state::GuestState;
 use crate::host_functions::HostFunctions;
-use crate::wasi::WasiImports;
 use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::component::InstancePre;
@@ -32,15 +32,6 @@ pub(crate) struct Template {
     memories: usize,
     /// The code, in the plugin's account.
     _held: Arc<Held>,
-}
-
-/// Which of the exports are there by which a plugin hears of its work, and whether it hands over what it knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exported {
-    pub(crate) handler: bool,
-    pub(crate) reconciler: bool,
-    pub(crate) timer: bool,
-    pub(crate) stateful: bool,
 }
 
 impl Template {

@@ -1,7 +1,7 @@
 //! Components that import WASI and nothing else: what they are told, and what ends them.
 
-use super::offered::everything;
 use super::{define, link};
+use crate::contract::wasi::everything;
 use crate::engine::Engine;
 use crate::guest_state::GuestState;
 use crate::instance::HANDLES_MAX;

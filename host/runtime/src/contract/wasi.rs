@@ -131,7 +131,7 @@ impl WasiImports {
 }
 
 /// `wasi:cli/environment@0.2.6` as `("cli/environment", "0.2.6")`; none if it is not of WASI.
-pub(super) fn split(name: &str) -> Option<(&str, &str)> {
+pub(crate) fn split(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("wasi:")?.split_once('@')
 }
 
@@ -166,13 +166,13 @@ impl Offered {
 }
 
 /// The resource that a function belongs to: `descriptor` of `[method]descriptor.read`.
-pub(super) fn resource(function: &str) -> Option<&str> {
+pub(crate) fn resource(function: &str) -> Option<&str> {
     let method = function.strip_prefix("[method]").or_else(|| function.strip_prefix("[static]"));
     method?.split_once('.').map(|(resource, _)| resource)
 }
 
 #[cfg(test)]
-pub(super) fn everything() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn everything() -> impl Iterator<Item = (&'static str, &'static str)> {
     OFFERED.iter().flat_map(|one| one.functions.iter().map(|function| (one.name, *function)))
 }
 
