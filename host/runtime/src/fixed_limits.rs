@@ -13,6 +13,7 @@ use crate::descriptor::{
     SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WRITES_MAX,
 };
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
+use crate::exchange::HEAD_BYTES_MAX;
 use crate::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
 use crate::host_functions::{MESSAGE_BYTES_MAX, fields};
 use crate::instance::HANDLES_MAX;
@@ -21,7 +22,7 @@ use crate::key_queue::KEY_BYTES_MAX;
 use crate::limits::Unit;
 use crate::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
 use crate::outbound::{
-    HEAD_BYTES_MAX, HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
+    HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
 };
 use crate::selectors::{
     FIELD_REQUIREMENTS_MAX, FIELD_STEPS_MAX, LABEL_REQUIREMENTS_MAX, LABEL_VALUES_MAX,

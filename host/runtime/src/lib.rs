@@ -26,6 +26,7 @@ mod bindings;
 mod call_clock;
 mod call_error;
 mod cluster_writer;
+mod exchange;
 mod guest_state;
 mod host_functions;
 mod http_client;

@@ -1,9 +1,9 @@
 //! Requests that plugins make to the world outside the cluster's API: where one may go, what it may look like, what a redirect makes of it. All of
-//! this is synchronous; `exchange` alone waits, and the program sends (`http_client`).
+//! this is synchronous; `exchange.rs` waits, and the program sends (`http_client.rs`).
 
 mod addresses;
 mod ambiguity;
-mod exchange;
+mod granted;
 mod headers;
 mod method;
 mod origin;
@@ -13,14 +13,14 @@ mod target;
 
 pub(crate) use addresses::Refusal;
 pub use addresses::{AddressKind, AddressKinds};
-pub(crate) use exchange::{Exchange, Failure, Granted, HEAD_BYTES_MAX};
+pub(crate) use granted::Granted;
 pub(crate) use headers::{
     HEADER_BYTES_MAX, HEADERS_MAX, is_same_header, secret_header_name, secret_prefix,
 };
 pub use headers::{SecretHeader, SecretName};
 pub(crate) use method::Method;
 pub(crate) use origin::{OriginRule, PATH_BYTES_MAX, PathRule};
-pub(crate) use redirect::REDIRECTS_MAX;
+pub(crate) use redirect::{REDIRECTS_MAX, redirected};
 pub(crate) use request::{Asked, OutboundRequest, timeout};
 pub use target::Target;
 pub(crate) use target::URL_BYTES_MAX;

@@ -1,11 +1,11 @@
 //! Requests and their redirects against servers that answer as the test says.
 
-use super::super::{AddressKind, Asked, SecretName};
 use super::*;
 use crate::configuration::{Configurations, Document, Layer, read};
 use crate::descriptor::Descriptor;
 use crate::http_client::HttpClient;
 use crate::leading::Leading;
+use crate::outbound::{AddressKind, Asked, SecretHeader, SecretName};
 use crate::restriction::Restriction;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;

@@ -1,10 +1,10 @@
 //! One request with what its redirects ask for: each is held against the rules, waits for its turn and is sent.
 
-use super::headers::is_same_header;
-use super::redirect::{REDIRECTS_MAX, redirected};
-use super::{AddressKinds, OutboundRequest, Refusal, SecretHeader};
 use crate::configuration::PluginSettings;
 use crate::http_client::{HttpError, HttpRequest, HttpResponse};
+use crate::outbound::{
+    AddressKinds, Granted, OutboundRequest, REDIRECTS_MAX, Refusal, is_same_header, redirected,
+};
 use crate::restriction::Restriction;
 use crate::turns::HttpTurns;
 use std::net::IpAddr;
@@ -40,13 +40,6 @@ pub(crate) enum Failure {
     /// Nothing was sent.
     Unsent(String),
     Unknown(String),
-}
-
-/// What the rules have for one request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Granted {
-    pub(crate) addresses: AddressKinds,
-    pub(crate) secrets: Vec<SecretHeader>,
 }
 
 impl Exchange<'_> {
@@ -162,15 +155,6 @@ impl Exchange<'_> {
             // Whoever sends knows of more.
             Ok(()) => format!("{origin} has an address that nobody may ask"),
         }
-    }
-}
-
-impl Granted {
-    /// What both have.
-    fn and(mut self, other: &Self) -> Self {
-        self.addresses = self.addresses.and(&other.addresses);
-        self.secrets.retain(|secret| other.secrets.contains(secret));
-        self
     }
 }
 
