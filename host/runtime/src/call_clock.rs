@@ -3,7 +3,7 @@
 //! spins costs nobody else a deadline.
 
 use crate::engine::TICK;
-use crate::guest_threads::give_turn;
+use crate::guest_threads::{give_turn, thread_time};
 use crate::pace::Pace;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -150,13 +150,6 @@ impl CallClock {
         let mut call = self.call.lock();
         (call.at, call.thread_time) = (now, Some(thread_time));
     }
-}
-
-/// What this thread has used of the processor.
-pub(crate) fn thread_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    // Neither is ever negative.
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ use crate::plugin_name::PluginName;
 use cache::{CodeCache, CodeKey};
 use code::CompiledPlugin;
 use counts::Counts;
-pub(crate) use functions::Functions;
 use kept_functions::KeptFunctions;
 use look::{Refusal, look_at};
 pub(crate) use report::Report;

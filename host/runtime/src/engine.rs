@@ -1,14 +1,13 @@
 //! The only place that tunes wasmtime: one engine, and the thread that makes its time pass.
 
 use crate::backtrace::FRAMES_SEEN;
-use crate::compiler::Functions;
 use crate::memory_room::MemoryRoom;
 use sha2::{Digest, Sha256};
 use std::hash::{Hash as _, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
-use wasmtime::{Config, EngineWeak};
+use wasmtime::{CacheStore, Config, EngineWeak};
 
 /// How often a running guest is looked at. A deadline is kept to within one tick, and a guest that runs
 /// longer lets its thread's other plugins have a turn at every tick.
@@ -44,7 +43,7 @@ impl Engine {
 
     /// An engine with the same settings that compiles and runs nothing, so that it needs no ticker; with functions that are compiled already.
     pub(crate) fn compiler(
-        functions: Option<Arc<Functions>>,
+        functions: Option<Arc<dyn CacheStore>>,
     ) -> Result<wasmtime::Engine, EngineError> {
         let mut config = Config::new();
         config.wasm_component_model(true);

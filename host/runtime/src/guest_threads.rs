@@ -4,6 +4,7 @@
 //! allocated and a busy plugin can only slow the plugins of its own thread. One whose calls last so long that its neighbours notice goes on,
 //! from within such a call, on a thread for those, which the system gives less of the processor when others want it.
 
+mod thread_time;
 mod turn;
 
 use crate::pace::Pace;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
+pub(crate) use thread_time::thread_time;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;

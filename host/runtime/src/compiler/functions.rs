@@ -147,7 +147,7 @@ mod tests {
     fn compile(before: Option<&Vec<u8>>, component: &[u8]) -> Option<Vec<u8>> {
         let functions = Functions::of(before.cloned().unwrap_or_default());
         let functions = Arc::new(functions.expect("it was written here"));
-        let compiled = |functions| {
+        let compiled = |functions: Option<Arc<dyn CacheStore>>| {
             let engine = Engine::compiler(functions).expect("an engine");
             engine.precompile_component(component).expect("it is well formed")
         };

@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use wasmtime::CacheStore;
 
 /// The exit code for a file that is no plugin; the reason stands on the standard error.
 pub(super) const EXIT_NOT_A_PLUGIN: i32 = 5;
@@ -65,8 +66,9 @@ fn compile(bounds: Bounds) -> Result<(), Failure> {
 fn answer(order: Order, unconfined: Option<String>) -> Result<(), Failure> {
     let Order { file, functions } = order;
     let functions = functions.map(|before| Arc::new(Functions::of(before).unwrap_or_default()));
-    let engine = Engine::compiler(functions.clone())
-        .map_err(|error| Failure::Refusal(Refusal::Refused(error.to_string())))?;
+    let engine =
+        Engine::compiler(functions.clone().map(|functions| functions as Arc<dyn CacheStore>))
+            .map_err(|error| Failure::Refusal(Refusal::Refused(error.to_string())))?;
     let (report, code) = look_at(file, &engine, unconfined).map_err(Failure::Refusal)?;
     let report = report.to_bytes();
     let mut stdout = io::stdout().lock();

@@ -6,7 +6,7 @@
 //! an informer waiting is not lent another turn for a while.
 
 use super::Actor;
-use crate::call_clock::thread_time;
+use super::thread_time::thread_time;
 use crate::pace::Pace;
 use crate::token_bucket::TokenBucket;
 use informant_cache::Pulse;

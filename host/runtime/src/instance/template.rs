@@ -5,12 +5,12 @@ use crate::account::{Held, Holding, Ledger};
 use crate::bindings::exports::informant::plugin::{
     handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };
-use crate::call_clock::thread_time;
 use crate::call_error::CallError;
 use crate::compiler::{CompileError, Compiled, Report};
 use crate::contract::{Exported, WasiImports};
 use crate::engine::Engine;
 use crate::guest_state::GuestState;
+use crate::guest_threads::thread_time;
 use crate::host_functions::HostFunctions;
 use std::sync::Arc;
 use std::time::Instant;
