@@ -2,8 +2,8 @@
 
 use crate::counters::Counters;
 use crate::descriptor::{Descriptor, DescriptorError};
+use crate::event::EventKeys;
 use crate::event::{Change, Event, Reason, SubscriptionId};
-use crate::event_keys::EventKeys;
 use crate::plugin_queue::PluginQueue;
 use crate::queue::{EventQueue, Marks, Settled};
 use crate::subscription::SubscriptionHandler;

@@ -248,8 +248,8 @@ impl DeadLetter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::EventKeys;
     use crate::event::{Reason, SubscriptionId};
-    use crate::event_keys::EventKeys;
     use informant_cache::Object;
     use std::time::Instant;
 

@@ -3,9 +3,10 @@
 //! A key is prefix + [namespace/]name. An update gives those of the state before and of the one after it, so that what an object belonged to
 //! hears of its leaving, too.
 
-use crate::event::Event;
-use crate::event_keys::FoundKeys;
+mod found_keys;
+
 use bytes::Bytes;
+pub(crate) use found_keys::FoundKeys;
 use informant_cache::{Object, Projection};
 
 /// The rules of one subscription.
@@ -85,16 +86,6 @@ impl EnqueueRules {
         self.rules.is_empty()
     }
 
-    /// The keys of an event, those of states before it included. Where a rule finds no name, or not the namespace that it looks for, there is
-    /// none.
-    pub(crate) fn keys(&self, event: &Event) -> FoundKeys {
-        let mut found = event.keys.before(self);
-        for object in [&event.object].into_iter().chain(&event.old) {
-            self.find(object, &mut found);
-        }
-        found
-    }
-
     /// Adds the keys of one state.
     pub(crate) fn find(&self, object: &Object, found: &mut FoundKeys) {
         // An object's text is not unpacked for what its metadata says.
@@ -140,10 +131,10 @@ fn group_of(api_version: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::found_keys::EVENT_KEYS_MAX;
     use super::*;
     use crate::descriptor::Descriptor;
-    use crate::event::{Change, Reason, SubscriptionId};
-    use crate::event_keys::{EVENT_KEYS_MAX, EventKeys};
+    use crate::event::{Change, Event, EventKeys, Reason, SubscriptionId};
     use std::time::Instant;
 
     fn pod(uid: &str, owners: &str, spec: &str) -> Object {
@@ -181,7 +172,7 @@ mod tests {
             knew: false,
             keys: EventKeys::default(),
         };
-        let keys = descriptor.subscriptions[0].enqueue.keys(&event);
+        let keys = event.enqueued(&descriptor.subscriptions[0].enqueue);
         assert_eq!(keys.iter().collect::<Vec<_>>().join(" "), expect, "{rules}");
     }
 

@@ -1,7 +1,11 @@
 //! One change on its way to a plugin.
 
-use crate::event_keys::EventKeys;
+mod current;
+mod keys;
+
+pub(crate) use current::CurrentEvent;
 use informant_cache::{Object, Reason as CacheReason};
+pub use keys::EventKeys;
 use std::time::Instant;
 
 /// What happened to the object, as the subscription sees it.

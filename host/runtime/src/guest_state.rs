@@ -3,7 +3,7 @@
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_clock::CallClock;
 use crate::call_error::CallError;
-use crate::event::Event;
+use crate::event::CurrentEvent;
 use crate::key_queue::KeyQueue;
 use crate::leading::Leading;
 use crate::limits::Limits;
@@ -18,7 +18,6 @@ use crate::shard::Shard;
 use crate::surroundings::Surroundings;
 use crate::tape::Tape;
 use crate::wasi::Wasi;
-use informant_cache::{JsonReader, Object};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,29 +104,6 @@ impl Phase {
             Self::Handle(_) | Self::Synced | Self::Reconcile(_) | Self::Fire(_) => true,
             Self::Idle | Self::Describe | Self::Start | Self::Carry | Self::Stop => false,
         }
-    }
-}
-
-/// The event in the guest's hands, for `event-data` and for the log's keys.
-pub(crate) struct CurrentEvent {
-    pub(crate) resource: Arc<str>,
-    pub(crate) object: Object,
-    /// None for a deletion, whose last state is `old`.
-    pub(crate) new: Option<Object>,
-    pub(crate) old: Option<Object>,
-    /// What the guest reads of `new` and of `old`, from when it first does.
-    pub(crate) readers: [Option<JsonReader>; 2],
-}
-
-impl CurrentEvent {
-    pub(crate) fn new(resource: Arc<str>, event: &Event) -> Self {
-        let deleted = event.change == crate::event::Change::Deleted;
-        let object = event.object.clone();
-        let (new, old) = match deleted {
-            true => (None, Some(object.clone())),
-            false => (Some(object.clone()), event.old.clone()),
-        };
-        Self { resource, object, new, old, readers: [None, None] }
     }
 }
 

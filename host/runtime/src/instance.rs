@@ -102,7 +102,7 @@ impl Instance {
     pub(crate) async fn handle(
         &mut self,
         event: handler::Event<'_>,
-        current: crate::guest_state::CurrentEvent,
+        current: crate::event::CurrentEvent,
         now: Instant,
     ) -> Result<(), CallError> {
         let Some(handler) = self.exports.handler.clone() else {

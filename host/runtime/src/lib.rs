@@ -54,7 +54,6 @@ mod write;
 mod delivery;
 mod enqueue;
 mod event;
-mod event_keys;
 mod filter;
 mod key_queue;
 mod merge;

@@ -1,7 +1,7 @@
 //! Events under the cache's merge rule: what a waiting event and a newer one of the same object become above the mark.
 
+use crate::event::EventKeys;
 use crate::event::{Change, Event};
-use crate::event_keys::EventKeys;
 use informant_cache::{Merge, MergeKind};
 
 /// What is left of two events.

@@ -13,8 +13,8 @@ mod replay;
 
 use crate::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
 use crate::enqueue::EnqueueRules;
+use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use crate::event_keys::EventKeys;
 use crate::plugin_queue::PluginQueue;
 use crate::view::View;
 use bytes::Bytes;

@@ -88,7 +88,7 @@ pub(super) fn becomes_keys(
         Reason::Watch | Reason::Redrive => Lane::Live,
         Reason::Initial | Reason::Relist | Reason::Resync | Reason::Reload => Lane::Background,
     };
-    let found = rules.keys(event);
+    let found = event.enqueued(rules);
     if let Some(tape) = tape {
         tape.became_keys(&subscription.spec.name, event, &mut found.iter());
     }

@@ -2,8 +2,8 @@
 
 use super::{Content, Head, Place, Waiting};
 use crate::dead_letters::DeadLetter;
+use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use crate::event_keys::EventKeys;
 use crate::plugin_name::PluginName;
 use bytes::Bytes;
 use informant_cache::{Object, ObjectKey};

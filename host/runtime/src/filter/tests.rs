@@ -1,7 +1,7 @@
 //! What filters say, and what they may cost.
 
 use super::*;
-use crate::event_keys::EventKeys;
+use crate::event::EventKeys;
 use crate::guest_threads::THREAD_STACK_BYTES;
 use informant_fuzz::Target;
 use proptest::prelude::*;

@@ -3,7 +3,8 @@
 use super::HostCall;
 use super::fields::{FieldsError, fields};
 use crate::bindings::informant::plugin::event_data::{Host, Side};
-use crate::guest_state::{CurrentEvent, GuestState, Phase};
+use crate::event::CurrentEvent;
+use crate::guest_state::{GuestState, Phase};
 use informant_cache::{JsonReader, Object};
 use wasmtime::Trap;
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::dead_letters::{self, DeadLetters, Selection};
+use crate::event::EventKeys;
 use crate::event::{Change, Reason};
-use crate::event_keys::EventKeys;
 use crate::queue::{EventQueue, Marks, Settled};
 use informant_cache::Object;
 use proptest::prelude::*;

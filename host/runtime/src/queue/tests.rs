@@ -1,8 +1,8 @@
 //! The queue against facts and against a model that is too simple to be wrong.
 
 use super::*;
+use crate::event::EventKeys;
 use crate::event::{Change, Gone, Reason};
-use crate::event_keys::EventKeys;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

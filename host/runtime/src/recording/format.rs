@@ -1,8 +1,8 @@
 //! A recording's lines, as they are written and read: a JSON object each, the first of which says what it is. Synchronous.
 
 use crate::bindings::exports::informant::plugin::handler;
+use crate::event::CurrentEvent;
 use crate::event::{Change, Gone, Reason};
-use crate::guest_state::CurrentEvent;
 use crate::tape::{Called, change_of, gone_of, reason_of};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::descriptor::Descriptor;
+use crate::event::EventKeys;
 use crate::event::Reason;
-use crate::event_keys::EventKeys;
 use std::time::Instant;
 
 fn pod(version: u32, colour: &str) -> Object {

@@ -22,7 +22,7 @@ fn check_told(mark: usize, told: impl FnOnce(&SubscriptionHandler), expect: &str
     told(&SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone()));
     let (now, mut shown) = (Instant::now(), Vec::new());
     while let Some(queued) = queue.pop(0, now) {
-        let keys = spec.enqueue.keys(&queued.event);
+        let keys = queued.event.enqueued(&spec.enqueue);
         shown.push(keys.iter().collect::<Vec<_>>().join("+"));
         queue.settle(0, Settled::Finished, now);
     }
@@ -75,6 +75,6 @@ fn what_a_host_before_knew_of_an_object_is_looked_at_too() {
     let handler = handler.knowing(vec![of(1, "a")], Box::new(|_| None));
     tell(&handler, &listed, false);
     let queued = queue.pop(0, Instant::now()).expect("it waits");
-    let keys = spec.enqueue.keys(&queued.event);
+    let keys = queued.event.enqueued(&spec.enqueue);
     assert_eq!(keys.iter().collect::<Vec<_>>(), ["a", "b"]);
 }

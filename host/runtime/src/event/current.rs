@@ -1,0 +1,28 @@
+//! The event that a guest is about.
+
+use super::{Change, Event};
+use informant_cache::{JsonReader, Object};
+use std::sync::Arc;
+
+/// The event in the guest's hands, for `event-data` and for the log's keys.
+pub(crate) struct CurrentEvent {
+    pub(crate) resource: Arc<str>,
+    pub(crate) object: Object,
+    /// None for a deletion, whose last state is `old`.
+    pub(crate) new: Option<Object>,
+    pub(crate) old: Option<Object>,
+    /// What the guest reads of `new` and of `old`, from when it first does.
+    pub(crate) readers: [Option<JsonReader>; 2],
+}
+
+impl CurrentEvent {
+    pub(crate) fn new(resource: Arc<str>, event: &Event) -> Self {
+        let deleted = event.change == Change::Deleted;
+        let object = event.object.clone();
+        let (new, old) = match deleted {
+            true => (None, Some(object.clone())),
+            false => (Some(object.clone()), event.old.clone()),
+        };
+        Self { resource, object, new, old, readers: [None, None] }
+    }
+}
