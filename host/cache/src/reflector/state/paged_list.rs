@@ -118,6 +118,7 @@ impl Machine {
             | ListWatchError::Rewound { .. }
             | ListWatchError::Unreachable { .. }
             | ListWatchError::Transient { .. } => {
+                self.doubt.outage();
                 let next = self.after_failed_list(&page, now);
                 self.wait(next, None, now)
             }
