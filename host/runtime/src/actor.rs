@@ -14,28 +14,22 @@ mod swap;
 mod sync;
 mod together;
 mod until;
+mod version;
 
-use crate::access::Permissions;
 use crate::admin::AdminError;
 use crate::call_error::CallError;
-use crate::configuration::PluginSettings;
 use crate::counters::Counters;
-use crate::descriptor::SubscriptionSpec;
 use crate::engine::Engine;
 use crate::event::{Event, SubscriptionId};
 use crate::guest_state::GuestState;
 use crate::guest_threads::give_turn;
-use crate::instance::{Instance, Template};
+use crate::instance::Instance;
 use crate::leading::Leading;
 use crate::limits::Limits;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::plugin_state::StateCall;
 use crate::powers::Powers;
-use crate::reads::Reads;
-use crate::reevaluation::Wish;
-use crate::schedule::ScheduleSpec;
-use crate::shard::Shard;
 use crate::status::StatusCell;
 use crate::surroundings::Surroundings;
 use crate::sync_calls::SyncCalls;
@@ -43,7 +37,6 @@ use crate::tape::Tapes;
 use call::{call, to_tell};
 use failures::FailedCall;
 pub(crate) use failures::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
-use hashbrown::HashMap;
 pub(crate) use holding::Hold;
 use keys::{EVENTS_BETWEEN_KEYS, Turn, becomes_keys};
 pub(crate) use offline::Told;
@@ -55,6 +48,7 @@ pub(crate) use together::Together;
 use tokio::sync::mpsc;
 use tracing::warn;
 use until::{until, until_or_now};
+pub(crate) use version::{Subscription, Version};
 
 /// Events handed over before the thread's other plugins have a turn, which costs about as much as an event; and how long they
 /// may take together: a guest's own turn is no longer than a tick.
@@ -62,42 +56,6 @@ const EVENTS_AT_ONCE: usize = 64;
 const TURN_MAX: Duration = Duration::from_millis(1);
 /// An old version is stopped after the new one's first event, or after this when nothing happens.
 const RETIREMENT_MAX: Duration = Duration::from_secs(1);
-
-/// Everything that one version of a plugin needs to run.
-pub(crate) struct Version {
-    /// The load that brought it.
-    pub(crate) load: u64,
-    /// As its descriptor says.
-    pub(crate) number: String,
-    pub(crate) template: Template,
-    pub(crate) reads: Arc<Reads>,
-    pub(crate) settings: Arc<PluginSettings>,
-    /// Which of the version's subscriptions an event's id is. Boxed, because a map has room for three at once and most plugins have one.
-    pub(crate) subscriptions: HashMap<SubscriptionId, Box<Subscription>>,
-    /// When it is called by the clock.
-    pub(crate) schedules: Vec<ScheduleSpec>,
-    /// In how many instances it runs.
-    pub(crate) shards: usize,
-}
-
-impl Version {
-    /// One of its shards.
-    fn shard(&self, number: usize) -> Shard {
-        Shard { number, count: self.shards }
-    }
-}
-
-/// How events of one subscription are handed over.
-pub(crate) struct Subscription {
-    /// Position in the version's descriptor.
-    pub(crate) index: u32,
-    /// The load since which it wants to hear of the same: events that others have queued are evaluated again.
-    pub(crate) asked_by: u64,
-    pub(crate) wish: Wish,
-    pub(crate) resource: Arc<str>,
-    pub(crate) permissions: Permissions,
-    pub(crate) spec: SubscriptionSpec,
-}
 
 /// What others may ask of an actor.
 pub(crate) enum Command {
@@ -236,11 +194,13 @@ impl Actor {
         let guest = GuestState::new(self.name.clone(), limits, log_budget, Some(reads));
         let guest = guest.with_state(state).with_pace(self.pace.clone()).with_keys(keys);
         let guest = guest.with_metrics(self.status.metrics.clone());
-        let powers = self.powers.of(&version.settings, &self.status);
+        let (restriction, counters) = (&self.status.restriction, &self.status.counters);
+        let powers = self.powers.of(&version.settings, restriction, counters);
         let guest = guest.of_shard(version.shard(self.shard));
         let guest = guest.charged_to(&self.status.counters.ledger);
         let guest = guest.with_leading(self.leading.clone()).with_powers(powers);
-        let tape = self.tapes.as_ref().and_then(|it| it.tape(&self.name, version, self.shard));
+        let tape = self.tapes.as_ref();
+        let tape = tape.and_then(|tapes| tapes.tape(&version.tape_of(&self.name, self.shard)));
         if let Some(weighed) = tape.as_ref().and_then(|tape| tape.weighed()) {
             self.status.counters.ledger.weighs(weighed);
         }

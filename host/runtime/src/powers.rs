@@ -7,7 +7,6 @@ use crate::event_recorder::EventRecorder;
 use crate::http_client::NoHttp;
 use crate::leading::Leading;
 use crate::restriction::{Restriction, check_name};
-use crate::status::StatusCell;
 use crate::turns::{HttpTurns, WriteTurns};
 use crate::write::{SecretGuesses, Write};
 use parking_lot::Mutex;
@@ -41,12 +40,18 @@ impl Powers {
         Self { cluster, http, events, guesses: Arc::default() }
     }
 
-    pub(crate) fn of(&self, settings: &Arc<PluginSettings>, status: &StatusCell) -> PluginPowers {
+    /// Those of a version that runs with these settings.
+    pub(crate) fn of(
+        &self,
+        settings: &Arc<PluginSettings>,
+        restriction: &Restriction,
+        counters: &Arc<Counters>,
+    ) -> PluginPowers {
         PluginPowers {
             powers: self.clone(),
             settings: settings.clone(),
-            restriction: status.restriction.clone(),
-            counters: status.counters.clone(),
+            restriction: restriction.clone(),
+            counters: counters.clone(),
         }
     }
 }

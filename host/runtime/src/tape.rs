@@ -8,7 +8,6 @@ mod values;
 pub(crate) use values::{Taped, key_text};
 
 use crate::account::Weighed;
-use crate::actor::Version;
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::log::Level;
 use crate::bindings::informant::plugin::types;
@@ -16,6 +15,7 @@ use crate::call_error::CallError;
 use crate::event::CurrentEvent;
 use crate::event::{Change, Event, Gone, Reason};
 use crate::plugin_name::PluginName;
+use crate::shard::Shard;
 use serde_json::Value;
 use std::sync::{Arc, Weak};
 
@@ -81,10 +81,24 @@ pub(crate) trait Tape: Send + Sync + 'static {
     }
 }
 
+/// A version's instances in one shard, as whoever has tapes knows them.
+pub(crate) struct TapeOf<'a> {
+    pub(crate) plugin: &'a PluginName,
+    /// The load that brought the version.
+    pub(crate) load: u64,
+    /// As its descriptor says.
+    pub(crate) version: &'a str,
+    pub(crate) shard: Shard,
+    /// Secrets or tokens may pass.
+    pub(crate) grants_secrets: bool,
+    /// Name and resource of each subscription, in the descriptor's order.
+    pub(crate) subscriptions: Vec<(&'a str, &'a str)>,
+}
+
 /// Who has a tape for whom.
 pub(crate) trait Tapes: Send + Sync + 'static {
-    /// That of a version's instances in one shard, which is the same for all of them; none: nobody wants to know.
-    fn tape(&self, plugin: &PluginName, version: &Version, shard: usize) -> Option<Arc<dyn Tape>>;
+    /// That of these instances, which is the same for all of them; none: nobody wants to know.
+    fn tape(&self, of: &TapeOf<'_>) -> Option<Arc<dyn Tape>>;
 }
 
 /// The contract's words as the host has them.

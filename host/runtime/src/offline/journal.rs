@@ -1,14 +1,14 @@
 //! The tape of a run: makes a transcript of what passes between the guest and its host.
 
 use super::transcript::{Line, Transcript};
-use crate::actor::Version;
 use crate::bindings::informant::plugin::log::Level;
 use crate::call_error::{CallError, Retry};
 use crate::event::Event;
-use crate::plugin_name::PluginName;
 use crate::recording::{Asked, hide_in_call};
 use crate::surroundings::Surroundings;
-use crate::tape::{Answered, Called, Tape, Tapes, change_of, gone_of, level_name, reason_of};
+use crate::tape::{
+    Answered, Called, Tape, TapeOf, Tapes, change_of, gone_of, level_name, reason_of,
+};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl Journal {
 
 /// One journal for whoever asks.
 impl Tapes for Arc<Journal> {
-    fn tape(&self, _: &PluginName, _: &Version, _: usize) -> Option<Arc<dyn Tape>> {
+    fn tape(&self, _: &TapeOf<'_>) -> Option<Arc<dyn Tape>> {
         Some(self.clone())
     }
 }

@@ -4,11 +4,10 @@ use super::format::{Asked, CalledWith, Head, Named};
 use super::queue::{Message, Recorded, Refused, Sender, Told, Why};
 use super::writer::start;
 use crate::account::Weighed;
-use crate::actor::Version;
 use crate::call_error::CallError;
 use crate::plugin_name::PluginName;
 use crate::private_files;
-use crate::tape::{Answered, Called, Tape, Tapes};
+use crate::tape::{Answered, Called, Tape, TapeOf, Tapes};
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -112,13 +111,14 @@ impl Begun {
 }
 
 impl Tapes for RecordingTapes {
-    fn tape(&self, plugin: &PluginName, version: &Version, shard: usize) -> Option<Arc<dyn Tape>> {
+    fn tape(&self, of: &TapeOf<'_>) -> Option<Arc<dyn Tape>> {
+        let plugin = of.plugin;
         let is_named = self.options.plugins.contains(plugin);
         if !(self.options.plugins.is_empty() || is_named) {
             return None;
         }
         let mut begun = self.begun.lock();
-        if version.settings.grants_secrets() && !is_named {
+        if of.grants_secrets && !is_named {
             if begun.left_out.insert(plugin.clone()) {
                 warn!(
                     plugin = plugin.as_str(),
@@ -127,7 +127,7 @@ impl Tapes for RecordingTapes {
             }
             return None;
         }
-        let key = (plugin.clone(), version.load, shard);
+        let key = (plugin.clone(), of.load, of.shard.number);
         if let Some(tape) = begun.tapes.get(&key) {
             return Some(tape.clone());
         }
@@ -140,20 +140,15 @@ impl Tapes for RecordingTapes {
             );
             return None;
         };
-        let tape = self.begin(plugin, version, shard, number)?;
+        let tape = self.begin(of, number)?;
         begun.tapes.insert(key, tape.clone());
         Some(tape)
     }
 }
 
 impl RecordingTapes {
-    fn begin(
-        &self,
-        plugin: &PluginName,
-        version: &Version,
-        shard: usize,
-        number: u64,
-    ) -> Option<Arc<RecordingTape>> {
+    fn begin(&self, of: &TapeOf<'_>, number: u64) -> Option<Arc<RecordingTape>> {
+        let plugin = of.plugin;
         let began = Timestamp::now();
         let stamp = began.strftime("%Y%m%dT%H%M%SZ");
         let path = self.options.directory.join(format!("{plugin}-{stamp}-{number}.rec"));
@@ -165,9 +160,9 @@ impl RecordingTapes {
             }
         };
         info!(plugin = plugin.as_str(), "recorded in {}", path.display());
-        let shard = [shard, version.shards];
-        let head =
-            Head::new(plugin.as_str(), &version.number, shard, began, subscriptions(version));
+        let shard = [of.shard.number, of.shard.count];
+        let subscriptions = subscriptions(&of.subscriptions);
+        let head = Head::new(plugin.as_str(), of.version, shard, began, subscriptions);
         let recorded = Arc::new(Recorded::new(number, plugin.clone(), path));
         let (of, file, bytes_max) = (recorded.clone(), Box::new(file), self.options.bytes_max);
         if self.sender.send(Message::Begin { of, file, bytes_max, head }).is_err() {
@@ -181,12 +176,12 @@ impl RecordingTapes {
     }
 }
 
-/// In the descriptor's order.
-fn subscriptions(version: &Version) -> Vec<Named> {
-    let mut found: Vec<_> = version.subscriptions.values().collect();
-    found.sort_by_key(|it| it.index);
-    let named = |name: &str, resource: String| Named { name: name.to_owned(), resource };
-    found.into_iter().map(|it| named(&it.spec.name, it.spec.resource.to_string())).collect()
+fn subscriptions(of: &[(&str, &str)]) -> Vec<Named> {
+    let named = |(name, resource): &(&str, &str)| Named {
+        name: (*name).to_owned(),
+        resource: (*resource).to_owned(),
+    };
+    of.iter().map(named).collect()
 }
 
 /// One recording that is being made: hands everything on, as it is, to the thread that writes.
