@@ -15,11 +15,14 @@ use crate::descriptor::{
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
 use crate::exchange::HEAD_BYTES_MAX;
 use crate::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
-use crate::host_functions::{MESSAGE_BYTES_MAX, fields};
+use crate::guest_state::POLLABLES_MAX;
+use crate::host_functions::fields;
+use crate::host_functions::wasi::{RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
 use crate::instance::HANDLES_MAX;
 use crate::json_pointer_index::VALUES_MAX;
 use crate::key_queue::KEY_BYTES_MAX;
 use crate::limits::Unit;
+use crate::log_budget::MESSAGE_BYTES_MAX;
 use crate::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
 use crate::outbound::{
     HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
@@ -30,7 +33,6 @@ use crate::selectors::{
 };
 use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
 use crate::turns::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
-use crate::wasi::{POLLABLES_MAX, RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
 use crate::write::WRITE_BYTES_MAX;
 use informant_cache::Projection;
 

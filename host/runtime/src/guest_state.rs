@@ -1,5 +1,7 @@
 //! What the host knows of one instance while it runs: the data of its store.
 
+mod wasi;
+
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_clock::CallClock;
 use crate::call_error::CallError;
@@ -17,10 +19,10 @@ use crate::reads::Reads;
 use crate::shard::Shard;
 use crate::surroundings::Surroundings;
 use crate::tape::Tape;
-use crate::wasi::Wasi;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub(crate) use wasi::{Lines, POLLABLES_MAX, READY, Wasi};
 use wasmtime::ResourceLimiter;
 
 /// The data of a store; host functions are methods on it.

@@ -11,17 +11,16 @@ mod log;
 mod metrics;
 mod state;
 mod taped;
+pub(crate) mod wasi;
 mod workqueue;
 
 use host_call::{HostCall, Measured};
-pub(crate) use log::MESSAGE_BYTES_MAX;
 use taped::OnTape;
 
 use crate::bindings::informant::plugin as imports;
 use crate::contract::WasiImports;
 use crate::engine::{Engine, EngineError};
 use crate::guest_state::GuestState;
-use crate::wasi;
 use std::sync::Arc;
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 

@@ -48,7 +48,6 @@ mod surroundings;
 mod tape;
 mod turns;
 mod view;
-mod wasi;
 mod write;
 
 mod delivery;

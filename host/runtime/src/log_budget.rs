@@ -8,6 +8,10 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// A message, or a line's fields, longer than this are cut: a line must stay one line for any log viewer,
+/// and container runtimes split what is longer.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 10;
+
 /// Two token buckets that may be overdrawn up to a second's worth. A clone is the same bucket: it belongs to
 /// the plugin's name, and an instance that is made anew goes on with the debt of the one before.
 #[derive(Clone, Debug)]

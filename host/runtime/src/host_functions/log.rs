@@ -5,13 +5,10 @@ use crate::backtrace::Backtrace;
 use crate::bindings::informant::plugin::log::{Host, Level};
 use crate::call_error::CallError;
 use crate::guest_state::{GuestState, Phase};
+use crate::log_budget::MESSAGE_BYTES_MAX;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use std::fmt::Write as _;
 use tracing::{Level as HostLevel, enabled, event};
-
-/// A message, or a line's fields, longer than this are cut: a line must stay one line for any log viewer,
-/// and container runtimes split what is longer.
-pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 10;
 
 /// What is kept of a call's last error line, in case that it ends in a trap: half of what an error has room for.
 const LAST_WORDS_BYTES_MAX: usize = ERROR_BYTES_MAX / 2;

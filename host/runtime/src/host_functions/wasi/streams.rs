@@ -1,10 +1,9 @@
 //! `wasi:io/streams` of the three standard streams. Input is at its end; what is written goes to the plugin's log, line by line.
 
-use super::lines::Lines;
-use super::poll::{Pollable, READY};
-use super::{Guest, Place, Wasi, ended};
+use super::poll::Pollable;
+use super::{Guest, Place, ended};
 use crate::bindings::informant::plugin::log::Level;
-use crate::guest_state::GuestState;
+use crate::guest_state::{GuestState, Lines, READY, Wasi};
 use std::time::Instant;
 use wasmtime::component::{ComponentType, Lower, Resource, WasmList};
 

@@ -1,14 +1,14 @@
 //! Bytes that a guest writes to its standard output, as lines for the log. What it is kept in is no larger than a line of the log may be.
 
-use crate::host_functions::MESSAGE_BYTES_MAX;
+use crate::log_budget::MESSAGE_BYTES_MAX;
 
 /// The line that has begun.
 #[derive(Debug, Default)]
-pub(super) struct Lines(Vec<u8>);
+pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
     /// Takes more bytes, and hands every line on that is whole, or as long as it may be. Empty lines say nothing.
-    pub(super) fn write(&mut self, mut bytes: &[u8], mut line: impl FnMut(&str)) {
+    pub(crate) fn write(&mut self, mut bytes: &[u8], mut line: impl FnMut(&str)) {
         while !bytes.is_empty() {
             let room = &bytes[..bytes.len().min(MESSAGE_BYTES_MAX - self.0.len())];
             let end = room.iter().position(|byte| *byte == b'\n');
@@ -23,7 +23,7 @@ impl Lines {
     }
 
     /// Hands on what has begun.
-    pub(super) fn end(&mut self, mut line: impl FnMut(&str)) {
+    pub(crate) fn end(&mut self, mut line: impl FnMut(&str)) {
         let text = self.0.strip_suffix(b"\r").unwrap_or(&self.0);
         if !text.is_empty() {
             line(&String::from_utf8_lossy(text));

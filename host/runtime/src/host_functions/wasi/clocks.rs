@@ -1,7 +1,8 @@
 //! `wasi:clocks`: what time it is, and moments to wait for. The monotonic clock is the instance's own and says nothing of the machine's.
 
 use super::poll::Pollable;
-use super::{CLOCK_BEGINS, Guest, Place, Wasi};
+use super::{Guest, Place};
+use crate::guest_state::Wasi;
 use std::time::{Duration, Instant, SystemTime};
 use wasmtime::component::{ComponentType, Lower, Resource};
 
@@ -10,6 +11,9 @@ const FAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// Both clocks show nanoseconds.
 const RESOLUTION: Duration = Duration::from_nanos(1);
+
+/// What the monotonic clock shows in the beginning: runtimes take zero for a clock that does not work.
+const CLOCK_BEGINS: Duration = Duration::from_secs(1);
 
 #[derive(ComponentType, Lower)]
 #[component(record)]

@@ -6,21 +6,17 @@
 
 mod absent;
 mod clocks;
-mod lines;
 mod poll;
 mod random;
 mod streams;
 
-pub(crate) use poll::POLLABLES_MAX;
 pub(crate) use random::RANDOM_BYTES_MAX;
 pub(crate) use streams::WRITE_BYTES_MAX;
 
 use crate::contract::WasiImports;
 use crate::contract::wasi::split;
 use crate::guest_state::GuestState;
-use lines::Lines;
-use poll::{Pollable, Pollables};
-use std::time::{Duration, Instant};
+use poll::Pollable;
 use streams::{InputStream, OutputStream};
 use wasmtime::StoreContextMut;
 use wasmtime::component::types::ComponentItem;
@@ -31,25 +27,6 @@ type Guest<'a> = StoreContextMut<'a, GuestState>;
 
 /// Where a function is to be defined.
 type Place<'a> = LinkerInstance<'a, GuestState>;
-
-/// What the host keeps for an instance that uses WASI; made when it is used first.
-pub(crate) struct Wasi {
-    /// When the instance's monotonic clock began.
-    began: Instant,
-    pollables: Pollables,
-    out: Lines,
-    err: Lines,
-}
-
-/// What the monotonic clock shows in the beginning: runtimes take zero for a clock that does not work.
-const CLOCK_BEGINS: Duration = Duration::from_secs(1);
-
-impl Wasi {
-    pub(crate) fn new(now: Instant) -> Self {
-        let (out, err) = (Lines::default(), Lines::default());
-        Self { began: now, pollables: Pollables::default(), out, err }
-    }
-}
 
 /// Whether the component imports anything of WASI.
 pub(crate) fn is_imported(component: &Component) -> bool {
@@ -142,14 +119,6 @@ fn exited(code: u8) -> wasmtime::Error {
 /// Why a guest's instance ends here.
 fn ended(why: &str) -> wasmtime::Error {
     wasmtime::Error::msg(why.to_owned())
-}
-
-impl GuestState {
-    /// What is kept for the instance, made if this is the first that it asks for.
-    pub(crate) fn wasi(&mut self) -> &mut Wasi {
-        let now = || self.surroundings.now();
-        self.wasi.get_or_insert_with(|| Box::new(Wasi::new(now())))
-    }
 }
 
 #[cfg(test)]
