@@ -27,16 +27,15 @@ use crate::instance::Instance;
 use crate::leading::Leading;
 use crate::limits::Limits;
 use crate::pace::Pace;
+use crate::plugin_core::PluginCore;
 use crate::plugin_name::PluginName;
 use crate::plugin_state::StateCall;
 use crate::powers::Powers;
-use crate::status::StatusCell;
 use crate::surroundings::Surroundings;
 use crate::sync_calls::SyncCalls;
 use crate::tape::Tapes;
 use call::{call, to_tell};
 use failures::FailedCall;
-pub(crate) use failures::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 pub(crate) use holding::Hold;
 use keys::{EVENTS_BETWEEN_KEYS, Turn, becomes_keys};
 pub(crate) use offline::Told;
@@ -87,7 +86,7 @@ pub(crate) struct Actor {
     pub(crate) leading: Leading,
     pub(crate) pace: Pace,
     pub(crate) powers: Powers,
-    pub(crate) status: Arc<StatusCell>,
+    pub(crate) core: Arc<PluginCore>,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) running: Running,
     /// The version in charge has other shards.
@@ -131,7 +130,7 @@ impl Running {
         shard: usize,
         syncs: &SyncCalls,
         (leading, not_before): (&Leading, Option<Instant>),
-        status: &StatusCell,
+        core: &PluginCore,
     ) -> Wake {
         leading.acquired().await;
         until_or_now(not_before).await;
@@ -147,7 +146,7 @@ impl Running {
                 if !debt.is_zero() {
                     tokio::time::sleep(debt).await;
                 }
-                keys::wait_for(instance, &version.reads, (status, shard), syncs).await;
+                keys::wait_for(instance, &version.reads, (core, shard), syncs).await;
                 Wake::Event
             }
         }
@@ -172,7 +171,7 @@ impl Actor {
                 command = self.commands.recv() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
                 () = self.together.turned(), if self.has_siblings => Wake::Turned,
-                wake = self.running.work(self.shard, &self.syncs, (&self.leading, self.together.next_call()), &self.status), if !self.paused => wake,
+                wake = self.running.work(self.shard, &self.syncs, (&self.leading, self.together.next_call()), &self.core), if !self.paused => wake,
             };
             match wake {
                 Wake::Command(Some(Command::Swap(swap))) => Box::pin(self.swap(swap)).await,
@@ -188,21 +187,21 @@ impl Actor {
 
     fn state(&self, version: &Version) -> GuestState {
         let (log_budget, reads) = (self.together.log_budget.clone(), version.reads.clone());
-        let state = StateCall::new(self.status.state.clone());
+        let state = StateCall::new(self.core.state.clone());
         let limits = &version.settings.limits;
-        let keys = version.template.exported().reconciler.then(|| self.status.keys.clone());
+        let keys = version.template.exported().reconciler.then(|| self.core.keys.clone());
         let guest = GuestState::new(self.name.clone(), limits, log_budget, Some(reads));
         let guest = guest.with_state(state).with_pace(self.pace.clone()).with_keys(keys);
-        let guest = guest.with_metrics(self.status.metrics.clone());
-        let (restriction, counters) = (&self.status.restriction, &self.status.counters);
+        let guest = guest.with_metrics(self.core.metrics.clone());
+        let (restriction, counters) = (&self.core.restriction, &self.core.counters);
         let powers = self.powers.of(&version.settings, restriction, counters);
         let guest = guest.of_shard(version.shard(self.shard));
-        let guest = guest.charged_to(&self.status.counters.ledger);
+        let guest = guest.charged_to(&self.core.counters.ledger);
         let guest = guest.with_leading(self.leading.clone()).with_powers(powers);
         let tape = self.tapes.as_ref();
         let tape = tape.and_then(|tapes| tapes.tape(&version.tape_of(&self.name, self.shard)));
         if let Some(weighed) = tape.as_ref().and_then(|tape| tape.weighed()) {
-            self.status.counters.ledger.weighs(weighed);
+            self.core.counters.ledger.weighs(weighed);
         }
         guest.within(self.surroundings.clone(), tape)
     }
@@ -271,25 +270,25 @@ impl Actor {
     async fn deliver_event(&mut self, now: Instant) -> Option<Instant> {
         let began = now;
         let Running::Alive { version, instance } = &mut self.running else { return None };
-        let queued = self.status.queue.pop(self.shard, now)?;
+        let queued = self.core.queue.pop(self.shard, now)?;
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
             self.drop_event(queued, now);
             return Some(now);
         };
         let id = queued.event.subscription;
         let permissions = &subscription.permissions;
-        if permitted::is_put_by(&self.status.queue, self.shard, id, permissions) {
+        if permitted::is_put_by(&self.core.queue, self.shard, id, permissions) {
             return Some(now);
         }
         let seen = self.together.see(&queued, subscription.asked_by, &subscription.wish);
         let tape = instance.state().tape.clone();
-        let hears = (&*self.status.counters, tape.as_deref());
+        let hears = (&*self.core.counters, tape.as_deref());
         let event = to_tell(subscription, &queued, seen.as_ref(), hears);
-        let restriction = &self.status.restriction;
+        let restriction = &self.core.restriction;
         let withheld = restriction.check_read(&version.settings, &subscription.resource).err();
         let is_told = |event: &&Event| {
             withheld.is_some()
-                || !becomes_keys(&self.status, subscription, event, tape.as_deref(), now)
+                || !becomes_keys(&self.core, subscription, event, tape.as_deref(), now)
         };
         let Some(event) = event.filter(is_told) else {
             let now = self.surroundings.now();
@@ -301,15 +300,15 @@ impl Actor {
         self.events_since_key = EVENTS_BETWEEN_KEYS;
         let called = self.surroundings.now();
         self.call_began = called;
-        self.status.queue.calls(self.shard, called);
+        self.core.queue.calls(self.shard, called);
         let result = match withheld {
             Some(reason) => Err(CallError::Withheld { reason }),
             None => call(instance, subscription, &queued, event, called).await,
         };
-        let finish = |changes| self.status.archive.finished(&queued.event, changes);
+        let finish = |changes| self.core.archive.finished(&queued.event, changes);
         let result = result.and_then(|()| instance.state().commit_state(finish));
         let now = self.surroundings.now();
-        let counters = &self.status.counters;
+        let counters = &self.core.counters;
         counters.handle_seconds.observe(now - called);
         self.pace.took(now - began, now);
         let is_hindered = instance.state().is_hindered;
@@ -331,7 +330,7 @@ impl Actor {
     /// Of subscriptions that nothing is left to be seen again of, nothing has to be remembered.
     fn forget_reevaluated(&mut self) {
         let Running::Alive { version, .. } = &self.running else { return };
-        let queue = &self.status.queue;
+        let queue = &self.core.queue;
         let is_over = |id: SubscriptionId| {
             let asked_by = version.subscriptions.get(&id).map(|subscription| subscription.asked_by);
             asked_by.is_none_or(|asked_by| queue.is_past_others(id, asked_by))

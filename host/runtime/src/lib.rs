@@ -79,8 +79,10 @@ mod event_recorder;
 mod guest_threads;
 mod lifecycle;
 mod plugin_archive;
+mod plugin_core;
 mod plugin_metrics;
 mod plugin_state;
+mod retry_waits;
 mod status;
 
 mod check;
@@ -132,6 +134,7 @@ pub use offline::{
 };
 pub use outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
 pub use plugin_archive::KeptSnapshot;
+pub use plugin_core::ReplaySnapshot;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
 pub use plugin_metrics::{
     METRIC_BUCKETS, MetricBounds, MetricKind, MetricLabels, MetricNames, MetricValue,
@@ -146,4 +149,4 @@ pub use recording::{
     RecordingError,
 };
 pub use service_account::ServiceAccount;
-pub use status::{PluginStatus, ReplaySnapshot, ShardStatus};
+pub use status::{PluginStatus, ShardStatus};

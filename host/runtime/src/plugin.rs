@@ -19,12 +19,12 @@ use crate::descriptor::{Descriptor, Replay, SubscriptionSpec};
 use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
 use crate::limits::Limits;
+use crate::plugin_core::{PluginCore, Replaying};
 use crate::plugin_metrics::{MetricNames, PluginMetrics};
 use crate::plugin_name::PluginName;
 use crate::plugin_queue::PluginQueue;
 use crate::prepare::{LastCompiled, Prepared};
 use crate::queue::Marks;
-use crate::status::{Replaying, StatusCell};
 use crate::subscription::SubscriptionHandler;
 use actors::ActorHandle;
 use asked::Asked;
@@ -42,7 +42,7 @@ use withheld::Withheld;
 
 /// One plugin's name and everything that belongs to it.
 pub(crate) struct Plugin {
-    pub(crate) status: Arc<StatusCell>,
+    pub(crate) core: Arc<PluginCore>,
     /// The file that is to be loaded next.
     pub(crate) next: Option<PluginFile>,
     /// Number of the load under way.
@@ -126,9 +126,9 @@ impl Plugin {
         let queue = Arc::new(PluginQueue::new(Marks::from(&limits), counters.clone()));
         let metrics = PluginMetrics::new(name.clone(), (&limits).into(), names.clone());
         let now = Timestamp::now();
-        let status = StatusCell::new(name.clone(), counters, queue, metrics, &limits, now);
+        let core = PluginCore::new(name.clone(), counters, queue, metrics, &limits, now);
         Self {
-            status: Arc::new(status),
+            core: Arc::new(core),
             next: None,
             load: None,
             current: None,
@@ -217,7 +217,7 @@ impl Plugin {
         let Some(settings) = &self.settings else { return };
         let versions = self.current.iter().map(|loaded| &loaded.prepared).chain(&self.starting);
         let versions = versions.map(|prepared| (&prepared.settings, &prepared.descriptor));
-        self.status.restriction.hold(name.as_str(), versions, settings);
+        self.core.restriction.hold(name.as_str(), versions, settings);
     }
 
     /// Whether the version was prepared with what the plugin is to have now.
@@ -254,8 +254,8 @@ impl Plugin {
         let asked_by = self.asked_by(descriptor, load);
         let mut before = std::mem::take(&mut self.subscriptions);
         let keep: HashSet<SubscriptionId> = ids.iter().copied().collect();
-        self.status.queue.retain(&keep);
-        self.status.archive.retain(&keep);
+        self.core.queue.retain(&keep);
+        self.core.archive.retain(&keep);
         self.take_back(descriptor);
         let mut told_before = self.restore(descriptor, ids);
         let mut withheld = std::mem::take(&mut self.withheld);
@@ -269,7 +269,7 @@ impl Plugin {
                 self.withhold(Withheld { id: *id, asked_by, spec: spec.clone(), told }, known);
                 continue;
             }
-            self.status.queue.release_withheld(*id);
+            self.core.queue.release_withheld(*id);
             let begun = Begun { id: *id, asked_by, begun_by: load };
             let active = match known {
                 Some(active) if active.goes_on_with(spec, restored) => active,
@@ -282,7 +282,7 @@ impl Plugin {
         }
         self.show_replays(descriptor);
         self.show_access(descriptor);
-        self.status.queue.put_in_place(load);
+        self.core.queue.put_in_place(load);
     }
 
     fn show_replays(&self, descriptor: &Descriptor) {
@@ -292,7 +292,7 @@ impl Plugin {
             let (progress, indexer) = (handler.progress(), informer.informer().indexer());
             Some(Replaying { id: *id, subscription: spec.name.clone(), progress, indexer })
         });
-        self.status.replays(active.collect());
+        self.core.replays(active.collect());
     }
 
     /// Begins a subscription, in the place of the one before it if there is one.
@@ -305,7 +305,7 @@ impl Plugin {
         informers: &SharedInformerFactory,
     ) -> Active {
         let informer = coverage::lease(informers, &spec.resource, &spec.namespaces);
-        let queue = self.status.queue.clone();
+        let queue = self.core.queue.clone();
         let handler = match &before {
             Some(Active { handler, .. }) => {
                 SubscriptionHandler::replacing(id, spec, queue, handler)
@@ -320,7 +320,7 @@ impl Plugin {
                 handler.knowing(told_before, Box::new(move |key| indexer.get(key)))
             }
         };
-        self.status.queue.begin_initial(id, begun_by, informer.informer().room_signal());
+        self.core.queue.begin_initial(id, begun_by, informer.informer().room_signal());
         let handler = Arc::new(handler);
         let replay = spec.replay != Replay::Never;
         let options = HandlerOptions {

@@ -213,7 +213,7 @@ impl PluginHost {
     fn found(&mut self, name: PluginName, file: PluginFile) {
         let plugin = self.plugins.entry(name.clone()).or_insert_with(|| {
             let plugin = Box::new(Plugin::new(&name, &self.metric_names));
-            self.view.insert(name.clone(), plugin.status.clone());
+            self.view.insert(name.clone(), plugin.core.clone());
             plugin
         });
         let sha256 = &file.sha256[..12];
@@ -271,7 +271,7 @@ impl PluginHost {
             Err(error) => return self.settle(Outcome::Refused(load, error.into())),
         };
         let Some(plugin) = self.plugins.get(&name) else { return };
-        let ledger = plugin.status.counters.ledger.clone();
+        let ledger = plugin.core.counters.ledger.clone();
         let order = Order { name, sha256, code, settings, ledger };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
@@ -298,7 +298,7 @@ impl PluginHost {
         if let Some(plugin) = self.plugins.get_mut(name) {
             plugin.load = Some(number);
             plugin.begin_room();
-            plugin.status.apply([Input::FileChanged], Timestamp::now());
+            plugin.core.apply([Input::FileChanged], Timestamp::now());
         }
         Load::new(name.clone(), number, sha256)
     }
@@ -312,7 +312,7 @@ impl PluginHost {
         let granted = self.access.of(account.as_ref(), descriptor);
         let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
-        let ledger = &plugin.status.counters.ledger;
+        let ledger = &plugin.core.counters.ledger;
         let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);
         self.informers.start();
         let ids = plugin.ids(&prepared.descriptor);
@@ -356,14 +356,14 @@ impl PluginHost {
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let first = plugin.current.is_none();
         let descriptor = &prepared.descriptor;
-        plugin.status.set(&prepared.settings);
+        plugin.core.set(&prepared.settings);
         plugin.granted = granted;
         plugin.subscribe(descriptor, &ids, (load.number, restored), &self.informers);
         self.informers.start();
         if !first {
-            add_one(&plugin.status.counters.reloads_ok);
+            add_one(&plugin.core.counters.reloads_ok);
         }
-        plugin.status.took_over(running(&prepared, &load.sha256), Timestamp::now());
+        plugin.core.took_over(running(&prepared, &load.sha256), Timestamp::now());
         let (sha256, version) = (&load.sha256[..12], &descriptor.version);
         info!(plugin = load.name.as_str(), sha256, version, "{}", load.success(first));
         let loaded = Loaded { sha256: load.sha256.clone(), prepared };

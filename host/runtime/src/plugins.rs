@@ -7,9 +7,10 @@ use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
 use crate::json_pointer_index::SharedIndexes;
 use crate::one_line::one_line;
+use crate::plugin_core::PluginCore;
 use crate::plugin_metrics::PluginSeries;
 use crate::plugin_name::PluginName;
-use crate::status::{PluginStatus, StatusCell};
+use crate::status::PluginStatus;
 use informant_cache::Pulse;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -37,7 +38,7 @@ pub struct Plugins {
 
 #[derive(Default)]
 struct Shared {
-    plugins: Mutex<BTreeMap<PluginName, Arc<StatusCell>>>,
+    plugins: Mutex<BTreeMap<PluginName, Arc<PluginCore>>>,
     problems: Mutex<Vec<Problem>>,
     scanned: AtomicBool,
     /// Looks of the plugin host at its plugins, about one a second.
@@ -64,7 +65,7 @@ impl Plugins {
         let host = host.map(|pulse| ("the plugin host".to_owned(), pulse));
         let threads = self.threads.iter();
         let threads = threads.map(|(name, it)| (format!("the thread {name}"), beats(it)));
-        let cells: Vec<Arc<StatusCell>> = self.shared.plugins.lock().values().cloned().collect();
+        let cells: Vec<Arc<PluginCore>> = self.shared.plugins.lock().values().cloned().collect();
         let actors = cells.iter().flat_map(|cell| {
             let pulses = cell.pulses(now).into_iter().enumerate();
             let name = cell.name.as_str();
@@ -100,18 +101,18 @@ impl Plugins {
 
     /// Every plugin, by name.
     pub fn status(&self) -> Vec<PluginStatus> {
-        self.shared.plugins.lock().values().map(|status| status.snapshot()).collect()
+        self.shared.plugins.lock().values().map(|core| PluginStatus::of(core)).collect()
     }
 
     /// Every plugin's own series, by the plugins' names, without what nobody has touched for an hour.
     pub fn series(&self) -> Vec<PluginSeries> {
-        let plugins: Vec<(PluginName, Arc<StatusCell>)> = {
+        let plugins: Vec<(PluginName, Arc<PluginCore>)> = {
             let plugins = self.shared.plugins.lock();
-            plugins.iter().map(|(name, status)| (name.clone(), status.clone())).collect()
+            plugins.iter().map(|(name, core)| (name.clone(), core.clone())).collect()
         };
         let now = Instant::now();
         let plugins = plugins.into_iter();
-        plugins.map(|(name, status)| PluginSeries::new(name, status.metrics.clone(), now)).collect()
+        plugins.map(|(name, core)| PluginSeries::new(name, core.metrics.clone(), now)).collect()
     }
 
     /// What is wrong in the directories beside the plugins: path and text.
@@ -128,14 +129,14 @@ impl Plugins {
     /// Whether the directories have been looked at and no plugin is in its first load, but for one that has been so for a minute.
     pub fn settled(&self) -> bool {
         let (plugins, now) = (self.shared.plugins.lock(), Timestamp::now());
-        let loading = |status: &Arc<StatusCell>| status.is_awaited(now);
+        let loading = |core: &Arc<PluginCore>| core.is_awaited(now);
         self.shared.scanned.load(Ordering::Acquire) && !plugins.values().any(loading)
     }
 
     /// The dead letters of a plugin, oldest first; none if there is no such plugin.
     pub fn dead_letters(&self, name: &PluginName) -> Option<Vec<DeadLetter>> {
         let plugins = self.shared.plugins.lock();
-        plugins.get(name).map(|status| status.dead_letters.lock().list())
+        plugins.get(name).map(|core| core.dead_letters.lock().list())
     }
 
     /// Waits until everything that has changed so far is in the state directory. False if it cannot be written now; true without one.
@@ -153,8 +154,8 @@ impl Plugins {
         kept.head.map(|_| kept.letters)
     }
 
-    pub(crate) fn insert(&self, name: PluginName, status: Arc<StatusCell>) {
-        self.shared.plugins.lock().insert(name, status);
+    pub(crate) fn insert(&self, name: PluginName, core: Arc<PluginCore>) {
+        self.shared.plugins.lock().insert(name, core);
     }
 
     pub(crate) fn remove(&self, name: &PluginName) {

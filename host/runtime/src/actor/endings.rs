@@ -17,7 +17,7 @@ impl Actor {
         (asked_by, seen): (u64, Option<&Seen>),
         now: Instant,
     ) {
-        let counters = &self.status.counters;
+        let counters = &self.core.counters;
         add_one(&counters.ok);
         // A retry's wait is not the host's latency.
         if queued.attempt == 1 {
@@ -31,22 +31,22 @@ impl Actor {
 
     /// The event was queued for a subscription that this version has not. The letters that were sent as it lie as before.
     pub(super) fn drop_event(&self, mut queued: Queued, now: Instant) {
-        add_one(&self.status.counters.dropped);
+        add_one(&self.core.counters.dropped);
         let letters = std::mem::take(&mut queued.event.letters);
         let is_lost = |letter: &DeadLetter| letters.contains(&letter.id);
-        self.status.dead_letters.lock().take_back(is_lost);
+        self.core.dead_letters.lock().take_back(is_lost);
         self.pass_over(&queued, now);
     }
 
     /// The event does not come again, and the guest was not told of it.
     pub(super) fn pass_over(&self, queued: &Queued, now: Instant) {
-        self.status.archive.finished(&queued.event, StateChanges::new());
+        self.core.archive.finished(&queued.event, StateChanges::new());
         self.finish(queued, now);
     }
 
     /// The event does not come again: its end is kept, together with what its call wrote.
     fn finish(&self, queued: &Queued, now: Instant) {
-        self.status.told(&queued.event.letters);
-        self.status.queue.settle(self.shard, Settled::Finished, now);
+        self.core.told(&queued.event.letters);
+        self.core.queue.settle(self.shard, Settled::Finished, now);
     }
 }

@@ -7,22 +7,16 @@ use crate::counters::add_one;
 use crate::dead_letters::DeadLetter;
 use crate::lifecycle::Input;
 use crate::queue::{Queued, Settled};
+use crate::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use informant_cache::workqueue::{BucketRateLimiter, RateLimiter, exponential};
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
 
-/// First wait of a failed event, doubled with each attempt, as client-go's `DefaultTypedControllerRateLimiter` does, with a cap
-/// that people can wait for.
-pub(crate) const RETRY_BASE: Duration = Duration::from_millis(5);
-pub(crate) const RETRY_MAX: Duration = Duration::from_secs(30);
-/// The same of an event, a key or a firing that ended its instance: few more attempts are left of it, and what it met may pass. A plugin that panics
+/// The first wait ([`RETRY_BASE`] otherwise) of an event, a key or a firing that ended its instance: few more attempts are left of it, and what it met may pass. A plugin that panics
 /// where the cluster, a grant or the lead is missing waits for the longest time instead: so its three attempts outlast a minute.
 const CRASH_RETRY_BASE: Duration = Duration::from_secs(1);
-/// Retries of all events together, after a burst: a plugin that fails for a while does not come back to all of its events at once.
-pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(10);
-pub(crate) const RETRY_BURST: u32 = 1_000;
 
 /// An event may be forestalled by other shards so many times as often as it may fail. What its calls do to others is done each time.
 const CONFLICTS_FOR_ONE: u32 = 10;
@@ -102,7 +96,7 @@ impl Actor {
     /// Settles an event whose call failed, and replaces the instance if that ended.
     pub(super) fn failed(&mut self, queued: &Queued, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
-        self.status.failed(&error.to_string(), Timestamp::now());
+        self.core.failed(&error.to_string(), Timestamp::now());
         let is_excused = call.is_excused(queued.excused);
         let tried = (queued.counted(), queued.crashes);
         let settled = match self.given_up(tried, error, is_excused) {
@@ -113,7 +107,7 @@ impl Actor {
             None => self.again(queued, call, is_excused, now),
         };
         self.keep_retry(queued, settled);
-        self.status.queue.settle(self.shard, settled, now);
+        self.core.queue.settle(self.shard, settled, now);
         self.call_failed(call, queued.attempt == 1, now);
     }
 
@@ -134,16 +128,16 @@ impl Actor {
 
     /// Tells the breaker how a call ended, and others what it makes of it.
     pub(super) fn note(&mut self, outcome: Outcome, first: bool, now: Instant) {
-        let status = &self.status;
+        let core = &self.core;
         let show = |turn: &Turn| match turn {
             Turn::Opened { reason, retries_from, .. } => {
-                status.hold_retries(Some(*retries_from), now);
+                core.hold_retries(Some(*retries_from), now);
                 let reason = reason.clone();
-                status.apply([Input::Tripped { reason }], Timestamp::now());
+                core.apply([Input::Tripped { reason }], Timestamp::now());
             }
             Turn::Closed => {
-                status.hold_retries(None, now);
-                status.recovered(Timestamp::now());
+                core.hold_retries(None, now);
+                core.recovered(Timestamp::now());
             }
         };
         let call = Ended { outcome, first, began: self.call_began };
@@ -151,13 +145,13 @@ impl Actor {
         let plugin = self.name.as_str();
         match turn {
             Turn::Opened { reason, wait, .. } => {
-                add_one(&self.status.counters.trips);
+                add_one(&self.core.counters.trips);
                 let seconds = wait.as_secs();
                 error!(
                     plugin,
                     "tripped: {reason}; failed events and keys wait for {seconds} s, the others are tried with growing pauses"
                 );
-                self.status.queue.tell_progress();
+                self.core.queue.tell_progress();
             }
             Turn::Closed => {
                 info!(plugin, "recovered: a call succeeded, so events and keys no longer wait")
@@ -194,7 +188,7 @@ impl Actor {
         now: Instant,
     ) -> Settled {
         let error = call.error;
-        add_one(&self.status.counters.retry);
+        add_one(&self.core.counters.retry);
         let overall = self.together.retry_wait(now);
         let backoff = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
         let wait = call.retry_wait(backoff, queued.crashes, is_excused);
@@ -202,7 +196,7 @@ impl Actor {
             // `/plugins` says what is withheld and why.
             return Settled::NotCalled(now + RETRY_MAX);
         }
-        self.status.comes_again(&error.to_string());
+        self.core.comes_again(&error.to_string());
         // Once for each event: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
         if queued.attempt == 1 && self.together.next_call().is_none() {
             let key = queued.event.object.key();
@@ -230,7 +224,7 @@ impl Actor {
         let key = queued.event.object.key();
         let (namespace, name) = (key.namespace(), key.name());
         let resource_version = queued.event.object.resource_version();
-        let counters = &self.status.counters;
+        let counters = &self.core.counters;
         add_one(&counters.dead);
         error!(
             plugin,
@@ -240,7 +234,7 @@ impl Actor {
             "gave up on the event after {attempts} attempts, it is a dead letter now: {error}"
         );
         let Some(subscription) = self.subscription(queued) else { return };
-        let mut letters = self.status.dead_letters.lock();
+        let mut letters = self.core.dead_letters.lock();
         letters.told(&queued.event.letters);
         let pushed = letters.push(DeadLetter {
             id: 0,
@@ -252,7 +246,7 @@ impl Actor {
             error: error.to_string(),
             at: Timestamp::now(),
         });
-        self.status.archive.gave_up(&queued.event, &pushed);
+        self.core.archive.gave_up(&queued.event, &pushed);
         counters.dead_letters_dropped.fetch_add(pushed.dropped.len() as u64, Relaxed);
     }
 
@@ -261,9 +255,9 @@ impl Actor {
         let Some(again) = settled.again() else { return };
         let Some(subscription) = self.subscription(queued) else { return };
         let of = (subscription.spec.name.as_str(), &subscription.resource);
-        if self.status.archive.waits(of, queued, again) {
+        if self.core.archive.waits(of, queued, again) {
             // The retry is kept in their place.
-            self.status.told(&queued.event.letters);
+            self.core.told(&queued.event.letters);
         }
     }
 

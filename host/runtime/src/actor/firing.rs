@@ -1,10 +1,11 @@
 //! How the guest is called by the clock.
 
-use super::failures::{FailedCall, RETRY_BASE, RETRY_MAX};
+use super::failures::FailedCall;
 use super::{Actor, Running};
 use crate::breaker::Outcome;
 use crate::counters::add_one;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::retry_waits::{RETRY_BASE, RETRY_MAX};
 use crate::timers::Firing;
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
@@ -20,7 +21,7 @@ impl Actor {
         if version.schedules.is_empty() || fired_last || self.shard != 0 {
             return None;
         }
-        let mut timers = self.status.timers.lock();
+        let mut timers = self.core.timers.lock();
         if timers.look_at().is_none_or(|at| at > now) {
             return None;
         }
@@ -35,10 +36,10 @@ impl Actor {
         let called = self.surroundings.now();
         self.call_began = called;
         let result = instance.fire(&firing.schedule, unix_ms, called).await;
-        let archive = &self.status.archive;
+        let archive = &self.core.archive;
         let result = result.and_then(|()| instance.state().commit_state(|it| archive.wrote(it)));
         let now = self.surroundings.now();
-        let counters = &self.status.counters;
+        let counters = &self.core.counters;
         counters.fire_seconds.observe(now - called);
         self.pace.took(now - called, now);
         let is_hindered = instance.state().is_hindered;
@@ -46,7 +47,7 @@ impl Actor {
         match result {
             Ok(()) => {
                 add_one(&counters.firings_ok);
-                self.status.timers.lock().ended(&firing.schedule, false);
+                self.core.timers.lock().ended(&firing.schedule, false);
                 self.note(Outcome::Succeeded, firing.attempt == 1, now);
                 self.retire().await;
                 (!owes).then_some(now)
@@ -64,12 +65,12 @@ impl Actor {
         let error = call.error;
         let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
         let told = format!("fire {schedule}: {error}");
-        self.status.failed(&told, Timestamp::now());
+        self.core.failed(&told, Timestamp::now());
         // Its next moment comes in any case.
-        self.status.comes_again(&told);
-        self.status.timers.lock().ended(&firing.schedule, true);
+        self.core.comes_again(&told);
+        self.core.timers.lock().ended(&firing.schedule, true);
         let (plugin, attempt) = (self.name.as_str(), firing.attempt);
-        let counters = &self.status.counters;
+        let counters = &self.core.counters;
         let is_excused = call.is_excused(firing.excused);
         let tried = (attempt - firing.excused, firing.crashes);
         if self.given_up(tried, error, is_excused).is_some() {
@@ -85,7 +86,7 @@ impl Actor {
             let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
             let crashed = error.ends_instance();
             firing.excused += u32::from(is_excused);
-            self.status.timers.lock().again(firing, crashed, at, self.surroundings.read());
+            self.core.timers.lock().again(firing, crashed, at, self.surroundings.read());
         }
         self.call_failed(call, attempt == 1, now);
     }

@@ -44,11 +44,11 @@ impl Actor {
         }
         let now = Timestamp::now();
         let resumed = || {
-            self.status.hold_retries(None, Instant::now());
-            self.status.resumed(now);
+            self.core.hold_retries(None, Instant::now());
+            self.core.resumed(now);
         };
         match hold.is_pause {
-            true => self.status.apply([Input::Paused], now),
+            true => self.core.apply([Input::Paused], now),
             false => self.together.forget_failures(resumed),
         }
         if let Some(done) = hold.done.lock().take() {

@@ -10,8 +10,8 @@ use crate::event::{Event, Reason};
 use crate::instance::Instance;
 use crate::key_queue::{Work, Worked};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::plugin_core::PluginCore;
 use crate::reads::Reads;
-use crate::status::StatusCell;
 use crate::sync_calls::SyncCalls;
 use crate::tape::Tape;
 use informant_cache::workqueue::Lane;
@@ -57,16 +57,16 @@ impl Works {
 pub(super) async fn wait_for(
     instance: &Instance,
     reads: &Reads,
-    (status, shard): (&StatusCell, usize),
+    (core, shard): (&PluginCore, usize),
     syncs: Option<&SyncCalls>,
 ) {
     let works = Works::of(instance, reads);
-    status.awaits_reads.store(works == Works::Later, Relaxed);
-    let wait = wait(status, shard, works, syncs);
+    core.awaits_reads.store(works == Works::Later, Relaxed);
+    let wait = wait(core, shard, works, syncs);
     match works {
         Works::Never | Works::Now => wait.await,
         Works::Later => tokio::select! {
-            () = reads.synced(&status.name) => {}
+            () = reads.synced(&core.name) => {}
             () = wait => {}
         },
     }
@@ -74,7 +74,7 @@ pub(super) async fn wait_for(
 
 /// Whether the event's keys are worked on in its place. They wait from here on; those of what was there before behind what just happened.
 pub(super) fn becomes_keys(
-    status: &StatusCell,
+    core: &PluginCore,
     subscription: &Subscription,
     event: &Event,
     tape: Option<&dyn Tape>,
@@ -92,38 +92,38 @@ pub(super) fn becomes_keys(
     if let Some(tape) = tape {
         tape.became_keys(&subscription.spec.name, event, &mut found.iter());
     }
-    let mut keys = status.keys.lock();
+    let mut keys = core.keys.lock();
     let too_long = found.iter().filter(|key| keys.add_of_event(key, lane, now).is_err()).count();
     drop(keys);
-    status.counters.keys_dropped.fetch_add(too_long as u64, Relaxed);
+    core.counters.keys_dropped.fetch_add(too_long as u64, Relaxed);
     if let Some((dropped, problem)) = found.problem() {
-        key_missing(status, event, dropped, &problem);
+        key_missing(core, event, dropped, &problem);
     }
-    add_one(&status.counters.enqueued);
+    add_one(&core.counters.enqueued);
     true
 }
 
 /// Not all that an event's rules point at became keys. Said in the log once a version, for whoever writes objects decides how often it happens.
-fn key_missing(status: &StatusCell, event: &Event, dropped: u64, problem: &str) {
+fn key_missing(core: &PluginCore, event: &Event, dropped: u64, problem: &str) {
     let (namespace, name) = (event.object.key().namespace(), event.object.key().name());
-    status.failed(&format!("enqueue {namespace}/{name}: {problem}"), Timestamp::now());
-    status.counters.keys_dropped.fetch_add(dropped, Relaxed);
-    if status.misses_keys() {
-        let plugin = status.name.as_str();
+    core.failed(&format!("enqueue {namespace}/{name}: {problem}"), Timestamp::now());
+    core.counters.keys_dropped.fetch_add(dropped, Relaxed);
+    if core.misses_keys() {
+        let plugin = core.name.as_str();
         warn!(plugin, namespace, name, "{problem}; further ones are only counted");
     }
 }
 
 /// Waits until there is an event of a shard, a key, a schedule's moment, or one of these calls is to be made.
-async fn wait(status: &StatusCell, shard: usize, works: Works, syncs: Option<&SyncCalls>) {
-    let firing = if shard == 0 { status.timers.lock().look_at() } else { None };
+async fn wait(core: &PluginCore, shard: usize, works: Works, syncs: Option<&SyncCalls>) {
+    let firing = if shard == 0 { core.timers.lock().look_at() } else { None };
     if works == Works::Never && firing.is_none() {
-        return status.queue.wait(shard, syncs).await;
+        return core.queue.wait(shard, syncs).await;
     }
     let now = Instant::now();
     let (key, holds_events, news) = match works {
         Works::Later | Works::Now => {
-            let mut keys = status.keys.lock();
+            let mut keys = core.keys.lock();
             // Of several shards others add keys for this one, and make room.
             let news = (keys.shards() > 1).then(|| keys.news(shard));
             let key = (works == Works::Now).then(|| keys.next_due(shard, now)).flatten();
@@ -137,12 +137,12 @@ async fn wait(status: &StatusCell, shard: usize, works: Works, syncs: Option<&Sy
         due if holds_events => tokio::select! {
             () = until(due) => {},
             () = heard(news.as_deref()) => {},
-            () = status.queue.wait_for_calls(shard, syncs) => {}
+            () = core.queue.wait_for_calls(shard, syncs) => {}
         },
         due => tokio::select! {
             () = until(due) => {},
             () = heard(news.as_deref()) => {},
-            () = status.queue.wait(shard, syncs) => {}
+            () = core.queue.wait(shard, syncs) => {}
         },
     }
 }
@@ -163,11 +163,11 @@ impl Actor {
         if works == Works::Never {
             return Turn::Event;
         }
-        let mut keys = self.status.keys.lock();
+        let mut keys = self.core.keys.lock();
         let holds_events = keys.holds_events(now);
         let is_events = self.events_since_key < EVENTS_BETWEEN_KEYS && !keys.is_full();
         if works == Works::Now
-            && !(is_events && self.status.queue.has_due(self.shard, now))
+            && !(is_events && self.core.queue.has_due(self.shard, now))
             && let Some(work) = keys.take(self.shard, now)
         {
             self.events_since_key = 0;
@@ -186,12 +186,12 @@ impl Actor {
         let called = self.surroundings.now();
         self.call_began = called;
         let result = instance.reconcile(&work.key, work.attempt, called).await;
-        let archive = &self.status.archive;
+        let archive = &self.core.archive;
         let result = result.and_then(|again| {
             instance.state().commit_state(|changes| archive.wrote(changes)).map(|()| again)
         });
         let now = self.surroundings.now();
-        let counters: &Counters = &self.status.counters;
+        let counters: &Counters = &self.core.counters;
         counters.reconcile_seconds.observe(now - called);
         self.pace.took(now - called, now);
         let is_hindered = instance.state().is_hindered;
@@ -200,7 +200,7 @@ impl Actor {
             Ok(again) => {
                 add_one(&counters.keys_ok);
                 let again = again.map(Duration::from_millis);
-                self.status.settle_key(self.shard, Worked::Done { again }, now);
+                self.core.settle_key(self.shard, Worked::Done { again }, now);
                 self.note(Outcome::Succeeded, work.attempt == 1, now);
                 self.retire().await;
                 (!owes).then_some(now)
@@ -218,9 +218,9 @@ impl Actor {
         let error = call.error;
         let key = one_line(&work.key, ERROR_BYTES_MAX);
         let told = format!("reconcile {key}: {error}");
-        self.status.failed(&told, Timestamp::now());
+        self.core.failed(&told, Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), work.attempt);
-        let counters = &self.status.counters;
+        let counters = &self.core.counters;
         let ends_instance = error.ends_instance();
         let worked = match self.key_given_up((work.crashes, ends_instance), error) {
             Some(why) => {
@@ -235,12 +235,12 @@ impl Actor {
                     "gave up on the key after {attempt} attempts{parked}: {error}"
                 );
                 let at = Timestamp::now();
-                self.status.keys.lock().note_given_up(work, &error.to_string(), at);
+                self.core.keys.lock().note_given_up(work, &error.to_string(), at);
                 Worked::GivenUp
             }
             None => {
                 add_one(&counters.keys_retry);
-                self.status.comes_again(&told);
+                self.core.comes_again(&told);
                 // Once for each key: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
                 if attempt == 1 && self.together.next_call().is_none() {
                     warn!(plugin, key = &*key, "attempt 1 failed, the key comes again: {error}");
@@ -256,7 +256,7 @@ impl Actor {
                 }
             }
         };
-        self.status.settle_key(self.shard, worked, now);
+        self.core.settle_key(self.shard, worked, now);
         self.call_failed(call, attempt == 1, now);
     }
 

@@ -32,7 +32,7 @@ impl Actor {
         };
         match self.instance(&version).await {
             Ok(instance) => {
-                self.status.restarted(self.shard, Timestamp::now());
+                self.core.restarted(self.shard, Timestamp::now());
                 self.syncs.restart();
                 let shard = version.shard(self.shard).logged();
                 info!(plugin = self.name.as_str(), shard, "restarted");
@@ -52,13 +52,13 @@ impl Actor {
 
     fn show_loss(&self, version: &Version, error: &CallError) {
         let now = Timestamp::now();
-        self.status.counters.restart(error.cause());
+        self.core.counters.restart(error.cause());
         if let CallError::AccountExceeded(reason) = error {
-            self.status.counters.ledger.refused(reason.clone());
+            self.core.counters.ledger.refused(reason.clone());
         }
-        self.status.failed(&error.to_string(), now);
+        self.core.failed(&error.to_string(), now);
         let reason = version.shard(self.shard).said_of(&error.to_string());
-        self.status.crashed(self.shard, reason, now);
+        self.core.crashed(self.shard, reason, now);
     }
 
     /// A call has ended the running instance.

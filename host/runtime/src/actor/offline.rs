@@ -24,7 +24,7 @@ impl Actor {
     /// Starts the first version.
     pub(crate) async fn begin(&mut self, version: Arc<Version>) -> Result<(), LoadError> {
         let (instance, _) = self.prepare(&version).await?;
-        self.together.swap(&version, &self.status, self.surroundings.read());
+        self.together.swap(&version, &self.core, self.surroundings.read());
         self.take_over(version, instance).await;
         Ok(())
     }
@@ -42,13 +42,13 @@ impl Actor {
             }
         };
         let mut holds_events = false;
-        let mut due = self.status.timers.lock().look_at().filter(|_| schedules);
+        let mut due = self.core.timers.lock().look_at().filter(|_| schedules);
         if works_on_keys {
-            let keys = self.status.keys.lock();
+            let keys = self.core.keys.lock();
             holds_events = keys.holds_events(now);
             due = due.into_iter().chain(keys.next_due(self.shard, now)).min();
         }
-        let queued = self.status.queue.next_due(self.shard, (!holds_events, &self.syncs), now);
+        let queued = self.core.queue.next_due(self.shard, (!holds_events, &self.syncs), now);
         let due = due.into_iter().chain(queued).min()?;
         // What it owes for its log.
         Some(due.max(earliest + debt))
@@ -88,9 +88,9 @@ impl Actor {
                 let id = queued.event.subscription;
                 let Some(subscription) = version.subscriptions.get(&id) else { return };
                 let tape = instance.state().tape.clone();
-                let hears = (&*self.status.counters, tape.as_deref());
+                let hears = (&*self.core.counters, tape.as_deref());
                 let Some(event) = to_tell(subscription, &queued, None, hears) else { return };
-                if becomes_keys(&self.status, subscription, event, tape.as_deref(), now) {
+                if becomes_keys(&self.core, subscription, event, tape.as_deref(), now) {
                     return;
                 }
                 call(instance, subscription, &queued, event, now).await

@@ -110,7 +110,7 @@ impl Actor {
         {
             let told = format!("stop of the old version failed: {error}");
             warn!(plugin = self.name.as_str(), "{told}");
-            self.status.failed(&told, Timestamp::now());
+            self.core.failed(&told, Timestamp::now());
         }
     }
 }

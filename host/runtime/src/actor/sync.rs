@@ -1,10 +1,10 @@
 //! How the guest is told that the initial objects of a subscription are through.
 
-use super::failures::{RETRY_BASE, RETRY_MAX};
 use super::{Actor, Running};
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
 use crate::event::SubscriptionId;
+use crate::retry_waits::{RETRY_BASE, RETRY_MAX};
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::time::Instant;
@@ -16,7 +16,7 @@ impl Actor {
         if self.together.next_call().is_some() {
             return None;
         }
-        self.status.queue.next_sync(self.shard, &self.syncs, now)
+        self.core.queue.next_sync(self.shard, &self.syncs, now)
     }
 
     /// Answers when the call ended, if an event may follow at once.
@@ -29,7 +29,7 @@ impl Actor {
         let result = instance.synced(subscription.index).await;
         let now = self.surroundings.now();
         self.pace.took(now - called, now);
-        let owes = Self::look_after(&self.name, &self.status.counters, instance, now);
+        let owes = Self::look_after(&self.name, &self.core.counters, instance, now);
         match result {
             Ok(()) => {
                 self.syncs.told(id);
@@ -43,7 +43,7 @@ impl Actor {
     }
 
     fn sync_failed(&mut self, id: SubscriptionId, name: &str, error: &CallError, now: Instant) {
-        self.status.failed(&format!("synced: {error}"), Timestamp::now());
+        self.core.failed(&format!("synced: {error}"), Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), self.syncs.attempt(id));
         let wait = exponential(RETRY_BASE, attempt.saturating_sub(1), RETRY_MAX);
         if self.syncs.failed(id, error, wait, &self.limits, now) {

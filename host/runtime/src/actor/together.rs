@@ -7,9 +7,9 @@ use crate::breaker::{Ended, Turn};
 use crate::event::{Event, SubscriptionId};
 use crate::limits::Limits;
 use crate::log_budget::LogBudget;
+use crate::plugin_core::PluginCore;
 use crate::queue::Queued;
 use crate::reevaluation::{Reevaluation, Seen, Wish};
-use crate::status::StatusCell;
 use crate::timers::Now;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -120,27 +120,27 @@ impl Together {
     }
 
     /// The version takes over: every shard is ready for it, and none is at work.
-    pub(crate) fn swap(&self, version: &Version, status: &StatusCell, at: Now) {
+    pub(crate) fn swap(&self, version: &Version, core: &PluginCore, at: Now) {
         let (now, limits) = (at.instant, &version.settings.limits);
         self.log_budget.set_rates(limits, now);
-        status.swapped(version.shards, Timestamp::now());
+        core.swapped(version.shards, Timestamp::now());
         self.retain(|id| version.subscriptions.contains_key(&id));
-        status.queue.reshard(version.shards, now);
-        status.timers.lock().follow(&version.schedules, at);
-        self.swap_keys(version, status, now);
+        core.queue.reshard(version.shards, now);
+        core.timers.lock().follow(&version.schedules, at);
+        self.swap_keys(version, core, now);
         // What its predecessor did is not held against it.
-        self.forget_failures(|| status.hold_retries(None, now));
+        self.forget_failures(|| core.hold_retries(None, now));
     }
 
     /// If the version works on no keys, those that wait, which came of one before it, are dropped.
-    fn swap_keys(&self, version: &Version, status: &StatusCell, now: Instant) {
-        let mut keys = status.keys.lock();
+    fn swap_keys(&self, version: &Version, core: &PluginCore, now: Instant) {
+        let mut keys = core.keys.lock();
         keys.set_bounds((&version.settings.limits).into());
         keys.reshard(version.shards, now);
         keys.forgive();
         if !version.template.exported().reconciler {
             let dropped = keys.clear();
-            status.counters.keys_dropped.fetch_add(dropped as u64, Relaxed);
+            core.counters.keys_dropped.fetch_add(dropped as u64, Relaxed);
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::guest_threads::GuestThreads;
 use crate::host_functions::HostFunctions;
 use crate::leading::Leading;
 use crate::pace::Pace;
+use crate::plugin_core::PluginCore;
 use crate::plugin_host::StartError;
 use crate::plugin_metrics::{MetricNames, PluginMetrics};
 use crate::plugin_name::PluginName;
@@ -24,7 +25,6 @@ use crate::plugin_queue::PluginQueue;
 use crate::powers::Powers;
 use crate::prepare::{LoadError, Prepared, Preparer};
 use crate::queue::Marks;
-use crate::status::StatusCell;
 use crate::surroundings::Surroundings;
 use crate::sync_calls::SyncCalls;
 use crate::turns::{HttpTurns, WriteTurns};
@@ -144,19 +144,19 @@ impl OfflinePlugin {
 }
 
 /// What a plugin's name has in a host that knows nothing of it.
-pub(super) fn status(name: &PluginName, prepared: &Prepared, now: Timestamp) -> StatusCell {
+pub(super) fn core(name: &PluginName, prepared: &Prepared, now: Timestamp) -> PluginCore {
     let limits = &prepared.settings.limits;
     let counters = Arc::<Counters>::default();
     let queue = Arc::new(PluginQueue::new(Marks::from(limits), counters.clone()));
     let metrics = PluginMetrics::new(name.clone(), limits.into(), MetricNames::default());
-    let status = StatusCell::new(name.clone(), counters, queue, metrics, limits, now);
-    status.set(&prepared.settings);
-    status
+    let core = PluginCore::new(name.clone(), counters, queue, metrics, limits, now);
+    core.set(&prepared.settings);
+    core
 }
 
 pub(super) fn actor(
     plugin: &OfflinePlugin,
-    status: &Arc<StatusCell>,
+    core: &Arc<PluginCore>,
     surroundings: &Surroundings,
     outside: &Outside,
     journal: &Arc<Journal>,
@@ -176,7 +176,7 @@ pub(super) fn actor(
         leading: Leading::default(),
         pace: Pace::default(),
         powers: Powers { cluster, http, events, guesses: Arc::default() },
-        status: status.clone(),
+        core: core.clone(),
         commands,
         running: Running::Nothing,
         has_siblings: false,

@@ -2,7 +2,7 @@
 
 use super::journal::Journal;
 use super::outside::Outside;
-use super::plugin::{OfflinePlugin, actor, status};
+use super::plugin::{OfflinePlugin, actor, core};
 use super::script::{Step, What};
 use super::transcript::{END, GAVE_UP, Transcript};
 use super::world::{Changed, World};
@@ -77,11 +77,11 @@ impl Run {
         let names = descriptor.subscriptions.iter().map(|it| it.name.clone()).collect();
         let journal = Arc::new(Journal::new(surroundings.clone(), names));
         let outside = Outside::new(world.clone(), plugin.patch);
-        let status = Arc::new(status(&plugin.name, prepared, begins));
+        let core = Arc::new(core(&plugin.name, prepared, begins));
         let ids: Vec<_> = (1..).map(SubscriptionId).take(descriptor.subscriptions.len()).collect();
         let granted = Granted::everything(descriptor);
         let stores = |resource: &GroupVersionResource, _: &_| Origin::Store(world.store(resource));
-        let charged = (&SharedIndexes::default(), &status.counters.ledger);
+        let charged = (&SharedIndexes::default(), &core.counters.ledger);
         let version = Version {
             load: LOAD,
             number: descriptor.version.clone(),
@@ -93,7 +93,7 @@ impl Run {
             shards: 1,
         };
         let handlers = descriptor.subscriptions.iter().zip(&ids).map(|(spec, id)| {
-            let handler = SubscriptionHandler::new(*id, spec, status.queue.clone());
+            let handler = SubscriptionHandler::new(*id, spec, core.queue.clone());
             Told {
                 resource: spec.resource.clone(),
                 id: *id,
@@ -104,7 +104,7 @@ impl Run {
         });
         Self {
             handlers: handlers.collect(),
-            actor: actor(plugin, &status, &surroundings, &outside, &journal),
+            actor: actor(plugin, &core, &surroundings, &outside, &journal),
             version: Arc::new(version),
             world,
             outside,
@@ -149,7 +149,7 @@ impl Run {
 
     /// Tells of what is there, as a first list does.
     async fn tell_initial(&mut self) {
-        let queue = self.actor.status.queue.clone();
+        let queue = self.actor.core.queue.clone();
         for told in &self.handlers {
             queue.begin_initial_at_once(told.id, LOAD);
         }
@@ -289,7 +289,7 @@ impl Run {
 
     /// Calls that do not come again.
     fn given_up(&self) -> u64 {
-        let counters = &self.actor.status.counters;
+        let counters = &self.actor.core.counters;
         [&counters.dead, &counters.keys_dead, &counters.firings_dead]
             .map(|count| count.load(Relaxed))
             .iter()
@@ -298,9 +298,9 @@ impl Run {
 
     /// What has not come to its end.
     fn tell_left(&self) {
-        let status = &self.actor.status;
-        let keys = status.keys.lock().snapshot(self.surroundings.now()).keys;
-        let (events, letters) = (status.queue.snapshot().depth, status.dead_letters.lock().len());
+        let core = &self.actor.core;
+        let keys = core.keys.lock().snapshot(self.surroundings.now()).keys;
+        let (events, letters) = (core.queue.snapshot().depth, core.dead_letters.lock().len());
         self.journal.note(END, json!({ "events": events, "keys": keys, "deadLetters": letters }));
     }
 }

@@ -60,9 +60,9 @@ impl Plugin {
                 engine: preparer.engine.clone(),
                 limits: limits.clone(),
                 leading: leading.clone(),
-                pace: Pace::charged_to(self.status.counters.ledger.clone()),
+                pace: Pace::charged_to(self.core.counters.ledger.clone()),
                 powers: preparer.powers.clone(),
-                status: self.status.clone(),
+                core: self.core.clone(),
                 commands: receiver,
                 running: Running::Nothing,
                 has_siblings: false,
@@ -83,16 +83,16 @@ impl Plugin {
             }
         }
         let commands = self.actors.iter().map(|actor| actor.commands.clone()).collect();
-        Takeover { commands, status: self.status.clone(), together }
+        Takeover { commands, core: self.core.clone(), together }
     }
 
     /// What the one before it may have left in flight comes again.
     fn run(&self, actor: Actor, preparer: &Preparer) -> Task {
         let (shard, pace, now) = (actor.shard, actor.pace.clone(), Instant::now());
-        self.status.queue.recover(shard, now);
-        self.status.keys.lock().recover(shard, now);
+        self.core.queue.recover(shard, now);
+        self.core.keys.lock().recover(shard, now);
         let task = preparer.threads.spawn(actor.run(), pace);
-        self.status.queue.is_worked_by(shard, task.turn());
+        self.core.queue.is_worked_by(shard, task.turn());
         task
     }
 
@@ -119,10 +119,10 @@ impl Plugin {
         }
         self.paused = paused;
         self.memory.pause_is_said = true;
-        self.status.archive.paused(paused);
+        self.core.archive.paused(paused);
         if live.is_empty() {
             let input = if paused { Input::Paused } else { Input::Resumed };
-            self.status.apply([input], Timestamp::now());
+            self.core.apply([input], Timestamp::now());
             return done(Ok(()));
         }
         let hold = Hold::new(paused, live.len(), done);

@@ -19,12 +19,12 @@ pub(crate) struct Room {
 impl Plugin {
     /// A load begins.
     pub(crate) fn begin_room(&mut self) {
-        self.room = Room { before: self.status.account().memory_bytes(), wants: None };
+        self.room = Room { before: self.core.account().memory_bytes(), wants: None };
     }
 
     /// The load was refused, because the plugin would have held too much with it.
     pub(crate) fn refuse_room(&mut self) {
-        let wanted = self.status.counters.ledger.wanted();
+        let wanted = self.core.counters.ledger.wanted();
         self.room.wants = Some(wanted.saturating_sub(self.room.before));
     }
 
@@ -37,7 +37,7 @@ impl Plugin {
         let (Some(wants), Some(settings)) = (self.room.wants, &self.settings) else {
             return false;
         };
-        let is_to_hold = self.status.account().memory_bytes().saturating_add(wants);
+        let is_to_hold = self.core.account().memory_bytes().saturating_add(wants);
         let has_room = is_to_hold <= settings.limits.host_memory_max;
         if has_room {
             self.room.wants = None;
@@ -50,8 +50,8 @@ impl Plugin {
         if self.current.is_none() || self.load.is_some() || self.draining.is_some() {
             return None;
         }
-        let refused = self.status.counters.ledger.take_refused();
-        let overdraft = self.status.account().overdraft().map(|overdraft| overdraft.to_string());
+        let refused = self.core.counters.ledger.take_refused();
+        let overdraft = self.core.account().overdraft().map(|overdraft| overdraft.to_string());
         let reason = refused.or(overdraft)?;
         let lost = self.lost();
         Some(format!("{reason}; it starts again when its file or its configuration changes{lost}"))
@@ -59,11 +59,11 @@ impl Plugin {
 
     /// What ends with the plugin where no state directory keeps it; nothing if that is nothing.
     fn lost(&self) -> String {
-        if self.status.archive.snapshot().is_some() {
+        if self.core.archive.snapshot().is_some() {
             return String::new();
         }
-        let letters = self.status.dead_letters.lock().len();
-        let values = self.status.state.lock().size().0;
+        let letters = self.core.dead_letters.lock().len();
+        let values = self.core.state.lock().size().0;
         if letters + values == 0 {
             return String::new();
         }
@@ -76,16 +76,16 @@ impl Plugin {
 
     /// The plugin once it has been stopped for that: it has nothing, and what was counted of it stays.
     pub(crate) fn stopped(&self, name: &PluginName, names: &MetricNames, reason: &str) -> Self {
-        let counters = self.status.counters.clone();
+        let counters = self.core.counters.clone();
         counters.restart("account");
         let mut stopped = Self::counted_by(name, names, counters);
         let now = Timestamp::now();
         let sha256 = self.current.as_ref().map_or("", |loaded| loaded.sha256.as_str());
         let input = Input::LoadFailed { reason: reason.to_owned() };
-        stopped.status.refused(sha256, reason, input, now);
+        stopped.core.refused(sha256, reason, input, now);
         stopped.paused = self.paused;
         if self.paused {
-            stopped.status.apply([Input::Paused], now);
+            stopped.core.apply([Input::Paused], now);
         }
         stopped
     }

@@ -27,7 +27,7 @@ impl Plugin {
                 active.spec.resource.to_string() == letter.resource && active.knows_of(letter)
             })
         };
-        let (taken, orphans) = self.status.dead_letters.lock().send(selection, can_be_sent);
+        let (taken, orphans) = self.core.dead_letters.lock().send(selection, can_be_sent);
         let count = taken.len();
         if count == 0 && orphans > 0 {
             let text = "the running version has no subscription of that name that may be told now and whose objects are listed; the dead letters stay";
@@ -42,7 +42,7 @@ impl Plugin {
         for (name, letters) in by_subscription {
             let Some(active) = self.subscriptions.get(&name) else { continue };
             let informer = active.informer.informer();
-            let (indexer, status) = (informer.indexer(), self.status.clone());
+            let (indexer, core) = (informer.indexer(), self.core.clone());
             let id = (active.id, active.asked_by);
             let (view, types) = (View::from(&active.spec), active.spec.types);
             let progress = active.handler.progress();
@@ -51,12 +51,12 @@ impl Plugin {
                 for event in redriven(id, &letters, &view, present, Instant::now()) {
                     progress.was_told_past(&event.object);
                     match types.contain(event.change) {
-                        true => status.queue.push(event),
+                        true => core.queue.push(event),
                         false => {
-                            status.queue.count_filtered();
+                            core.queue.count_filtered();
                             // Of the object's other events, one of which may wait for its retry, this says nothing.
-                            status.archive.told(&event.letters);
-                            status.told(&event.letters);
+                            core.archive.told(&event.letters);
+                            core.told(&event.letters);
                         }
                     }
                 }
@@ -88,9 +88,9 @@ impl Active {
 impl Plugin {
     /// Throws letters away.
     pub(crate) fn purge(&self, selection: &Selection) -> String {
-        let mut letters = self.status.dead_letters.lock();
+        let mut letters = self.core.dead_letters.lock();
         let taken = letters.take(selection);
-        self.status.archive.threw_away(&taken);
+        self.core.archive.threw_away(&taken);
         format!("{} thrown away", counted(taken.len(), "dead letter"))
     }
 
@@ -101,7 +101,7 @@ impl Plugin {
                 spec.name == letter.subscription && spec.resource.to_string() == letter.resource
             })
         };
-        self.status.dead_letters.lock().take_back(is_lost);
+        self.core.dead_letters.lock().take_back(is_lost);
     }
 }
 

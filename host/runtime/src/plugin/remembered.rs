@@ -52,13 +52,13 @@ impl Plugin {
                 "{count} entries of the state directory cannot be read; they stay"
             );
         }
-        self.status.archive.open(archive.clone(), &kept);
+        self.core.archive.open(archive.clone(), &kept);
         let head = kept.head.unwrap_or_default();
-        self.status.dead_letters.lock().restore(kept.letters, head.letters);
-        self.status.state.lock().restore(kept.state);
+        self.core.dead_letters.lock().restore(kept.letters, head.letters);
+        self.core.state.lock().restore(kept.state);
         self.memory.retries = kept.retries;
         if self.memory.pause_is_said {
-            self.status.archive.paused(self.paused);
+            self.core.archive.paused(self.paused);
         } else if head.paused {
             self.pause(true, Box::new(|_| {}));
             info!(plugin = name, "it is paused, as it was when the host ended");
@@ -83,7 +83,7 @@ impl Plugin {
                 dropped.push((subscription, waiting));
                 continue;
             };
-            self.status.archive.restored(*id, &subscription, &waiting);
+            self.core.archive.restored(*id, &subscription, &waiting);
             if waiting.event.change != Change::Deleted {
                 told.entry(*id).or_default().push(waiting.event.object.clone());
             }
@@ -91,11 +91,11 @@ impl Plugin {
             let due = Instant::now() + left.max(LIST_WAIT);
             let Waiting { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: *id, ..event };
-            self.status.queue.restore(Queued { event, attempt, excused: 0, crashes, seq: 0 }, due);
+            self.core.queue.restore(Queued { event, attempt, excused: 0, crashes, seq: 0 }, due);
         }
-        let counters: &Counters = &self.status.counters;
+        let counters: &Counters = &self.core.counters;
         counters.dropped.fetch_add(dropped.len() as u64, Relaxed);
-        self.status.archive.dropped(&dropped);
+        self.core.archive.dropped(&dropped);
         told
     }
 }

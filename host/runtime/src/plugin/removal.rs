@@ -3,7 +3,7 @@
 use super::Plugin;
 use crate::configuration::OnRemoval;
 use crate::lifecycle::{Input, State};
-use crate::status::StatusCell;
+use crate::plugin_core::PluginCore;
 use crate::subscription::Progress;
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// What is to be told before a plugin ends: events, what replays that are under way have yet to come to, and keys that are not for later.
 pub(crate) struct Drain {
-    status: Arc<StatusCell>,
+    core: Arc<PluginCore>,
     walks: Vec<Arc<Progress>>,
     /// How long that may take.
     pub(crate) limit: Duration,
@@ -23,8 +23,8 @@ impl Drain {
         let all_told = async {
             loop {
                 // Whoever makes progress from here on is heard.
-                let progress = self.status.queue.progress();
-                if self.is_over() || self.status.state().is_tripped() {
+                let progress = self.core.queue.progress();
+                if self.is_over() || self.core.state().is_tripped() {
                     return;
                 }
                 progress.await;
@@ -36,8 +36,8 @@ impl Drain {
     /// Whether nothing is left. Of a walk come events, and of events keys.
     fn is_over(&self) -> bool {
         self.walks.iter().all(|walk| walk.count().is_none())
-            && self.status.queue.is_drained()
-            && self.status.keys.lock().is_drained(Instant::now())
+            && self.core.queue.is_drained()
+            && self.core.keys.lock().is_drained(Instant::now())
     }
 }
 
@@ -47,22 +47,22 @@ impl Plugin {
     pub(crate) fn drain(&mut self, number: u64) -> Option<Drain> {
         let settings = &self.current.as_ref()?.prepared.settings;
         let limit = settings.limits.drain_time;
-        let is_held = matches!(self.status.state(), State::Paused { .. } | State::Tripped { .. });
+        let is_held = matches!(self.core.state(), State::Paused { .. } | State::Tripped { .. });
         let is_wanted = settings.on_removal == OnRemoval::Drain;
-        let drain = Drain { status: self.status.clone(), walks: self.walks(), limit };
+        let drain = Drain { core: self.core.clone(), walks: self.walks(), limit };
         if !is_wanted || is_held || self.load.is_some() || drain.is_over() {
             return None;
         }
         (self.draining, self.next) = (Some(number), None);
-        self.status.queue.close();
-        self.status.apply([Input::FileGone], Timestamp::now());
+        self.core.queue.close();
+        self.core.apply([Input::FileGone], Timestamp::now());
         Some(drain)
     }
 
     /// How many events wait, and how many keys there are.
     pub(crate) fn waiting(&self) -> (usize, usize) {
-        let keys = self.status.keys.lock().snapshot(Instant::now()).keys;
-        (self.status.queue.snapshot().depth, keys)
+        let keys = self.core.keys.lock().snapshot(Instant::now()).keys;
+        (self.core.queue.snapshot().depth, keys)
     }
 
     /// Replays that are under way. One whose first list is still to come has nothing to tell, maybe for ever.
@@ -76,8 +76,8 @@ impl Plugin {
     pub(crate) fn goes_on(&mut self) -> bool {
         let was_gone = self.draining.take().is_some();
         if was_gone {
-            self.status.queue.reopen();
-            self.status.apply([Input::FileBack], Timestamp::now());
+            self.core.queue.reopen();
+            self.core.apply([Input::FileBack], Timestamp::now());
         }
         was_gone
     }

@@ -2,8 +2,8 @@
 //! of the old one is called after the first call of the new one; and if one shard cannot, the old version goes on in all of them.
 
 use crate::actor::{Command, Swap, Together, Version};
+use crate::plugin_core::PluginCore;
 use crate::prepare::LoadError;
-use crate::status::StatusCell;
 use crate::timers::Now;
 use futures::future::join_all;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 /// The way to all shards that are to take over, and to those that are to end. Dropping it on its way leaves the old version in charge.
 pub(crate) struct Takeover {
     pub(super) commands: Vec<mpsc::Sender<Command>>,
-    pub(super) status: Arc<StatusCell>,
+    pub(super) core: Arc<PluginCore>,
     pub(super) together: Arc<Together>,
 }
 
@@ -22,7 +22,7 @@ impl Takeover {
         let asked = join_all(self.commands.iter().map(|shard| ask(shard, &version))).await;
         // The others hear of an error by the end of what is to let them go.
         let ready = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
-        self.together.swap(&version, &self.status, Now::read());
+        self.together.swap(&version, &self.core, Now::read());
         let mut restored = false;
         for (has_restored, go) in ready {
             restored |= has_restored;

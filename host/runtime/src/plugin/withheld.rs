@@ -7,7 +7,7 @@ use super::{Active, Begun, Plugin};
 use crate::access::{Permissions, Refusal};
 use crate::descriptor::{Descriptor, SubscriptionSpec};
 use crate::event::SubscriptionId;
-use crate::status::{AccessShown, Refused};
+use crate::plugin_core::{AccessShown, Refused};
 use crate::view::View;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Object, SharedInformerFactory};
@@ -38,7 +38,7 @@ impl Plugin {
 
     /// Tells nothing more of a subscription, which may have been told of something until now.
     pub(super) fn withhold(&mut self, mut withheld: Withheld, active: Option<Box<Active>>) {
-        self.status.queue.withhold(withheld.id);
+        self.core.queue.withhold(withheld.id);
         if let Some(Active { registration, informer, spec, handler, .. }) =
             active.map(|active| *active)
         {
@@ -73,7 +73,7 @@ impl Plugin {
                     self.withhold(Withheld { id, asked_by, spec, told: Vec::new() }, Some(active));
                 }
                 (false, Some(Withheld { id, asked_by, told, .. })) => {
-                    self.status.queue.release_withheld(id);
+                    self.core.queue.release_withheld(id);
                     // Any load will do that says of itself when its objects are through.
                     let begun = Begun { id, asked_by, begun_by: asked_by };
                     let active = self.begin(begun, spec, None, told, informers);
@@ -82,7 +82,7 @@ impl Plugin {
                 // An actor may have seen that it was refused for a moment.
                 (false, None) => {
                     if let Some(active) = self.subscriptions.get(&spec.name) {
-                        self.status.queue.release_withheld(active.id);
+                        self.core.queue.release_withheld(active.id);
                     }
                 }
             }
@@ -104,9 +104,9 @@ impl Plugin {
         let refused: Vec<Refused> = subscriptions.chain(reads).collect();
         let account = self.granted.account.clone();
         let shown = account.map(|account| AccessShown { account, refused });
-        let before = self.status.shows_access(shown.clone()).map_or(Vec::new(), |it| it.refused);
+        let before = self.core.shows_access(shown.clone()).map_or(Vec::new(), |it| it.refused);
         let now = shown.map_or(Vec::new(), |shown| shown.refused);
-        let name = self.status.name.as_str();
+        let name = self.core.name.as_str();
         for refused in now.iter().filter(|it| it.is_denied && !before.contains(it)) {
             let (subscription, why) = (refused.subscription.as_deref(), &refused.why);
             warn!(plugin = name, subscription, "not told or read from here on: {why}");

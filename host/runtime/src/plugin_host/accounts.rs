@@ -40,7 +40,7 @@ impl PluginHost {
     fn stop_overdrawn(&mut self, name: &PluginName, reason: &str) {
         let Some(plugin) = self.plugins.remove(name) else { return };
         let stopped = Box::new(plugin.stopped(name, &self.metric_names, reason));
-        self.view.insert(name.clone(), stopped.status.clone());
+        self.view.insert(name.clone(), stopped.core.clone());
         self.plugins.insert(name.clone(), stopped);
         self.loads.spawn_stop(name.clone(), plugin.stop());
         error!(plugin = name.as_str(), "stopped: {reason}");

@@ -112,7 +112,7 @@ impl PluginHost {
         for (name, plugin) in &self.plugins {
             if self.configurations.says_the_same_of(name, &before) {
                 let said = &self.configurations;
-                plugin.status.says_of_settings(|settings| said.placed(name, settings));
+                plugin.core.says_of_settings(|settings| said.placed(name, settings));
                 continue;
             }
             concerned.push(name.clone());

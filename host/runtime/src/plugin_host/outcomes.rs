@@ -90,13 +90,13 @@ impl PluginHost {
             LoadError::NotGranted(_) => Input::NotGranted { reason: reason.clone() },
             _ => Input::LoadFailed { reason: reason.clone() },
         };
-        plugin.status.refused(&load.sha256, &reason, input, Timestamp::now());
+        plugin.core.refused(&load.sha256, &reason, input, Timestamp::now());
         let kept = match plugin.current.is_some() || plugin.standby.is_some() {
             true => "not loaded, the version before it goes on",
             false => "not loaded",
         };
         if plugin.current.is_some() {
-            add_one(&plugin.status.counters.reloads_failed);
+            add_one(&plugin.core.counters.reloads_failed);
         }
         error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {reason}");
         reason

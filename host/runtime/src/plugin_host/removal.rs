@@ -33,7 +33,7 @@ impl PluginHost {
     fn end(&mut self, name: &PluginName) {
         let Some(plugin) = self.plugins.remove(name) else { return };
         let (dropped, dropped_keys) = plugin.waiting();
-        plugin.status.archive.gone(Timestamp::now());
+        plugin.core.archive.gone(Timestamp::now());
         self.loads.spawn_stop(name.clone(), plugin.stop());
         self.view.remove(name);
         info!(plugin = name.as_str(), dropped, dropped_keys, "removed: its file is gone");

@@ -21,13 +21,13 @@ impl PluginHost {
         // Nothing of it is read: what is granted is asked for when it takes over.
         let granted = Granted::everything(descriptor);
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
-        let ledger = &plugin.status.counters.ledger;
+        let ledger = &plugin.core.counters.ledger;
         let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);
         let subscribed = descriptor.subscriptions.iter();
         let subscriptions = subscribed.map(|spec| lease(&spec.resource, &spec.namespaces));
         let warm = Warm { _reads: reads, _subscriptions: subscriptions.collect() };
         self.informers.start();
-        plugin.status.loaded(&load.sha256, Timestamp::now());
+        plugin.core.loaded(&load.sha256, Timestamp::now());
         let (name, sha256) = (load.name.clone(), &load.sha256[..12]);
         let version = &descriptor.version;
         info!(plugin = name.as_str(), sha256, version, "ready; it runs when this host leads");
@@ -67,7 +67,7 @@ impl PluginHost {
                 let version = &standby.prepared.descriptor.version;
                 let elsewhere = self.leading.elsewhere();
                 let reason = format!("version {version} is ready and on standby: {elsewhere}");
-                plugin.status.apply([Input::Standby { reason }], Timestamp::now());
+                plugin.core.apply([Input::Standby { reason }], Timestamp::now());
             }
             return;
         }
@@ -76,7 +76,7 @@ impl PluginHost {
             return;
         };
         plugin.load = Some(load.number);
-        plugin.status.apply([Input::FileChanged], Timestamp::now());
+        plugin.core.apply([Input::FileChanged], Timestamp::now());
         match plugin.is_configured_as(&prepared) {
             true => self.take_over(load, prepared),
             false => self.prepare(load, Code::Compiled(prepared.template)),

@@ -4,9 +4,9 @@ use crate::access::Granted;
 use crate::actor::Subscription;
 use crate::descriptor::Descriptor;
 use crate::event::SubscriptionId;
+use crate::plugin_core::RunningVersion;
 use crate::prepare::Prepared;
 use crate::reevaluation::Wish;
-use crate::status::RunningVersion;
 use hashbrown::HashMap;
 
 pub(crate) fn subscriptions(

@@ -1,8 +1,9 @@
 //! A plugin's entry in `GET /plugins`.
 
-use super::{PluginStatus, ReplaySnapshot, ShardStatus};
+use super::{PluginStatus, ShardStatus};
 use crate::limits::Limits;
 use crate::plugin_archive::KeptSnapshot;
+use crate::plugin_core::ReplaySnapshot;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -121,62 +121,62 @@ impl PluginStatus {
 
 #[cfg(test)]
 mod tests {
-    use super::super::StatusCell;
-    use super::super::tests::status;
     use super::*;
     use crate::dead_letters::DeadLetter;
     use crate::event::Event;
     use crate::key_queue::Worked;
     use crate::lifecycle::Input;
+    use crate::plugin_core::PluginCore;
+    use crate::plugin_core::tests::core;
     use crate::queue::Settled;
     use crate::queue::tests::parse;
     use informant_cache::workqueue::AddOptions;
     use jiff::Timestamp;
 
-    fn running() -> StatusCell {
-        let (status, now) = (status(), Timestamp::UNIX_EPOCH);
-        status.swapped(1, now);
-        status.apply([Input::Subscribed], now);
-        status
+    fn running() -> PluginCore {
+        let (core, now) = (core(), Timestamp::UNIX_EPOCH);
+        core.swapped(1, now);
+        core.apply([Input::Subscribed], now);
+        core
     }
 
     /// What is said of what has waited since `now` for ten minutes.
     #[track_caller]
-    fn check_behind(status: &StatusCell, now: Instant, expect: Option<&str>) {
+    fn check_behind(core: &PluginCore, now: Instant, expect: Option<&str>) {
         let later = now + Duration::from_secs(600);
-        assert_eq!(status.snapshot().behind(later).as_deref(), expect);
+        assert_eq!(PluginStatus::of(core).behind(later).as_deref(), expect);
     }
 
     #[test]
     fn an_event_behind_a_retry_of_its_own_object_says_nothing_of_the_plugins_pace() {
-        let (status, now) = (running(), Instant::now());
-        let (queue, again) = (&status.queue, now + Duration::from_secs(30));
+        let (core, now) = (running(), Instant::now());
+        let (queue, again) = (&core.queue, now + Duration::from_secs(30));
         let received = |text: &str| Event { received: now, ..parse(text) };
         queue.push(received("+a1"));
-        check_behind(&status, now, Some("behind by 600 s, with 1 event to go"));
+        check_behind(&core, now, Some("behind by 600 s, with 1 event to go"));
         assert!(queue.pop(0, now).is_some());
         queue.settle(0, Settled::RetryAt(again), now);
         queue.push(received("~a2"));
         assert!(queue.pop(0, now).is_none(), "it waits behind the retry");
-        check_behind(&status, now, None);
+        check_behind(&core, now, None);
         assert!(queue.pop(0, again).is_some());
-        check_behind(&status, now, None);
+        check_behind(&core, now, None);
         queue.push(received("+b1"));
-        check_behind(&status, now, Some("behind by 600 s, with 1 event to go"));
+        check_behind(&core, now, Some("behind by 600 s, with 1 event to go"));
         queue.settle(0, Settled::Finished, again);
-        check_behind(&status, now, Some("behind by 600 s, with 2 events to go"));
+        check_behind(&core, now, Some("behind by 600 s, with 2 events to go"));
     }
 
-    fn give_up(status: &StatusCell, key: &str, error: &str) {
-        let (mut keys, now) = (status.keys.lock(), Instant::now());
+    fn give_up(core: &PluginCore, key: &str, error: &str) {
+        let (mut keys, now) = (core.keys.lock(), Instant::now());
         keys.add(key, AddOptions::default(), now).expect("there is room");
         let work = keys.take(0, now).expect("it waits");
         keys.note_given_up(&work, error, Timestamp::UNIX_EPOCH);
         keys.settle(0, Worked::GivenUp, now);
     }
 
-    fn bury(status: &StatusCell, error: &str) {
-        status.dead_letters.lock().push(DeadLetter {
+    fn bury(core: &PluginCore, error: &str) {
+        core.dead_letters.lock().push(DeadLetter {
             id: 0,
             subscription: "pods".to_owned(),
             resource: "v1/pods".to_owned(),
@@ -189,38 +189,38 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_failures(status: &StatusCell, expect: Option<&str>) {
-        assert_eq!(status.snapshot().failures().as_deref(), expect);
+    fn check_failures(core: &PluginCore, expect: Option<&str>) {
+        assert_eq!(PluginStatus::of(core).failures().as_deref(), expect);
     }
 
     #[test]
     fn keys_that_were_given_up_are_counted_once_each_and_as_far_as_they_are_known() {
-        let status = running();
-        (0..GIVEN_UP_MAX).for_each(|number| give_up(&status, "a", &format!("no {number}")));
-        check_failures(&status, Some("1 key given up: no 19"));
-        (2..GIVEN_UP_MAX).for_each(|number| give_up(&status, &format!("b{number}"), "no"));
-        check_failures(&status, Some("19 keys given up: no"));
-        (0..1_000).for_each(|number| give_up(&status, &format!("c{number}"), "no"));
-        check_failures(&status, Some("20 keys or more given up: no"));
+        let core = running();
+        (0..GIVEN_UP_MAX).for_each(|number| give_up(&core, "a", &format!("no {number}")));
+        check_failures(&core, Some("1 key given up: no 19"));
+        (2..GIVEN_UP_MAX).for_each(|number| give_up(&core, &format!("b{number}"), "no"));
+        check_failures(&core, Some("19 keys given up: no"));
+        (0..1_000).for_each(|number| give_up(&core, &format!("c{number}"), "no"));
+        check_failures(&core, Some("20 keys or more given up: no"));
     }
 
     #[test]
     fn what_failed_is_said_with_its_own_error() {
-        let (status, now) = (running(), Instant::now());
-        check_failures(&status, None);
-        bury(&status, "no disk");
-        status.failed("no disk", Timestamp::UNIX_EPOCH);
+        let (core, now) = (running(), Instant::now());
+        check_failures(&core, None);
+        bury(&core, "no disk");
+        core.failed("no disk", Timestamp::UNIX_EPOCH);
         // Another object failed once, and its next attempt succeeded.
-        status.failed("no answer", Timestamp::UNIX_EPOCH);
-        status.comes_again("no answer");
-        check_failures(&status, Some("1 dead letter: no disk"));
-        bury(&status, "no room");
-        status.queue.push(parse("+b1"));
-        assert!(status.queue.pop(0, now).is_some());
-        status.queue.settle(0, Settled::RetryAt(now), now);
-        check_failures(&status, Some("1 object being retried: no answer; 2 dead letters: no room"));
-        give_up(&status, "a", "no such key");
+        core.failed("no answer", Timestamp::UNIX_EPOCH);
+        core.comes_again("no answer");
+        check_failures(&core, Some("1 dead letter: no disk"));
+        bury(&core, "no room");
+        core.queue.push(parse("+b1"));
+        assert!(core.queue.pop(0, now).is_some());
+        core.queue.settle(0, Settled::RetryAt(now), now);
+        check_failures(&core, Some("1 object being retried: no answer; 2 dead letters: no room"));
+        give_up(&core, "a", "no such key");
         let all = "1 object being retried: no answer; 1 key given up: no such key; 2 dead letters: no room";
-        check_failures(&status, Some(all));
+        check_failures(&core, Some(all));
     }
 }

@@ -1,18 +1,19 @@
 //! A plugin's account, as far as it is read where the parts are.
 
-use super::{RunningVersion, StatusCell};
+use super::{PluginCore, RunningVersion};
 use crate::account::{Account, Holding};
 use crate::counters::Counters;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-impl StatusCell {
+impl PluginCore {
     /// What the host holds and has done for the plugin now.
     pub(crate) fn account(&self) -> Account {
         self.account_of(self.facts.lock().running.as_ref())
     }
 
-    pub(super) fn account_of(&self, running: Option<&RunningVersion>) -> Account {
+    /// The same, under a lock of the facts.
+    pub(crate) fn account_of(&self, running: Option<&RunningVersion>) -> Account {
         let ledger = &self.counters.ledger;
         let state = self.state.lock().size().1;
         let letters = self.dead_letters.lock().bytes();

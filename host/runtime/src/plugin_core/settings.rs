@@ -1,10 +1,10 @@
 //! What a plugin runs with, as far as its name's parts keep to it and show it.
 
-use super::StatusCell;
+use super::PluginCore;
 use crate::configuration::PluginSettings;
 use std::sync::Arc;
 
-impl StatusCell {
+impl PluginCore {
     /// The plugin runs with this from here on. What is above a limit already stays.
     pub(crate) fn set(&self, settings: &PluginSettings) {
         let limits = &settings.limits;

@@ -1,11 +1,11 @@
 //! Whether a plugin's actors do what is due.
 
-use super::StatusCell;
+use super::PluginCore;
 use informant_cache::Pulse;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-impl StatusCell {
+impl PluginCore {
     /// How far the actor of each shard has come.
     pub(crate) fn pulses(&self, now: Instant) -> Vec<Pulse> {
         let shards = self.facts.lock().shards;

@@ -1,0 +1,302 @@
+//! What belongs to a plugin's name, whichever version runs: its queue, its keys, its timers, its state, its dead letters, and what is known of it.
+//! Its actors work on this; `status.rs` shows it.
+
+mod access;
+mod account;
+mod facts;
+mod pulses;
+mod replaying;
+mod settings;
+
+use crate::counters::Counters;
+use crate::dead_letters::{Bounds, DeadLetters};
+use crate::key_queue::{KeyQueue, Waits, Worked};
+use crate::lifecycle::{Input, State};
+use crate::limits::Limits;
+use crate::plugin_archive::PluginArchive;
+use crate::plugin_metrics::PluginMetrics;
+use crate::plugin_name::PluginName;
+use crate::plugin_queue::PluginQueue;
+use crate::plugin_state::PluginState;
+use crate::restriction::Restriction;
+use crate::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
+use crate::timers::Timers;
+pub(crate) use access::{AccessShown, Refused};
+pub(crate) use facts::{Facts, LastLoad, RunningVersion};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
+pub use replaying::ReplaySnapshot;
+pub(crate) use replaying::Replaying;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// A host that is not ready gives its plugins' first loads so long: one that hangs may take 380 s, and a file that somebody drops is no reason to keep a
+/// whole host out of service. The largest known plugin takes 5 s.
+const FIRST_LOAD_MAX: SignedDuration = SignedDuration::from_secs(60);
+
+/// What belongs to one plugin's name. The plugin and its actors share it.
+pub(crate) struct PluginCore {
+    pub(crate) name: PluginName,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) queue: Arc<PluginQueue>,
+    /// The plugin's workqueue.
+    pub(crate) keys: Arc<Mutex<KeyQueue>>,
+    /// Its keys wait for a resource that it reads and that has not synced.
+    pub(crate) awaits_reads: AtomicBool,
+    /// When it is called by the clock.
+    pub(crate) timers: Mutex<Timers>,
+    /// Its own metrics.
+    pub(crate) metrics: Arc<Mutex<PluginMetrics>>,
+    pub(crate) dead_letters: Mutex<DeadLetters>,
+    /// What the plugin keeps in `state`.
+    pub(crate) state: Arc<Mutex<PluginState>>,
+    /// What of all this outlives the host.
+    pub(crate) archive: PluginArchive,
+    /// What the running version may do no more.
+    pub(crate) restriction: Restriction,
+    /// Of each of the running version's subscriptions.
+    replays: Mutex<Vec<Replaying>>,
+    access: Mutex<Option<AccessShown>>,
+    facts: Mutex<Facts>,
+}
+
+impl PluginCore {
+    pub(crate) fn new(
+        name: PluginName,
+        counters: Arc<Counters>,
+        queue: Arc<PluginQueue>,
+        metrics: PluginMetrics,
+        limits: &Limits,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            counters,
+            queue,
+            keys: Arc::new(Mutex::new(workqueue(limits))),
+            awaits_reads: AtomicBool::new(false),
+            timers: Mutex::default(),
+            metrics: Arc::new(Mutex::new(metrics)),
+            dead_letters: Mutex::new(DeadLetters::new(Bounds::from(limits))),
+            state: Arc::new(Mutex::new(PluginState::new(limits.into()))),
+            archive: PluginArchive::new(name.clone(), limits),
+            restriction: Restriction::default(),
+            replays: Mutex::default(),
+            access: Mutex::default(),
+            facts: Mutex::new(Facts::new(now)),
+            name,
+        }
+    }
+
+    /// What happens at once is seen at once.
+    pub(crate) fn apply(&self, inputs: impl IntoIterator<Item = Input>, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        for input in inputs {
+            facts.step(input, now);
+        }
+    }
+
+    /// A version has the queue, in so many shards; what went wrong before is not its own.
+    pub(crate) fn swapped(&self, shards: usize, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.step(Input::Loaded, now);
+        (facts.last_error, facts.last_retry) = (None, None);
+        facts.misses_keys = false;
+        facts.shards = shards;
+        facts.lost.clear();
+    }
+
+    /// A shard's instance has ended.
+    pub(crate) fn crashed(&self, shard: usize, reason: String, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.lost.insert(shard);
+        facts.step(Input::Crashed { reason }, now);
+    }
+
+    /// A shard has an instance again. The plugin backs off for as long as one of them lacks its own.
+    pub(crate) fn restarted(&self, shard: usize, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.lost.remove(&shard);
+        if facts.lost.is_empty() {
+            facts.step(Input::Restarted, now);
+        }
+    }
+
+    /// Whoever held the plugin lets it go on, and instances that are missing start at once.
+    pub(crate) fn resumed(&self, now: Timestamp) {
+        self.goes_on(Input::Resumed, "its instance ended and the next one starts", now);
+    }
+
+    /// An event that was tried succeeded, in one shard: another may lack its instance.
+    pub(crate) fn recovered(&self, now: Timestamp) {
+        self.goes_on(Input::Recovered, "an instance ended and the next one is due", now);
+    }
+
+    /// The plugin runs, unless an instance is missing, which is said so.
+    fn goes_on(&self, input: Input, missing: &str, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.step(input, now);
+        if !facts.lost.is_empty() {
+            facts.step(Input::Crashed { reason: missing.to_owned() }, now);
+        }
+    }
+
+    /// A version took over, and its subscriptions are in place. The state, the version and the result of its load change together, so
+    /// that nobody sees one without the others.
+    pub(crate) fn took_over(&self, version: RunningVersion, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.step(Input::Subscribed, now);
+        facts.last_load = Some(LastLoad::new("ok", None, &version.sha256, now));
+        facts.running = Some(version);
+    }
+
+    /// A version is ready.
+    pub(crate) fn loaded(&self, sha256: &str, now: Timestamp) {
+        self.facts.lock().last_load = Some(LastLoad::new("ok", None, sha256, now));
+    }
+
+    /// A version will not take over: `input` says why.
+    pub(crate) fn refused(&self, sha256: &str, reason: &str, input: Input, now: Timestamp) {
+        let mut facts = self.facts.lock();
+        facts.step(input, now);
+        facts.last_load = Some(LastLoad::new("failed", Some(reason), sha256, now));
+    }
+
+    /// The plugin has been told of what these letters were sent again as.
+    pub(crate) fn told(&self, letters: &[u64]) {
+        if !letters.is_empty() {
+            self.dead_letters.lock().told(letters);
+        }
+    }
+
+    /// No event or key that has failed is tried before this; none: each comes at its own time.
+    pub(crate) fn hold_retries(&self, from: Option<Instant>, now: Instant) {
+        self.queue.hold_retries(from);
+        self.keys.lock().hold_retries(from, now);
+    }
+
+    /// Says what became of a shard's key in flight.
+    pub(crate) fn settle_key(&self, shard: usize, worked: Worked, now: Instant) {
+        self.keys.lock().settle(shard, worked, now);
+        self.queue.tell_progress();
+    }
+
+    /// The subscriptions of the version in charge are in place.
+    pub(crate) fn replays(&self, replays: Vec<Replaying>) {
+        *self.replays.lock() = replays;
+    }
+
+    /// Notes what went wrong in a call.
+    pub(crate) fn failed(&self, error: &str, now: Timestamp) {
+        self.facts.lock().last_error = Some((error.to_owned(), now));
+    }
+
+    /// Notes why a call failed that comes again.
+    pub(crate) fn comes_again(&self, error: &str) {
+        self.facts.lock().last_retry = Some(error.to_owned());
+    }
+
+    /// Notes that keys of events are missing, and whether that is new of this version.
+    pub(crate) fn misses_keys(&self) -> bool {
+        !std::mem::replace(&mut self.facts.lock().misses_keys, true)
+    }
+
+    /// Whether its first version is on its way, and has been for no longer than is waited for.
+    pub(crate) fn is_awaited(&self, now: Timestamp) -> bool {
+        let facts = self.facts.lock();
+        facts.state.is_first_load() && now.duration_since(facts.since) < FIRST_LOAD_MAX
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.facts.lock().state.clone()
+    }
+
+    /// What is known of it now, and does not change as long as this is held.
+    pub(crate) fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock()
+    }
+
+    /// How far the replays are that are not through.
+    pub(crate) fn replays_left(&self) -> Vec<ReplaySnapshot> {
+        let replays = self.replays.lock();
+        replays.iter().filter_map(|it| it.snapshot(&self.queue)).collect()
+    }
+
+    /// Whom it acts as, and what that one may not read.
+    pub(crate) fn access(&self) -> Option<AccessShown> {
+        self.access.lock().clone()
+    }
+}
+
+/// Keys that failed wait as events do.
+fn workqueue(limits: &Limits) -> KeyQueue {
+    let (base, max) = (RETRY_BASE, RETRY_MAX);
+    let (interval, burst) = (RETRY_INTERVAL, RETRY_BURST);
+    KeyQueue::new(limits.into(), Waits { base, max, interval, burst })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::plugin_metrics::MetricNames;
+    use crate::queue::Marks;
+
+    pub(crate) fn core() -> PluginCore {
+        let (counters, limits) = (Arc::<Counters>::default(), Limits::default());
+        let queue = Arc::new(PluginQueue::new(Marks::from(&limits), counters.clone()));
+        let name: PluginName = "p".parse().expect("a name");
+        let names = MetricNames::default();
+        let metrics = PluginMetrics::new(name.clone(), (&limits).into(), names);
+        PluginCore::new(name, counters, queue, metrics, &limits, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_first_load_is_waited_for_and_not_for_ever() {
+        let core = core();
+        let check = |second: i64, expect: bool| {
+            let now = Timestamp::from_second(second).expect("a moment");
+            assert_eq!(core.is_awaited(now), expect, "after {second} s");
+        };
+        check(0, true);
+        check(59, true);
+        check(60, false);
+        core.swapped(1, Timestamp::UNIX_EPOCH);
+        check(0, true);
+        core.apply([Input::Subscribed], Timestamp::UNIX_EPOCH);
+        check(0, false);
+    }
+
+    /// What is shown of a plugin in two shards after each step: `0` and `1` lose their instance, `+0` and `+1` have one again, `t` trips, `c` closes the
+    /// breaker, `p` pauses and `r` resumes.
+    #[track_caller]
+    fn check(steps: &str, expect: &str) {
+        let (core, now) = (core(), Timestamp::UNIX_EPOCH);
+        core.swapped(2, now);
+        core.apply([Input::Subscribed], now);
+        let mut shown = Vec::new();
+        for step in steps.split(' ') {
+            let shard = |text: &str| text.parse().expect("a shard's number");
+            match step {
+                "t" => core.apply([Input::Tripped { reason: String::new() }], now),
+                "c" => core.recovered(now),
+                "p" => core.apply([Input::Paused], now),
+                "r" => core.resumed(now),
+                _ => match step.strip_prefix('+') {
+                    Some(text) => core.restarted(shard(text), now),
+                    None => core.crashed(shard(step), String::new(), now),
+                },
+            }
+            shown.push(core.state().name());
+        }
+        assert_eq!(shown.join(" "), expect, "{steps}");
+    }
+
+    #[test]
+    fn a_plugin_backs_off_for_as_long_as_a_shard_lacks_its_instance() {
+        check("0 1 +0 +1", "backing-off backing-off backing-off running");
+        check("0 t c +0", "backing-off tripped backing-off running");
+        check("t 0 1 +0 c +1", "tripped tripped tripped tripped backing-off running");
+        check("0 p +0 r", "backing-off paused paused running");
+        check("p 0 r +0", "paused paused backing-off running");
+    }
+}

@@ -1,0 +1,38 @@
+//! Whom a plugin acts as that has a service account, and what that one may not read.
+
+use super::PluginCore;
+use crate::service_account::ServiceAccount;
+
+/// Whom it acts as, and what that one may not read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AccessShown {
+    pub(crate) account: ServiceAccount,
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// A subscription, or one of a descriptor's `reads`, that is not for the plugin now.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Refused {
+    /// Its name; none for one of `reads`.
+    pub(crate) subscription: Option<String>,
+    pub(crate) resource: String,
+    /// Empty: all.
+    pub(crate) namespaces: Vec<String>,
+    /// Else nobody knows yet.
+    pub(crate) is_denied: bool,
+    pub(crate) why: String,
+}
+
+impl Refused {
+    pub(crate) fn is_of_the_same(&self, other: &Self) -> bool {
+        let of = |it: &Self| (it.subscription.clone(), it.resource.clone(), it.namespaces.clone());
+        of(self) == of(other)
+    }
+}
+
+impl PluginCore {
+    /// Answers what was shown before.
+    pub(crate) fn shows_access(&self, shown: Option<AccessShown>) -> Option<AccessShown> {
+        std::mem::replace(&mut *self.access.lock(), shown)
+    }
+}

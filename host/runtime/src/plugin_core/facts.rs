@@ -1,0 +1,83 @@
+//! What is known of a plugin: what it is doing, the version that runs, how its latest load and calls ended.
+
+use crate::configuration::PluginSettings;
+use crate::contract::WasiImports;
+use crate::lifecycle::{Input, State};
+use jiff::Timestamp;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What is known of a plugin.
+pub(crate) struct Facts {
+    pub(crate) state: State,
+    /// In how many shards its version runs, and which of them lack their instance.
+    pub(crate) shards: usize,
+    pub(crate) lost: BTreeSet<usize>,
+    pub(crate) since: Timestamp,
+    pub(crate) running: Option<RunningVersion>,
+    pub(crate) last_load: Option<LastLoad>,
+    pub(crate) last_error: Option<(String, Timestamp)>,
+    /// Why the last call failed that comes again.
+    pub(crate) last_retry: Option<String>,
+    /// It has been said that keys of events are missing.
+    pub(crate) misses_keys: bool,
+}
+
+/// The version that takes events.
+#[derive(Clone, Debug)]
+pub(crate) struct RunningVersion {
+    pub(crate) version: String,
+    pub(crate) sha256: String,
+    /// What it imports of WASI.
+    pub(crate) wasi: Arc<WasiImports>,
+    /// Name, resource and namespaces of each subscription.
+    pub(crate) subscriptions: Vec<(String, String, BTreeSet<String>)>,
+    /// Resource and namespaces of each further read.
+    pub(crate) reads: Vec<(String, BTreeSet<String>)>,
+    /// What it runs with.
+    pub(crate) settings: Arc<PluginSettings>,
+}
+
+/// How the latest load ended.
+#[derive(Clone, Debug)]
+pub(crate) struct LastLoad {
+    pub(crate) result: &'static str,
+    pub(crate) reason: Option<String>,
+    pub(crate) sha256: String,
+    pub(crate) at: Timestamp,
+}
+
+impl Facts {
+    pub(super) fn new(now: Timestamp) -> Self {
+        Self {
+            state: State::Loading,
+            shards: 0,
+            lost: BTreeSet::new(),
+            since: now,
+            running: None,
+            last_load: None,
+            last_error: None,
+            last_retry: None,
+            misses_keys: false,
+        }
+    }
+
+    pub(super) fn step(&mut self, input: Input, now: Timestamp) {
+        let before = self.state.clone();
+        self.state = before.clone().step(input);
+        if self.state.name() != before.name() {
+            self.since = now;
+        }
+    }
+}
+
+impl LastLoad {
+    pub(super) fn new(
+        result: &'static str,
+        reason: Option<&str>,
+        sha256: &str,
+        at: Timestamp,
+    ) -> Self {
+        Self { result, reason: reason.map(str::to_owned), sha256: sha256.to_owned(), at }
+    }
+}
