@@ -7,7 +7,6 @@
 #[cfg(test)]
 mod fuzz;
 mod index;
-pub(crate) mod json_pointer;
 mod judge;
 mod marks;
 mod packer;
@@ -18,7 +17,6 @@ mod tree;
 mod writer;
 
 pub use index::IndexFunc;
-pub use json_pointer::{JsonPointer, ParseJsonPointerError};
 pub(crate) use judge::Write;
 pub(crate) use marks::ListMark;
 pub use snapshot::Snapshot;

@@ -11,7 +11,9 @@ use crate::list_watch::{ListTweaks, ListerWatcherSource};
 use crate::reflector::WatchErrorHandler;
 use crate::resource_definitions::ResourceDefinitions;
 use crate::scope::{Scope, ScopeError};
-use crate::shared_informer::{AskedScope, InformerOptions, SharedIndexInformer};
+use crate::shared_informer::{
+    AskedScope, CONCURRENT_LISTS_MAX, InformerOptions, LINGER, SharedIndexInformer,
+};
 use crate::transform::Transform;
 use crate::view::View;
 use informant_apimachinery::GroupVersionResource;
@@ -23,13 +25,6 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-/// Lists at once, of the whole process: enough to keep two cores busy, few enough that after an outage the
-/// API server is not asked for everything by everybody in the same moment.
-pub(crate) const CONCURRENT_LISTS_MAX: usize = 8;
-
-/// Long enough for a plugin's reload or a user's next look, short enough that memory comes back.
-pub(crate) const LINGER: Duration = Duration::from_secs(60);
 
 /// What all informers of a factory share.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ mod progress;
 pub(crate) use progress::{PartProgress, Progress};
 
 use crate::list_watch::ListWatchError;
-use crate::reflector::RelistCause;
+use crate::relist_cause::RelistCause;
 use std::time::Duration;
 
 /// What an informer is doing. It leaves every state but `Stopped` by itself. Where its scope has several parts (namespaces), it is the

@@ -5,11 +5,14 @@ mod cursor;
 mod escapes;
 #[cfg(test)]
 mod fuzz;
+mod pointer;
 mod projection;
 mod reader;
 mod strings;
 
 pub(crate) use cursor::Cursor;
+pub(crate) use pointer::Step;
+pub use pointer::{JsonPointer, ParseJsonPointerError};
 pub use projection::Projection;
 pub use reader::JsonReader;
 pub(crate) use strings::special;

@@ -123,6 +123,7 @@ mod pulse;
 #[cfg(test)]
 mod recorder;
 mod reflector;
+mod relist_cause;
 mod resource_definitions;
 mod resource_event_handler;
 mod scope;
@@ -140,13 +141,10 @@ pub use apiserver::{
     client_with_keep_alive,
 };
 pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
-pub use indexer::{
-    IndexFunc, Indexer, IndexerError, JsonPointer, NAMESPACE_INDEX, Page, ParseJsonPointerError,
-    Snapshot,
-};
+pub use indexer::{IndexFunc, Indexer, IndexerError, NAMESPACE_INDEX, Page, Snapshot};
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
-pub use json::{JsonReader, Projection};
+pub use json::{JsonPointer, JsonReader, ParseJsonPointerError, Projection};
 pub use list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListTweaks, ListTweaksError, ListWatchError,
     ListerWatcher, ListerWatcherSource, Part, QueryParameters, WatchEvent, WatchOptions,
@@ -155,16 +153,17 @@ pub use list_watch::{
 pub use lister::{Lister, ListerError, NamespaceLister};
 pub use merge::{Merge, MergeKind, merge};
 pub use mutation_cache::{MUTATION_TTL, MUTATIONS_MAX, MutationCache};
-pub use notifications::{HandlerOptions, HighWaterMark, Notification, Notifications, QueueStats};
+pub use notifications::{HandlerOptions, HighWaterMark, Notifications, QueueStats};
 pub use object::{
     DecodeError, Object, ObjectKey, OwnerReference, ParseKeyError, TypeMeta,
     compare_resource_versions,
 };
 pub use pulse::Pulse;
-pub use reflector::{RelistCause, WatchErrorHandler, WatchFailure};
+pub use reflector::{WatchErrorHandler, WatchFailure};
+pub use relist_cause::RelistCause;
 pub use resource_definitions::ResourceDefinitions;
 pub use resource_event_handler::{
-    Cause, FilteringResourceEventHandler, FinalState, Reason, ResourceEventHandler,
+    Cause, FilteringResourceEventHandler, FinalState, Notification, Reason, ResourceEventHandler,
 };
 pub use scope::{Namespaces, Scope, ScopeError};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};

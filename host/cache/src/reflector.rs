@@ -5,10 +5,7 @@
 
 mod arrived;
 mod backoff;
-mod relist_cause;
 mod state;
-
-pub use relist_cause::RelistCause;
 
 use crate::delta_fifo::{Delta, DeltaSink};
 use crate::informer_state::PartProgress;

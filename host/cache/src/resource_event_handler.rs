@@ -1,10 +1,11 @@
 //! Who is told of changes, and why now. Answers to client-go's `ResourceEventHandler`.
 
 mod filtering;
+mod notification;
 
 pub use filtering::FilteringResourceEventHandler;
+pub use notification::Notification;
 
-use crate::notifications::Notification;
 use crate::object::Object;
 use std::time::Instant;
 

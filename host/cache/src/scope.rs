@@ -4,7 +4,7 @@
 //! from what others ask of the same resource: an informer covers the union. On the wire a scope is made of
 //! [`Part`]s; on the host it is evaluated on objects.
 
-use crate::indexer::JsonPointer;
+use crate::json::JsonPointer;
 use crate::list_watch::Part;
 use crate::object::Object;
 use informant_apimachinery::{FieldSelector, LabelSelector};

@@ -31,6 +31,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 
+/// Lists at once, of the whole process: enough to keep two cores busy, few enough that after an outage the
+/// API server is not asked for everything by everybody in the same moment.
+pub(crate) const CONCURRENT_LISTS_MAX: usize = 8;
+
+/// Long enough for a plugin's reload or a user's next look, short enough that memory comes back.
+pub(crate) const LINGER: Duration = Duration::from_secs(60);
+
 /// What an informer needs beside its resource.
 #[derive(Clone)]
 pub struct InformerOptions {
@@ -57,13 +64,13 @@ pub struct InformerOptions {
 impl Default for InformerOptions {
     fn default() -> Self {
         Self {
-            lists: Arc::new(Semaphore::new(crate::informer_factory::CONCURRENT_LISTS_MAX)),
+            lists: Arc::new(Semaphore::new(CONCURRENT_LISTS_MAX)),
             watch_error_handler: None,
             definitions: None,
             tweaks: ListTweaks::default(),
             transform: None,
             resync_period: None,
-            scope_linger: crate::informer_factory::LINGER,
+            scope_linger: LINGER,
             seed: fastrand::u64(..),
         }
     }

@@ -16,9 +16,8 @@ pub use listener::Registration;
 
 use crate::indexer::Indexer;
 use crate::informer_state::Progress;
-use crate::notifications::Notification;
 use crate::object::{Object, ObjectKey};
-use crate::resource_event_handler::{Cause, FinalState, Reason};
+use crate::resource_event_handler::{Cause, FinalState, Notification, Reason};
 use crate::scope::Scope;
 use listener::{Listener, Place};
 use std::borrow::Cow;

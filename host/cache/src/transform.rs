@@ -7,7 +7,7 @@
 
 mod remove;
 
-use crate::indexer::JsonPointer;
+use crate::json::JsonPointer;
 use crate::object::{Object, ObjectKey};
 use bytes::Bytes;
 use std::borrow::Cow;

@@ -3,15 +3,17 @@
 mod dev;
 mod examples;
 mod offline;
+mod project;
 mod serve;
 
 pub(crate) use dev::DevArgs;
 pub(crate) use examples::parse;
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
+pub(crate) use project::{BuildArgs, NewArgs};
 pub(crate) use serve::{AdminArgs, MetricsArgs, ServeArgs};
 
-use crate::commands::{BuildArgs, NewArgs};
 use crate::compiler::{CompileArgs, CompilerArgs};
+use crate::logging::LogFormat;
 use crate::project::BuildTimeArgs;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum, value_parser};
@@ -361,18 +363,4 @@ pub(crate) enum Output {
     Text,
     /// JSON for programs.
     Json,
-}
-
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogFormat {
-    /// Lines of text, for people.
-    Text,
-    /// One JSON object a line, for programs.
-    Json,
-}
-
-/// Shows an error as clap shows its own.
-#[expect(clippy::print_stderr, reason = "the one place where the program's failure is said")]
-pub(crate) fn print_error(error: &anyhow::Error) {
-    eprintln!("error: {error:#}");
 }

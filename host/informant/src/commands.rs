@@ -21,8 +21,6 @@ pub(crate) use cluster::cluster;
 pub(crate) use dev::dev;
 pub(crate) use dlq::dlq;
 pub(crate) use plugin::plugin;
-pub(crate) use plugin_build::BuildArgs;
-pub(crate) use plugin_new::NewArgs;
 pub(crate) use rbac::rbac;
 pub(crate) use replay::replay;
 pub(crate) use run::run;

@@ -21,7 +21,6 @@ mod write_deadline;
 
 pub(crate) use answers::message;
 pub(crate) use listeners::Listeners;
-pub(crate) use places::Refused;
 pub(crate) use plugins::list as list_plugins;
 pub(crate) use readiness::not_ready;
 pub(crate) use server::Server;

@@ -4,8 +4,8 @@ mod footer;
 mod stdout;
 mod text;
 
-use crate::cli::{self, LogFormat};
 use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
 pub(crate) use footer::pin;
 use std::sync::OnceLock;
 pub(crate) use stdout::{Stdout, end};
@@ -17,6 +17,14 @@ use tracing_subscriber::EnvFilter;
 /// the client's own line would repeat it.
 const FILTER: &str = "info,hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
 
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// Lines of text, for people.
+    Text,
+    /// One JSON object a line, for programs.
+    Json,
+}
+
 /// The log's format, once there is one.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
@@ -24,8 +32,14 @@ static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 pub(crate) fn tell_failure(error: &anyhow::Error) {
     match FORMAT.get() {
         Some(LogFormat::Json) => error!("{error:#}"),
-        Some(LogFormat::Text) | None => cli::print_error(error),
+        Some(LogFormat::Text) | None => print_error(error),
     }
+}
+
+/// Shows an error as clap shows its own.
+#[expect(clippy::print_stderr, reason = "the one place where the program's failure is said")]
+fn print_error(error: &anyhow::Error) {
+    eprintln!("error: {error:#}");
 }
 
 /// Sends all log lines of the process to standard output, from a thread of their own until [`end`].

@@ -2,13 +2,14 @@
 
 use crate::access_reviewer::ApiServerReviewer;
 use crate::admin::{self, AdminSocket};
-use crate::cli::{LogFormat, OutboundArgs};
+use crate::cli::OutboundArgs;
 use crate::cluster::Cluster;
 use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
 use crate::fence::Fence;
 use crate::host_configuration::HostConfiguration;
 use crate::http::{Listeners, Server, not_ready};
+use crate::logging::LogFormat;
 use crate::logging::Stdout;
 use crate::metrics::{RefusedByListener, Sources};
 use crate::outbound::OutboundHttp;

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-pub(crate) use self::http::RefusedByListener;
+pub(crate) use self::http::{Refused, RefusedByListener};
 pub(crate) use self::process::begin;
 use series::{counters, counters_from_zero, gauges, gauges_from_zero, histograms};
 

@@ -1,6 +1,6 @@
 //! Fuzz target: JSON pointers over objects, against serde_json's tree as the oracle.
 
-use super::JsonPointer;
+use crate::json::JsonPointer;
 use informant_fuzz::Target;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -3,8 +3,8 @@
 //! Readers see an ordered set of (value, key). The writer also notes under which values each object is filed: so no
 //! function is asked twice about one object, and one that answers differently each time leaves nothing behind.
 
-use super::json_pointer::JsonPointer;
 use super::tree::{Keyed, Tree};
+use crate::json::JsonPointer;
 use crate::object::{Object, ObjectKey};
 use std::cmp::Ordering;
 use std::fmt;

@@ -3,7 +3,7 @@
 use super::{InformerState, InformerStats};
 use crate::list_watch::{Change, ListWatchError, Part};
 use crate::pulse::Flow;
-use crate::reflector::RelistCause;
+use crate::relist_cause::RelistCause;
 use crate::scope::{Namespaces, Scope};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

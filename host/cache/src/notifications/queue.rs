@@ -4,10 +4,10 @@
 //! last waiting one of the same object, so memory is bounded by the objects that live or that the handler was told of. Answers to
 //! client-go's `processorListener.pendingNotifications`, which has no bound.
 
-use super::{HighWaterMark, Notification, QueueStats};
+use super::{HighWaterMark, QueueStats};
 use crate::merge::{Merge, MergeKind, merge};
 use crate::object::{Object, ObjectKey};
-use crate::resource_event_handler::{Cause, Reason};
+use crate::resource_event_handler::{Cause, Notification, Reason};
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 

@@ -40,9 +40,9 @@ mod watch;
 mod watch_list;
 
 use super::backoff::Backoff;
-use super::relist_cause::RelistCause;
 use crate::list_watch::{ListOptions, ListTweaks, ListWatchError, WatchOptions};
 use crate::object::{DecodeError, Object, compare_resource_versions};
+use crate::relist_cause::RelistCause;
 use doubt::Doubt;
 use history::History;
 use repair::Repair;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
 use crate::informer_state::InformerState;
+use crate::relist_cause::RelistCause;
 use crate::shared_informer::SharedIndexInformer;
 use crate::testing::{FakeControllerSource, Request, WatchLists};
 use parking_lot::Mutex;

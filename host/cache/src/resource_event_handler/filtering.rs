@@ -4,8 +4,8 @@
 //! The filter decides on states: an update from one that it refuses to one that it accepts is an addition, the other way round a
 //! deletion. It is asked for every state that goes by, so it should be cheap and always answer the same for the same state.
 
+use super::Notification;
 use super::{Cause, FinalState, ResourceEventHandler};
-use crate::notifications::Notification;
 use crate::object::Object;
 
 /// Tells `handler` of the objects that `filter` accepts.

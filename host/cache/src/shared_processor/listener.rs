@@ -3,8 +3,8 @@
 use super::inbox::{Beginning, Inbox};
 use crate::informer_state::Progress;
 use crate::latch::Latch;
-use crate::notifications::{HandlerQueue, Notification, QueueStats};
-use crate::resource_event_handler::ResourceEventHandler;
+use crate::notifications::{HandlerQueue, QueueStats};
+use crate::resource_event_handler::{Notification, ResourceEventHandler};
 use crate::scope::Scope;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

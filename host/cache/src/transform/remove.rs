@@ -1,8 +1,7 @@
 //! Copies JSON without what some pointers name. What lies on no pointer's way is copied as it stands.
 
-use crate::indexer::JsonPointer;
-use crate::indexer::json_pointer::Step;
 use crate::json::position;
+use crate::json::{JsonPointer, Step};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;

@@ -6,3 +6,13 @@ pub const FILES: &[(&str, usize)] = &[];
 
 /// `path: function` and lines.
 pub const FUNCTIONS: &[(&str, usize)] = &[];
+
+/// Crate and modules in cycles.
+pub const CYCLES: &[(&str, usize)] = &[
+    ("host/apiserver", 7),
+    ("host/bench", 4),
+    ("host/cache", 6),
+    ("host/e2e", 2),
+    ("host/simulation", 2),
+    ("plugin-sdk/rust", 16),
+];

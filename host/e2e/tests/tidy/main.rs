@@ -4,11 +4,13 @@
 mod allowed;
 mod bindings;
 mod code;
+mod cycles;
 mod dependencies;
 mod facts;
 mod guests;
 mod links;
 mod makefile;
+mod modules;
 mod names;
 mod pins;
 mod prose;
@@ -36,6 +38,12 @@ fn heavy_dependencies_stay_behind_their_crate() {
 #[test]
 fn heavy_dependencies_stay_behind_their_file() {
     check(names::heavy_uses(&Repository::read().sources));
+}
+
+#[test]
+fn modules_use_each_other_in_one_direction() {
+    let crates = modules::crates(&Repository::read().texts);
+    check(cycles::complaints(&crates, allowed::CYCLES));
 }
 
 #[test]

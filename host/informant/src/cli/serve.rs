@@ -1,6 +1,6 @@
 //! Where a host serves, and how it logs.
 
-use super::LogFormat;
+use crate::logging::LogFormat;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 

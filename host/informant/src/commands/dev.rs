@@ -2,8 +2,9 @@
 
 mod summary;
 
-use crate::cli::{ConnectionArgs, DevArgs, LogFormat};
+use crate::cli::{ConnectionArgs, DevArgs};
 use crate::host_configuration::HostConfiguration;
+use crate::logging::LogFormat;
 use crate::logging::Stdout;
 use crate::manager::{Manager, ManagerOptions};
 use crate::project::{Builder, Loads, Project, Shown, projects_in};

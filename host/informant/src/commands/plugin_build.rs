@@ -1,34 +1,15 @@
 //! `informant plugin build`: a project's plugin file, built by the language's own tool and looked at as a host would.
 
 use super::ask::print;
-use crate::cli::ConfigArgs;
-use crate::compiler::{self, CompilerArgs};
+use crate::cli::BuildArgs;
+use crate::compiler;
 use crate::host_configuration;
-use crate::project::{
-    Build, BuildTimeArgs, Mode, Project, Shown, Toolchain, place, place_or_remove,
-};
+use crate::project::{Build, Mode, Project, Shown, Toolchain, place, place_or_remove};
 use anyhow::{Context, Result, bail};
 use informant_runtime::{PluginChecker, PluginName, PluginReport};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-/// What is to be built, and where to.
-#[derive(clap::Args, Debug)]
-pub(crate) struct BuildArgs {
-    /// The plugin's project: a folder with Cargo.toml, go.mod, package.json, app.py, a .c file that defines plugin_describe, or a .zig file that calls informant.plugin.
-    #[arg(value_name = "DIR", default_value = ".")]
-    project: PathBuf,
-    /// Where the plugin file goes [default: build/NAME.wasm in the project].
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-    #[command(flatten)]
-    time: BuildTimeArgs,
-    #[command(flatten)]
-    config: ConfigArgs,
-    #[command(flatten)]
-    compiler: CompilerArgs,
-}
 
 /// Builds, checks, and only then replaces what was there.
 pub(crate) fn build(args: BuildArgs) -> Result<()> {

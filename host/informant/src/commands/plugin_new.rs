@@ -1,24 +1,11 @@
 //! `informant plugin new`: a project that builds, tests and runs at once, anywhere.
 
 use super::ask::{print, table};
+use crate::cli::NewArgs;
 use crate::project::{Language, new_project, project_name};
 use anyhow::Result;
 use informant_runtime::PluginName;
 use std::path::PathBuf;
-
-/// What is to be made.
-#[derive(clap::Args, Debug)]
-pub(crate) struct NewArgs {
-    /// The plugin's name, and that of the folder that is made for it.
-    #[arg(value_name = "NAME", required_unless_present = "list")]
-    name: Option<String>,
-    /// The language that the plugin is to be written in.
-    #[arg(long, value_enum, value_name = "LANGUAGE", required_unless_present = "list")]
-    lang: Option<Language>,
-    /// Show the languages, what each needs and what its first build fetches.
-    #[arg(long, conflicts_with_all = ["name", "lang"])]
-    list: bool,
-}
 
 /// Writes the project and says what to do next.
 pub(crate) fn new(args: &NewArgs) -> Result<()> {

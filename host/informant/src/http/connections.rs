@@ -4,9 +4,10 @@
 //! which a request names its host.
 
 use super::answers::busy;
-use super::places::{Place, Places, Refused, Room, Served};
+use super::places::{Place, Places, Room, Served};
 use super::scrapes::PAGES_MAX;
 use super::write_deadline::WriteDeadline;
+use crate::metrics::Refused;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use http::{Request, Response};

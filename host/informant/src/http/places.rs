@@ -4,10 +4,11 @@
 //! too many takes the place of another, so that whoever asks at once is always heard; a request for which there is
 //! no place is refused, so that nobody stands in front of others.
 
+use crate::metrics::Refused;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
 
@@ -22,15 +23,6 @@ pub(super) struct Room {
     pub(super) served_of_peer_max: usize,
     /// The last so many of these are for peers that have none.
     pub(super) served_of_others: usize,
-}
-
-/// For what a listener had no place, so far.
-#[derive(Debug, Default)]
-pub(crate) struct Refused {
-    /// Connections that gave their place to others.
-    pub(crate) connections: AtomicU64,
-    /// Requests that were answered by 503.
-    pub(crate) requests: AtomicU64,
 }
 
 /// Where connections come from: an address, or the network of 64 bits of which one machine has all.

@@ -1,11 +1,20 @@
 //! What the HTTP server had no place for.
 
 use super::{Snapshot, counters};
-use crate::http::Refused;
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// For what a listener had no place, so far.
+#[derive(Debug, Default)]
+pub(crate) struct Refused {
+    /// Connections that gave their place to others.
+    pub(crate) connections: AtomicU64,
+    /// Requests that were answered by 503.
+    pub(crate) requests: AtomicU64,
+}
 
 /// By the option that names the listener's address.
 #[derive(Clone, Debug, Default)]

@@ -295,15 +295,7 @@ impl Machine {
         self.failure = Some(error.clone());
         match error {
             ListWatchError::Expired { .. } => self.watch_expired(watch, now),
-            ListWatchError::TooLargeResourceVersion { .. } => {
-                self.too_large += 1;
-                // A replica that is behind, or a server that was set back: the next watch that it accepts may be either.
-                self.doubt.cut(now);
-                if self.too_large < TOO_LARGE_MAX {
-                    return self.wait(Next::Watch, None, now);
-                }
-                self.wait(Next::List(RelistCause::TooLargeResourceVersion), None, now)
-            }
+            ListWatchError::TooLargeResourceVersion { .. } => self.watch_too_large(now),
             ListWatchError::TooManyRequests { retry_after, .. } => {
                 // A sign of life, and perhaps the last one before an outage: it may ask for a long wait.
                 self.doubt.cut(now);
@@ -347,6 +339,17 @@ impl Machine {
                 self.watch_again(watch, now)
             }
         }
+    }
+
+    fn watch_too_large(mut self, now: Instant) -> (Self, Action) {
+        self.too_large += 1;
+        // A replica that is behind, or a server that was set back: the next watch that it accepts may be either.
+        self.doubt.cut(now);
+        let next = match self.too_large < TOO_LARGE_MAX {
+            true => Next::Watch,
+            false => Next::List(RelistCause::TooLargeResourceVersion),
+        };
+        self.wait(next, None, now)
     }
 
     fn watch_expired(mut self, watch: &Watch, now: Instant) -> (Self, Action) {

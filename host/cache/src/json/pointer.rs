@@ -1,6 +1,6 @@
 //! JSON pointers (RFC 6901) with `*` for every member of an object or array, read without a tree.
 
-use crate::json::{Cursor, position};
+use super::{Cursor, position};
 use indexmap::IndexSet;
 use serde_json::Value;
 use std::borrow::Cow;
