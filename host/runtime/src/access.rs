@@ -5,10 +5,10 @@
 mod permission;
 mod reviews;
 
-use crate::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer};
 use crate::counters::add_one;
 use crate::descriptor::Descriptor;
-use crate::service_account::ServiceAccount;
+use crate::outside::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer};
+use crate::outside::service_account::ServiceAccount;
 use hashbrown::HashMap;
 use informant_apimachinery::GroupVersionResource;
 pub(crate) use permission::{Granted, Permission, Permissions, Refusal};

@@ -1,12 +1,12 @@
 //! One request with what its redirects ask for: each is held against the rules, waits for its turn and is sent.
 
 use crate::configuration::PluginSettings;
-use crate::http_client::{HttpError, HttpRequest, HttpResponse};
-use crate::outbound::{
+use crate::outside::http_client::{HttpError, HttpRequest, HttpResponse};
+use crate::outside::outbound::{
     AddressKinds, Granted, OutboundRequest, REDIRECTS_MAX, Refusal, is_same_header, redirected,
 };
+use crate::outside::turns::HttpTurns;
 use crate::restriction::Restriction;
-use crate::turns::HttpTurns;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tracing::debug;

@@ -24,16 +24,16 @@ use crate::key_queue::KEY_BYTES_MAX;
 use crate::limits::Unit;
 use crate::log_budget::MESSAGE_BYTES_MAX;
 use crate::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
-use crate::outbound::{
+use crate::outside::outbound::{
     HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
 };
+use crate::outside::turns::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
+use crate::outside::write::WRITE_BYTES_MAX;
 use crate::selectors::{
     FIELD_REQUIREMENTS_MAX, FIELD_STEPS_MAX, LABEL_REQUIREMENTS_MAX, LABEL_VALUES_MAX,
     SELECTOR_BYTES_MAX,
 };
 use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
-use crate::turns::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
-use crate::write::WRITE_BYTES_MAX;
 use informant_cache::Projection;
 
 /// A limit that is what it is.

@@ -4,7 +4,7 @@ use crate::contract::check;
 use crate::descriptor::Descriptor;
 use crate::offline::Script;
 use crate::one_line::one_line;
-use crate::outbound::{self, OriginRule, PathRule};
+use crate::outside::outbound::{self, OriginRule, PathRule};
 use crate::recording::{Recording, hide_in_call};
 use informant_fuzz::Target;
 use serde_json::Value;

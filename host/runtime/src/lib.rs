@@ -6,6 +6,7 @@
 //! directory is scanned, the file is checked against the contract, compiled and asked to describe itself
 //! aside, then the actor swaps.
 
+mod outside;
 mod plugin_name;
 mod private_files;
 pub mod selectors;
@@ -20,35 +21,26 @@ mod limits;
 mod names;
 mod unknown_key;
 
-mod access_reviewer;
 mod account;
 mod bindings;
 mod call_clock;
 mod call_error;
-mod cluster_writer;
 mod exchange;
 mod guest_state;
 mod host_functions;
-mod http_client;
 mod instance;
 mod json_pointer_index;
-mod leading;
 mod log_budget;
 mod memory_room;
 mod one_line;
-mod outbound;
 mod pace;
 mod powers;
 mod reads;
 mod reevaluation;
 mod restriction;
-mod service_account;
-mod shares;
 mod surroundings;
 mod tape;
-mod turns;
 mod view;
-mod write;
 
 mod delivery;
 mod enqueue;
@@ -75,7 +67,6 @@ mod counted;
 mod counters;
 mod coverage;
 mod dead_letters;
-mod event_recorder;
 mod guest_threads;
 mod lifecycle;
 mod plugin_archive;
@@ -102,7 +93,6 @@ pub mod bench_parts;
 mod fuzz;
 
 pub use access::AccessCounts;
-pub use access_reviewer::{AccessAnswer, AccessReview, AccessReviewer, NoReviews};
 pub use account::{Account, Overdraft};
 pub use admin::{AdminError, PluginAdmin};
 pub use archive::{
@@ -110,7 +100,6 @@ pub use archive::{
 };
 pub use call_error::{CallError, Retry};
 pub use check::{CheckError, PluginChecker, PluginReport};
-pub use cluster_writer::{ClusterWriter, NoCluster, WriteError, WriteRequest};
 pub use compiler::{
     CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,
     CompilerProgram, check_code_cache, compile_standard_input,
@@ -124,7 +113,6 @@ pub use directory::plugin_files;
 pub use engine::EngineError;
 pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
 pub use guest_threads::THREAD_STACK_BYTES;
-pub use http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
 pub use key_queue::KeysSnapshot;
 pub use lifecycle::{Input, State};
 pub use limits::{Limit, Limits, TABLE as LIMITS, Unit};
@@ -132,7 +120,11 @@ pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,
     ScriptError, Transcript,
 };
-pub use outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
+pub use outside::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer, NoReviews};
+pub use outside::cluster_writer::{ClusterWriter, NoCluster, WriteError, WriteRequest};
+pub use outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
+pub use outside::outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
+pub use outside::service_account::ServiceAccount;
 pub use plugin_archive::KeptSnapshot;
 pub use plugin_core::ReplaySnapshot;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
@@ -148,5 +140,4 @@ pub use recording::{
     RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions, Recording,
     RecordingError,
 };
-pub use service_account::ServiceAccount;
 pub use status::{PluginStatus, ShardStatus};

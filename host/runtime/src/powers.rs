@@ -1,14 +1,14 @@
 //! What plugins can do outside the host, and what one of them is given of it: the means, its settings, which grant them, and where it is counted.
 
-use crate::cluster_writer::NoCluster;
 use crate::configuration::PluginSettings;
 use crate::counters::Counters;
-use crate::event_recorder::EventRecorder;
-use crate::http_client::NoHttp;
-use crate::leading::Leading;
+use crate::outside::cluster_writer::NoCluster;
+use crate::outside::event_recorder::EventRecorder;
+use crate::outside::http_client::NoHttp;
+use crate::outside::leading::Leading;
+use crate::outside::turns::{HttpTurns, WriteTurns};
+use crate::outside::write::{SecretGuesses, Write};
 use crate::restriction::{Restriction, check_name};
-use crate::turns::{HttpTurns, WriteTurns};
-use crate::write::{SecretGuesses, Write};
 use parking_lot::Mutex;
 use std::sync::Arc;
 

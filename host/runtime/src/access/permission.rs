@@ -2,7 +2,7 @@
 
 use super::reviews::Verdict;
 use crate::descriptor::Descriptor;
-use crate::service_account::ServiceAccount;
+use crate::outside::service_account::ServiceAccount;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,7 +4,7 @@
 //! answered is not allowed. A review that cannot be made is tried again soon, and what was allowed stays so for five minutes from when it was due:
 //! then it is denied, until somebody says that it is allowed.
 
-use crate::service_account::ServiceAccount;
+use crate::outside::service_account::ServiceAccount;
 use crate::token_bucket::TokenBucket;
 use informant_apimachinery::GroupVersionResource;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::keys::Keys;
 use super::writes::needed;
 use crate::descriptor::HttpSpec;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::outbound::{
+use crate::outside::outbound::{
     AddressKind, AddressKinds, Granted, Method, OriginRule, OutboundRequest, PathRule,
     SecretHeader, SecretName, is_same_header, secret_header_name, secret_prefix,
 };

@@ -6,7 +6,7 @@ use super::keys::{Keys, Said};
 use super::writes::WriteRule;
 use super::{API_VERSION, ConfigurationError, Document};
 use crate::limits::{Limit, TABLE, Unit};
-use crate::service_account::ServiceAccount;
+use crate::outside::service_account::ServiceAccount;
 use crate::shard::{SHARDS_MAX, SHARDS_OF_FILES};
 use serde_json::Value;
 use std::ops::RangeInclusive;

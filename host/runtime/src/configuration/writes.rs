@@ -6,7 +6,7 @@ use super::keys::Keys;
 use crate::descriptor::WriteSpec;
 use crate::names::{is_namespace, is_role_name, is_subdomain};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::write::{Writable, Write, WriteVerb};
+use crate::outside::write::{Writable, Write, WriteVerb};
 use std::collections::BTreeSet;
 
 /// Some verbs on some resources, maybe only in some namespaces or of some names.

@@ -1,7 +1,9 @@
 //! Whom a plugin means to ask over HTTP.
 
 use super::{BoundedList, DescriptorError, LIST_MAX, NAME_BYTES_MAX, check_bytes, error, json};
-use crate::outbound::{AddressKind, AddressKinds, Method, OriginRule, PATH_BYTES_MAX, PathRule};
+use crate::outside::outbound::{
+    AddressKind, AddressKinds, Method, OriginRule, PATH_BYTES_MAX, PathRule,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 use super::{
     BoundedList, DescriptorError, LIST_MAX, NAME_BYTES_MAX, check_text, error, json, reads,
 };
-use crate::write::{Writable, WriteVerb};
+use crate::outside::write::{Writable, WriteVerb};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;

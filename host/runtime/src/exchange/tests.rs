@@ -3,9 +3,9 @@
 use super::*;
 use crate::configuration::{Configurations, Document, Layer, read};
 use crate::descriptor::Descriptor;
-use crate::http_client::HttpClient;
-use crate::leading::Leading;
-use crate::outbound::{AddressKind, Asked, SecretHeader, SecretName};
+use crate::outside::http_client::HttpClient;
+use crate::outside::leading::Leading;
+use crate::outside::outbound::{AddressKind, Asked, SecretHeader, SecretName};
 use crate::restriction::Restriction;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;

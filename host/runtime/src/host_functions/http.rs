@@ -4,9 +4,9 @@
 use crate::bindings::informant::plugin::http::{Error, Host, Request, Response};
 use crate::exchange::{Exchange, Failure};
 use crate::guest_state::GuestState;
-use crate::http_client::HttpResponse;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::outbound::{Asked, Method, OutboundRequest, timeout};
+use crate::outside::http_client::HttpResponse;
+use crate::outside::outbound::{Asked, Method, OutboundRequest, timeout};
 use crate::powers::PluginPowers;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -4,14 +4,14 @@
 use crate::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
 use crate::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::call_clock::CallClock;
-use crate::cluster_writer::{WriteError, WriteRequest};
 use crate::counters::OTHER_RESOURCES;
-use crate::event_recorder::{Occurrence, Regarding};
 use crate::guest_state::{GuestState, Phase};
 use crate::limits::Limits;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::outside::cluster_writer::{WriteError, WriteRequest};
+use crate::outside::event_recorder::{Occurrence, Regarding};
+use crate::outside::write::{How, Named, Write, too_many};
 use crate::powers::PluginPowers;
-use crate::write::{How, Named, Write, too_many};
 use informant_cache::{Object, ObjectKey};
 use serde::Deserialize;
 use std::time::{Duration, Instant};

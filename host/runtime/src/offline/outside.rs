@@ -3,8 +3,8 @@
 
 use super::script::{Answer, HttpAnswer, HttpResult, KubeAnswer, KubeResult};
 use super::world::{World, uid};
-use crate::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
-use crate::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
+use crate::outside::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
+use crate::outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use futures::future::{BoxFuture, ready};
 use informant_apimachinery::{GroupVersionResource, duration};
 use informant_cache::ObjectKey;

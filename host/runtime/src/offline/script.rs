@@ -2,7 +2,7 @@
 
 use super::field_error;
 use crate::event::Change;
-use crate::outbound::Target;
+use crate::outside::outbound::Target;
 use bytes::Bytes;
 use informant_apimachinery::{GroupVersionResource, duration};
 use jiff::Timestamp;

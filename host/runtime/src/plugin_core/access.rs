@@ -1,7 +1,7 @@
 //! Whom a plugin acts as that has a service account, and what that one may not read.
 
 use super::PluginCore;
-use crate::service_account::ServiceAccount;
+use crate::outside::service_account::ServiceAccount;
 
 /// Whom it acts as, and what that one may not read.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,12 @@
 //! What the host of the plugins is made of, and why it cannot be.
 
-use crate::access_reviewer::AccessReviewer;
 use crate::archive::{StateDirectoryError, StateDirectoryOptions};
-use crate::cluster_writer::ClusterWriter;
 use crate::compiler::{CodeCacheError, CompilerOptions};
 use crate::configuration::Configurations;
 use crate::engine::EngineError;
-use crate::http_client::HttpClient;
+use crate::outside::access_reviewer::AccessReviewer;
+use crate::outside::cluster_writer::ClusterWriter;
+use crate::outside::http_client::HttpClient;
 use crate::recording::RecordError;
 use informant_cache::SharedInformerFactory;
 use informant_cache::leader_election::Leadership;

@@ -5,7 +5,7 @@ use crate::configuration::{
     Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
 };
 use crate::descriptor::Descriptor;
-use crate::outbound::Asked;
+use crate::outside::outbound::Asked;
 
 /// What a plugin `a` runs with whose file says this, on a host whose own says that.
 fn configured(host: &str, sidecar: &str) -> Result<PluginSettings, ConfigurationError> {

@@ -3,9 +3,9 @@ use crate::configuration::{
     Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
 };
 use crate::descriptor::Descriptor;
+use crate::outside::write::{How, Named};
 use crate::powers::{PluginPowers, Powers};
 use crate::restriction::Restriction;
-use crate::write::{How, Named};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! Synchronous.
 
 use super::{Write, WriteVerb};
-use crate::cluster_writer::WriteError;
+use crate::outside::cluster_writer::WriteError;
 use crate::token_bucket::TokenBucket;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

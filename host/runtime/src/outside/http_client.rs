@@ -1,7 +1,7 @@
 //! Requests to the world outside, as the program makes them that this host is a part of. What may be asked of whom is decided before; which addresses
 //! a name leads to is found out there, and held against what comes along.
 
-use crate::outbound::{AddressKinds, SecretHeader, Target};
+use crate::outside::outbound::{AddressKinds, SecretHeader, Target};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use std::net::IpAddr;

@@ -6,8 +6,8 @@ mod body;
 mod guarded;
 mod guesses;
 
-use crate::cluster_writer::WriteRequest;
 use crate::names::{is_label, is_namespace, is_role_name, is_subdomain};
+use crate::outside::cluster_writer::WriteRequest;
 use informant_apimachinery::GroupVersionResource;
 use serde_json::json;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Writes to the cluster as the program makes them that this host is a part of. What may be asked for is decided before.
 
-use crate::service_account::ServiceAccount;
+use crate::outside::service_account::ServiceAccount;
 use futures::future::BoxFuture;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Reviews of what somebody else may read, as the program asks for them that this host is a part of.
 
-use crate::service_account::ServiceAccount;
+use crate::outside::service_account::ServiceAccount;
 use futures::future::BoxFuture;
 use informant_apimachinery::GroupVersionResource;
 

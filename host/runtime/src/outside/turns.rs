@@ -1,12 +1,12 @@
-//! The way of what all plugins send: requests of one kind. Each waits until its plugin may ask again (`shares.rs`) and then for its turn
-//! (`turns/line.rs`); nothing is sent by a host that does not lead when its turn has come.
+//! The way of what all plugins send: requests of one kind. Each waits until its plugin may ask again (`outside/shares.rs`) and then for its turn
+//! (`outside/turns/line.rs`); nothing is sent by a host that does not lead when its turn has come.
 
 mod line;
 
-use crate::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
-use crate::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
-use crate::leading::Leading;
-use crate::shares::Shares;
+use crate::outside::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
+use crate::outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
+use crate::outside::leading::Leading;
+use crate::outside::shares::Shares;
 use line::Line;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -114,8 +114,8 @@ impl Turn<'_, dyn HttpClient> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster_writer::NoCluster;
-    use crate::http_client::NoHttp;
+    use crate::outside::cluster_writer::NoCluster;
+    use crate::outside::http_client::NoHttp;
     use informant_cache::leader_election::testing::FakeLock;
     use informant_cache::leader_election::{LeaderElectionConfig, LeaderElector};
     use std::future::pending;

@@ -7,11 +7,11 @@
 mod series;
 mod waiting;
 
-use crate::cluster_writer::{WriteError, WriteRequest};
 use crate::counters::{Counters, add_one};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::service_account::ServiceAccount;
-use crate::turns::WriteTurns;
+use crate::outside::cluster_writer::{WriteError, WriteRequest};
+use crate::outside::service_account::ServiceAccount;
+use crate::outside::turns::WriteTurns;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use series::{Recorded, Series};
@@ -182,13 +182,13 @@ async fn until(at: Option<Instant>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster_writer::ClusterWriter;
-    use crate::leading::Leading;
+    use crate::outside::cluster_writer::ClusterWriter;
+    use crate::outside::leading::Leading;
     use futures::future::BoxFuture;
     use std::sync::atomic::Ordering::Relaxed;
 
     /// What a plugin says of a pod of this name.
-    pub(super) fn occurrence(plugin: &str, name: &str, note: &str) -> Occurrence {
+    pub(crate) fn occurrence(plugin: &str, name: &str, note: &str) -> Occurrence {
         let text = str::to_owned;
         Occurrence {
             plugin: text(plugin),

@@ -4,9 +4,9 @@
 use super::{Occurrence, Regarding};
 use crate::counters::Counters;
 use crate::names::is_subdomain;
-use crate::service_account::ServiceAccount;
+use crate::outside::service_account::ServiceAccount;
+use crate::outside::write::{How, Named, Write};
 use crate::token_bucket::TokenBucket;
-use crate::write::{How, Named, Write};
 use hashbrown::HashMap;
 use jiff::Timestamp;
 use serde_json::json;
@@ -278,7 +278,7 @@ fn micro_time(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster_writer::WriteRequest;
+    use crate::outside::cluster_writer::WriteRequest;
 
     fn occurrence(name: &str, note: &str) -> Occurrence {
         super::super::tests::occurrence("p", name, note)

@@ -2,7 +2,7 @@
 //! Secret may not read it for that.
 
 use super::Write;
-use crate::cluster_writer::WriteError;
+use crate::outside::cluster_writer::WriteError;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -328,7 +328,7 @@ fn what_gives_more_power_than_it_is_itself_is_guarded() {
 /// Whoever writes a ceiling can look them up.
 #[test]
 fn every_guarded_group_is_in_the_documentation_with_its_reason() {
-    let documentation = include_str!("../../../docs/configuration.md");
+    let documentation = include_str!("../../../../docs/configuration.md");
     for (reason, groups) in guarded::GUARDED_GROUPS {
         let groups: Vec<String> = groups.iter().map(|group| format!("`{group}`")).collect();
         let line = format!("| {reason} | {} |", groups.join(", "));
