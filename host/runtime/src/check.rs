@@ -1,6 +1,5 @@
 //! Looks at plugin files as a host would load them, and runs nothing of them but `describe`.
 
-use crate::compiler::{Compiler, CompilerOptions};
 use crate::configuration::{
     ConfigurationError, Configurations, PluginSettings, Sidecar, granting, granting_http,
     granting_writes,
@@ -8,9 +7,10 @@ use crate::configuration::{
 use crate::contract::WasiImports;
 use crate::descriptor::Descriptor;
 use crate::directory::{Content, FileKind, read_file};
-use crate::engine::Engine;
+use crate::guest::compiler::{Compiler, CompilerOptions};
+use crate::guest::engine::Engine;
+use crate::guest::host_functions::HostFunctions;
 use crate::guest_threads::GuestThreads;
-use crate::host_functions::HostFunctions;
 use crate::limits::Limits;
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::outside::leading::Leading;

@@ -1,5 +1,5 @@
 //! From a plugin file's bytes to a component that is known to keep the contract, before anything is
-//! compiled. All of it but the envelope runs in the process that looks at a file (`compiler/program.rs`).
+//! compiled. All of it but the envelope runs in the process that looks at a file (`guest/compiler/program.rs`).
 //!
 //! Three rungs are accepted: a component; a core module with a `component-type` section (what
 //! wit-bindgen leaves for `wasm32-unknown-unknown`); a bare core module that exports the contract's names.

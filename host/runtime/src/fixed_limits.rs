@@ -15,15 +15,15 @@ use crate::descriptor::{
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
 use crate::exchange::HEAD_BYTES_MAX;
 use crate::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
-use crate::guest_state::POLLABLES_MAX;
-use crate::host_functions::fields;
-use crate::host_functions::wasi::{RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
-use crate::instance::HANDLES_MAX;
-use crate::json_pointer_index::VALUES_MAX;
+use crate::guest::guest_state::POLLABLES_MAX;
+use crate::guest::host_functions::fields;
+use crate::guest::host_functions::wasi::{RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
+use crate::guest::instance::HANDLES_MAX;
+use crate::guest::json_pointer_index::VALUES_MAX;
+use crate::guest::log_budget::MESSAGE_BYTES_MAX;
+use crate::guest::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
 use crate::key_queue::KEY_BYTES_MAX;
 use crate::limits::Unit;
-use crate::log_budget::MESSAGE_BYTES_MAX;
-use crate::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
 use crate::outside::outbound::{
     HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
 };

@@ -6,40 +6,28 @@
 //! directory is scanned, the file is checked against the contract, compiled and asked to describe itself
 //! aside, then the actor swaps.
 
+mod guest;
 mod outside;
 mod plugin_name;
 mod private_files;
 pub mod selectors;
 
-mod compiler;
 pub mod configuration;
 mod contract;
 mod descriptor;
-mod engine;
 mod fixed_limits;
 mod limits;
 mod names;
 mod unknown_key;
 
 mod account;
-mod bindings;
-mod call_clock;
 mod call_error;
 mod exchange;
-mod guest_state;
-mod host_functions;
-mod instance;
-mod json_pointer_index;
-mod log_budget;
-mod memory_room;
 mod one_line;
 mod pace;
 mod powers;
-mod reads;
 mod reevaluation;
 mod restriction;
-mod surroundings;
-mod tape;
 mod view;
 
 mod delivery;
@@ -78,7 +66,6 @@ mod status;
 
 mod check;
 mod directory;
-mod load_steps;
 mod loads;
 mod offline;
 mod plugin;
@@ -100,18 +87,18 @@ pub use archive::{
 };
 pub use call_error::{CallError, Retry};
 pub use check::{CheckError, PluginChecker, PluginReport};
-pub use compiler::{
-    CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,
-    CompilerProgram, check_code_cache, compile_standard_input,
-};
 pub use contract::{CONTRACT_VERSION, WasiImports};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
 pub use dead_letters::{DeadLetter, Selection};
 pub use descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use directory::plugin_files;
-pub use engine::EngineError;
 pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
+pub use guest::compiler::{
+    CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,
+    CompilerProgram, check_code_cache, compile_standard_input,
+};
+pub use guest::engine::EngineError;
 pub use guest_threads::THREAD_STACK_BYTES;
 pub use key_queue::KeysSnapshot;
 pub use lifecycle::{Input, State};

@@ -2,10 +2,10 @@
 
 use crate::access::AccessCounts;
 use crate::archive::{Archive, StateDirectoryStatus};
-use crate::compiler::{CompileCounts, Compiler};
 use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
-use crate::json_pointer_index::SharedIndexes;
+use crate::guest::compiler::{CompileCounts, Compiler};
+use crate::guest::json_pointer_index::SharedIndexes;
 use crate::one_line::one_line;
 use crate::plugin_core::PluginCore;
 use crate::plugin_metrics::PluginSeries;

@@ -2,21 +2,21 @@
 
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
-use crate::compiler::{CompileError, Compiler, PluginSource};
 use crate::configuration::{ConfigurationError, PluginSettings};
 use crate::descriptor::{Descriptor, DescriptorError};
 use crate::directory::Content;
-use crate::engine::Engine;
-use crate::guest_state::GuestState;
+use crate::guest::compiler::{CompileError, Compiler, PluginSource};
+use crate::guest::engine::Engine;
+use crate::guest::guest_state::GuestState;
+use crate::guest::host_functions::HostFunctions;
+use crate::guest::instance::Template;
+use crate::guest::log_budget::LogBudget;
+use crate::guest::tape::Tapes;
 use crate::guest_threads::GuestThreads;
-use crate::host_functions::HostFunctions;
-use crate::instance::Template;
-use crate::log_budget::LogBudget;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
-use crate::tape::Tapes;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Instant;

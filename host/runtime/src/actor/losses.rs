@@ -4,7 +4,7 @@
 use super::{Actor, Running, Version};
 use crate::breaker::Outcome;
 use crate::call_error::CallError;
-use crate::instance::Instance;
+use crate::guest::instance::Instance;
 use jiff::Timestamp;
 use std::time::Duration;
 use tracing::info;

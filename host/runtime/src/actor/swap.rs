@@ -2,7 +2,7 @@
 //! What tells them so is `plugin/takeover.rs`.
 
 use super::{Actor, RETIREMENT_MAX, Running, Version};
-use crate::instance::Instance;
+use crate::guest::instance::Instance;
 use crate::prepare::LoadError;
 use crate::sync_calls::SyncCalls;
 use jiff::Timestamp;

@@ -4,13 +4,13 @@ use crate::access::Permissions;
 use crate::configuration::PluginSettings;
 use crate::descriptor::SubscriptionSpec;
 use crate::event::SubscriptionId;
-use crate::instance::Template;
+use crate::guest::instance::Template;
+use crate::guest::reads::Reads;
+use crate::guest::tape::TapeOf;
 use crate::plugin_name::PluginName;
-use crate::reads::Reads;
 use crate::reevaluation::Wish;
 use crate::schedule::ScheduleSpec;
 use crate::shard::Shard;
-use crate::tape::TapeOf;
 use hashbrown::HashMap;
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
 //! The tape of a run: makes a transcript of what passes between the guest and its host.
 
 use super::transcript::{Line, Transcript};
-use crate::bindings::informant::plugin::log::Level;
 use crate::call_error::{CallError, Retry};
 use crate::event::Event;
-use crate::recording::{Asked, hide_in_call};
-use crate::surroundings::Surroundings;
-use crate::tape::{
+use crate::guest::bindings::informant::plugin::log::Level;
+use crate::guest::surroundings::Surroundings;
+use crate::guest::tape::{
     Answered, Called, Tape, TapeOf, Tapes, change_of, gone_of, level_name, reason_of,
 };
+use crate::recording::{Asked, hide_in_call};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;

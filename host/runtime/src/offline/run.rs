@@ -9,11 +9,11 @@ use super::world::{Changed, World};
 use crate::access::Granted;
 use crate::actor::{Actor, Version};
 use crate::event::SubscriptionId;
-use crate::json_pointer_index::SharedIndexes;
+use crate::guest::json_pointer_index::SharedIndexes;
+use crate::guest::reads::{Origin, Reads};
+use crate::guest::surroundings::Surroundings;
 use crate::plugin_host::versions::subscriptions;
-use crate::reads::{Origin, Reads};
 use crate::subscription::SubscriptionHandler;
-use crate::surroundings::Surroundings;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{Cause, FinalState, Object, Reason, ResourceEventHandler as _};
 use jiff::Timestamp;
@@ -308,8 +308,8 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiler::CompilerOptions;
     use crate::configuration::Configurations;
+    use crate::guest::compiler::CompilerOptions;
     use crate::offline::{OfflineOptions, Script};
 
     /// What a run of the shipped text plugin, with this resync period, does with two objects and these events. It may do so many things.

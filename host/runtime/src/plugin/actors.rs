@@ -3,6 +3,7 @@
 use super::{Plugin, Takeover};
 use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Hold, Running, Together};
 use crate::admin::AdminError;
+use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::lifecycle::Input;
 use crate::limits::Limits;
@@ -10,7 +11,6 @@ use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::prepare::Preparer;
-use crate::surroundings::Surroundings;
 use crate::sync_calls::SyncCalls;
 use futures::future::join_all;
 use jiff::Timestamp;

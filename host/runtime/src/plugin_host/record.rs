@@ -1,7 +1,7 @@
 //! A host that writes down what passes between plugins and itself.
 
 use super::{PluginHost, StartError};
-use crate::host_functions::HostFunctions;
+use crate::guest::host_functions::HostFunctions;
 use crate::recording::{RecordOptions, Recorder};
 
 impl PluginHost {

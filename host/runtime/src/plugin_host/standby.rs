@@ -4,12 +4,12 @@
 use super::PluginHost;
 use crate::access::Granted;
 use crate::coverage;
+use crate::guest::reads::Reads;
 use crate::lifecycle::Input;
 use crate::loads::Load;
 use crate::plugin::{Standby, Warm};
 use crate::plugin_name::PluginName;
 use crate::prepare::{Code, Prepared};
-use crate::reads::Reads;
 use jiff::Timestamp;
 use tracing::info;
 

@@ -1,9 +1,9 @@
 //! A recording's lines, as they are written and read: a JSON object each, the first of which says what it is. Synchronous.
 
-use crate::bindings::exports::informant::plugin::handler;
 use crate::event::CurrentEvent;
 use crate::event::{Change, Gone, Reason};
-use crate::tape::{Called, change_of, gone_of, reason_of};
+use crate::guest::bindings::exports::informant::plugin::handler;
+use crate::guest::tape::{Called, change_of, gone_of, reason_of};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,0 +1,17 @@
+//! A guest from its file to its calls: the engine, the compiler, the instance, the functions that it calls and what the host has for it while it runs.
+//! Which plugin it is of, and what it is called for, others know.
+
+pub(crate) mod bindings;
+pub(crate) mod call_clock;
+pub(crate) mod compiler;
+pub(crate) mod engine;
+pub(crate) mod guest_state;
+pub(crate) mod host_functions;
+pub(crate) mod instance;
+pub(crate) mod json_pointer_index;
+pub(crate) mod load_steps;
+pub(crate) mod log_budget;
+pub(crate) mod memory_room;
+pub(crate) mod reads;
+pub(crate) mod surroundings;
+pub(crate) mod tape;

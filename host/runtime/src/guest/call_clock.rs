@@ -1,0 +1,287 @@
+//! How long a call may still run. Only the guest's own time counts: while its thread is with its
+//! neighbours, or the system gives the processor to somebody else, its clock stands, so that whoever
+//! spins costs nobody else a deadline.
+
+use crate::guest::engine::TICK;
+use crate::guest_threads::{give_turn, thread_time};
+use crate::pace::Pace;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The clock of one instance, armed anew for every call. A clone is the same clock.
+#[derive(Clone, Debug)]
+pub(crate) struct CallClock {
+    call: Arc<Mutex<Call>>,
+    pace: Pace,
+}
+
+/// The call in progress, or the last one.
+#[derive(Debug)]
+struct Call {
+    /// What it may still use.
+    left: Duration,
+    /// When `left` was worked out.
+    at: Instant,
+    /// What its thread had used by then of the processor; none before that was first looked at, because it costs a system call.
+    thread_time: Option<Duration>,
+    /// When it must end in any case.
+    end: Option<Instant>,
+    /// How long it may still wait for others, by the clock.
+    may_wait: Duration,
+    ticks: u32,
+}
+
+impl Call {
+    fn new(now: Instant, limit: Duration) -> Self {
+        let may_wait = Duration::ZERO;
+        Self { left: limit, at: now, thread_time: None, end: None, may_wait, ticks: 0 }
+    }
+
+    /// Whether the call need not end, as can be said without asking what its thread has used: nobody uses more of the processor than passes by the
+    /// clock. What the system has to be asked costs as much as reading a field. Within a tick of the last look, or that one would miss what was used.
+    fn has_time(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.at) < self.left.min(TICK)
+            && self.end.is_none_or(|end| now < end)
+    }
+
+    /// Takes off what was used since the last look. Answers whether the call must end.
+    fn look(&mut self, now: Instant, thread_time: Duration) -> bool {
+        let used = match self.thread_time {
+            Some(before) => thread_time.saturating_sub(before),
+            // The first look comes within one tick's time, if the thread is running.
+            None => (now - self.at).min(TICK),
+        };
+        self.left = self.left.saturating_sub(used);
+        (self.at, self.thread_time) = (now, Some(thread_time));
+        self.left.is_zero() || self.end.is_some_and(|end| now >= end)
+    }
+}
+
+impl CallClock {
+    pub(crate) fn new(now: Instant, pace: Pace) -> Self {
+        Self { call: Arc::new(Mutex::new(Call::new(now, Duration::ZERO))), pace }
+    }
+
+    /// Begins a call that may use so much of the processor's time.
+    pub(crate) fn arm(&self, now: Instant, limit: Duration) {
+        self.pace.call(now);
+        *self.call.lock() = Call::new(now, limit);
+    }
+
+    /// The call has ended.
+    pub(crate) fn disarm(&self) {
+        self.pace.call_ended();
+    }
+
+    /// Begins a call that must be over by then, whatever its neighbours and the system do meanwhile.
+    pub(crate) fn arm_until(&self, now: Instant, limit: Duration) {
+        self.arm(now, limit);
+        self.call.lock().end = Some(now + limit);
+    }
+
+    /// The call that has begun may wait so long for others.
+    pub(crate) fn may_wait(&self, limit: Duration) {
+        self.call.lock().may_wait = limit;
+    }
+
+    /// Has the guest wait for somebody else, while its thread's other tasks go on; none once the call has waited for as long as it may. What
+    /// is awaited is dropped then, and where no time is left to begin with it is never polled. The guest may find itself on another thread afterwards.
+    pub(crate) async fn wait<T>(&self, awaited: impl Future<Output = T>) -> Option<T> {
+        let may_wait = {
+            let mut call = self.call.lock();
+            // A guest that has used up its time ends at the next tick.
+            let _ = call.look(Instant::now(), thread_time());
+            call.may_wait
+        };
+        if may_wait.is_zero() {
+            return None;
+        }
+        // The runtime's time: it stands still where a test says so.
+        let began = tokio::time::Instant::now();
+        let answer = tokio::time::timeout(may_wait, awaited).await.ok();
+        self.waited(began.elapsed());
+        self.go_on(Instant::now(), thread_time());
+        answer
+    }
+
+    /// The call has waited for so long by a clock that somebody moves. Answers whether it might.
+    pub(crate) fn pass(&self, time: Duration) -> bool {
+        let mut call = self.call.lock();
+        let is_allowed = time <= call.may_wait;
+        call.may_wait = call.may_wait.saturating_sub(time);
+        is_allowed
+    }
+
+    fn waited(&self, time: Duration) {
+        self.pace.waited(time);
+        let mut call = self.call.lock();
+        call.may_wait = call.may_wait.saturating_sub(time);
+        if time >= TICK {
+            // The next tick comes of the wait, and says nothing of how long the guest was at work.
+            call.ticks = call.ticks.saturating_sub(1);
+        }
+    }
+
+    /// A tick of the engine has found the guest at work, on a thread that has used so much of the processor. Answers whether the call must end.
+    pub(crate) fn tick(&self, now: Instant, thread_time: Duration) -> bool {
+        let mut call = self.call.lock();
+        call.ticks += 1;
+        self.pace.tick(call.ticks, now);
+        call.look(now, thread_time)
+    }
+
+    /// Whether the call must end. For a host function that can take long, before its first step and after each: ticks do not reach it.
+    pub(crate) fn expired(&self, now: Instant) -> bool {
+        let mut call = self.call.lock();
+        !call.has_time(now) && call.look(now, thread_time())
+    }
+
+    /// Lets the thread's other tasks have a turn, which is not counted. The guest may find itself on another thread afterwards.
+    pub(crate) fn give_way(&self) -> impl Future<Output = ()> + Send + 'static {
+        let clock = self.clone();
+        async move {
+            give_turn().await;
+            clock.go_on(Instant::now(), thread_time());
+        }
+    }
+
+    fn go_on(&self, now: Instant, thread_time: Duration) {
+        let mut call = self.call.lock();
+        (call.at, call.thread_time) = (now, Some(thread_time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// What happens to a call that may use 100 ms: `10/10` is a tick after 10 ms, of which its thread has used 10 since; `~50` a turn of the thread's
+    /// others of 50 ms. Answers with the tick that ended it.
+    #[track_caller]
+    fn check(steps: &str, ended_by: Option<usize>) {
+        let (mut now, mut thread_time) = (Instant::now(), Duration::from_secs(7));
+        let clock = CallClock::new(now, Pace::default());
+        clock.arm(now, 100 * MS);
+        let mut ended = None;
+        for (number, step) in steps.split(' ').enumerate() {
+            if let Some(turn) = step.strip_prefix('~') {
+                let turn: u32 = turn.parse().expect("milliseconds");
+                (now, thread_time) = (now + turn * MS, thread_time + turn * MS);
+                clock.go_on(now, thread_time);
+                continue;
+            }
+            let (passed, used) = step.split_once('/').expect("two times");
+            now += passed.parse::<u32>().expect("milliseconds") * MS;
+            thread_time += used.parse::<u32>().expect("milliseconds") * MS;
+            if clock.tick(now, thread_time) && ended.is_none() {
+                ended = Some(number);
+            }
+        }
+        assert_eq!(ended, ended_by, "{steps}");
+    }
+
+    #[test]
+    fn a_call_ends_at_its_limit() {
+        check("10/10 10/10 79/79", None);
+        check("10/10 10/10 80/80", Some(2));
+    }
+
+    #[test]
+    fn a_neighbours_turn_does_not_count() {
+        check("10/10 ~500 10/10 ~500 79/79", None);
+        check("10/10 ~500 10/10 ~500 80/80", Some(4));
+    }
+
+    #[test]
+    fn what_the_system_gave_to_others_does_not_count() {
+        check("500/1 500/40 500/49", None);
+        check("500/1 500/40 500/50", Some(2));
+    }
+
+    #[test]
+    fn what_must_be_over_in_time_is() {
+        let start = Instant::now();
+        let clock = CallClock::new(start, Pace::default());
+        clock.arm_until(start, 100 * MS);
+        clock.go_on(start + 80 * MS, 5 * MS);
+        assert!(!clock.tick(start + 99 * MS, 6 * MS));
+        assert!(clock.tick(start + 100 * MS, 6 * MS), "it has used 6 ms");
+        clock.arm(start + 200 * MS, 100 * MS);
+        clock.go_on(start + 250 * MS, 7 * MS);
+        assert!(!clock.tick(start + 300 * MS, 8 * MS), "the next call need not be");
+    }
+
+    #[test]
+    fn a_host_function_counts_as_the_guest_does() {
+        let start = Instant::now();
+        let clock = CallClock::new(start, Pace::default());
+        clock.arm(start, Duration::ZERO);
+        assert!(clock.expired(start));
+        clock.arm(start, Duration::from_secs(3600));
+        assert!(!clock.expired(start));
+        let before = clock.call.lock().left;
+        while clock.call.lock().left == before {
+            assert!(!clock.expired(Instant::now()));
+        }
+    }
+
+    #[test]
+    fn the_system_is_asked_once_a_tick_at_most() {
+        let (start, just_before) =
+            (Instant::now(), |time: Duration| time - Duration::from_nanos(1));
+        let mut call = Call::new(start, 100 * MS);
+        assert!(call.has_time(start + just_before(TICK)));
+        assert!(!call.has_time(start + TICK));
+        call.left = MS;
+        assert!(call.has_time(start + just_before(MS)));
+        assert!(!call.has_time(start + MS));
+        call.end = Some(start + MS / 2);
+        assert!(call.has_time(start + just_before(MS / 2)));
+        assert!(!call.has_time(start + MS / 2));
+        assert!(!Call::new(start, Duration::ZERO).has_time(start));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_waits_for_as_long_as_it_may_in_all() {
+        let clock = CallClock::new(Instant::now(), Pace::default());
+        let sleep = |times: u32| tokio::time::sleep(times * MS);
+        clock.arm(Instant::now(), Duration::from_secs(3600));
+        let begun = async { unreachable!("nobody has time for it") };
+        assert_eq!(clock.wait(begun).await, None::<()>, "only some calls may wait");
+        clock.may_wait(100 * MS);
+        assert_eq!(clock.wait(sleep(60)).await, Some(()));
+        let began = tokio::time::Instant::now();
+        assert_eq!(clock.wait(sleep(60)).await, None);
+        assert_eq!(began.elapsed(), 40 * MS);
+        let begun = async { unreachable!("no time is left for it") };
+        assert_eq!(clock.wait(begun).await, None::<()>);
+        assert!(!clock.expired(Instant::now()), "it has not been at work meanwhile");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_makes_no_plugin_slow() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        let clock = CallClock::new(now, pace.clone());
+        clock.arm(now, Duration::from_secs(3600));
+        clock.may_wait(Duration::from_secs(3600));
+        for _ in 0..10 {
+            assert_eq!(clock.wait(tokio::time::sleep(TICK)).await, Some(()));
+            clock.tick(now, thread_time());
+        }
+        assert!(!pace.is_slow());
+    }
+
+    #[tokio::test]
+    async fn giving_way_lets_a_neighbour_go_first() {
+        let clock = CallClock::new(Instant::now(), Pace::default());
+        clock.arm(Instant::now(), MS);
+        let neighbour = tokio::spawn(async { Instant::now() });
+        clock.give_way().await;
+        assert!(neighbour.is_finished());
+        let went = neighbour.await.expect("the neighbour only looks at the clock");
+        assert!(clock.call.lock().at > went);
+    }
+}

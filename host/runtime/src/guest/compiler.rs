@@ -1,0 +1,290 @@
+//! Looks at plugin files and compiles them: in a process of its own with bounds of its own, and not at all where the cache
+//! has the code.
+//!
+//! A file can make every step dear: a few kilobytes overflow a checker's stack, claim gigabytes or compare types for
+//! hours, and compiling takes seconds and hundreds of MiB, which the allocator keeps for long. So the host itself reads no
+//! more of a file than its [envelope](crate::contract::check_envelope). A child does the rest, cannot take more than it
+//! is given, gives all of it back, and takes nobody with it.
+
+mod cache;
+mod child;
+mod code;
+mod confinement;
+mod counts;
+mod functions;
+mod instance_size;
+mod kept_functions;
+mod line;
+mod look;
+mod order;
+mod program;
+mod report;
+mod turn;
+
+pub use cache::{CodeCacheError, CodeCacheOptions, check_code_cache};
+pub use child::CompilerProgram;
+pub use counts::CompileCounts;
+pub use program::compile_standard_input;
+
+use crate::contract::check_envelope;
+use crate::directory::Content;
+use crate::guest::engine::Engine;
+use crate::guest::load_steps::LoadSteps;
+use crate::plugin_name::PluginName;
+use cache::{CodeCache, CodeKey};
+use code::CompiledPlugin;
+use counts::Counts;
+use kept_functions::KeptFunctions;
+use look::{Refusal, look_at};
+pub(crate) use report::Report;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use tokio::task::{JoinError, spawn_blocking};
+use tracing::warn;
+use turn::Turns;
+use wasmtime::component::Component;
+
+/// How plugins are compiled.
+#[derive(Debug, Clone, Default)]
+pub struct CompilerOptions {
+    /// The program that checks and compiles; none does it in this process, with its memory and for as long as it takes.
+    pub program: Option<CompilerProgram>,
+    /// Where compiled code is kept; none compiles everything anew.
+    pub cache: Option<CodeCacheOptions>,
+}
+
+/// Why a plugin file did not become code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    /// The file is not a plugin for this host.
+    #[error("{0}")]
+    NotAPlugin(String),
+    /// The compiler does not take it.
+    #[error("cannot be compiled: {0}")]
+    Refused(String),
+    /// What an instance needs, and what it may have, in bytes.
+    #[error(
+        "an instance takes {needed} bytes for globals and functions alone, and may have {most} (limits.memory)"
+    )]
+    InstanceBytes {
+        /// Beside linear memories and tables.
+        needed: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// Its code is more than the plugin may hold beside the rest of its account.
+    #[error("{0}")]
+    Account(String),
+    /// The compiler's bound of memory, in bytes.
+    #[error(
+        "compiling it needs more than the {} MiB that the compiler may use; build the plugin smaller, or raise \
+         --compile-memory if there is room",
+        .0 >> 20
+    )]
+    Memory(u64),
+    /// The compiler's bound of stack.
+    #[error("it nests too deeply to be checked; no compiler builds such a plugin")]
+    Stack,
+    /// The compiler's bound of time.
+    #[error(
+        "compiling it took longer than {} s; build the plugin smaller, or give the host more CPU",
+        .0.as_secs()
+    )]
+    Deadline(Duration),
+    /// Nothing is wrong with the plugin.
+    #[error("the compiler could not do its work: {0}")]
+    Host(String),
+}
+
+/// A file that is to be compiled.
+pub(crate) struct PluginSource {
+    pub(crate) name: PluginName,
+    /// Of the content, in hexadecimal.
+    pub(crate) sha256: String,
+    pub(crate) content: Content,
+    /// What an instance may take beside its linear memories and tables.
+    pub(crate) instance_bytes_max: u64,
+}
+
+/// A plugin's code, ready to be linked.
+pub(crate) struct Compiled {
+    pub(crate) component: Component,
+    pub(crate) report: Arc<Report>,
+}
+
+/// Compiles plugin files. Clones share everything.
+#[derive(Clone)]
+pub(crate) struct Compiler {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    program: Option<CompilerProgram>,
+    turns: Turns,
+    cache: Option<CodeCache>,
+    functions: Option<KeptFunctions>,
+    steps: LoadSteps,
+    counts: Counts,
+    /// The log says once that the process that looks at files has more rights than it needs.
+    has_warned: AtomicBool,
+}
+
+impl Compiler {
+    /// Opens the cache.
+    pub(crate) fn new(options: CompilerOptions) -> Result<Self, CodeCacheError> {
+        let keeps_functions = options.cache.as_ref().is_some_and(|cache| cache.keeps_functions);
+        let cache = options.cache.map(CodeCache::open).transpose()?;
+        let shared = Shared {
+            program: options.program,
+            turns: Turns::default(),
+            cache,
+            functions: keeps_functions.then(KeptFunctions::default),
+            steps: LoadSteps::default(),
+            counts: Counts::default(),
+            has_warned: AtomicBool::new(false),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// What was compiled so far.
+    pub(crate) fn counts(&self) -> CompileCounts {
+        self.shared.counts.read()
+    }
+
+    /// The compiled form of a plugin file, compiled now or before. Takes 10 ms for a Rust plugin and seconds for a Python
+    /// one, and waits for its turn before that.
+    pub(crate) async fn compile(
+        &self,
+        engine: &Engine,
+        source: PluginSource,
+    ) -> Result<Compiled, CompileError> {
+        let checked = check_envelope(&source.content);
+        checked.map_err(|error| CompileError::NotAPlugin(error.to_string()))?;
+        let key = CodeKey::new(engine, &source.sha256);
+        let most = source.instance_bytes_max;
+        if let Some(kept) = self.kept(engine, &key, most).await? {
+            self.shared.counts.cached();
+            return Ok(kept);
+        }
+        let compiled = self.compile_anew(engine, source).await;
+        let compiled = match compiled {
+            Ok(plugin) => self.take_over(engine, key, plugin, most).await,
+            Err(error) => Err(error),
+        };
+        match &compiled {
+            Ok(_) => self.shared.counts.compiled(),
+            Err(_) => self.shared.counts.failed(),
+        }
+        compiled
+    }
+
+    /// What the cache has. Code that cannot be used is compiled anew.
+    async fn kept(
+        &self,
+        engine: &Engine,
+        key: &CodeKey,
+        most: u64,
+    ) -> Result<Option<Compiled>, CompileError> {
+        if self.shared.cache.is_none() {
+            return Ok(None);
+        }
+        let (shared, engine, key) = (self.shared.clone(), engine.clone(), key.clone());
+        let find = move || {
+            let kept = shared.cache.as_ref().and_then(|cache| cache.find(&key));
+            kept.map(|plugin| adopt(&engine, &plugin, most))
+        };
+        match self.step(find).await? {
+            Some(Err(error @ CompileError::InstanceBytes { .. })) => Err(error),
+            Some(Err(error)) => {
+                warn!("compiled code is not used: {error}");
+                Ok(None)
+            }
+            Some(Ok(compiled)) => Ok(Some(compiled)),
+            None => Ok(None),
+        }
+    }
+
+    /// Tries with little first; a file that needs more waits again.
+    async fn compile_anew(
+        &self,
+        engine: &Engine,
+        source: PluginSource,
+    ) -> Result<CompiledPlugin, CompileError> {
+        let Some(program) = &self.shared.program else {
+            let engine = engine.clone();
+            let compiled = spawn_blocking(move || compile_here(&engine, source.content.to_vec()));
+            return compiled.await.map_err(host)?;
+        };
+        let (plugin, file) = (&source.name, &source.content);
+        let mut needs = CompileError::Host("there was no attempt".to_owned());
+        for attempt in program.attempts(file.len()) {
+            let turn = self.shared.turns.take(attempt.lane, plugin, file.len()).await;
+            let answer = match (&self.shared.functions, &self.shared.cache) {
+                (Some(kept), Some(_)) => {
+                    kept.run(program, &attempt, (plugin, file), self, engine).await
+                }
+                _ => program.run(&attempt, file, None).await.map(|answer| answer.plugin),
+            };
+            drop(turn);
+            match answer {
+                Ok(answer) => return CompiledPlugin::trusted(answer),
+                Err(error @ (CompileError::Memory(_) | CompileError::Deadline(_))) => needs = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(needs)
+    }
+
+    /// Keeps the code for the next time, and makes it ready to run.
+    async fn take_over(
+        &self,
+        engine: &Engine,
+        key: CodeKey,
+        plugin: CompiledPlugin,
+        most: u64,
+    ) -> Result<Compiled, CompileError> {
+        if let Some(why) = &plugin.report().unconfined
+            && !self.shared.has_warned.swap(true, Relaxed)
+        {
+            warn!("the process that looks at plugin files has rights that it does not need: {why}");
+        }
+        let (shared, engine) = (self.shared.clone(), engine.clone());
+        let keep = move || {
+            if let Some(cache) = &shared.cache {
+                cache.keep(&key, &plugin);
+            }
+            adopt(&engine, &plugin, most)
+        };
+        self.step(keep).await?
+    }
+
+    /// Off the async threads.
+    async fn step<T: Send + 'static>(
+        &self,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CompileError> {
+        self.shared.steps.run(step).await.map_err(host)
+    }
+}
+
+/// Makes code ready to run, if an instance of it takes no more than it may.
+fn adopt(engine: &Engine, plugin: &CompiledPlugin, most: u64) -> Result<Compiled, CompileError> {
+    let report = plugin.report().clone();
+    report.check_instance(most)?;
+    Ok(Compiled { component: plugin.component(engine)?, report })
+}
+
+fn compile_here(engine: &Engine, file: Vec<u8>) -> Result<CompiledPlugin, CompileError> {
+    let (report, code) =
+        look_at(file, engine.wasmtime(), None).map_err(|refusal| match refusal {
+            Refusal::NotAPlugin(text) => CompileError::NotAPlugin(text),
+            Refusal::Refused(text) => CompileError::Refused(text),
+        })?;
+    CompiledPlugin::trusted(CompiledPlugin::content_of(&report, &code))
+}
+
+/// A part of the work panicked, or the runtime ends.
+fn host(error: JoinError) -> CompileError {
+    CompileError::Host(error.to_string())
+}

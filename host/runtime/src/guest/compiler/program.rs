@@ -1,0 +1,94 @@
+//! The compiler's end: the work of a process that was started to look at one plugin file.
+
+use super::confinement::{Bounds, confine};
+use super::functions::Functions;
+use super::look::{Refusal, look_at};
+use super::order::Order;
+use crate::guest::engine::Engine;
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use wasmtime::CacheStore;
+
+/// The exit code for a file that is no plugin; the reason stands on the standard error.
+pub(super) const EXIT_NOT_A_PLUGIN: i32 = 5;
+/// The exit code for a plugin that the compiler refuses; the reason stands on the standard error.
+pub(super) const EXIT_REFUSED: i32 = 3;
+/// The host is gone, or does not want the answer any more.
+const EXIT_UNWANTED: i32 = 4;
+/// Of the thread that checks the file. What nests as deeply as compilers make it needs a tenth of that where this
+/// program is not optimised; what nests more ends this process.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Checks and compiles the plugin file on the standard input, and writes a report and the code to the standard output,
+/// for a [`CompilerProgram`](super::CompilerProgram). Call it first thing in a process that does nothing else.
+///
+/// It keeps to so many bytes of memory and seconds of processor time, and has no files, no network and no other programs
+/// where the system can see to that. An allocation beyond the bound aborts the process. So does the end of the
+/// standard input: the host is gone then.
+#[expect(clippy::print_stderr, reason = "the standard error is how the host hears why")]
+pub fn compile_standard_input(memory_bytes_max: u64, cpu_seconds_max: u64) -> ExitCode {
+    let bounds = Bounds { memory_bytes: memory_bytes_max, cpu_seconds: cpu_seconds_max };
+    let (code, text) = match compile(bounds) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Refusal(Refusal::NotAPlugin(text))) => (EXIT_NOT_A_PLUGIN, text),
+        Err(Failure::Refusal(Refusal::Refused(text))) => (EXIT_REFUSED, text),
+        Err(Failure::Io(error)) => (1, error.to_string()),
+    };
+    eprintln!("{text}");
+    ExitCode::from(code as u8)
+}
+
+enum Failure {
+    Refusal(Refusal),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+fn compile(bounds: Bounds) -> Result<(), Failure> {
+    bounds.keep()?;
+    let order = Order::read(&mut io::stdin().lock())?;
+    let watch = std::thread::Builder::new().name("host-watch".into());
+    // It ends with the process.
+    let _ = watch.spawn(end_with_host)?;
+    let unconfined = confine().err();
+    let look = std::thread::Builder::new().name("look".into()).stack_size(STACK_BYTES);
+    let look = look.spawn(move || answer(order, unconfined))?;
+    // A panic has said on the standard error why it ends.
+    look.join().unwrap_or_else(|_| Err(io::Error::other("the check of the file panicked").into()))
+}
+
+fn answer(order: Order, unconfined: Option<String>) -> Result<(), Failure> {
+    let Order { file, functions } = order;
+    let functions = functions.map(|before| Arc::new(Functions::of(before).unwrap_or_default()));
+    let engine =
+        Engine::compiler(functions.clone().map(|functions| functions as Arc<dyn CacheStore>))
+            .map_err(|error| Failure::Refusal(Refusal::Refused(error.to_string())))?;
+    let (report, code) = look_at(file, &engine, unconfined).map_err(Failure::Refusal)?;
+    let report = report.to_bytes();
+    let mut stdout = io::stdout().lock();
+    let length = size_of::<u32>() + report.len() + code.len();
+    stdout.write_all(&(length as u64).to_le_bytes())?;
+    stdout.write_all(&(report.len() as u32).to_le_bytes())?;
+    stdout.write_all(&report)?;
+    stdout.write_all(&code)?;
+    drop(code);
+    let kept = functions.and_then(|functions| functions.kept()).unwrap_or_default();
+    stdout.write_all(&(kept.len() as u64).to_le_bytes())?;
+    stdout.write_all(&kept)?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// The host keeps its end of the pipe for as long as it waits, and the system closes it when the host is killed.
+fn end_with_host() {
+    let mut byte = [0];
+    // Nothing more comes: this returns when the pipe is closed.
+    let _ = io::stdin().lock().read(&mut byte);
+    std::process::exit(EXIT_UNWANTED);
+}

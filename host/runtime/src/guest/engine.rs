@@ -1,0 +1,125 @@
+//! The only place that tunes wasmtime: one engine, and the thread that makes its time pass.
+
+use crate::backtrace::FRAMES_SEEN;
+use crate::guest::memory_room::MemoryRoom;
+use sha2::{Digest, Sha256};
+use std::hash::{Hash as _, Hasher};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+use wasmtime::{CacheStore, Config, EngineWeak};
+
+/// How often a running guest is looked at. A deadline is kept to within one tick, and a guest that runs
+/// longer lets its thread's other plugins have a turn at every tick.
+pub(crate) const TICK: Duration = Duration::from_millis(10);
+
+/// The engine that compiles and runs every plugin. Cloning shares it.
+#[derive(Clone)]
+pub struct Engine {
+    engine: wasmtime::Engine,
+    memories: MemoryRoom,
+    _ticker: Arc<Ticker>,
+}
+
+/// The engine could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("wasm engine cannot start on this machine: {0}")]
+pub struct EngineError(String);
+
+impl EngineError {
+    pub(crate) fn new(error: &wasmtime::Error) -> Self {
+        Self(format!("{error:#}"))
+    }
+}
+
+impl Engine {
+    /// Makes the engine and starts its ticker thread, which ends when the last clone is dropped.
+    pub fn new() -> Result<Self, EngineError> {
+        let engine = Self::compiler(None)?;
+        let ticker =
+            Ticker::start(engine.weak()).map_err(|error| EngineError(error.to_string()))?;
+        Ok(Self { engine, memories: MemoryRoom::default(), _ticker: Arc::new(ticker) })
+    }
+
+    /// An engine with the same settings that compiles and runs nothing, so that it needs no ticker; with functions that are compiled already.
+    pub(crate) fn compiler(
+        functions: Option<Arc<dyn CacheStore>>,
+    ) -> Result<wasmtime::Engine, EngineError> {
+        let mut config = Config::new();
+        config.wasm_component_model(true);
+        config.epoch_interruption(true);
+        // The async ABI of components costs every call about 200 ns and no guest needs it here.
+        config.concurrency_support(false);
+        config.wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES_SEEN));
+        // Kept for as long as the plugin, a seventh of its code, and read by nobody: a guest's backtrace names functions and no places in
+        // them, and it is found by frame pointers, as profilers find it. A panic in a host function is caught before it meets the guest.
+        config.generate_address_map(false);
+        config.native_unwind_info(false);
+        if let Some(functions) = functions {
+            let kept = config.enable_incremental_compilation(functions);
+            kept.map_err(|error| EngineError::new(&error))?;
+        }
+        wasmtime::Engine::new(&config).map_err(|error| EngineError::new(&error))
+    }
+
+    /// What is the same for engines that can run each other's compiled code: version, settings, processor.
+    pub(crate) fn compatibility(&self) -> [u8; 32] {
+        let mut hash = Compatibility(Sha256::new());
+        self.engine.precompile_compatibility_hash().hash(&mut hash);
+        hash.0.finalize().into()
+    }
+
+    /// What all instances have of the address space.
+    pub(crate) fn memories(&self) -> &MemoryRoom {
+        &self.memories
+    }
+
+    pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.engine
+    }
+}
+
+/// Everything that the engine tells of itself, in a hash that is the same in every process and long enough to be a name.
+struct Compatibility(Sha256);
+
+impl Hasher for Compatibility {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        unreachable!("the whole hash is taken, never a part of it")
+    }
+}
+
+/// Owns the ticker thread and joins it.
+struct Ticker {
+    stop: Option<std::sync::mpsc::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Ticker {
+    /// A thread of its own, so that ticks come when every async worker is busy.
+    fn start(engine: EngineWeak) -> std::io::Result<Self> {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let tick = move || {
+            use std::sync::mpsc::RecvTimeoutError::Timeout;
+            while stopped.recv_timeout(TICK) == Err(Timeout) {
+                let Some(engine) = engine.upgrade() else { return };
+                engine.increment_epoch();
+            }
+        };
+        let thread = std::thread::Builder::new().name("epoch-ticker".into()).spawn(tick)?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // The thread only waits and counts; it cannot panic in a way that matters here.
+            let _ = thread.join();
+        }
+    }
+}

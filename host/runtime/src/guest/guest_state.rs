@@ -1,0 +1,368 @@
+//! What the host knows of one instance while it runs: the data of its store.
+
+mod wasi;
+
+use crate::account::{Held, Holding, Ledger, Overdraft};
+use crate::call_error::CallError;
+use crate::event::CurrentEvent;
+use crate::guest::call_clock::CallClock;
+use crate::guest::log_budget::LogBudget;
+use crate::guest::reads::Reads;
+use crate::guest::surroundings::Surroundings;
+use crate::guest::tape::Tape;
+use crate::key_queue::KeyQueue;
+use crate::limits::Limits;
+use crate::outside::leading::Leading;
+use crate::pace::Pace;
+use crate::plugin_metrics::PluginMetrics;
+use crate::plugin_name::PluginName;
+use crate::plugin_state::{StateCall, StateChanges};
+use crate::powers::PluginPowers;
+use crate::shard::Shard;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+pub(crate) use wasi::{Lines, POLLABLES_MAX, READY, Wasi};
+use wasmtime::ResourceLimiter;
+
+/// The data of a store; host functions are methods on it.
+pub(crate) struct GuestState {
+    pub(crate) plugin: PluginName,
+    /// Which of the plugin's instances it is.
+    pub(crate) shard: Shard,
+    pub(crate) limiter: Limiter,
+    /// When the call in progress must be over.
+    pub(crate) clock: CallClock,
+    pub(crate) phase: Phase,
+    /// Shared with the plugin's other instances, so that a new one does not begin with a fresh one.
+    pub(crate) log_budget: LogBudget,
+    /// Nothing for an instance that only describes itself.
+    pub(crate) reads: Option<Arc<Reads>>,
+    /// The plugin's values, as the call in progress sees them. Nothing for an instance that only describes itself.
+    pub(crate) state: Option<StateCall>,
+    /// The plugin's workqueue. Nothing for one that works on no keys, and while it describes itself.
+    pub(crate) keys: Option<Arc<Mutex<KeyQueue>>>,
+    /// The plugin's metrics. Nothing while it describes itself.
+    pub(crate) metrics: Option<Arc<Mutex<PluginMetrics>>>,
+    /// Whether this host is the one that acts.
+    pub(crate) leading: Leading,
+    /// What it can do outside. Nothing while it describes itself.
+    pub(crate) powers: Option<PluginPowers>,
+    /// Why a key was not added that the call in progress wanted to add.
+    pub(crate) key_refused: Option<CallError>,
+    /// The cluster, a grant or the lead was missing for what the call in progress asked of a host function. If the call fails, that is not its event's fault.
+    pub(crate) is_hindered: bool,
+    /// The last line that the call in progress has logged as an error: what a panic says before it traps.
+    pub(crate) last_words: Option<String>,
+    /// What it has of WASI; nothing as long as it asks for nothing.
+    pub(crate) wasi: Option<Box<Wasi>>,
+    /// Time that calls of host functions took since somebody looked.
+    pub(crate) host_calls: Duration,
+    /// Whom it has the time and random bytes from.
+    pub(crate) surroundings: Surroundings,
+    /// Who hears of everything between it and the host; mostly nobody.
+    pub(crate) tape: Option<Arc<dyn Tape>>,
+    /// Where its plugin's account is noted.
+    pub(crate) ledger: Arc<Ledger>,
+    limits: Limits,
+}
+
+/// What the guest is being called for.
+pub(crate) enum Phase {
+    Idle,
+    Describe,
+    Start,
+    /// A snapshot is made or restored.
+    Carry,
+    Stop,
+    Handle(CurrentEvent),
+    /// It hears that initial objects are through.
+    Synced,
+    /// It works on this key.
+    Reconcile(Arc<str>),
+    /// The moment of this schedule has come.
+    Fire(Arc<str>),
+}
+
+impl Phase {
+    /// What the guest was called for, as its author knows it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Idle => "instantiation",
+            Self::Describe => "describe",
+            Self::Start => "start",
+            Self::Carry => "snapshot or restore",
+            Self::Stop => "stop",
+            Self::Handle(_) => "handle",
+            Self::Synced => "synced",
+            Self::Reconcile(_) => "reconcile",
+            Self::Fire(_) => "fire",
+        }
+    }
+
+    /// Whether the guest is at its work: it was told of something, its success can be told from a failure, and no other version is in charge.
+    pub(crate) fn is_work(&self) -> bool {
+        match self {
+            Self::Handle(_) | Self::Synced | Self::Reconcile(_) | Self::Fire(_) => true,
+            Self::Idle | Self::Describe | Self::Start | Self::Carry | Self::Stop => false,
+        }
+    }
+}
+
+impl GuestState {
+    pub(crate) fn new(
+        plugin: PluginName,
+        limits: &Limits,
+        log_budget: LogBudget,
+        reads: Option<Arc<Reads>>,
+    ) -> Self {
+        let ledger = Arc::default();
+        Self {
+            plugin,
+            shard: Shard::ONLY,
+            limiter: Limiter::new(limits, &ledger),
+            clock: CallClock::new(Instant::now(), Pace::default()),
+            phase: Phase::Idle,
+            log_budget,
+            reads,
+            state: None,
+            keys: None,
+            metrics: None,
+            leading: Leading::default(),
+            powers: None,
+            key_refused: None,
+            is_hindered: false,
+            last_words: None,
+            wasi: None,
+            host_calls: Duration::ZERO,
+            surroundings: Surroundings::default(),
+            tape: None,
+            ledger,
+            limits: limits.clone(),
+        }
+    }
+
+    /// The same, of a plugin with this pace.
+    pub(crate) fn with_pace(self, pace: Pace) -> Self {
+        Self { clock: CallClock::new(Instant::now(), pace), ..self }
+    }
+
+    /// The same, on a host that acts only while this says so.
+    pub(crate) fn with_leading(self, leading: Leading) -> Self {
+        Self { leading, ..self }
+    }
+
+    /// The same, of this shard.
+    pub(crate) fn of_shard(self, shard: Shard) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// The same, charged to this plugin's account.
+    pub(crate) fn charged_to(self, ledger: &Arc<Ledger>) -> Self {
+        let limiter = Limiter::new(&self.limits, ledger);
+        Self { limiter, ledger: ledger.clone(), ..self }
+    }
+
+    /// Holds so many bytes in the plugin's account while a request is under way. Where that is too much, nothing is to be sent.
+    pub(crate) fn hold_request(&self, bytes: usize) -> Result<Held, String> {
+        let most = self.limits.host_memory_max;
+        let held = Held::of(&self.ledger, Holding::Requests, bytes as u64, most);
+        held.map_err(|overdraft| format!("nothing was sent: {overdraft}"))
+    }
+
+    /// The same, with the plugin's values.
+    pub(crate) fn with_state(self, state: StateCall) -> Self {
+        Self { state: Some(state), ..self }
+    }
+
+    /// The same, with the plugin's workqueue if it works on keys.
+    pub(crate) fn with_keys(self, keys: Option<Arc<Mutex<KeyQueue>>>) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// The same, with the plugin's metrics.
+    pub(crate) fn with_metrics(self, metrics: Arc<Mutex<PluginMetrics>>) -> Self {
+        Self { metrics: Some(metrics), ..self }
+    }
+
+    /// The same, with what the plugin can do outside.
+    pub(crate) fn with_powers(self, powers: PluginPowers) -> Self {
+        Self { powers: Some(powers), ..self }
+    }
+
+    /// The same, in these surroundings, and with whoever hears of it.
+    pub(crate) fn within(self, surroundings: Surroundings, tape: Option<Arc<dyn Tape>>) -> Self {
+        Self { surroundings, tape, ..self }
+    }
+
+    /// The call succeeded: what it wrote is the plugin's from here on, and `keep` is told of it, in the order of all calls. Or it has not succeeded
+    /// after all, because of what other shards wrote meanwhile.
+    pub(crate) fn commit_state(
+        &mut self,
+        keep: impl FnOnce(StateChanges),
+    ) -> Result<(), CallError> {
+        match &mut self.state {
+            Some(state) => state.commit(keep),
+            None => {
+                keep(StateChanges::new());
+                Ok(())
+            }
+        }
+    }
+
+    /// The call failed: what it wrote was never there.
+    pub(crate) fn forget_state(&mut self) {
+        if let Some(state) = &mut self.state {
+            state.forget();
+        }
+    }
+
+    /// What the plugin can do outside, where it may do it.
+    pub(crate) fn powers_at_work(&self) -> Option<PluginPowers> {
+        self.powers.clone().filter(|_| self.phase.is_work())
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// Bytes of a reference to a function in a table.
+const ELEMENT_BYTES: usize = 8;
+
+/// Refuses what is above the limits, summed over the instance's parts and over the plugin's account, and remembers what it refused.
+pub(crate) struct Limiter {
+    limits: Limits,
+    memory_bytes: usize,
+    table_elements: usize,
+    /// The instance's part of the plugin's account.
+    held: Held,
+    exceeded: Option<Exceeded>,
+}
+
+/// Which limit a guest ran into. Each ends its instance at once: a mere refusal would let it stumble on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    Memory,
+    Tables,
+    Account(Overdraft),
+}
+
+impl Limiter {
+    fn new(limits: &Limits, ledger: &Arc<Ledger>) -> Self {
+        let held = Held::nothing(ledger, Holding::Instances);
+        Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, held, exceeded: None }
+    }
+
+    /// The limit that the guest ran into, if it did.
+    pub(crate) fn exceeded(&self) -> Option<&Exceeded> {
+        self.exceeded.as_ref()
+    }
+
+    /// Takes what the instance has beside its linear memories, once it was seen that it may take so much.
+    pub(crate) fn take(&mut self, instance_bytes: u64) -> Result<(), Overdraft> {
+        self.held.grow(instance_bytes, self.limits.host_memory_max)?;
+        let bytes = usize::try_from(instance_bytes).unwrap_or(usize::MAX);
+        self.memory_bytes = self.memory_bytes.saturating_add(bytes);
+        Ok(())
+    }
+
+    /// So much more, if it is no more than the plugin may hold in all.
+    fn hold(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        self.held.grow(bytes as u64, self.limits.host_memory_max).map_err(|overdraft| {
+            self.exceeded = Some(Exceeded::Account(overdraft.clone()));
+            wasmtime::Error::msg(overdraft.to_string())
+        })
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let more = desired.saturating_sub(current);
+        let total = self.memory_bytes.saturating_add(more);
+        if total > self.limits.memory_bytes_max {
+            self.exceeded = Some(Exceeded::Memory);
+            return Err(wasmtime::Error::msg("the memory limit was reached"));
+        }
+        self.hold(more)?;
+        self.memory_bytes = total;
+        Ok(true)
+    }
+
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let more = desired.saturating_sub(current);
+        let total = self.table_elements.saturating_add(more);
+        if total > self.limits.table_elements_max {
+            self.exceeded = Some(Exceeded::Tables);
+            return Err(wasmtime::Error::msg("the limit of tables' elements was reached"));
+        }
+        self.hold(more * ELEMENT_BYTES)?;
+        self.table_elements = total;
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        self.limits.instances_max
+    }
+
+    fn tables(&self) -> usize {
+        self.limits.tables_max
+    }
+
+    fn memories(&self) -> usize {
+        self.limits.memories_max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memories_are_summed() {
+        let limits = Limits { memory_bytes_max: 100, ..Limits::default() };
+        let mut limiter = Limiter::new(&limits, &Arc::default());
+        assert!(limiter.memory_growing(0, 60, None).is_ok());
+        assert!(limiter.memory_growing(0, 40, None).is_ok(), "a second memory, up to the limit");
+        assert_eq!(limiter.exceeded(), None);
+        assert!(limiter.memory_growing(40, 41, None).is_err());
+        assert_eq!((limiter.exceeded(), limiter.held.bytes()), (Some(&Exceeded::Memory), 100));
+    }
+
+    #[test]
+    fn tables_are_summed() {
+        let limits = Limits { table_elements_max: 100, ..Limits::default() };
+        let mut limiter = Limiter::new(&limits, &Arc::default());
+        assert!(limiter.table_growing(0, 60, None).is_ok());
+        assert!(limiter.table_growing(0, 40, None).is_ok(), "a second table, up to the limit");
+        assert_eq!(limiter.exceeded(), None);
+        assert!(limiter.table_growing(40, 41, None).is_err());
+        assert_eq!(limiter.exceeded(), Some(&Exceeded::Tables));
+        assert!(limiter.table_growing(0, usize::MAX, None).is_err(), "a sum too large to count");
+    }
+
+    #[test]
+    fn what_all_instances_of_a_plugin_have_is_summed_with_the_rest_of_its_account() {
+        let limits = Limits { host_memory_max: 100, ..Limits::default() };
+        let ledger = Arc::<Ledger>::default();
+        let [mut one, mut other] = [0; 2].map(|_| Limiter::new(&limits, &ledger));
+        one.take(20).expect("there is room");
+        assert!(one.memory_growing(0, 40, None).is_ok());
+        assert!(other.table_growing(0, 5, None).is_ok(), "the last 40");
+        assert!(other.memory_growing(0, 1, None).is_err());
+        assert!(matches!(other.exceeded(), Some(Exceeded::Account(_))));
+        assert!(one.take(1).is_err());
+        drop(one);
+        assert!(other.memory_growing(0, 60, None).is_ok(), "an instance that ended gives it back");
+    }
+}

@@ -1,0 +1,33 @@
+//! What the host keeps for an instance that uses WASI; the functions are in `guest/host_functions/wasi.rs`.
+
+mod lines;
+mod pollables;
+
+use super::GuestState;
+pub(crate) use lines::Lines;
+pub(crate) use pollables::{POLLABLES_MAX, Pollables, READY};
+use std::time::Instant;
+
+/// What the host keeps for an instance that uses WASI; made when it is used first.
+pub(crate) struct Wasi {
+    /// When the instance's monotonic clock began.
+    pub(crate) began: Instant,
+    pub(crate) pollables: Pollables,
+    pub(crate) out: Lines,
+    pub(crate) err: Lines,
+}
+
+impl Wasi {
+    pub(crate) fn new(now: Instant) -> Self {
+        let (out, err) = (Lines::default(), Lines::default());
+        Self { began: now, pollables: Pollables::default(), out, err }
+    }
+}
+
+impl GuestState {
+    /// What is kept for the instance, made if this is the first that it asks for.
+    pub(crate) fn wasi(&mut self) -> &mut Wasi {
+        let now = || self.surroundings.now();
+        self.wasi.get_or_insert_with(|| Box::new(Wasi::new(now())))
+    }
+}

@@ -1,0 +1,87 @@
+//! What a plugin can call: one file for each interface of the contract.
+
+mod event_data;
+pub(crate) mod fields;
+mod host_call;
+mod host_info;
+mod http;
+mod indexer;
+mod kube;
+mod log;
+mod metrics;
+mod state;
+mod taped;
+pub(crate) mod wasi;
+mod workqueue;
+
+use host_call::{HostCall, Measured};
+use taped::OnTape;
+
+use crate::contract::WasiImports;
+use crate::guest::bindings::informant::plugin as imports;
+use crate::guest::engine::{Engine, EngineError};
+use crate::guest::guest_state::GuestState;
+use std::sync::Arc;
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+
+/// All of them as components import them: made once, so that a plugin costs no functions of its own. Clones share them.
+#[derive(Clone)]
+pub(crate) struct HostFunctions(Arc<Linker<GuestState>>);
+
+impl HostFunctions {
+    /// For components of this engine.
+    pub(crate) fn new(engine: &Engine) -> Result<Self, EngineError> {
+        let mut linker = Linker::new(engine.wasmtime());
+        link(&mut linker).map_err(|error| EngineError::new(&error))?;
+        Ok(Self(Arc::new(linker)))
+    }
+
+    /// The same, for instances whose calls are written down or played back.
+    pub(crate) fn taped(engine: &Engine) -> Result<Self, EngineError> {
+        let mut linker = Linker::new(engine.wasmtime());
+        link_taped(&mut linker).map_err(|error| EngineError::new(&error))?;
+        Ok(Self(Arc::new(linker)))
+    }
+
+    /// Gives a component those that it imports, and what it imports of WASI, which is its own. Fails if it imports anything else.
+    pub(crate) fn link(
+        &self,
+        component: &Component,
+    ) -> wasmtime::Result<(InstancePre<GuestState>, WasiImports)> {
+        if !wasi::is_imported(component) {
+            return Ok((self.0.instantiate_pre(component)?, WasiImports::default()));
+        }
+        let mut linker = Linker::clone(&self.0);
+        let imports = wasi::link(&mut linker, component)?;
+        Ok((linker.instantiate_pre(component)?, imports))
+    }
+}
+
+fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    imports::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::log::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::indexer::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::event_data::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::host_info::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::state::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::metrics::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    imports::workqueue::add_to_linker::<_, Measured>(linker, host_call::begin)?;
+    // Waiting is no work of the host's.
+    imports::kube::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::http::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+}
+
+fn link_taped(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    imports::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    imports::log::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::indexer::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::event_data::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::host_info::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::state::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::metrics::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::workqueue::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::kube::add_to_linker::<_, OnTape>(linker, taped::begin)?;
+    imports::http::add_to_linker::<_, OnTape>(linker, taped::begin)
+}
+
+impl imports::types::Host for GuestState {}

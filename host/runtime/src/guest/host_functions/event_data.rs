@@ -1,0 +1,128 @@
+//! `event-data`: the objects of the event being handled, piece by piece.
+
+use super::HostCall;
+use super::fields::{FieldsError, fields};
+use crate::event::CurrentEvent;
+use crate::guest::bindings::informant::plugin::event_data::{Host, Side};
+use crate::guest::guest_state::{GuestState, Phase};
+use informant_cache::{JsonReader, Object};
+use wasmtime::Trap;
+
+impl Host for HostCall<'_> {
+    fn json(&mut self, side: Side) -> wasmtime::Result<Option<Vec<u8>>> {
+        Ok(reader(&mut self.phase, side).map(|reader| reader.json().to_vec()))
+    }
+
+    /// The interface has no error to answer with, so that asking for too much ends the call.
+    fn fields(
+        &mut self,
+        side: Side,
+        pointers: Vec<String>,
+    ) -> wasmtime::Result<Vec<Option<String>>> {
+        let bytes_max = self.limits().answer_bytes_max;
+        let GuestState { phase, clock, .. } = &mut **self;
+        let mut nothing = JsonReader::default();
+        let reader = reader(phase, side).unwrap_or(&mut nothing);
+        fields(reader, &pointers, bytes_max, clock).map_err(|error| match error {
+            FieldsError::TooMuch(text) => wasmtime::Error::msg(text),
+            FieldsError::DeadlineExceeded => Trap::Interrupt.into(),
+        })
+    }
+
+    fn changed(&mut self, pointer: String) -> wasmtime::Result<bool> {
+        let Phase::Handle(event) = &mut self.phase else { return Ok(true) };
+        let CurrentEvent { new: Some(new), old: Some(old), readers, .. } = event else {
+            return Ok(true);
+        };
+        let ([new_reader, old_reader], pointer) = (readers, [pointer]);
+        Ok(made(new_reader, new).values(&pointer) != made(old_reader, old).values(&pointer))
+    }
+}
+
+/// The state on one side of the event in hand; nothing outside `handle`.
+fn reader(phase: &mut Phase, side: Side) -> Option<&mut JsonReader> {
+    let Phase::Handle(CurrentEvent { new, old, readers, .. }) = phase else { return None };
+    let [new_reader, old_reader] = readers;
+    match side {
+        Side::New => new.as_ref().map(|new| made(new_reader, new)),
+        Side::Old => old.as_ref().map(|old| made(old_reader, old)),
+    }
+}
+
+/// The reader of an object, made when it is first read.
+fn made<'a>(reader: &'a mut Option<JsonReader>, object: &Object) -> &'a mut JsonReader {
+    reader.get_or_insert_with(|| JsonReader::new(object.json()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host_call;
+    use super::*;
+    use crate::guest::log_budget::LogBudget;
+    use crate::limits::Limits;
+    use std::time::{Duration, Instant};
+
+    fn state() -> GuestState {
+        let limits = Limits::default();
+        let name = "p".parse().expect("a plugin's name");
+        let budget = LogBudget::new(&limits, Instant::now());
+        let state = GuestState::new(name, &limits, budget, None);
+        state.clock.arm(Instant::now(), Duration::from_secs(3600));
+        state
+    }
+
+    /// A pod with this `spec`.
+    fn pod(spec: &str) -> Object {
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"web"}},"spec":{spec}}}"#
+        );
+        Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
+    }
+
+    /// Of an event with these states, what is read at the pointer of `old` and of `new`, whether it changed, and the same once more.
+    #[track_caller]
+    fn check(state: &mut GuestState, states: [Option<&str>; 2], pointer: &str, expect: &str) {
+        let [old, new] = states.map(|spec| spec.map(pod));
+        let object = new.clone().or(old.clone()).expect("an event has an object");
+        let resource = "v1/pods".into();
+        let event = CurrentEvent { resource, object, new, old, readers: [None, None] };
+        state.phase = Phase::Handle(event);
+        for _ in 0..2 {
+            let mut read = Vec::new();
+            for side in [Side::Old, Side::New] {
+                let found = Host::fields(
+                    &mut host_call::begin(state),
+                    side,
+                    vec![pointer.to_owned(), "/kind".to_owned()],
+                );
+                let found = found.expect("it is little");
+                let found = found.into_iter().map(|value| value.unwrap_or_else(|| "-".to_owned()));
+                read.push(found.collect::<Vec<_>>().join(","));
+            }
+            let changed = host_call::begin(state).changed(pointer.to_owned()).expect("an answer");
+            assert_eq!(format!("{} {changed}", read.join(" ")), expect);
+        }
+    }
+
+    #[test]
+    fn each_side_of_each_event_is_read_by_itself() {
+        let state = &mut state();
+        let (one, two) = (r#"{"n":1,"m":{}}"#, r#"{"m":{},"n":2}"#);
+        check(state, [Some(one), Some(two)], "/spec/n", r#"1,"Pod" 2,"Pod" true"#);
+        check(state, [Some(two), Some(one)], "/spec/n", r#"2,"Pod" 1,"Pod" true"#);
+        check(state, [Some(one), Some(two)], "/spec/m", r#"{},"Pod" {},"Pod" false"#);
+        check(state, [Some(one), Some(two)], "/spec/o", r#"-,"Pod" -,"Pod" false"#);
+        check(state, [None, Some(two)], "/spec/n", r#"-,- 2,"Pod" true"#);
+        check(state, [Some(one), None], "/spec/n", r#"1,"Pod" -,- true"#);
+    }
+
+    #[test]
+    fn outside_of_handle_there_is_nothing() {
+        let state = &mut state();
+        let mut call = host_call::begin(state);
+        assert_eq!(call.json(Side::New).expect("an answer"), None);
+        let found = Host::fields(&mut call, Side::New, vec![String::new()]).expect("an answer");
+        assert_eq!(found, [None]);
+        assert!(call.changed(String::new()).expect("an answer"));
+    }
+}

@@ -1,0 +1,157 @@
+//! `http`: requests to the world outside. Each is checked and held against what is granted before anybody is asked; then the guest waits for the
+//! answer, and its thread's other plugins go on.
+
+use crate::exchange::{Exchange, Failure};
+use crate::guest::bindings::informant::plugin::http::{Error, Host, Request, Response};
+use crate::guest::guest_state::GuestState;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::outside::http_client::HttpResponse;
+use crate::outside::outbound::{Asked, Method, OutboundRequest, timeout};
+use crate::powers::PluginPowers;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use tracing::info;
+
+type Answer<T> = Result<T, Error>;
+
+impl Host for GuestState {
+    async fn send(&mut self, request: Request) -> wasmtime::Result<Answer<Response>> {
+        let answer = self.ask(request).await;
+        // What others answer, or do not, is between them and the plugin.
+        self.is_hindered |= matches!(answer, Err(Error::NotGranted(_) | Error::NotLeader));
+        Ok(answer)
+    }
+}
+
+impl GuestState {
+    async fn ask(&mut self, request: Request) -> Answer<Response> {
+        let powers = self.powers_at_work().ok_or_else(|| {
+            let phase = self.phase.name();
+            let text =
+                format!("nothing is asked in {phase}, where another version may be in charge");
+            Error::NotGranted(text)
+        })?;
+        let Request { method, url, headers, body, timeout_ms } = request;
+        let known = method.parse::<Method>().map_or("other", Method::name);
+        let asked = Asked { method, url, headers, body };
+        let request = OutboundRequest::new(asked, self.limits().http_request_bytes_max);
+        let answer = match request {
+            Err(problem) => Err(Error::Invalid(short(&problem))),
+            Ok(request) if powers.is_dry_run() && !request.method.is_safe() => {
+                Err(Error::NotGranted(self.only_tried(&request)))
+            }
+            Ok(request) => self.exchange(&powers, request, timeout(timeout_ms)).await,
+        };
+        powers.counters.http_request(known, result(&answer));
+        answer
+    }
+
+    fn only_tried(&self, request: &OutboundRequest) -> String {
+        let (method, origin) = (request.method.name(), request.target.origin());
+        info!(plugin = self.plugin.as_str(), "dry run: {method} {origin} is not sent");
+        format!("dry run: {method} {origin} is not sent, as dryRun in the configuration says")
+    }
+
+    /// Waits for the answer as long as the request and the call may.
+    async fn exchange(
+        &mut self,
+        powers: &PluginPowers,
+        request: OutboundRequest,
+        timeout: Option<Duration>,
+    ) -> Answer<Response> {
+        let bytes = request.body.len() + self.limits().http_response_bytes_max;
+        let _held = self.hold_request(bytes).map_err(Error::Transport)?;
+        let (sent, began) = (AtomicBool::new(false), Instant::now());
+        let exchange = Exchange {
+            plugin: self.plugin.as_str(),
+            settings: &powers.settings,
+            restriction: &powers.restriction,
+            turns: &powers.powers.http,
+            sent: &sent,
+        };
+        let asked = async {
+            match timeout {
+                Some(limit) => tokio::time::timeout(limit, exchange.run(request)).await.ok(),
+                None => Some(exchange.run(request).await),
+            }
+        };
+        let answer = self.clock.clone().wait(asked).await;
+        powers.counters.http_request_seconds.observe(began.elapsed());
+        let (sent, wait_time) = (sent.load(Relaxed), self.limits().wait_time);
+        match answer {
+            Some(Some(answer)) => answer.map(response).map_err(error),
+            Some(None) => {
+                Err(Error::TimedOut(gave_up(sent, "the request's own time (timeout-ms)")))
+            }
+            None => {
+                let waits = wait_time.as_millis();
+                let why = format!(
+                    "a call waits {waits} ms at most for all its requests (limits.waitTime), and that"
+                );
+                Err(Error::TimedOut(gave_up(sent, &why)))
+            }
+        }
+    }
+}
+
+fn gave_up(sent: bool, why: &str) -> String {
+    match sent {
+        true => format!("no answer in time: {why} was over; it may have been done"),
+        false => format!("nothing was sent: {why} was over before its turn came"),
+    }
+}
+
+/// For one line of `/plugins` and of the log.
+fn short(problem: &str) -> String {
+    one_line(problem, ERROR_BYTES_MAX).into_owned()
+}
+
+fn response(response: HttpResponse) -> Response {
+    let HttpResponse { status, headers, body } = response;
+    let headers = headers.into_iter().map(|(name, value)| (name, text(value))).collect();
+    Response { status, headers, body }
+}
+
+/// As UTF-8, else as ISO 8859-1, which HTTP had before.
+fn text(value: Vec<u8>) -> String {
+    let latin = |value: &[u8]| value.iter().map(|byte| char::from(*byte)).collect();
+    String::from_utf8(value).unwrap_or_else(|error| latin(error.as_bytes()))
+}
+
+fn error(failure: Failure) -> Error {
+    match failure {
+        Failure::NotGranted(text) => Error::NotGranted(short(&text)),
+        Failure::NotLeader => Error::NotLeader,
+        Failure::TooLarge(text) => Error::TooLarge(short(&text)),
+        Failure::Unsent(text) => Error::Transport(short(&format!("nothing was sent: {text}"))),
+        Failure::Unknown(text) => Error::Transport(short(&text)),
+    }
+}
+
+/// What became of a request.
+fn result(answer: &Answer<Response>) -> &'static str {
+    match answer {
+        Ok(Response { status: 300..=399, .. }) => "redirect",
+        Ok(Response { status: 400..=499, .. }) => "client-error",
+        Ok(Response { status: 500.., .. }) => "server-error",
+        Ok(_) => "ok",
+        Err(Error::NotGranted(_)) => "not-granted",
+        Err(Error::NotLeader) => "not-leader",
+        Err(Error::Invalid(_)) => "invalid",
+        Err(Error::TimedOut(_)) => "timed-out",
+        Err(Error::TooLarge(_)) => "too-large",
+        Err(Error::Transport(text)) if text.starts_with("nothing was sent") => "unsent",
+        Err(Error::Transport(_)) => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_no_utf_8_is_read_byte_by_byte() {
+        assert_eq!(text("Söhne".into()), "Söhne");
+        assert_eq!(text(b"S\xf6hne".to_vec()), "Söhne");
+    }
+}

@@ -1,0 +1,200 @@
+//! `indexer`: reads of the shared cache, cut to what the plugin may see.
+
+use super::HostCall;
+use super::fields::{FieldsError, fields};
+use crate::guest::bindings::informant::plugin::indexer::{Error, Host, KeyPage, Page, ValuePage};
+use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
+use crate::guest::guest_state::GuestState;
+use crate::guest::reads::{Answer, Bounds, ReadError, Reads};
+use crate::selectors::label_selector;
+use informant_apimachinery::LabelSelector;
+use informant_cache::{JsonReader, Object, ObjectKey};
+use wasmtime::Trap;
+
+type Json = Vec<u8>;
+type Result<T> = wasmtime::Result<std::result::Result<T, Error>>;
+type Read<T> = std::result::Result<T, ReadError>;
+
+impl Host for HostCall<'_> {
+    fn get(&mut self, gvr: String, key: GuestKey) -> Result<Option<Json>> {
+        answer(self.object(&gvr, &key).map(|object| object.map(|object| object.json().to_vec())))
+    }
+
+    fn fields(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        pointers: Vec<String>,
+    ) -> Result<Option<Vec<Option<String>>>> {
+        let bytes_max = self.limits().answer_bytes_max;
+        let values = |object: Object| {
+            fields(&mut JsonReader::new(object.json()), &pointers, bytes_max, &self.clock)
+        };
+        answer(self.object(&gvr, &key).and_then(|object| Ok(object.map(values).transpose()?)))
+    }
+
+    fn list(
+        &mut self,
+        gvr: String,
+        namespace: Option<String>,
+        label_selector: String,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<Page> {
+        let found = self.reads_of(&gvr).and_then(|reads| {
+            let selector = selector(&label_selector)?;
+            let namespace = namespace.as_deref();
+            reads.list(&gvr, namespace, &selector, self.bounds(limit), cursor.as_deref())
+        });
+        answer(found.map(page))
+    }
+
+    fn by_index(
+        &mut self,
+        gvr: String,
+        index: String,
+        value: String,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<Page> {
+        let found = self.reads_of(&gvr).and_then(|reads| {
+            reads.by_index(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
+        });
+        answer(found.map(page))
+    }
+
+    fn index_keys(
+        &mut self,
+        gvr: String,
+        index: String,
+        value: String,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<KeyPage> {
+        let found = self.reads_of(&gvr).and_then(|reads| {
+            reads.index_keys(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
+        });
+        answer(found.map(|found| KeyPage {
+            keys: found.items.iter().map(|item| guest_key(item.0.key())).collect(),
+            next: found.next,
+        }))
+    }
+
+    fn index_values(
+        &mut self,
+        gvr: String,
+        index: String,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<ValuePage> {
+        let found = self.reads_of(&gvr).and_then(|reads| {
+            reads.index_values(&gvr, &index, self.bounds(limit), cursor.as_deref())
+        });
+        answer(found.map(|found| ValuePage { values: found.items, next: found.next }))
+    }
+
+    fn count(&mut self, gvr: String, namespace: Option<String>) -> Result<u64> {
+        let counted = |reads: &Reads| reads.count(&gvr, namespace.as_deref(), self.bounds(0));
+        answer(self.reads_of(&gvr).and_then(counted))
+    }
+
+    fn has_synced(&mut self, gvr: String) -> Result<bool> {
+        answer(self.reads_of(&gvr).and_then(|reads| reads.has_synced(&gvr)))
+    }
+}
+
+impl GuestState {
+    /// The reads of a resource: those of the version, unless its configuration has it read that no more.
+    pub(super) fn reads_of(&self, gvr: &str) -> Read<&Reads> {
+        let nothing = || ReadError::NotGranted("nothing is granted while describing".to_owned());
+        let reads = self.reads.as_deref().ok_or_else(nothing)?;
+        if let Some(powers) = &self.powers {
+            let may = powers.restriction.check_read(&powers.settings, gvr);
+            may.map_err(ReadError::NotGranted)?;
+        }
+        Ok(reads)
+    }
+
+    fn object(&self, gvr: &str, key: &GuestKey) -> Read<Option<Object>> {
+        let key = ObjectKey::new(&*key.namespace, &*key.name);
+        self.reads_of(gvr)?.get(gvr, &key)
+    }
+
+    fn bounds(&self, limit: u32) -> Bounds<'_> {
+        let limits = self.limits();
+        let items = match limit as usize {
+            0 => limits.page_items_max.div_ceil(2),
+            limit => limit.min(limits.page_items_max),
+        };
+        Bounds { items, bytes: limits.answer_bytes_max, clock: &self.clock }
+    }
+}
+
+/// A deadline ends the call; every other error is the guest's to handle.
+fn answer<T>(read: Read<T>) -> Result<T> {
+    match read {
+        Ok(found) => Ok(Ok(found)),
+        Err(ReadError::NotGranted(text)) => Ok(Err(Error::NotGranted(text))),
+        Err(ReadError::UnknownIndex(text)) => Ok(Err(Error::UnknownIndex(text))),
+        Err(ReadError::NotSynced(text)) => Ok(Err(Error::NotSynced(text))),
+        Err(ReadError::Invalid(text)) => Ok(Err(Error::Invalid(text))),
+        Err(ReadError::DeadlineExceeded) => Err(Trap::Interrupt.into()),
+    }
+}
+
+fn selector(text: &str) -> Read<LabelSelector> {
+    let invalid = |problem: String| ReadError::Invalid(format!("label selector: {problem}"));
+    label_selector(text).map_err(invalid)
+}
+
+fn page(answer: Answer<Object>) -> Page {
+    let items = answer.items.iter().map(|object| object.json().to_vec()).collect();
+    Page { items, next: answer.next }
+}
+
+fn guest_key(key: &ObjectKey) -> GuestKey {
+    GuestKey { namespace: key.namespace().to_owned(), name: key.name().to_owned() }
+}
+
+impl From<FieldsError> for ReadError {
+    fn from(error: FieldsError) -> Self {
+        match error {
+            FieldsError::TooMuch(text) => Self::Invalid(text),
+            FieldsError::DeadlineExceeded => Self::DeadlineExceeded,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::log_budget::LogBudget;
+    use crate::limits::Limits;
+    use crate::selectors::SELECTOR_BYTES_MAX;
+    use std::time::Instant;
+
+    #[track_caller]
+    fn check_items(limit: u32, expect: usize) {
+        let limits = Limits::default();
+        let name = "p".parse().expect("a plugin's name");
+        let budget = LogBudget::new(&limits, Instant::now());
+        assert_eq!(GuestState::new(name, &limits, budget, None).bounds(limit).items, expect);
+    }
+
+    #[test]
+    fn pages_are_bounded_whatever_the_plugin_says() {
+        check_items(0, 500);
+        check_items(1, 1);
+        check_items(1_000, 1_000);
+        check_items(u32::MAX, 1_000);
+    }
+
+    #[test]
+    fn selectors_are_bounded() {
+        let longest = "a".repeat(SELECTOR_BYTES_MAX);
+        let error = selector(&format!("{longest}b")).err();
+        let text = "label selector: it has 4097 bytes, at most 4096 are read";
+        assert_eq!(error, Some(ReadError::Invalid(text.to_owned())));
+        assert!(selector("app=web").is_ok());
+    }
+}

@@ -1,0 +1,392 @@
+//! `kube`: writes to the cluster. Each is checked and held against what is granted before anybody is asked; then the guest waits for the answer,
+//! and its thread's other plugins go on.
+
+use crate::counters::OTHER_RESOURCES;
+use crate::guest::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
+use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
+use crate::guest::call_clock::CallClock;
+use crate::guest::guest_state::{GuestState, Phase};
+use crate::limits::Limits;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::outside::cluster_writer::{WriteError, WriteRequest};
+use crate::outside::event_recorder::{Occurrence, Regarding};
+use crate::outside::write::{How, Named, Write, too_many};
+use crate::powers::PluginPowers;
+use informant_cache::{Object, ObjectKey};
+use serde::Deserialize;
+use std::time::{Duration, Instant};
+use tracing::info;
+
+/// What an Event's fields may have.
+pub(crate) const REASON_BYTES_MAX: usize = 128;
+pub(crate) const NOTE_BYTES_MAX: usize = 1_024;
+
+type Json = Vec<u8>;
+type Answer<T> = Result<T, Error>;
+type Result<T, E = wasmtime::Error> = std::result::Result<T, E>;
+
+impl Host for GuestState {
+    async fn create(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        subresource: String,
+        object: Json,
+    ) -> Result<Answer<Json>> {
+        Ok(self.write_to_cluster(&named(&gvr, &key, &subresource), How::Create, object).await)
+    }
+
+    async fn update(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        subresource: String,
+        object: Json,
+    ) -> Result<Answer<Json>> {
+        Ok(self.write_to_cluster(&named(&gvr, &key, &subresource), How::Update, object).await)
+    }
+
+    async fn patch(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        subresource: String,
+        patch_type: PatchType,
+        patch: Json,
+    ) -> Result<Answer<Json>> {
+        let how = match patch_type {
+            PatchType::JsonPatch => How::JsonPatch,
+            PatchType::Merge => How::MergePatch,
+            PatchType::Strategic => How::StrategicPatch,
+            PatchType::Apply(force) => How::Apply(force),
+        };
+        Ok(self.write_to_cluster(&named(&gvr, &key, &subresource), how, patch).await)
+    }
+
+    async fn delete(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        uid: Option<String>,
+    ) -> Result<Answer<()>> {
+        let deleted =
+            self.write_to_cluster(&named(&gvr, &key, ""), How::Delete(uid), Json::new()).await;
+        Ok(deleted.map(|_| ()))
+    }
+
+    async fn record_event(
+        &mut self,
+        gvr: String,
+        key: GuestKey,
+        warning: bool,
+        reason: String,
+        message: String,
+    ) -> Result<Answer<()>> {
+        let recorded = self.record_kubernetes_event(&gvr, &key, warning, reason, message);
+        self.is_hindered |= recorded.as_ref().is_err_and(is_hindrance);
+        Ok(recorded)
+    }
+}
+
+/// What became of a write that is granted.
+enum Sending {
+    Answered(Result<Json, WriteError>),
+    /// Another host acts; nothing was sent.
+    NotLeader,
+    /// The call's time was over before its turn came.
+    Unsent,
+    /// The grant was taken away before its turn came.
+    NotGranted(String),
+}
+
+impl Sending {
+    /// What the API server said, or nobody knows.
+    fn answer(&self) -> Option<&Result<Json, WriteError>> {
+        match self {
+            Self::Answered(answer) => Some(answer),
+            Self::NotLeader | Self::Unsent | Self::NotGranted(_) => None,
+        }
+    }
+}
+
+fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> Named<'a> {
+    Named { resource: gvr, namespace: &key.namespace, name: &key.name, subresource }
+}
+
+impl GuestState {
+    async fn write_to_cluster(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
+        let written = self.write_if_granted(named, how, body).await;
+        self.is_hindered |= written.as_ref().is_err_and(is_hindrance);
+        written
+    }
+
+    async fn write_if_granted(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
+        let powers = self.powers_to_write()?;
+        let verb = how.verb().name();
+        let bytes = body.len();
+        let write = Write::new(*named, how, body).map_err(|problem| {
+            powers.counters.cluster_write(verb, OTHER_RESOURCES, "invalid");
+            invalid(&problem)
+        })?;
+        let resource = write.what.to_string();
+        let counted = |result: &'static str| powers.counters.cluster_write(verb, &resource, result);
+        let not_granted = |text: String| {
+            counted("not-granted");
+            Error::NotGranted(text)
+        };
+        let _held = self.hold_request(bytes).map_err(|refused| {
+            counted("unsent");
+            Error::Transport(refused)
+        })?;
+        let plugin = self.plugin.to_string();
+        powers.check_write(&plugin, &write).map_err(not_granted)?;
+        powers.check_dry_run(&plugin, &write).map_err(not_granted)?;
+        let guesses = &powers.powers.guesses;
+        let guess = guesses.lock().begin(&plugin, &write, self.surroundings.now());
+        let guess = guess.map_err(|wait| {
+            counted("throttled");
+            throttled(too_many(), wait)
+        })?;
+        let sending = send(&self.clock.clone(), self.limits(), &powers, &plugin, write).await;
+        guesses.lock().end(guess, sending.answer());
+        let answer = match sending {
+            Sending::Answered(answer) => answer,
+            Sending::NotGranted(text) => return Err(not_granted(text)),
+            Sending::NotLeader => {
+                counted("not-leader");
+                return Err(Error::NotLeader);
+            }
+            Sending::Unsent => {
+                counted("unsent");
+                return Err(Error::Transport(nothing_was_sent(self.limits().wait_time)));
+            }
+        };
+        counted(result(&answer));
+        answer.map_err(error)
+    }
+
+    fn powers_to_write(&self) -> Answer<PluginPowers> {
+        self.powers_at_work().ok_or_else(|| {
+            let phase = self.phase.name();
+            Error::NotGranted(format!(
+                "nothing is written in {phase}, where another version may be in charge"
+            ))
+        })
+    }
+
+    fn record_kubernetes_event(
+        &mut self,
+        gvr: &str,
+        key: &GuestKey,
+        is_warning: bool,
+        reason: String,
+        note: String,
+    ) -> Answer<()> {
+        let powers = self.powers_to_write()?;
+        check_text("reason", &reason, 1, REASON_BYTES_MAX)?;
+        check_text("message", &note, 0, NOTE_BYTES_MAX)?;
+        let regarding = self.regarding(gvr, key)?;
+        let plugin = self.plugin.to_string();
+        // It stands for all Events about the object.
+        let event = Named {
+            resource: "events.k8s.io/v1/events",
+            namespace: regarding.event_namespace(),
+            name: "",
+            subresource: "",
+        };
+        let body = br#"{"metadata":{"generateName":"event-"}}"#.to_vec();
+        let write = Write::new(event, How::Create, body).map_err(|problem| invalid(&problem))?;
+        powers.check_write(&plugin, &write).map_err(Error::NotGranted)?;
+        if !self.leading.is_leader() {
+            return Err(Error::NotLeader);
+        }
+        powers.powers.events.record(Occurrence {
+            plugin,
+            regarding,
+            is_warning,
+            reason,
+            note,
+            service_account: powers.settings.service_account.clone(),
+            dry_run: powers.is_dry_run(),
+            at: self.surroundings.wall(),
+            counters: powers.counters,
+        });
+        Ok(())
+    }
+
+    /// The object, which is known because the plugin is told of it right now, or reads it.
+    fn regarding(&self, gvr: &str, key: &GuestKey) -> Answer<Regarding> {
+        let key = ObjectKey::new(&*key.namespace, &*key.name);
+        let current = match &self.phase {
+            Phase::Handle(event) if &*event.resource == gvr && *event.object.key() == key => {
+                Some(event.object.clone())
+            }
+            _ => None,
+        };
+        let read = || self.reads_of(gvr).ok()?.get(gvr, &key).ok().flatten();
+        let unknown = || {
+            let (gvr, key) = (gvr, key.to_string());
+            invalid(&format!(
+                "{gvr:?} {key:?} is not there, or nothing that the plugin subscribes to or reads"
+            ))
+        };
+        let object: Object = current.or_else(read).ok_or_else(unknown)?;
+        let kind: TypeOf = serde_json::from_slice(&object.json()).map_err(|_| unknown())?;
+        Ok(Regarding {
+            api_version: kind.api_version,
+            kind: kind.kind,
+            namespace: key.namespace().to_owned(),
+            name: key.name().to_owned(),
+            uid: object.uid().to_owned(),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeOf {
+    api_version: String,
+    kind: String,
+}
+
+/// Waits for a turn and then for the answer, as long as the call may wait. The request is made once it is its turn, and not at all where no time is left.
+async fn send(
+    clock: &CallClock,
+    limits: &Limits,
+    powers: &PluginPowers,
+    plugin: &str,
+    write: Write,
+) -> Sending {
+    let dry_run = powers.is_dry_run();
+    let (verb, answered) = (write.verb().name(), write.answered());
+    let (mut sent, mut refused, began) = (None, None, Instant::now());
+    let asked = async {
+        let per_second = limits.cluster_writes_per_second;
+        let turn = powers.powers.cluster.turn(plugin, per_second).await?;
+        refused = powers.check_write(plugin, &write).err();
+        if refused.is_some() {
+            return None;
+        }
+        let request = write.request(plugin, dry_run, limits.event_bytes_max);
+        let service_account = powers.settings.service_account.clone();
+        let request = WriteRequest { service_account, ..request };
+        sent = Some(request.uri.clone());
+        Some(turn.write(request).await)
+    };
+    let answer = clock.wait(asked).await;
+    powers.counters.cluster_write_seconds.observe(began.elapsed());
+    if let Some(text) = refused {
+        return Sending::NotGranted(text);
+    }
+    let (uri, answer) = match (sent, answer) {
+        (_, Some(None | Some(Err(WriteError::NotLeader)))) => return Sending::NotLeader,
+        (None, _) => return Sending::Unsent,
+        (Some(uri), None) => (uri, Err(WriteError::Transport(gave_up(limits.wait_time)))),
+        (Some(uri), Some(Some(answer))) => {
+            (uri, answer.map_err(|error| answered.of_refusal(error)))
+        }
+    };
+    if dry_run {
+        let said = answer.as_ref().map_or_else(ToString::to_string, |_| "it would be done".into());
+        info!(plugin, "dry run: {verb} {uri}: {}", one_line(&said, ERROR_BYTES_MAX));
+    }
+    Sending::Answered(answer.and_then(|body| answered.of(body)))
+}
+
+fn check_text(what: &str, text: &str, min: usize, max: usize) -> Answer<()> {
+    let found = text.len();
+    match (min..=max).contains(&found) {
+        true => Ok(()),
+        false => {
+            Err(invalid(&format!("the {what} has {found} bytes, and may have {min} to {max}")))
+        }
+    }
+}
+
+fn invalid(problem: &str) -> Error {
+    Error::Invalid(one_line(problem, ERROR_BYTES_MAX).into_owned())
+}
+
+fn gave_up(wait_time: Duration) -> String {
+    let time = wait_time.as_millis();
+    format!(
+        "no answer in time: a call waits {time} ms at most for all its requests (limits.waitTime); it may have been done"
+    )
+}
+
+fn nothing_was_sent(wait_time: Duration) -> String {
+    let time = wait_time.as_millis();
+    format!(
+        "nothing was sent: a call waits {time} ms at most for all its requests (limits.waitTime), and no time was left"
+    )
+}
+
+/// What became of a write that was sent.
+fn result(answer: &Result<Json, WriteError>) -> &'static str {
+    match answer {
+        Ok(_) => "ok",
+        Err(WriteError::Status { code: 409, .. }) => "conflict",
+        Err(WriteError::Status { code: 429, .. }) => "throttled",
+        Err(WriteError::Status { .. }) => "refused",
+        Err(WriteError::NotLeader) => "not-leader",
+        Err(WriteError::Transport(_)) => "unknown",
+    }
+}
+
+/// Whether the cluster, a grant or the lead was missing: the same write may succeed once that is there. An API server that does not know the host's user, or
+/// refuses it, lacks a grant too.
+fn is_hindrance(error: &Error) -> bool {
+    match error {
+        Error::NotGranted(_) | Error::NotLeader | Error::Transport(_) => true,
+        Error::Status(status) => matches!(status.code, 401 | 403 | 429 | 500..),
+        Error::Invalid(_) => false,
+    }
+}
+
+/// As API servers answer who asks too much.
+fn throttled(message: String, wait: Duration) -> Error {
+    let (code, reason, retry_after) = (429, "TooManyRequests".to_owned(), Some(wait));
+    error(WriteError::Status { code, reason, message, retry_after })
+}
+
+fn error(error: WriteError) -> Error {
+    match error {
+        WriteError::Status { code, reason, message, retry_after } => Error::Status(StatusError {
+            code,
+            reason,
+            message,
+            retry_after_ms: retry_after
+                .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+        }),
+        WriteError::NotLeader => Error::NotLeader,
+        WriteError::Transport(text) => Error::Transport(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(answer: Error, expect: bool) {
+        assert_eq!(is_hindrance(&answer), expect, "{answer:?}");
+    }
+
+    #[test]
+    fn what_is_missing_now_may_be_there_later_and_what_is_wrong_stays_wrong() {
+        let status = |code| {
+            let (reason, message) = (String::new(), String::new());
+            error(WriteError::Status { code, reason, message, retry_after: None })
+        };
+        for code in [401, 403, 429, 500, 503, 504] {
+            check(status(code), true);
+        }
+        for code in [400, 404, 409, 410, 413, 415, 422] {
+            check(status(code), false);
+        }
+        check(error(WriteError::NotLeader), true);
+        check(error(WriteError::Transport("connection refused".to_owned())), true);
+        check(Error::NotGranted("to patch v1/pods is not granted".to_owned()), true);
+        check(invalid("no name"), false);
+    }
+}

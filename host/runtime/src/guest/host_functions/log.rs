@@ -1,0 +1,170 @@
+//! `log`: the plugin's lines, with the keys that all of the host's logs have.
+
+use super::HostCall;
+use crate::backtrace::Backtrace;
+use crate::call_error::CallError;
+use crate::guest::bindings::informant::plugin::log::{Host, Level};
+use crate::guest::guest_state::{GuestState, Phase};
+use crate::guest::log_budget::MESSAGE_BYTES_MAX;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use std::fmt::Write as _;
+use tracing::{Level as HostLevel, enabled, event};
+
+/// What is kept of a call's last error line, in case that it ends in a trap: half of what an error has room for.
+const LAST_WORDS_BYTES_MAX: usize = ERROR_BYTES_MAX / 2;
+
+/// Emits at a level that is only known now; tracing wants it in the code.
+macro_rules! emit {
+    ($level:expr, $($field:tt)*) => {
+        match $level {
+            Level::Trace => event!(target: "plugin", HostLevel::TRACE, $($field)*),
+            Level::Debug => event!(target: "plugin", HostLevel::DEBUG, $($field)*),
+            Level::Info => event!(target: "plugin", HostLevel::INFO, $($field)*),
+            Level::Warn => event!(target: "plugin", HostLevel::WARN, $($field)*),
+            Level::Error => event!(target: "plugin", HostLevel::ERROR, $($field)*),
+        }
+    };
+}
+
+impl Host for HostCall<'_> {
+    fn enabled(&mut self, level: Level) -> wasmtime::Result<bool> {
+        Ok(self.wants(level))
+    }
+
+    fn log(
+        &mut self,
+        level: Level,
+        message: String,
+        fields: Vec<(String, String)>,
+    ) -> wasmtime::Result<()> {
+        if level == Level::Error {
+            self.last_words = Some(one_line(&message, LAST_WORDS_BYTES_MAX).into_owned());
+        }
+        if self.wants(level) {
+            self.tell(level, &message, &joined(&fields));
+        }
+        Ok(())
+    }
+}
+
+impl GuestState {
+    /// One line of the plugin's, as far as it may have more. Its fields are as they go out.
+    pub(crate) fn tell(&self, level: Level, message: &str, fields: &str) {
+        if !self.wants(level) {
+            return;
+        }
+        let message = one_line(message, MESSAGE_BYTES_MAX);
+        if self.log_budget.take(message.len() + fields.len(), self.surroundings.now()) {
+            self.write(level, &message, fields);
+        }
+    }
+
+    /// Says in the plugin's log where in its code a call ended, a line for each frame. They are the guest's own words in a sense:
+    /// it chose its functions' names and when to end, so they count as its lines.
+    pub(crate) fn tell_end(&self, error: &CallError, backtrace: &Backtrace) {
+        let during = self.phase.name();
+        let line = |text: &str| {
+            if self.log_budget.take(text.len(), self.surroundings.now()) {
+                self.write(Level::Error, text, "");
+            }
+        };
+        line(&format!("{during} ended its instance: {error}"));
+        for (number, frame) in backtrace.frames().iter().enumerate() {
+            line(&format!("  {number}: {frame}"));
+        }
+    }
+
+    /// Whether somebody takes lines of this level.
+    fn wants(&self, level: Level) -> bool {
+        let on_tape = self.tape.as_ref().and_then(|tape| tape.wants(level));
+        on_tape.unwrap_or_else(|| is_enabled(level))
+    }
+
+    fn write(&self, level: Level, message: &str, fields: &str) {
+        if let Some(tape) = &self.tape {
+            tape.logged(level, message, fields);
+        }
+        self.ledger.logged(message.len() + fields.len());
+        let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
+        let fields = (!fields.is_empty()).then_some(fields);
+        match &self.phase {
+            Phase::Handle(current) => {
+                let key = current.object.key();
+                emit!(
+                    level,
+                    plugin,
+                    shard,
+                    resource = &*current.resource,
+                    namespace = key.namespace(),
+                    name = key.name(),
+                    resource_version = current.object.resource_version(),
+                    fields,
+                    "{message}"
+                );
+            }
+            Phase::Reconcile(key) => {
+                let key = &*one_line(key, MESSAGE_BYTES_MAX);
+                emit!(level, plugin, shard, key, fields, "{message}");
+            }
+            Phase::Fire(schedule) => {
+                let schedule = &*one_line(schedule, MESSAGE_BYTES_MAX);
+                emit!(level, plugin, shard, schedule, fields, "{message}");
+            }
+            _ => emit!(level, plugin, shard, fields, "{message}"),
+        }
+    }
+}
+
+fn is_enabled(level: Level) -> bool {
+    match level {
+        Level::Trace => enabled!(target: "plugin", HostLevel::TRACE),
+        Level::Debug => enabled!(target: "plugin", HostLevel::DEBUG),
+        Level::Info => enabled!(target: "plugin", HostLevel::INFO),
+        Level::Warn => enabled!(target: "plugin", HostLevel::WARN),
+        Level::Error => enabled!(target: "plugin", HostLevel::ERROR),
+    }
+}
+
+/// The fields as `key=value`, up to the same length as a message.
+fn joined(fields: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for (index, (key, value)) in fields.iter().enumerate() {
+        let space = if index == 0 { "" } else { " " };
+        let before = text.len();
+        let (key, value) = (one_line(key, MESSAGE_BYTES_MAX), one_line(value, MESSAGE_BYTES_MAX));
+        let _ = write!(text, "{space}{key}={value}");
+        if text.len() > MESSAGE_BYTES_MAX {
+            text.truncate(before);
+            let _ = write!(text, "{space}… ({} fields more)", fields.len() - index);
+            break;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(fields: &[(&str, &str)], expect: &str) {
+        let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        assert_eq!(joined(&fields.iter().map(owned).collect::<Vec<_>>()), expect);
+    }
+
+    #[test]
+    fn fields_are_joined_on_one_line() {
+        check(&[], "");
+        check(&[("a", "1"), ("b", "x\ny")], "a=1 b=x\\ny");
+    }
+
+    #[test]
+    fn fields_above_the_bound_are_counted_not_written() {
+        let half = "é".repeat(MESSAGE_BYTES_MAX / 4 - 1);
+        let both = format!("a={half} b={half}");
+        assert_eq!(both.len(), MESSAGE_BYTES_MAX + 1);
+        check(&[("a", &half), ("b", &half[2..])], &both[..both.len() - 2]);
+        check(&[("a", &half), ("b", &half), ("c", "")], &format!("a={half} … (2 fields more)"));
+        check(&[("a", &"x".repeat(MESSAGE_BYTES_MAX))], "… (1 fields more)");
+    }
+}

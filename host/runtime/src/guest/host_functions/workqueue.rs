@@ -1,0 +1,76 @@
+//! `workqueue`: keys that the plugin wants to work on.
+
+use super::HostCall;
+use crate::call_error::CallError;
+use crate::guest::bindings::informant::plugin::workqueue::Host;
+use crate::guest::guest_state::GuestState;
+use crate::key_queue::{AddError, KeyQueue};
+use informant_cache::workqueue::AddOptions;
+use parking_lot::MutexGuard;
+use std::time::Duration;
+
+impl Host for HostCall<'_> {
+    fn add(&mut self, key: String) -> wasmtime::Result<()> {
+        self.add_key("add", &key, AddOptions::default())
+    }
+
+    fn add_after(&mut self, key: String, ms: u64) -> wasmtime::Result<()> {
+        let options = AddOptions { after: Duration::from_millis(ms), ..AddOptions::default() };
+        self.add_key("add-after", &key, options)
+    }
+
+    fn add_rate_limited(&mut self, key: String) -> wasmtime::Result<()> {
+        let options = AddOptions { rate_limited: true, ..AddOptions::default() };
+        self.add_key("add-rate-limited", &key, options)
+    }
+
+    fn forget(&mut self, key: String) -> wasmtime::Result<()> {
+        self.at_work("forget")?.forget(&key);
+        Ok(())
+    }
+
+    fn num_requeues(&mut self, key: String) -> wasmtime::Result<u32> {
+        Ok(self.keys("num-requeues")?.num_requeues(&key))
+    }
+
+    fn len(&mut self) -> wasmtime::Result<u32> {
+        let waiting = self.keys("len")?.len(self.surroundings.now());
+        Ok(u32::try_from(waiting).unwrap_or(u32::MAX))
+    }
+}
+
+impl GuestState {
+    /// The interface has no error to answer with: a call that could not add a key has not succeeded, whatever it answers.
+    fn add_key(&mut self, function: &str, key: &str, options: AddOptions) -> wasmtime::Result<()> {
+        let added = self.at_work(function)?.add(key, options, self.surroundings.now());
+        if let Err(error) = added {
+            let later = matches!(error, AddError::Full { .. });
+            let reason = format!("workqueue.{function}: {error}");
+            // One that will never be added counts more than one that may be.
+            if !later || self.key_refused.is_none() {
+                self.key_refused = Some(CallError::KeyRefused { reason, later });
+            }
+        }
+        Ok(())
+    }
+
+    /// The queue, where it may be changed.
+    fn at_work(&self, function: &str) -> wasmtime::Result<MutexGuard<'_, KeyQueue>> {
+        let keys = self.keys(function)?;
+        if self.phase.is_work() {
+            return Ok(keys);
+        }
+        let phase = self.phase.name();
+        let text =
+            format!("workqueue.{function} in {phase}, where another version may be in charge");
+        Err(wasmtime::Error::msg(text))
+    }
+
+    fn keys(&self, function: &str) -> wasmtime::Result<MutexGuard<'_, KeyQueue>> {
+        let nothing = || {
+            let why = "it is there for a plugin that exports reconciler, and not in describe";
+            wasmtime::Error::msg(format!("workqueue.{function}: {why}"))
+        };
+        Ok(self.keys.as_ref().ok_or_else(nothing)?.lock())
+    }
+}

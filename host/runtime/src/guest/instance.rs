@@ -1,0 +1,303 @@
+//! One running plugin instance: a store, its limits, and the calls that can be made.
+
+mod template;
+
+use crate::account::Held;
+use crate::backtrace::Backtrace;
+use crate::call_error::{CallError, Retry};
+use crate::guest::bindings::exports::informant::plugin::{
+    handler, lifecycle, reconciler, stateful, sync_aware, timer,
+};
+use crate::guest::bindings::informant::plugin as imports;
+use crate::guest::guest_state::{Exceeded, GuestState, Phase};
+use crate::guest::memory_room::MemoryShare;
+use crate::guest::tape::{Answered, Called};
+use crate::limits::Limits;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+pub(crate) use template::Template;
+use wasmtime::{Store, Trap, WasmBacktrace};
+
+/// Handles of resources that an instance may have at once, of the host's and of its own. Each takes the host some bytes.
+pub(crate) const HANDLES_MAX: usize = 10_000;
+
+/// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.
+pub(crate) struct Instance {
+    store: Store<GuestState>,
+    exports: Exports,
+    limits: Limits,
+    /// Given back once the store is gone.
+    _memories: MemoryShare,
+    _stack: Held,
+}
+
+/// What can be called.
+struct Exports {
+    lifecycle: lifecycle::Guest,
+    handler: Option<handler::Guest>,
+    reconciler: Option<reconciler::Guest>,
+    timer: Option<timer::Guest>,
+    stateful: Option<stateful::Guest>,
+    sync_aware: Option<sync_aware::Guest>,
+}
+
+impl Instance {
+    pub(crate) async fn describe(&mut self, config: &[u8]) -> Result<Vec<u8>, CallError> {
+        self.begin(Phase::Describe, Instant::now(), self.limits.start_deadline);
+        let result = self.exports.lifecycle.call_describe(&mut self.store, config).await;
+        self.end(result, self.limits.start_deadline)?.map_err(guest_error)
+    }
+
+    pub(crate) async fn start(&mut self, config: &[u8]) -> Result<(), CallError> {
+        self.tell(&Called::Start);
+        self.begin(Phase::Start, Instant::now(), self.limits.start_deadline);
+        let result = self.exports.lifecycle.call_start(&mut self.store, config).await;
+        let result = self.end(result, self.limits.start_deadline);
+        self.told(result.and_then(|answer| answer.map_err(guest_error)))
+    }
+
+    pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
+        self.tell(&Called::Stop);
+        self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline);
+        self.store.data().clock.arm_until(Instant::now(), self.limits.stop_deadline);
+        self.store.data().clock.may_wait(self.limits.stop_deadline);
+        let result = self.exports.lifecycle.call_stop(&mut self.store).await;
+        let result = self.end(result, self.limits.stop_deadline);
+        self.told(result)
+    }
+
+    /// What the guest wants its successor to know; none if it has nothing to say.
+    pub(crate) async fn snapshot(&mut self) -> Result<Option<Vec<u8>>, CallError> {
+        let Some(stateful) = self.exports.stateful.clone() else { return Ok(None) };
+        self.tell(&Called::Snapshot);
+        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
+        let result = stateful.call_snapshot(&mut self.store).await;
+        let result = self.end(result, self.limits.start_deadline);
+        match self.told(result.and_then(|answer| answer.map_err(guest_error)))? {
+            Some(data) if data.len() > self.limits.state_bytes_max => {
+                let (found, max) = (data.len(), self.limits.state_bytes_max);
+                let text = format!("a snapshot of {found} bytes, at most {max} are carried over");
+                Err(CallError::guest(&text, Retry::Never))
+            }
+            data => Ok(data),
+        }
+    }
+
+    /// Hands over what the version before had to say. Answers whether the guest listens to it at all.
+    pub(crate) async fn restore(
+        &mut self,
+        from_version: &str,
+        data: &[u8],
+    ) -> Result<bool, CallError> {
+        let Some(stateful) = self.exports.stateful.clone() else { return Ok(false) };
+        self.tell(&Called::Restore(from_version, data));
+        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
+        let result = stateful.call_restore(&mut self.store, from_version, data).await;
+        let result = self.end(result, self.limits.start_deadline);
+        self.told(result.and_then(|answer| answer.map_err(guest_error)))?;
+        Ok(true)
+    }
+
+    /// Delivers one event.
+    pub(crate) async fn handle(
+        &mut self,
+        event: handler::Event<'_>,
+        current: crate::event::CurrentEvent,
+        now: Instant,
+    ) -> Result<(), CallError> {
+        let Some(handler) = self.exports.handler.clone() else {
+            return Err(not_exported("handler"));
+        };
+        self.tell(&Called::Handle(&event, &current));
+        self.begin(Phase::Handle(current), now, self.limits.handle_deadline);
+        let result = handler.call_handle(&mut self.store, event).await;
+        let result = self.end_work(result);
+        self.told(result)
+    }
+
+    /// Whether the guest works on keys.
+    pub(crate) fn works_on_keys(&self) -> bool {
+        self.exports.reconciler.is_some()
+    }
+
+    /// Has the guest work on a key; answers after how many milliseconds it wants to do so again.
+    pub(crate) async fn reconcile(
+        &mut self,
+        key: &Arc<str>,
+        attempt: u32,
+        now: Instant,
+    ) -> Result<Option<u64>, CallError> {
+        let Some(reconciler) = self.exports.reconciler.clone() else {
+            return Err(not_exported("reconciler"));
+        };
+        self.tell(&Called::Reconcile(key, attempt));
+        self.begin(Phase::Reconcile(key.clone()), now, self.limits.handle_deadline);
+        let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
+        let result = self.end_work(result);
+        self.told(result)
+    }
+
+    /// Tells that the moment of a schedule has come, in milliseconds since 1970.
+    pub(crate) async fn fire(
+        &mut self,
+        schedule: &Arc<str>,
+        unix_ms: u64,
+        now: Instant,
+    ) -> Result<(), CallError> {
+        let Some(timer) = self.exports.timer.clone() else { return Err(not_exported("timer")) };
+        self.tell(&Called::Fire(schedule, unix_ms));
+        self.begin(Phase::Fire(schedule.clone()), now, self.limits.handle_deadline);
+        let result = timer.call_fire(&mut self.store, schedule, unix_ms).await;
+        let result = self.end_work(result);
+        self.told(result)
+    }
+
+    /// Whether the guest wants to know when initial objects are through.
+    pub(crate) fn is_sync_aware(&self) -> bool {
+        self.exports.sync_aware.is_some()
+    }
+
+    /// Tells that the initial objects of the subscription with this index are through.
+    pub(crate) async fn synced(&mut self, subscription: u32) -> Result<(), CallError> {
+        let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
+        self.tell(&Called::Synced(subscription));
+        self.begin(Phase::Synced, Instant::now(), self.limits.handle_deadline);
+        let result = sync_aware.call_synced(&mut self.store, subscription).await;
+        let result = self.end_work(result);
+        self.told(result)
+    }
+
+    /// The guest's state on the host's side.
+    pub(crate) fn state(&mut self) -> &mut GuestState {
+        self.store.data_mut()
+    }
+
+    fn tell(&self, call: &Called<'_>) {
+        if let Some(tape) = &self.store.data().tape {
+            tape.called(call);
+        }
+    }
+
+    fn told<T: OnTape>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
+        if let Some(tape) = &self.store.data().tape {
+            tape.ended(result.as_ref().map(OnTape::answered));
+        }
+        result
+    }
+
+    fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
+        // Where nobody outside may be asked it may still sleep, within its time.
+        let may_wait = if phase.is_work() { self.limits.wait_time } else { deadline };
+        let state = self.store.data_mut();
+        state.phase = phase;
+        state.last_words = None;
+        state.is_hindered = false;
+        arm(&mut self.store, now, deadline);
+        self.store.data().clock.may_wait(may_wait);
+    }
+
+    fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
+        self.store.data_mut().end_output();
+        self.store.data().clock.disarm();
+        let result = result.map_err(|error| call_error(&error, &self.store, deadline));
+        self.store.data_mut().phase = Phase::Idle;
+        result
+    }
+
+    /// The same for a call that may add keys: it has not succeeded if one could not be added.
+    fn end_work<T>(
+        &mut self,
+        result: wasmtime::Result<Result<T, imports::types::Failure>>,
+    ) -> Result<T, CallError> {
+        let ended = self.end(result, self.limits.handle_deadline);
+        let refused = self.store.data_mut().key_refused.take();
+        let done = ended?.map_err(failure)?;
+        refused.map_or(Ok(done), Err)
+    }
+}
+
+/// What a call can answer with, as a tape has it.
+trait OnTape {
+    fn answered(&self) -> Answered;
+}
+
+impl OnTape for () {
+    fn answered(&self) -> Answered {
+        Answered::Done
+    }
+}
+
+impl OnTape for Option<u64> {
+    fn answered(&self) -> Answered {
+        self.map_or(Answered::Done, Answered::Again)
+    }
+}
+
+impl OnTape for Option<Vec<u8>> {
+    fn answered(&self) -> Answered {
+        self.as_ref().map_or(Answered::Done, |data| Answered::Bytes(data.len()))
+    }
+}
+
+/// A version whose descriptor asks for it is not loaded.
+fn not_exported(interface: &str) -> CallError {
+    CallError::guest(&format!("it exports no {interface}"), Retry::Never)
+}
+
+/// Every call gets its deadline anew: an engine with epochs traps a store that has none.
+fn arm(store: &mut Store<GuestState>, now: Instant, deadline: Duration) {
+    store.data().clock.arm(now, deadline);
+    store.set_epoch_deadline(1);
+}
+
+fn guest_error(message: String) -> CallError {
+    CallError::guest(&message, Retry::Backoff)
+}
+
+fn failure(failure: imports::types::Failure) -> CallError {
+    let retry = match failure.retry {
+        imports::types::Retry::Backoff => Retry::Backoff,
+        imports::types::Retry::AfterMs(ms) => Retry::After(Duration::from_millis(ms)),
+        imports::types::Retry::Never => Retry::Never,
+    };
+    CallError::guest(&failure.message, retry)
+}
+
+fn call_error(error: &wasmtime::Error, store: &Store<GuestState>, deadline: Duration) -> CallError {
+    let backtrace = backtrace(error);
+    let state = store.data();
+    let place = backtrace.short();
+    let ended = match (state.limiter.exceeded(), error.downcast_ref::<Trap>()) {
+        (Some(Exceeded::Memory), _) => {
+            CallError::MemoryExceeded { limit: state.limits().memory_bytes_max, place }
+        }
+        (Some(Exceeded::Account(overdraft)), _) => {
+            CallError::AccountExceeded(format!("{overdraft}{place}"))
+        }
+        (Some(Exceeded::Tables), _) => {
+            CallError::TablesExceeded { limit: state.limits().table_elements_max, place }
+        }
+        (None, Some(Trap::Interrupt)) => CallError::DeadlineExceeded { limit: deadline, place },
+        (None, trap) => {
+            let text = trap.map_or_else(|| error.root_cause().to_string(), Trap::to_string);
+            CallError::trap(&trap_text(&text, state.last_words.as_deref()), &backtrace)
+        }
+    };
+    state.tell_end(&ended, &backtrace);
+    ended
+}
+
+fn backtrace(error: &wasmtime::Error) -> Backtrace {
+    let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
+    Backtrace::new(frames.iter().map(|frame| (frame.func_name(), frame.func_index())))
+}
+
+/// A panic says in the log why, and then runs into what cannot be reached.
+fn trap_text(text: &str, last_words: Option<&str>) -> String {
+    let text = text.strip_prefix("wasm trap: ").unwrap_or(text);
+    match (text.contains("unreachable"), last_words) {
+        (true, Some(words)) => format!("{words} ({text})"),
+        (true, None) => format!("{text} (a panic or an abort in the plugin)"),
+        (false, _) => text.to_owned(),
+    }
+}

@@ -1,0 +1,142 @@
+//! A version's code, and how an instance is made of it.
+
+use super::{Exports, HANDLES_MAX, Instance, arm, call_error};
+use crate::account::{Held, Holding, Ledger};
+use crate::call_error::CallError;
+use crate::contract::{Exported, WasiImports};
+use crate::guest::bindings::exports::informant::plugin::{
+    handler, lifecycle, reconciler, stateful, sync_aware, timer,
+};
+use crate::guest::compiler::{CompileError, Compiled, Report};
+use crate::guest::engine::Engine;
+use crate::guest::guest_state::GuestState;
+use crate::guest::host_functions::HostFunctions;
+use crate::guest_threads::thread_time;
+use std::sync::Arc;
+use std::time::Instant;
+use wasmtime::component::InstancePre;
+use wasmtime::{Store, Trap, UpdateDeadline};
+
+/// What a guest's call may use of its stack, which an instance keeps from its first call on: wasmtime's bound.
+const STACK_BYTES: u64 = 512 << 10;
+
+/// A compiled plugin from which instances are made in microseconds.
+#[derive(Clone)]
+pub(crate) struct Template {
+    pre: InstancePre<GuestState>,
+    exported: Exported,
+    wasi: Arc<WasiImports>,
+    /// The findings of the process that read its file.
+    pub(crate) report: Arc<Report>,
+    /// Linear memories of one instance.
+    memories: usize,
+    /// The code, in the plugin's account.
+    _held: Arc<Held>,
+}
+
+impl Template {
+    /// Links a compiled component with the host's functions. Its code is held for the plugin, which may hold `most` bytes in all.
+    pub(crate) fn new(
+        functions: &HostFunctions,
+        compiled: Compiled,
+        (ledger, most): (&Arc<Ledger>, u64),
+    ) -> Result<Self, CompileError> {
+        let Compiled { component, report } = compiled;
+        let failed = |error: wasmtime::Error| CompileError::Refused(format!("{error:#}"));
+        let image = component.image_range();
+        let code_bytes = image.end.addr() - image.start.addr();
+        let held = Held::of(ledger, Holding::Code, code_bytes as u64, most);
+        let held = held.map_err(|overdraft| CompileError::Account(overdraft.to_string()))?;
+        let (pre, wasi) = functions.link(&component).map_err(failed)?;
+        let exported = Exported {
+            handler: handler::GuestIndices::new(&pre).is_ok(),
+            reconciler: reconciler::GuestIndices::new(&pre).is_ok(),
+            timer: timer::GuestIndices::new(&pre).is_ok(),
+            stateful: stateful::GuestIndices::new(&pre).is_ok(),
+        };
+        // Unknown of a component that has modules from elsewhere, which nobody offers.
+        let required = component.resources_required();
+        let memories = required.map_or(usize::MAX, |it| it.num_memories as usize);
+        let (wasi, held) = (Arc::new(wasi), Arc::new(held));
+        Ok(Self { pre, exported, wasi, report, memories, _held: held })
+    }
+
+    /// What the plugin can be called with.
+    pub(crate) fn exported(&self) -> Exported {
+        self.exported
+    }
+
+    /// What the plugin imports of WASI.
+    pub(crate) fn wasi(&self) -> &Arc<WasiImports> {
+        &self.wasi
+    }
+
+    /// A store for one instance, with its limits and the time for its start.
+    fn store(
+        &self,
+        engine: &Engine,
+        mut state: GuestState,
+    ) -> Result<Store<GuestState>, CallError> {
+        let taken = state.limiter.take(self.report.instance_bytes);
+        taken.map_err(|overdraft| CallError::AccountExceeded(overdraft.to_string()))?;
+        let (hostcall_bytes, start) =
+            (state.limits().hostcall_bytes_max, state.limits().start_deadline);
+        let mut store = Store::new(engine.wasmtime(), state);
+        store.limiter(|state| &mut state.limiter);
+        store.epoch_deadline_callback(|context| {
+            let clock = &context.data().clock;
+            if clock.tick(Instant::now(), thread_time()) {
+                return Err(Trap::Interrupt.into());
+            }
+            Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
+        });
+        store.set_hostcall_fuel(hostcall_bytes);
+        store.set_max_component_handles(HANDLES_MAX);
+        arm(&mut store, Instant::now(), start);
+        store.data().clock.may_wait(start);
+        Ok(store)
+    }
+
+    /// Makes an instance around `state`.
+    pub(crate) async fn instantiate(
+        &self,
+        engine: &Engine,
+        state: GuestState,
+    ) -> Result<Instance, CallError> {
+        let memories = engine.memories().take(&state.plugin, self.memories);
+        let memories = memories.map_err(CallError::NoRoom)?;
+        let limits = state.limits().clone();
+        let stack = Held::of(&state.ledger, Holding::Stacks, STACK_BYTES, limits.host_memory_max);
+        let stack = stack.map_err(|overdraft| CallError::AccountExceeded(overdraft.to_string()))?;
+        let mut store = self.store(engine, state)?;
+        let made = self.pre.instantiate_async(&mut store).await;
+        store.data().clock.disarm();
+        let made = made.and_then(|instance| {
+            let pre = &self.pre;
+            // An error of `new` is that it is not exported.
+            let handler = handler::GuestIndices::new(pre).ok();
+            let reconciler = reconciler::GuestIndices::new(pre).ok();
+            let timer = timer::GuestIndices::new(pre).ok();
+            let stateful = stateful::GuestIndices::new(pre).ok();
+            let sync_aware = sync_aware::GuestIndices::new(pre).ok();
+            let store = &mut store;
+            Ok(Exports {
+                lifecycle: lifecycle::GuestIndices::new(pre)?.load(&mut *store, &instance)?,
+                handler: handler.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                reconciler: reconciler.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                timer: timer.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                stateful: stateful.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                sync_aware: sync_aware.map(|it| it.load(&mut *store, &instance)).transpose()?,
+            })
+        });
+        match made {
+            Ok(exports) => {
+                Ok(Instance { store, exports, limits, _memories: memories, _stack: stack })
+            }
+            Err(error) => {
+                store.data_mut().end_output();
+                Err(call_error(&error, &store, limits.start_deadline))
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! What one plugin may read through `indexer`: the union of its subscriptions and `reads`, whatever
+//! others have caused to be cached.
+
+mod answer;
+mod awaited;
+
+pub(crate) use answer::{Answer, Bounds, KeyOf};
+
+use crate::access::{Granted, Permissions, Refusal};
+use crate::account::Ledger;
+use crate::descriptor::Descriptor;
+use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
+use crate::view::View;
+use answer::{OfObject, fill};
+use awaited::Awaiting;
+use informant_apimachinery::{GroupVersionResource, LabelSelector};
+use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page, Store};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Objects looked at in one go while a narrow view is searched.
+const OBJECTS_SCANNED: usize = 1_000;
+/// Index values looked at in one go. They are copied, and one may be as long as an object.
+const VALUES_SCANNED: usize = 16;
+
+/// Why a read has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ReadError {
+    NotGranted(String),
+    UnknownIndex(String),
+    NotSynced(String),
+    Invalid(String),
+    /// The call's time is over.
+    DeadlineExceeded,
+}
+
+/// The readable resources of one plugin version.
+pub(crate) struct Reads {
+    resources: HashMap<String, Readable>,
+    awaiting: Awaiting,
+}
+
+struct Readable {
+    /// Of everything that anybody has caused to be cached.
+    indexer: Indexer,
+    /// What is shown of it. All of them at once may be refused to the service account that the plugin acts as.
+    views: Vec<Shown>,
+    /// By the plugin's name for an index.
+    indexes: HashMap<String, Arc<IndexUse>>,
+}
+
+/// Where the objects of a resource come from.
+pub(crate) enum Origin {
+    /// The informer runs for at least as long as somebody may read it.
+    Informer(InformerLease),
+    /// Everything was there from the beginning.
+    Store(Store),
+}
+
+impl From<InformerLease> for Origin {
+    fn from(lease: InformerLease) -> Self {
+        Self::Informer(lease)
+    }
+}
+
+impl Origin {
+    fn indexer(&self) -> Indexer {
+        match self {
+            Self::Informer(lease) => lease.informer().indexer(),
+            Self::Store(store) => store.indexer().clone(),
+        }
+    }
+
+    fn has_synced(&self) -> bool {
+        match self {
+            Self::Informer(lease) => lease.informer().has_synced(),
+            Self::Store(_) => true,
+        }
+    }
+}
+
+struct Shown {
+    view: View,
+    permissions: Permissions,
+    /// Covers the view at least.
+    origin: Origin,
+}
+
+impl Reads {
+    /// Everything that the descriptor names, as long as that is `granted`; `lease` gives the shared informer of a resource for a view
+    /// of these namespaces, or what stands in its place. Indexes are charged to the account.
+    pub(crate) fn new<T: Into<Origin>>(
+        descriptor: &Descriptor,
+        (shared, ledger): (&SharedIndexes, &Arc<Ledger>),
+        granted: &Granted,
+        lease: impl Fn(&GroupVersionResource, &BTreeSet<String>) -> T,
+    ) -> Self {
+        let mut resources: HashMap<String, Readable> = HashMap::new();
+        let mut readable =
+            |resource: &GroupVersionResource, view: View, permissions: &Permissions| {
+                let origin = lease(resource, &view.namespaces).into();
+                let entry = resources.entry(resource.to_string()).or_insert_with(|| {
+                    let indexer = origin.indexer();
+                    Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
+                });
+                entry.views.push(Shown { view, permissions: permissions.clone(), origin });
+            };
+        for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
+            readable(&spec.resource, View::from(spec), permissions);
+        }
+        for (spec, permissions) in descriptor.reads.iter().zip(&granted.reads) {
+            readable(&spec.resource, View::from(spec), permissions);
+        }
+        for index in &descriptor.indexes {
+            let Some(readable) = resources.get_mut(&index.resource.to_string()) else { continue };
+            let used = shared.declare(&readable.indexer, index, ledger);
+            readable.indexes.insert(index.name.clone(), used);
+        }
+        Self { resources, awaiting: Awaiting::default() }
+    }
+
+    fn readable(&self, resource: &str) -> Result<&Readable, ReadError> {
+        let readable = self.resources.get(resource).ok_or_else(|| {
+            ReadError::NotGranted(format!(
+                "{resource} is neither subscribed to nor among the descriptor's reads"
+            ))
+        })?;
+        if readable.allowed().next().is_none() {
+            readable.check_allowed(|_| true)?;
+        }
+        Ok(readable)
+    }
+
+    /// An object that is there and that no view shows is refused: "not there" would be a lie.
+    pub(crate) fn get(&self, resource: &str, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
+        let readable = self.readable(resource)?;
+        readable.check_namespace(resource, key.namespace())?;
+        match readable.indexer.get(key) {
+            Some(object) if readable.sees(&object) => Ok(Some(object)),
+            Some(_) => Err(ReadError::NotGranted(format!(
+                "{resource} {key} is outside the selectors of the plugin's subscriptions"
+            ))),
+            None => {
+                readable.check_synced(resource, |view| view.covers_namespace(key.namespace()))?;
+                Ok(None)
+            }
+        }
+    }
+
+    pub(crate) fn list(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+        bounds: Bounds<'_>,
+        cursor: Option<&str>,
+    ) -> Result<Answer<Object>, ReadError> {
+        let readable = self.readable(resource)?;
+        if let Some(namespace) = namespace {
+            readable.check_namespace(resource, namespace)?;
+        }
+        let is_asked = |view: &View| namespace.is_none_or(|it| view.covers_namespace(it));
+        readable.check_allowed(is_asked)?;
+        readable.check_synced(resource, is_asked)?;
+        let everything = LabelSelector::default();
+        if selector.is_everything() {
+            return readable.objects(bounds, cursor, |limit, cursor| {
+                readable.indexer.list(namespace, &everything, limit, cursor)
+            });
+        }
+        // Looked at in steps: a selector that matches nothing would go through the whole store in one.
+        let fetch = |_, cursor: Option<&str>| {
+            readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, cursor)
+        };
+        fill(bounds, cursor, fetch, |object: &Object| {
+            let matches = selector.matches(|key| object.label(key));
+            Ok(matches && (readable.sees_all() || readable.sees(object)))
+        })
+    }
+
+    pub(crate) fn by_index(
+        &self,
+        resource: &str,
+        index: &str,
+        value: &str,
+        bounds: Bounds<'_>,
+        cursor: Option<&str>,
+    ) -> Result<Answer<Object>, ReadError> {
+        let readable = self.readable(resource)?;
+        readable.check_allowed(|_| true)?;
+        readable.check_synced(resource, |_| true)?;
+        let shared = readable.index(resource, index)?;
+        readable.objects(bounds, cursor, |limit, cursor| {
+            readable.indexer.by_index(shared, value, limit, cursor)
+        })
+    }
+
+    /// As [`Reads::by_index`]; only the keys count as bytes.
+    pub(crate) fn index_keys(
+        &self,
+        resource: &str,
+        index: &str,
+        value: &str,
+        bounds: Bounds<'_>,
+        cursor: Option<&str>,
+    ) -> Result<Answer<KeyOf>, ReadError> {
+        let readable = self.readable(resource)?;
+        readable.check_allowed(|_| true)?;
+        readable.check_synced(resource, |_| true)?;
+        let shared = readable.index(resource, index)?;
+        let fetch = |limit, cursor: Option<&str>| {
+            let page = readable.indexer.by_index(shared, value, limit, cursor)?;
+            Ok(Page { items: page.items.into_iter().map(KeyOf).collect(), next: page.next })
+        };
+        readable.objects(bounds, cursor, fetch)
+    }
+
+    /// The values of an index that some visible object has.
+    pub(crate) fn index_values(
+        &self,
+        resource: &str,
+        index: &str,
+        bounds: Bounds<'_>,
+        cursor: Option<&str>,
+    ) -> Result<Answer<String>, ReadError> {
+        let readable = self.readable(resource)?;
+        readable.check_allowed(|_| true)?;
+        readable.check_synced(resource, |_| true)?;
+        let shared = readable.index(resource, index)?;
+        let fetch =
+            |_, cursor: Option<&str>| readable.indexer.index_values(shared, VALUES_SCANNED, cursor);
+        fill(bounds, cursor, fetch, |value: &String| {
+            Ok(readable.sees_all() || readable.sees_any(shared, value, bounds)?)
+        })
+    }
+
+    pub(crate) fn count(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+        bounds: Bounds<'_>,
+    ) -> Result<u64, ReadError> {
+        let readable = self.readable(resource)?;
+        if let Some(namespace) = namespace {
+            readable.check_namespace(resource, namespace)?;
+        }
+        let is_asked = |view: &View| namespace.is_none_or(|it| view.covers_namespace(it));
+        readable.check_allowed(is_asked)?;
+        readable.check_synced(resource, is_asked)?;
+        if readable.sees_all() {
+            return Ok(readable.indexer.count(namespace) as u64);
+        }
+        let everything = LabelSelector::default();
+        let (mut count, mut cursor) = (0, None::<String>);
+        loop {
+            bounds.check_deadline()?;
+            let after = cursor.as_deref();
+            let page = readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, after)?;
+            count += page.items.iter().filter(|object| readable.sees(object)).count() as u64;
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(count);
+            }
+        }
+    }
+
+    pub(crate) fn has_synced(&self, resource: &str) -> Result<bool, ReadError> {
+        let readable = self.readable(resource)?;
+        Ok(readable.views.iter().all(|shown| shown.origin.has_synced()))
+    }
+}
+
+impl Readable {
+    /// What is shown of it now.
+    fn allowed(&self) -> impl Iterator<Item = &View> {
+        self.views.iter().filter(|shown| shown.permissions.allow()).map(|shown| &shown.view)
+    }
+
+    /// Why such views are not shown, if one of them is not: an answer without what it has would be a lie.
+    fn check_allowed(&self, is_one: impl Fn(&View) -> bool) -> Result<(), ReadError> {
+        let views = self.views.iter().filter(|shown| is_one(&shown.view));
+        match views.filter_map(|shown| shown.permissions.refusal()).next() {
+            None => Ok(()),
+            Some(Refusal::Denied(why)) => Err(ReadError::NotGranted(why)),
+            Some(Refusal::Unknown(why)) => Err(ReadError::NotSynced(why)),
+        }
+    }
+
+    fn sees(&self, object: &Object) -> bool {
+        self.allowed().any(|view| view.contains(object))
+    }
+
+    fn sees_all(&self) -> bool {
+        self.allowed().any(View::is_everything)
+    }
+
+    fn sees_any(&self, index: &str, value: &str, bounds: Bounds<'_>) -> Result<bool, ReadError> {
+        let mut cursor = None::<String>;
+        loop {
+            bounds.check_deadline()?;
+            let page = self.indexer.by_index(index, value, OBJECTS_SCANNED, cursor.as_deref())?;
+            if page.items.iter().any(|object| self.sees(object)) {
+                return Ok(true);
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn check_namespace(&self, resource: &str, namespace: &str) -> Result<(), ReadError> {
+        if self.allowed().any(|view| view.covers_namespace(namespace)) {
+            return Ok(());
+        }
+        self.check_allowed(|view| view.covers_namespace(namespace))?;
+        Err(ReadError::NotGranted(format!(
+            "{resource} in namespace {namespace:?} is outside the plugin's subscriptions and reads"
+        )))
+    }
+
+    /// Whether everything is there that such views show.
+    fn check_synced(
+        &self,
+        resource: &str,
+        is_one: impl Fn(&View) -> bool,
+    ) -> Result<(), ReadError> {
+        let mut views = self.views.iter().filter(|shown| is_one(&shown.view));
+        if views.all(|shown| shown.origin.has_synced()) {
+            return Ok(());
+        }
+        Err(ReadError::NotSynced(format!("the first list of {resource} is not complete")))
+    }
+
+    fn index(&self, resource: &str, name: &str) -> Result<&str, ReadError> {
+        self.indexes.get(name).map(|index| index.name()).ok_or_else(|| {
+            ReadError::UnknownIndex(format!(
+                "{name:?} is not among the descriptor's indexes of {resource}"
+            ))
+        })
+    }
+
+    /// An answer of visible objects.
+    fn objects<T: OfObject>(
+        &self,
+        bounds: Bounds<'_>,
+        cursor: Option<&str>,
+        fetch: impl Fn(usize, Option<&str>) -> Result<Page<T>, IndexerError>,
+    ) -> Result<Answer<T>, ReadError> {
+        let all = self.sees_all();
+        let fetch =
+            |limit, cursor: Option<&str>| fetch(if all { limit } else { OBJECTS_SCANNED }, cursor);
+        fill(bounds, cursor, fetch, |item: &T| Ok(all || self.sees(item.object())))
+    }
+}
+
+impl From<IndexerError> for ReadError {
+    fn from(error: IndexerError) -> Self {
+        match error {
+            IndexerError::UnknownIndex(_) => Self::UnknownIndex(error.to_string()),
+            IndexerError::IndexExists(_) | IndexerError::InvalidCursor(_) => {
+                Self::Invalid(error.to_string())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

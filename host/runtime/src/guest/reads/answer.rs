@@ -1,0 +1,122 @@
+//! Answers that keep to their bounds: pages filled with what a plugin may see.
+
+use super::ReadError;
+use crate::guest::call_clock::CallClock;
+use informant_cache::{Indexer, IndexerError, Object, Page};
+use std::time::Instant;
+
+/// How much one answer may hold and how long it may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds<'a> {
+    /// At least one.
+    pub(crate) items: usize,
+    pub(crate) bytes: usize,
+    pub(crate) clock: &'a CallClock,
+}
+
+impl Bounds<'_> {
+    /// Asked after every step of a search, because nothing else can end it.
+    pub(super) fn check_deadline(&self) -> Result<(), ReadError> {
+        match self.clock.expired(Instant::now()) {
+            true => Err(ReadError::DeadlineExceeded),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A page that keeps to the answer's byte limit.
+pub(crate) struct Answer<T> {
+    pub(crate) items: Vec<T>,
+    pub(crate) next: Option<String>,
+}
+
+/// What answers are made of.
+pub(crate) trait Item {
+    /// Bytes of the answer that it takes.
+    fn bytes(&self) -> usize;
+    /// Where to go on after it.
+    fn cursor(&self) -> String;
+}
+
+impl Item for Object {
+    fn bytes(&self) -> usize {
+        self.json_len()
+    }
+
+    fn cursor(&self) -> String {
+        Indexer::cursor_after(self.key())
+    }
+}
+
+impl Item for String {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+
+    fn cursor(&self) -> String {
+        self.clone()
+    }
+}
+
+/// An object of which only the key is wanted.
+pub(crate) struct KeyOf(pub(crate) Object);
+
+impl Item for KeyOf {
+    fn bytes(&self) -> usize {
+        self.0.key().namespace().len() + self.0.key().name().len()
+    }
+
+    fn cursor(&self) -> String {
+        self.0.cursor()
+    }
+}
+
+/// What shows or stands for an object.
+pub(super) trait OfObject: Item {
+    fn object(&self) -> &Object;
+}
+
+impl OfObject for Object {
+    fn object(&self) -> &Object {
+        self
+    }
+}
+
+impl OfObject for KeyOf {
+    fn object(&self) -> &Object {
+        &self.0
+    }
+}
+
+/// Fills an answer with what is visible, within the bounds; the first item always fits. The cursor is that
+/// of the last item given, so that it tells nothing of what is passed over.
+pub(super) fn fill<T: Item>(
+    bounds: Bounds<'_>,
+    cursor: Option<&str>,
+    fetch: impl Fn(usize, Option<&str>) -> Result<Page<T>, IndexerError>,
+    sees: impl Fn(&T) -> Result<bool, ReadError>,
+) -> Result<Answer<T>, ReadError> {
+    let mut cursor = cursor.map(str::to_owned);
+    let (mut items, mut bytes) = (Vec::<T>::new(), 0);
+    loop {
+        bounds.check_deadline()?;
+        // One more than fits, to know whether there is more.
+        let page = fetch(bounds.items - items.len() + 1, cursor.as_deref())?;
+        for item in page.items {
+            if !sees(&item)? {
+                continue;
+            }
+            let full = items.len() >= bounds.items || bytes + item.bytes() > bounds.bytes;
+            if let Some(last) = items.last().filter(|_| full) {
+                let next = Some(last.cursor());
+                return Ok(Answer { items, next });
+            }
+            bytes += item.bytes();
+            items.push(item);
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(Answer { items, next: None });
+        }
+    }
+}

@@ -1,0 +1,260 @@
+use super::answer::Item;
+use super::*;
+use crate::coverage::lease;
+use crate::guest::call_clock::CallClock;
+use crate::pace::Pace;
+use informant_cache::testing::FakeControllerSource;
+use informant_cache::{FactoryOptions, SharedInformerFactory};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Sees the pods of namespace `a` that are of the web, and all of namespace `c`.
+const NARROW: &str = r#"{"version":"1",
+    "subscriptions":[{"resource":"v1/pods","namespaces":["a"],"labelSelector":"app=web"}],
+    "reads":[{"resource":"v1/pods","namespaces":["c"]}],
+    "indexes":[{"resource":"v1/pods","name":"node","pointer":"/spec/nodeName"}]}"#;
+const WIDE: &str = r#"{"version":"1","reads":[{"resource":"v1/pods"}],
+    "indexes":[{"resource":"v1/pods","name":"node","pointer":"/spec/nodeName"}]}"#;
+
+/// Namespace, name, app and node.
+const PODS: [(&str, &str, &str, &str); 7] = [
+    ("a", "db-1", "db", "n1"),
+    ("a", "db-2", "db", "n2"),
+    ("a", "web-1", "web", "n2"),
+    ("a", "web-2", "web", "n3"),
+    ("a", "zz", "db", "n4"),
+    ("b", "web-3", "web", "n5"),
+    ("c", "db-3", "db", "n6"),
+];
+
+struct Bench {
+    reads: Reads,
+    clock: CallClock,
+    _informers: SharedInformerFactory,
+}
+
+impl Bench {
+    async fn new(descriptor: &str) -> Self {
+        Self::granted(descriptor, None).await
+    }
+
+    async fn granted(descriptor: &str, granted: Option<Granted>) -> Self {
+        let source = FakeControllerSource::default();
+        for (namespace, name, app, node) in PODS {
+            source.add(&format!(
+                r#"{{"metadata":{{"namespace":"{namespace}","name":"{name}","labels":{{"app":"{app}"}}}},"spec":{{"nodeName":"{node}"}}}}"#
+            ));
+        }
+        let informers =
+            SharedInformerFactory::new(Arc::new(source.clone()), FactoryOptions::default());
+        let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("it is well formed");
+        let shared = SharedIndexes::default();
+        let granted = granted.unwrap_or_else(|| Granted::everything(&descriptor));
+        let charged = (&shared, &Arc::default());
+        let reads =
+            Reads::new(&descriptor, charged, &granted, |gvr, named| lease(&informers, gvr, named));
+        informers.start();
+        informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
+        let now = Instant::now();
+        let clock = CallClock::new(now, Pace::default());
+        clock.arm(now, Duration::from_secs(3600));
+        Self { reads, clock, _informers: informers }
+    }
+
+    fn bounds(&self, items: usize, bytes: usize) -> Bounds<'_> {
+        Bounds { items, bytes, clock: &self.clock }
+    }
+
+    /// What a guest gets that follows the cursors to the end: pages of names, with a `;` after each.
+    #[track_caller]
+    fn check<T: Item>(
+        &self,
+        (items, bytes): (usize, usize),
+        read: impl Fn(&Reads, Bounds<'_>, Option<&str>) -> Result<Answer<T>, ReadError>,
+        name: impl Fn(&T) -> String,
+        expect: &str,
+    ) {
+        let (mut pages, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let answer = read(&self.reads, self.bounds(items, bytes), cursor.as_deref());
+            let answer = answer.expect("it is granted");
+            pages.push(answer.items.iter().map(&name).collect::<Vec<_>>().join(" "));
+            cursor = answer.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages.join("; "), expect);
+    }
+
+    #[track_caller]
+    fn check_list(&self, bounds: (usize, usize), expect: &str) {
+        let everything = LabelSelector::default();
+        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+            reads.list("v1/pods", None, &everything, bounds, cursor)
+        };
+        self.check(bounds, read, |object| object.key().name().to_owned(), expect);
+    }
+
+    #[track_caller]
+    fn check_values(&self, bounds: (usize, usize), expect: &str) {
+        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+            reads.index_values("v1/pods", "node", bounds, cursor)
+        };
+        self.check(bounds, read, String::clone, expect);
+    }
+
+    #[track_caller]
+    fn check_keys(&self, value: &str, bounds: (usize, usize), expect: &str) {
+        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+            reads.index_keys("v1/pods", "node", value, bounds, cursor)
+        };
+        self.check(bounds, read, |key| key.0.key().to_string(), expect);
+    }
+
+    #[track_caller]
+    fn check_get(&self, namespace: &str, name: &str, expect: Result<bool, &str>) {
+        let found = self.reads.get("v1/pods", &ObjectKey::new(namespace, name));
+        let expect = expect.map_err(|text| ReadError::NotGranted(text.to_owned()));
+        assert_eq!(found.map(|object| object.is_some()), expect);
+    }
+}
+
+const MANY: usize = 100;
+const LARGE: usize = 1 << 20;
+
+#[tokio::test]
+async fn an_object_outside_the_views_is_refused_and_not_absent() {
+    let bench = Bench::new(NARROW).await;
+    bench.check_get("a", "web-1", Ok(true));
+    bench.check_get("c", "db-3", Ok(true));
+    bench.check_get("a", "web-9", Ok(false));
+    let selectors = "v1/pods a/db-1 is outside the selectors of the plugin's subscriptions";
+    bench.check_get("a", "db-1", Err(selectors));
+    let namespace = "v1/pods in namespace \"b\" is outside the plugin's subscriptions and reads";
+    bench.check_get("b", "web-3", Err(namespace));
+    bench.check_get("b", "web-9", Err(namespace));
+}
+
+#[tokio::test]
+async fn pages_hold_what_is_visible_and_each_once() {
+    let wide = Bench::new(WIDE).await;
+    wide.check_list((MANY, LARGE), "db-1 db-2 web-1 web-2 zz web-3 db-3");
+    wide.check_list((3, LARGE), "db-1 db-2 web-1; web-2 zz web-3; db-3");
+    wide.check_list((7, LARGE), "db-1 db-2 web-1 web-2 zz web-3 db-3");
+    let narrow = Bench::new(NARROW).await;
+    narrow.check_list((MANY, LARGE), "web-1 web-2 db-3");
+    narrow.check_list((2, LARGE), "web-1 web-2; db-3");
+    narrow.check_list((1, LARGE), "web-1; web-2; db-3");
+}
+
+#[tokio::test]
+async fn a_cursor_names_nothing_invisible() {
+    let bench = Bench::new(NARROW).await;
+    let everything = LabelSelector::default();
+    let page = bench.reads.list("v1/pods", None, &everything, bench.bounds(2, LARGE), None);
+    assert_eq!(
+        page.expect("a page").next,
+        Some(Indexer::cursor_after(&ObjectKey::new("a", "web-2")))
+    );
+    let values = bench.reads.index_values("v1/pods", "node", bench.bounds(2, LARGE), None);
+    assert_eq!(values.expect("a page").next.as_deref(), Some("n3"));
+}
+
+#[tokio::test]
+async fn answers_keep_to_their_bytes_and_one_larger_item_comes_alone() {
+    let bench = Bench::new(WIDE).await;
+    let pod = bench.reads.get("v1/pods", &ObjectKey::new("a", "db-1")).expect("a pod");
+    let bytes = pod.expect("it is there").json_len();
+    bench.check_list((MANY, 2 * bytes), "db-1 db-2; web-1; web-2 zz; web-3; db-3");
+    bench.check_list((MANY, 1), "db-1; db-2; web-1; web-2; zz; web-3; db-3");
+    bench.check_values((MANY, 4), "n1 n2; n3 n4; n5 n6");
+    bench.check_values((MANY, 1), "n1; n2; n3; n4; n5; n6");
+    bench.check_keys("n2", (MANY, LARGE), "a/db-2 a/web-1");
+    bench.check_keys("n2", (MANY, 5), "a/db-2; a/web-1");
+}
+
+#[tokio::test]
+async fn an_index_shows_only_what_a_visible_object_has() {
+    let bench = Bench::new(NARROW).await;
+    bench.check_values((MANY, LARGE), "n2 n3 n6");
+    bench.check_keys("n2", (MANY, LARGE), "a/web-1");
+    bench.check_keys("n5", (MANY, LARGE), "");
+    let count = |namespace| bench.reads.count("v1/pods", namespace, bench.bounds(1, 1));
+    assert_eq!((count(None), count(Some("a"))), (Ok(3), Ok(2)));
+}
+
+#[tokio::test]
+async fn a_search_ends_at_the_deadline() {
+    let bench = Bench::new(NARROW).await;
+    bench.clock.arm(Instant::now(), Duration::ZERO);
+    let bounds = bench.bounds(MANY, LARGE);
+    let everything = LabelSelector::default();
+    let late = Some(ReadError::DeadlineExceeded);
+    assert_eq!(bench.reads.list("v1/pods", None, &everything, bounds, None).err(), late);
+    assert_eq!(bench.reads.count("v1/pods", None, bounds).err(), late);
+    assert_eq!(bench.reads.index_values("v1/pods", "node", bounds, None).err(), late);
+    assert_eq!(bench.reads.index_keys("v1/pods", "node", "n1", bounds, None).err(), late);
+    let readable = bench.reads.readable("v1/pods").expect("it is granted");
+    assert_eq!(readable.sees_any("pointer:/spec/nodeName", "n1", bounds).err(), late);
+}
+
+/// What every function answers to a plugin with [`NARROW`] of which the subscription, or the read of namespace `c`, is refused.
+async fn refused(subscription: bool, read: bool) -> Vec<&'static str> {
+    let of = |is_refused| match is_refused {
+        true => Permissions::refused(),
+        false => Permissions::default(),
+    };
+    let (subscriptions, reads) = (vec![of(subscription)], vec![of(read)]);
+    let granted = Granted { account: None, subscriptions, reads };
+    let bench = Bench::granted(NARROW, Some(granted)).await;
+    let (reads, everything) = (&bench.reads, LabelSelector::default());
+    let list = |namespace| {
+        let bounds = bench.bounds(MANY, LARGE);
+        reads.list("v1/pods", namespace, &everything, bounds, None).map(|page| page.items.len())
+    };
+    let get = |namespace, name| {
+        let got = reads.get("v1/pods", &ObjectKey::new(namespace, name));
+        got.map(|object| usize::from(object.is_some()))
+    };
+    let values = reads.index_values("v1/pods", "node", bench.bounds(MANY, LARGE), None);
+    let keys = reads.index_keys("v1/pods", "node", "n6", bench.bounds(MANY, LARGE), None);
+    let objects = reads.by_index("v1/pods", "node", "n6", bench.bounds(MANY, LARGE), None);
+    let count = |namespace| reads.count("v1/pods", namespace, bench.bounds(MANY, LARGE));
+    let answers = [
+        ("get a", get("a", "web-1")),
+        ("get c", get("c", "db-3")),
+        ("list a", list(Some("a"))),
+        ("list c", list(Some("c"))),
+        ("list", list(None)),
+        ("by-index", objects.map(|page| page.items.len())),
+        ("index-keys", keys.map(|page| page.items.len())),
+        ("index-values", values.map(|page| page.items.len())),
+        ("count a", count(Some("a")).map(|count| count as usize)),
+        ("count", count(None).map(|count| count as usize)),
+        ("has-synced", reads.has_synced("v1/pods").map(usize::from)),
+    ];
+    let refused = answers.iter().filter(|(name, answer)| match answer {
+        Ok(found) => {
+            assert!(*found > 0, "{name} is answered with what is there");
+            false
+        }
+        Err(ReadError::NotGranted(why)) => {
+            assert_eq!(why, "refused", "{name}");
+            true
+        }
+        Err(error) => panic!("{name}: {error:?}"),
+    });
+    refused.map(|(name, _)| *name).collect()
+}
+
+#[tokio::test]
+async fn what_is_refused_to_the_account_is_refused_by_every_function() {
+    assert!(refused(false, false).await.is_empty());
+    let whole = ["list", "by-index", "index-keys", "index-values"];
+    let of_a = ["get a", "list a"].into_iter().chain(whole).chain(["count a", "count"]);
+    assert_eq!(refused(true, false).await, of_a.collect::<Vec<_>>());
+    let of_c = ["get c", "list c"].into_iter().chain(whole).chain(["count"]);
+    assert_eq!(refused(false, true).await, of_c.collect::<Vec<_>>());
+    assert_eq!(refused(true, true).await.len(), 11);
+}
