@@ -1,7 +1,9 @@
 //! One change on its way to a plugin.
 
 mod current;
+pub(crate) mod enqueue;
 mod keys;
+pub(crate) mod merge;
 
 pub(crate) use current::CurrentEvent;
 use informant_cache::{Object, Reason as CacheReason};

@@ -31,11 +31,9 @@ mod restriction;
 mod view;
 
 mod delivery;
-mod enqueue;
 mod event;
 mod filter;
 mod key_queue;
-mod merge;
 mod plugin_queue;
 mod queue;
 mod schedule;

@@ -12,8 +12,8 @@ mod known;
 mod replay;
 
 use crate::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
-use crate::enqueue::EnqueueRules;
 use crate::event::EventKeys;
+use crate::event::enqueue::EnqueueRules;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::plugin_queue::PluginQueue;
 use crate::view::View;

@@ -4,7 +4,7 @@ use super::{
     BoundedList, DescriptorError, POINTER_BYTES_MAX, check_bytes, check_pointer, check_text, each,
     error, json,
 };
-use crate::enqueue::{EnqueueRule, EnqueueRules, KeyNamespace, KeySource};
+use crate::event::enqueue::{EnqueueRule, EnqueueRules, KeyNamespace, KeySource};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

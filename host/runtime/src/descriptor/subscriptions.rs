@@ -5,8 +5,8 @@ use super::{
     BoundedList, DescriptorError, LIST_MAX, check_name, check_pointer, enqueue, error, json, reads,
     resource,
 };
-use crate::enqueue::EnqueueRules;
 use crate::event::Change;
+use crate::event::enqueue::EnqueueRules;
 use crate::filter::Filter;
 use crate::selectors::{check_fields, field_selector, label_selector};
 use informant_apimachinery::{

@@ -4,7 +4,7 @@
 //! that nobody has seen, the keys of the states in between come along.
 
 use super::Event;
-use crate::enqueue::{EnqueueRules, FoundKeys};
+use crate::event::enqueue::{EnqueueRules, FoundKeys};
 use informant_cache::Object;
 use std::sync::Arc;
 

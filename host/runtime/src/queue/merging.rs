@@ -2,7 +2,7 @@
 
 use super::{EventQueue, Lane, Marks, Queued, size};
 use crate::event::Event;
-use crate::merge::{Merged, merge};
+use crate::event::merge::{Merged, merge};
 
 impl EventQueue {
     /// Merging begins elsewhere for what comes from here on.

@@ -1,8 +1,8 @@
 //! Events that a host before this one has attempted: they come first, and attempts go on where they were.
 
 use super::{EventQueue, Lane, Queued, size};
+use crate::event::merge::{Merged, merge};
 use crate::event::{Event, Reason};
-use crate::merge::{Merged, merge};
 use std::collections::VecDeque;
 use std::time::Instant;
 
