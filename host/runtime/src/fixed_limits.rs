@@ -6,6 +6,7 @@
 use crate::access::ASKS_MAX;
 use crate::contract::FUNCTION_NAME_BYTES_MAX;
 use crate::coverage::NAMESPACES_WATCHED_MAX;
+use crate::delivery::key_queue::KEY_BYTES_MAX;
 use crate::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
     ENQUEUE_TEXT_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX, LIST_MAX, NAME_BYTES_MAX,
@@ -22,7 +23,6 @@ use crate::guest::instance::HANDLES_MAX;
 use crate::guest::json_pointer_index::VALUES_MAX;
 use crate::guest::log_budget::MESSAGE_BYTES_MAX;
 use crate::guest::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
-use crate::key_queue::KEY_BYTES_MAX;
 use crate::limits::Unit;
 use crate::outside::outbound::{
     HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,

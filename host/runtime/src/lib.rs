@@ -6,6 +6,7 @@
 //! directory is scanned, the file is checked against the contract, compiled and asked to describe itself
 //! aside, then the actor swaps.
 
+mod delivery;
 mod guest;
 mod outside;
 mod plugin_name;
@@ -26,21 +27,12 @@ mod exchange;
 mod one_line;
 mod pace;
 mod powers;
-mod reevaluation;
 mod restriction;
-mod view;
 
-mod delivery;
 mod event;
 mod filter;
-mod key_queue;
-mod plugin_queue;
-mod queue;
 mod schedule;
 mod shard;
-mod subscription;
-mod sync_calls;
-mod timers;
 mod token_bucket;
 
 mod access;
@@ -48,7 +40,6 @@ mod actor;
 mod admin;
 mod archive;
 mod backtrace;
-mod breaker;
 mod counted;
 mod counters;
 mod coverage;
@@ -59,7 +50,6 @@ mod plugin_archive;
 mod plugin_core;
 mod plugin_metrics;
 mod plugin_state;
-mod retry_waits;
 mod status;
 
 mod check;
@@ -89,6 +79,8 @@ pub use contract::{CONTRACT_VERSION, WasiImports};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
 pub use dead_letters::{DeadLetter, Selection};
+pub use delivery::key_queue::KeysSnapshot;
+pub use delivery::plugin_queue::QueueSnapshot;
 pub use descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use directory::plugin_files;
 pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
@@ -98,7 +90,6 @@ pub use guest::compiler::{
 };
 pub use guest::engine::EngineError;
 pub use guest_threads::THREAD_STACK_BYTES;
-pub use key_queue::KeysSnapshot;
 pub use lifecycle::{Input, State};
 pub use limits::{Limit, Limits, TABLE as LIMITS, Unit};
 pub use offline::{
@@ -118,7 +109,6 @@ pub use plugin_metrics::{
     PluginMetrics, PluginSeries,
 };
 pub use plugin_name::{InvalidPluginName, PluginName};
-pub use plugin_queue::QueueSnapshot;
 pub use plugins::Plugins;
 pub use prepare::LoadError;
 pub use recording::{

@@ -7,12 +7,12 @@
 
 use crate::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
 use crate::dead_letters::{DeadLetter, Pushed};
+use crate::delivery::queue::{Again, Queued};
 use crate::event::{Event, SubscriptionId};
 use crate::limits::Limits;
 use crate::names::is_of_secrets;
 use crate::plugin_name::PluginName;
 use crate::plugin_state::StateChanges;
-use crate::queue::{Again, Queued};
 use hashbrown::{HashMap, HashSet};
 use informant_cache::ObjectKey;
 use jiff::{SignedDuration, Timestamp};

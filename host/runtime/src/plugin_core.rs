@@ -10,17 +10,17 @@ mod settings;
 
 use crate::counters::Counters;
 use crate::dead_letters::{Bounds, DeadLetters};
-use crate::key_queue::{KeyQueue, Waits, Worked};
+use crate::delivery::key_queue::{KeyQueue, Waits, Worked};
+use crate::delivery::plugin_queue::PluginQueue;
+use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
+use crate::delivery::timers::Timers;
 use crate::lifecycle::{Input, State};
 use crate::limits::Limits;
 use crate::plugin_archive::PluginArchive;
 use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
-use crate::plugin_queue::PluginQueue;
 use crate::plugin_state::PluginState;
 use crate::restriction::Restriction;
-use crate::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
-use crate::timers::Timers;
 pub(crate) use access::{AccessShown, Refused};
 pub(crate) use facts::{Facts, LastLoad, RunningVersion};
 use jiff::{SignedDuration, Timestamp};
@@ -238,8 +238,8 @@ fn workqueue(limits: &Limits) -> KeyQueue {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::delivery::queue::Marks;
     use crate::plugin_metrics::MetricNames;
-    use crate::queue::Marks;
 
     pub(crate) fn core() -> PluginCore {
         let (counters, limits) = (Arc::<Counters>::default(), Limits::default());

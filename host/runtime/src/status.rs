@@ -6,15 +6,15 @@ mod why;
 
 use crate::account::Account;
 use crate::counters::Counters;
-use crate::key_queue::KeysSnapshot;
+use crate::delivery::key_queue::KeysSnapshot;
+use crate::delivery::plugin_queue::QueueSnapshot;
+use crate::delivery::timers::Now;
 use crate::lifecycle::State;
 use crate::plugin_archive::KeptSnapshot;
 use crate::plugin_core::{
     AccessShown, Facts, LastLoad, PluginCore, ReplaySnapshot, RunningVersion,
 };
 use crate::plugin_name::PluginName;
-use crate::plugin_queue::QueueSnapshot;
-use crate::timers::Now;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;

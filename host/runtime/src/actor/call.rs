@@ -3,7 +3,9 @@
 use super::Subscription;
 use crate::call_error::CallError;
 use crate::counters::{Counters, add_one};
-use crate::delivery::payload;
+use crate::delivery::payload::payload;
+use crate::delivery::queue::Queued;
+use crate::delivery::reevaluation::Seen;
 use crate::event::CurrentEvent;
 use crate::event::{Change, Event, Gone, Reason};
 use crate::filter::Verdict;
@@ -11,8 +13,6 @@ use crate::guest::bindings::exports::informant::plugin::handler;
 use crate::guest::bindings::informant::plugin::types as contract;
 use crate::guest::instance::Instance;
 use crate::guest::tape::Tape;
-use crate::queue::Queued;
-use crate::reevaluation::Seen;
 use std::time::Instant;
 
 /// The event as the guest is to hear of it: as it was queued, or as it was seen again. None if it is not, which is counted and put on the tape.

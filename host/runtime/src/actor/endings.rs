@@ -1,12 +1,12 @@
 //! How an event leaves the actor for good.
 
 use super::Actor;
-use crate::breaker::Outcome;
 use crate::counters::add_one;
 use crate::dead_letters::DeadLetter;
+use crate::delivery::breaker::Outcome;
+use crate::delivery::queue::{Queued, Settled};
+use crate::delivery::reevaluation::Seen;
 use crate::plugin_state::StateChanges;
-use crate::queue::{Queued, Settled};
-use crate::reevaluation::Seen;
 use std::time::Instant;
 
 impl Actor {

@@ -1,13 +1,13 @@
 //! What becomes of an event whose call failed, and of a plugin whose calls fail.
 
 use super::{Actor, Running, Subscription};
-use crate::breaker::{Breaker, Ended, Outcome, Turn};
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
 use crate::dead_letters::DeadLetter;
+use crate::delivery::breaker::{Breaker, Ended, Outcome, Turn};
+use crate::delivery::queue::{Queued, Settled};
+use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::lifecycle::Input;
-use crate::queue::{Queued, Settled};
-use crate::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use informant_cache::workqueue::{BucketRateLimiter, RateLimiter, exponential};
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;

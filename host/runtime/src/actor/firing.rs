@@ -2,11 +2,11 @@
 
 use super::failures::FailedCall;
 use super::{Actor, Running};
-use crate::breaker::Outcome;
 use crate::counters::add_one;
+use crate::delivery::breaker::Outcome;
+use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
+use crate::delivery::timers::Firing;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::retry_waits::{RETRY_BASE, RETRY_MAX};
-use crate::timers::Firing;
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::time::Instant;

@@ -2,8 +2,8 @@
 //! wait behind those. After each start that fails the wait doubles.
 
 use super::{Actor, Running, Version};
-use crate::breaker::Outcome;
 use crate::call_error::CallError;
+use crate::delivery::breaker::Outcome;
 use crate::guest::instance::Instance;
 use jiff::Timestamp;
 use std::time::Duration;

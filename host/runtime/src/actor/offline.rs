@@ -3,8 +3,8 @@
 use super::call::{call, to_tell};
 use super::keys::becomes_keys;
 use super::{Actor, Running, Version};
+use crate::delivery::queue::Queued;
 use crate::prepare::LoadError;
-use crate::queue::Queued;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! What the service account may not read that the plugin acts as is not told, whenever it was queued.
 
 use crate::access::Permissions;
+use crate::delivery::plugin_queue::PluginQueue;
 use crate::event::SubscriptionId;
-use crate::plugin_queue::PluginQueue;
 
 /// Whether the event that has just come out of a shard's line was put by: its subscription may not be told for now, and nothing of it comes out of any
 /// line. Whoever follows what may be read lets the subscription go on, unless that has happened already.
@@ -27,8 +27,8 @@ pub(super) fn is_put_by(
 mod tests {
     use super::*;
     use crate::counters::Counters;
-    use crate::queue::Marks;
-    use crate::queue::tests::parse;
+    use crate::delivery::queue::Marks;
+    use crate::delivery::queue::tests::parse;
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 

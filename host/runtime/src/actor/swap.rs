@@ -2,9 +2,9 @@
 //! What tells them so is `plugin/takeover.rs`.
 
 use super::{Actor, RETIREMENT_MAX, Running, Version};
+use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::instance::Instance;
 use crate::prepare::LoadError;
-use crate::sync_calls::SyncCalls;
 use jiff::Timestamp;
 use std::sync::Arc;
 use tokio::sync::oneshot;

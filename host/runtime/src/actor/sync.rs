@@ -1,10 +1,10 @@
 //! How the guest is told that the initial objects of a subscription are through.
 
 use super::{Actor, Running};
-use crate::breaker::Outcome;
 use crate::call_error::CallError;
+use crate::delivery::breaker::Outcome;
+use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
 use crate::event::SubscriptionId;
-use crate::retry_waits::{RETRY_BASE, RETRY_MAX};
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::time::Instant;

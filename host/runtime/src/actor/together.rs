@@ -3,14 +3,14 @@
 
 use super::Version;
 use super::failures::Failures;
-use crate::breaker::{Ended, Turn};
+use crate::delivery::breaker::{Ended, Turn};
+use crate::delivery::queue::Queued;
+use crate::delivery::reevaluation::{Reevaluation, Seen, Wish};
+use crate::delivery::timers::Now;
 use crate::event::{Event, SubscriptionId};
 use crate::guest::log_budget::LogBudget;
 use crate::limits::Limits;
 use crate::plugin_core::PluginCore;
-use crate::queue::Queued;
-use crate::reevaluation::{Reevaluation, Seen, Wish};
-use crate::timers::Now;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -148,7 +148,7 @@ impl Together {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breaker::Outcome;
+    use crate::delivery::breaker::Outcome;
     use futures::FutureExt as _;
 
     /// One whose breaker is open.

@@ -2,13 +2,13 @@
 
 use crate::access::Permissions;
 use crate::configuration::PluginSettings;
+use crate::delivery::reevaluation::Wish;
 use crate::descriptor::SubscriptionSpec;
 use crate::event::SubscriptionId;
 use crate::guest::instance::Template;
 use crate::guest::reads::Reads;
 use crate::guest::tape::TapeOf;
 use crate::plugin_name::PluginName;
-use crate::reevaluation::Wish;
 use crate::schedule::ScheduleSpec;
 use crate::shard::Shard;
 use hashbrown::HashMap;

@@ -4,13 +4,13 @@ mod wasi;
 
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
+use crate::delivery::key_queue::KeyQueue;
 use crate::event::CurrentEvent;
 use crate::guest::call_clock::CallClock;
 use crate::guest::log_budget::LogBudget;
 use crate::guest::reads::Reads;
 use crate::guest::surroundings::Surroundings;
 use crate::guest::tape::Tape;
-use crate::key_queue::KeyQueue;
 use crate::limits::Limits;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;

@@ -1,6 +1,6 @@
 //! The time and the chance that a plugin meets: the system's, or, where a run is to be the same each time, those that it is given.
 
-use crate::timers::Now;
+use crate::delivery::timers::Now;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom as _, SystemRandom};

@@ -3,6 +3,7 @@
 use super::{Plugin, Takeover};
 use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Hold, Running, Together};
 use crate::admin::AdminError;
+use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::lifecycle::Input;
@@ -11,7 +12,6 @@ use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::prepare::Preparer;
-use crate::sync_calls::SyncCalls;
 use futures::future::join_all;
 use jiff::Timestamp;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::Plugin;
 use crate::archive::{Archive, Kept, Waiting};
 use crate::counters::Counters;
+use crate::delivery::queue::Queued;
 use crate::descriptor::Descriptor;
 use crate::event::{Change, Event, SubscriptionId};
-use crate::queue::Queued;
 use hashbrown::HashMap;
 use informant_cache::Object;
 use jiff::Timestamp;

@@ -2,9 +2,9 @@
 
 use super::Plugin;
 use crate::configuration::OnRemoval;
+use crate::delivery::subscription::Progress;
 use crate::lifecycle::{Input, State};
 use crate::plugin_core::PluginCore;
-use crate::subscription::Progress;
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,9 +2,9 @@
 //! of the old one is called after the first call of the new one; and if one shard cannot, the old version goes on in all of them.
 
 use crate::actor::{Command, Swap, Together, Version};
+use crate::delivery::timers::Now;
 use crate::plugin_core::PluginCore;
 use crate::prepare::LoadError;
-use crate::timers::Now;
 use futures::future::join_all;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};

@@ -1,14 +1,14 @@
 //! Subscriptions that the service account which the plugin acts as may not list and watch: nothing of them is told, and nothing is lost. What waited
-//! for the plugin is put by (`queue/withheld.rs`); what was in the cache then is remembered, so that its end is told if it comes meanwhile; and when
+//! for the plugin is put by (`delivery/queue/withheld.rs`); what was in the cache then is remembered, so that its end is told if it comes meanwhile; and when
 //! the account may read it again the subscription begins anew, with what there is by then. Objects that had not been told yet, and that come and go
 //! meanwhile, may be told as gone all the same.
 
 use super::{Active, Begun, Plugin};
 use crate::access::{Permissions, Refusal};
+use crate::delivery::view::View;
 use crate::descriptor::{Descriptor, SubscriptionSpec};
 use crate::event::SubscriptionId;
 use crate::plugin_core::{AccessShown, Refused};
-use crate::view::View;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Object, SharedInformerFactory};
 use std::collections::BTreeSet;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::dead_letters::{self, DeadLetters, Selection};
+use crate::delivery::queue::{EventQueue, Marks, Settled};
 use crate::event::EventKeys;
 use crate::event::{Change, Reason};
-use crate::queue::{EventQueue, Marks, Settled};
 use informant_cache::Object;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! How far the replays of a plugin's subscriptions are.
 
+use crate::delivery::plugin_queue::PluginQueue;
+use crate::delivery::subscription::Progress;
 use crate::event::SubscriptionId;
-use crate::plugin_queue::PluginQueue;
-use crate::subscription::Progress;
 use informant_cache::Indexer;
 use std::sync::Arc;
 

@@ -2,11 +2,11 @@
 
 use crate::access::Granted;
 use crate::actor::Subscription;
+use crate::delivery::reevaluation::Wish;
 use crate::descriptor::Descriptor;
 use crate::event::SubscriptionId;
 use crate::plugin_core::RunningVersion;
 use crate::prepare::Prepared;
-use crate::reevaluation::Wish;
 use hashbrown::HashMap;
 
 pub(crate) fn subscriptions(

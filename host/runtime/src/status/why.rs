@@ -2,7 +2,7 @@
 
 use super::PluginStatus;
 use crate::counted::counted;
-use crate::key_queue::GIVEN_UP_MAX;
+use crate::delivery::key_queue::GIVEN_UP_MAX;
 use crate::lifecycle::State;
 use crate::one_line::one_line;
 use informant_cache::InformerState;
@@ -123,13 +123,13 @@ impl PluginStatus {
 mod tests {
     use super::*;
     use crate::dead_letters::DeadLetter;
+    use crate::delivery::key_queue::Worked;
+    use crate::delivery::queue::Settled;
+    use crate::delivery::queue::tests::parse;
     use crate::event::Event;
-    use crate::key_queue::Worked;
     use crate::lifecycle::Input;
     use crate::plugin_core::PluginCore;
     use crate::plugin_core::tests::core;
-    use crate::queue::Settled;
-    use crate::queue::tests::parse;
     use informant_cache::workqueue::AddOptions;
     use jiff::Timestamp;
 

@@ -2,9 +2,9 @@
 
 use super::HostCall;
 use crate::call_error::CallError;
+use crate::delivery::key_queue::{AddError, KeyQueue};
 use crate::guest::bindings::informant::plugin::workqueue::Host;
 use crate::guest::guest_state::GuestState;
-use crate::key_queue::{AddError, KeyQueue};
 use informant_cache::workqueue::AddOptions;
 use parking_lot::MutexGuard;
 use std::time::Duration;

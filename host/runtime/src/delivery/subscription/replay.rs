@@ -4,7 +4,7 @@
 //! A subscription in the place of another begins its replay anew. Of an object that this has not come to, the plugin knows what it was told
 //! by the one before: what that one's view has, if its own replay had come to the object, and else what it knew itself.
 
-use crate::view::View;
+use crate::delivery::view::View;
 use hashbrown::HashMap;
 use informant_cache::{Object, ObjectKey};
 use parking_lot::Mutex;

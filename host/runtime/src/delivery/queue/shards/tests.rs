@@ -1,8 +1,10 @@
 //! Lines of several shards against the model of one, and what they have together.
 
 use super::*;
+use crate::delivery::queue::tests::{
+    Known, NO_MARK, SUBSCRIPTION, change, event, parse, show, tell,
+};
 use crate::event::{Change, Reason};
-use crate::queue::tests::{Known, NO_MARK, SUBSCRIPTION, change, event, parse, show, tell};
 use std::collections::BTreeMap;
 
 /// Two objects of the test's names that are in different shards of so many.

@@ -1,6 +1,6 @@
 //! Objects that a plugin was told of before this host was there, until the first list has shown what became of them.
 
-use crate::view::View;
+use crate::delivery::view::View;
 use hashbrown::HashMap;
 use informant_cache::{Object, ObjectKey};
 use parking_lot::Mutex;

@@ -89,8 +89,8 @@ impl Initials {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::tests::{SUBSCRIPTION, parse};
-    use crate::queue::{EventQueue, Marks, Settled};
+    use crate::delivery::queue::tests::{SUBSCRIPTION, parse};
+    use crate::delivery::queue::{EventQueue, Marks, Settled};
     use std::time::Instant;
 
     /// What happens to a subscription that load 1 has begun: `!+a1` is queued before its sync, `+a1` after; `1` and `2` say of a load that all are

@@ -1,7 +1,7 @@
 //! The queue of a plugin whose file is gone.
 
 use super::PluginQueue;
-use crate::queue::ShardedQueue;
+use crate::delivery::queue::ShardedQueue;
 use std::sync::atomic::Ordering::Relaxed;
 use tokio::sync::futures::Notified;
 

@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::counters::Counters;
+use crate::delivery::queue::{Marks, Queued, Settled};
+use crate::delivery::reevaluation::{Reevaluation, Wish};
 use crate::descriptor::Descriptor;
-use crate::queue::{Marks, Queued, Settled};
-use crate::reevaluation::{Reevaluation, Wish};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{
     FactoryOptions, HandlerOptions, Registration, SharedIndexInformer, SharedInformerFactory,

@@ -10,10 +10,10 @@ pub use snapshot::QueueSnapshot;
 
 use crate::configuration::RateLimit;
 use crate::counters::{Counters, add_one};
+use crate::delivery::queue::{Initials, Marks, Queued, Settled, ShardedQueue};
+use crate::delivery::sync_calls::SyncCalls;
 use crate::event::{Event, SubscriptionId};
 use crate::guest_threads::Turn;
-use crate::queue::{Initials, Marks, Queued, Settled, ShardedQueue};
-use crate::sync_calls::SyncCalls;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::RoomSignal;
 use parking_lot::Mutex;
@@ -379,9 +379,9 @@ impl PluginQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::delivery::queue::tests::parse;
     use crate::guest_threads::{GuestThreads, Task};
     use crate::pace::Pace;
-    use crate::queue::tests::parse;
     use std::collections::BTreeSet;
     use std::sync::mpsc;
     use std::time::Duration;

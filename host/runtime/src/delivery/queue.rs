@@ -1,11 +1,11 @@
 //! The queue of one plugin's events: a synchronous cupboard between the informers and the plugin's actor. Of a plugin that runs in shards this is one
-//! shard's line, and `queue/shards.rs` the whole.
+//! shard's line, and `delivery/queue/shards.rs` the whole.
 //!
 //! Events come out in the order they went in. Up to the mark every one is kept; above it a newer event is
 //! merged into the last waiting one of the same object and subscription, so memory is bounded by the
 //! number of objects. A failed event waits for its retry at the head of its object's lane; later events
 //! of that object wait behind it, other objects do not: while a retry and another event are due they take turns. Replays have a line
-//! beside (`queue/replays.rs`).
+//! beside (`delivery/queue/replays.rs`).
 
 mod call_rate;
 mod drain;

@@ -4,7 +4,7 @@
 //! while it is worked on comes again afterwards, of several times the earliest counts. What is here beside that are the bounds, and how often a
 //! key failed. A key stands for a place to look at, not for a change: one that is given up comes again once somebody adds it.
 //!
-//! A plugin that runs in shards has a line for each (`key_queue/line.rs`), in which a key has its place by its hash; bounds and waits are those of all.
+//! A plugin that runs in shards has a line for each (`delivery/key_queue/line.rs`), in which a key has its place by its hash; bounds and waits are those of all.
 
 mod held;
 mod line;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::counters::Counters;
+use crate::delivery::queue::{Marks, Settled};
 use crate::descriptor::Descriptor;
-use crate::queue::{Marks, Settled};
 use informant_cache::Reason as CacheReason;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;

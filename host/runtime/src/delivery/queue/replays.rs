@@ -250,8 +250,8 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::tests::{SUBSCRIPTION, parse, show};
-    use crate::queue::{Marks, Settled};
+    use crate::delivery::queue::tests::{SUBSCRIPTION, parse, show};
+    use crate::delivery::queue::{Marks, Settled};
     use std::time::Duration;
 
     fn queue() -> EventQueue {

@@ -11,12 +11,12 @@ mod ahead;
 mod known;
 mod replay;
 
+use crate::delivery::plugin_queue::PluginQueue;
+use crate::delivery::view::View;
 use crate::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
 use crate::event::EventKeys;
 use crate::event::enqueue::EnqueueRules;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use crate::plugin_queue::PluginQueue;
-use crate::view::View;
 use bytes::Bytes;
 use informant_cache::{Cause, FinalState, Notification, Object, Projection, ResourceEventHandler};
 use known::Known;

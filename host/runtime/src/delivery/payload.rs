@@ -1,0 +1,56 @@
+//! The bytes of an object as a subscription wants them.
+
+use crate::descriptor::Delivery;
+use bytes::Bytes;
+use informant_cache::{Object, Projection};
+use std::sync::LazyLock;
+
+/// What metadata delivery keeps of an object.
+const KEPT: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+static METADATA: LazyLock<Projection> =
+    LazyLock::new(|| Projection::new(KEPT.map(|name| format!("/{name}"))));
+
+/// Nothing for lazy delivery.
+pub(crate) fn payload(object: &Object, delivery: Delivery) -> Option<Bytes> {
+    match delivery {
+        Delivery::Full => Some(object.json()),
+        Delivery::Lazy => None,
+        Delivery::Metadata => metadata_only(&object.json()),
+    }
+}
+
+/// Every object has all three.
+fn metadata_only(json: &[u8]) -> Option<Bytes> {
+    let values = METADATA.values(json);
+    let mut kept = Vec::with_capacity(values.iter().flatten().map(|value| value.len() + 16).sum());
+    for (name, value) in KEPT.iter().zip(values) {
+        kept.push(if kept.is_empty() { b'{' } else { b',' });
+        kept.extend_from_slice(format!("\"{name}\":").as_bytes());
+        kept.extend_from_slice(value?);
+    }
+    kept.push(b'}');
+    Some(Bytes::from(kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, delivery: Delivery, expect: Option<&str>) {
+        let object = Object::decode(json.as_bytes(), None).expect("the test's pod is well formed");
+        assert_eq!(payload(&object, delivery).as_deref(), expect.map(str::as_bytes));
+    }
+
+    const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","spec":{"a":[]},"metadata":{"name":"web","labels":{"a":"{"}}}"#;
+
+    #[test]
+    fn an_object_is_delivered_as_it_is_wanted() {
+        check(POD, Delivery::Full, Some(POD));
+        check(POD, Delivery::Lazy, None);
+        let metadata =
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","labels":{"a":"{"}}}"#;
+        check(POD, Delivery::Metadata, Some(metadata));
+    }
+}
