@@ -3,7 +3,6 @@
 //!
 //! [`limits`]: crate::limits
 
-use crate::access::ASKS_MAX;
 use crate::contract::FUNCTION_NAME_BYTES_MAX;
 use crate::coverage::NAMESPACES_WATCHED_MAX;
 use crate::delivery::key_queue::KEY_BYTES_MAX;
@@ -14,7 +13,6 @@ use crate::descriptor::{
     SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WRITES_MAX,
 };
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
-use crate::exchange::HEAD_BYTES_MAX;
 use crate::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
 use crate::guest::guest_state::POLLABLES_MAX;
 use crate::guest::host_functions::fields;
@@ -29,6 +27,8 @@ use crate::outside::outbound::{
 };
 use crate::outside::turns::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 use crate::outside::write::WRITE_BYTES_MAX;
+use crate::powers::access::ASKS_MAX;
+use crate::powers::exchange::HEAD_BYTES_MAX;
 use crate::selectors::{
     FIELD_REQUIREMENTS_MAX, FIELD_STEPS_MAX, LABEL_REQUIREMENTS_MAX, LABEL_VALUES_MAX,
     SELECTOR_BYTES_MAX,

@@ -23,11 +23,9 @@ mod unknown_key;
 
 mod account;
 mod call_error;
-mod exchange;
 mod one_line;
 mod pace;
 mod powers;
-mod restriction;
 
 mod event;
 mod filter;
@@ -35,7 +33,6 @@ mod schedule;
 mod shard;
 mod token_bucket;
 
-mod access;
 mod actor;
 mod admin;
 mod archive;
@@ -52,7 +49,6 @@ mod plugin_metrics;
 mod plugin_state;
 mod status;
 
-mod check;
 mod directory;
 mod loads;
 mod offline;
@@ -67,14 +63,12 @@ pub mod bench_parts;
 #[cfg(test)]
 mod fuzz;
 
-pub use access::AccessCounts;
 pub use account::{Account, Overdraft};
 pub use admin::{AdminError, PluginAdmin};
 pub use archive::{
     StateDirectoryError, StateDirectoryOptions, StateDirectoryStatus, check_state_directory,
 };
 pub use call_error::{CallError, Retry};
-pub use check::{CheckError, PluginChecker, PluginReport};
 pub use contract::{CONTRACT_VERSION, WasiImports};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
@@ -92,6 +86,7 @@ pub use guest::engine::EngineError;
 pub use guest_threads::THREAD_STACK_BYTES;
 pub use lifecycle::{Input, State};
 pub use limits::{Limit, Limits, TABLE as LIMITS, Unit};
+pub use offline::check::{CheckError, PluginChecker, PluginReport};
 pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,
     ScriptError, Transcript,
@@ -110,6 +105,7 @@ pub use plugin_metrics::{
 };
 pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugins::Plugins;
+pub use powers::access::AccessCounts;
 pub use prepare::LoadError;
 pub use recording::{
     RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions, Recording,

@@ -1,13 +1,13 @@
 //! What is under way for plugins beside the host's task: preparations, swaps and stops. They take as long
 //! as the guest takes, so the host never waits for one of them alone.
 
-use crate::access::Granted;
 use crate::admin::Reply;
 use crate::archive::Kept;
 use crate::configuration::Sidecar;
 use crate::dead_letters::Selection;
 use crate::event::SubscriptionId;
 use crate::plugin_name::PluginName;
+use crate::powers::access::Granted;
 use crate::prepare::{LoadError, Prepared};
 use hashbrown::HashMap;
 use std::future::Future;

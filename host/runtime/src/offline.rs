@@ -1,6 +1,7 @@
 //! Plugins without a cluster and without a clock: runs that are the same each time, through what calls plugins in a host, for tests and for what was
 //! recorded. The why is in `host/docs/designs/recordings.md`.
 
+pub(crate) mod check;
 mod field_error;
 mod journal;
 mod outside;

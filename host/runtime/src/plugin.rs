@@ -10,7 +10,6 @@ mod standby;
 mod takeover;
 mod withheld;
 
-use crate::access::Granted;
 use crate::actor::Together;
 use crate::configuration::PluginSettings;
 use crate::counters::Counters;
@@ -25,6 +24,7 @@ use crate::limits::Limits;
 use crate::plugin_core::{PluginCore, Replaying};
 use crate::plugin_metrics::{MetricNames, PluginMetrics};
 use crate::plugin_name::PluginName;
+use crate::powers::access::Granted;
 use crate::prepare::{LastCompiled, Prepared};
 use actors::ActorHandle;
 use asked::Asked;

@@ -20,7 +20,7 @@ use crate::plugin_archive::PluginArchive;
 use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::plugin_state::PluginState;
-use crate::restriction::Restriction;
+use crate::powers::restriction::Restriction;
 pub(crate) use access::{AccessShown, Refused};
 pub(crate) use facts::{Facts, LastLoad, RunningVersion};
 use jiff::{SignedDuration, Timestamp};

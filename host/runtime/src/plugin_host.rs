@@ -14,7 +14,6 @@ mod standby;
 mod unnamed;
 pub(crate) mod versions;
 
-use crate::access::{ANSWERS_TIME_MAX, Access};
 use crate::actor::Version;
 use crate::admin::{PluginAdmin, Request};
 use crate::archive::{Archive, ArchiveThread, Kept};
@@ -39,6 +38,7 @@ use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
 use crate::powers::Powers;
+use crate::powers::access::{ANSWERS_TIME_MAX, Access};
 use crate::prepare::{Code, Order, Prepared, Preparer};
 use crate::recording::Recorder;
 use configure::Beside;

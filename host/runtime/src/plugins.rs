@@ -1,6 +1,5 @@
 //! All plugins as others may look at them.
 
-use crate::access::AccessCounts;
 use crate::archive::{Archive, StateDirectoryStatus};
 use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
@@ -10,6 +9,7 @@ use crate::one_line::one_line;
 use crate::plugin_core::PluginCore;
 use crate::plugin_metrics::PluginSeries;
 use crate::plugin_name::PluginName;
+use crate::powers::access::AccessCounts;
 use crate::status::PluginStatus;
 use informant_cache::Pulse;
 use jiff::Timestamp;

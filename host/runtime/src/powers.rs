@@ -1,5 +1,9 @@
 //! What plugins can do outside the host, and what one of them is given of it: the means, its settings, which grant them, and where it is counted.
 
+pub(crate) mod access;
+pub(crate) mod exchange;
+pub(crate) mod restriction;
+
 use crate::configuration::PluginSettings;
 use crate::counters::Counters;
 use crate::outside::cluster_writer::NoCluster;
@@ -8,7 +12,7 @@ use crate::outside::http_client::NoHttp;
 use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
 use crate::outside::write::{SecretGuesses, Write};
-use crate::restriction::{Restriction, check_name};
+use crate::powers::restriction::{Restriction, check_name};
 use parking_lot::Mutex;
 use std::sync::Arc;
 

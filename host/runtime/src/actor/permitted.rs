@@ -1,8 +1,8 @@
 //! What the service account may not read that the plugin acts as is not told, whenever it was queued.
 
-use crate::access::Permissions;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::event::SubscriptionId;
+use crate::powers::access::Permissions;
 
 /// Whether the event that has just come out of a shard's line was put by: its subscription may not be told for now, and nothing of it comes out of any
 /// line. Whoever follows what may be read lets the subscription go on, unless that has happened already.

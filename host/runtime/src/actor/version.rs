@@ -1,6 +1,5 @@
 //! One version of a plugin, as its actors have it.
 
-use crate::access::Permissions;
 use crate::configuration::PluginSettings;
 use crate::delivery::reevaluation::Wish;
 use crate::descriptor::SubscriptionSpec;
@@ -9,6 +8,7 @@ use crate::guest::instance::Template;
 use crate::guest::reads::Reads;
 use crate::guest::tape::TapeOf;
 use crate::plugin_name::PluginName;
+use crate::powers::access::Permissions;
 use crate::schedule::ScheduleSpec;
 use crate::shard::Shard;
 use hashbrown::HashMap;

@@ -6,11 +6,11 @@ mod awaited;
 
 pub(crate) use answer::{Answer, Bounds, KeyOf};
 
-use crate::access::{Granted, Permissions, Refusal};
 use crate::account::Ledger;
 use crate::delivery::view::View;
 use crate::descriptor::Descriptor;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
+use crate::powers::access::{Granted, Permissions, Refusal};
 use answer::{OfObject, fill};
 use awaited::Awaiting;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};

@@ -4,11 +4,11 @@
 //! meanwhile, may be told as gone all the same.
 
 use super::{Active, Begun, Plugin};
-use crate::access::{Permissions, Refusal};
 use crate::delivery::view::View;
 use crate::descriptor::{Descriptor, SubscriptionSpec};
 use crate::event::SubscriptionId;
 use crate::plugin_core::{AccessShown, Refused};
+use crate::powers::access::{Permissions, Refusal};
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Object, SharedInformerFactory};
 use std::collections::BTreeSet;

@@ -2,13 +2,13 @@
 //! nothing of them runs.
 
 use super::PluginHost;
-use crate::access::Granted;
 use crate::coverage;
 use crate::guest::reads::Reads;
 use crate::lifecycle::Input;
 use crate::loads::Load;
 use crate::plugin::{Standby, Warm};
 use crate::plugin_name::PluginName;
+use crate::powers::access::Granted;
 use crate::prepare::{Code, Prepared};
 use jiff::Timestamp;
 use tracing::info;

@@ -1,11 +1,11 @@
 //! A version as its actor is handed it, and as it is shown.
 
-use crate::access::Granted;
 use crate::actor::Subscription;
 use crate::delivery::reevaluation::Wish;
 use crate::descriptor::Descriptor;
 use crate::event::SubscriptionId;
 use crate::plugin_core::RunningVersion;
+use crate::powers::access::Granted;
 use crate::prepare::Prepared;
 use hashbrown::HashMap;
 

@@ -4,8 +4,8 @@ use crate::configuration::{
 };
 use crate::descriptor::Descriptor;
 use crate::outside::write::{How, Named};
+use crate::powers::restriction::Restriction;
 use crate::powers::{PluginPowers, Powers};
-use crate::restriction::Restriction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

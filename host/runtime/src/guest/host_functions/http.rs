@@ -1,13 +1,13 @@
 //! `http`: requests to the world outside. Each is checked and held against what is granted before anybody is asked; then the guest waits for the
 //! answer, and its thread's other plugins go on.
 
-use crate::exchange::{Exchange, Failure};
 use crate::guest::bindings::informant::plugin::http::{Error, Host, Request, Response};
 use crate::guest::guest_state::GuestState;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::http_client::HttpResponse;
 use crate::outside::outbound::{Asked, Method, OutboundRequest, timeout};
 use crate::powers::PluginPowers;
+use crate::powers::exchange::{Exchange, Failure};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tracing::info;

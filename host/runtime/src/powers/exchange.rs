@@ -6,7 +6,7 @@ use crate::outside::outbound::{
     AddressKinds, Granted, OutboundRequest, REDIRECTS_MAX, Refusal, is_same_header, redirected,
 };
 use crate::outside::turns::HttpTurns;
-use crate::restriction::Restriction;
+use crate::powers::restriction::Restriction;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tracing::debug;

@@ -1,6 +1,6 @@
 //! What plugins may read that act as a service account: what that one may. It is asked of the API server for each resource and namespace before
 //! anything of it is told or read, and again as long as anybody wants to know it. When that is done, and what the answers mean, is said by
-//! `access/reviews.rs`; this carries it out.
+//! `powers/access/reviews.rs`; this carries it out.
 
 mod permission;
 mod reviews;

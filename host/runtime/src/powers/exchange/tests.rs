@@ -6,7 +6,7 @@ use crate::descriptor::Descriptor;
 use crate::outside::http_client::HttpClient;
 use crate::outside::leading::Leading;
 use crate::outside::outbound::{AddressKind, Asked, SecretHeader, SecretName};
-use crate::restriction::Restriction;
+use crate::powers::restriction::Restriction;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
