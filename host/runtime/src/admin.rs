@@ -1,6 +1,6 @@
 //! What may be asked of a running host of plugins: the host's task carries it out between two of its other steps.
 
-use crate::dead_letters::Selection;
+use crate::kept::dead_letters::Selection;
 use crate::plugin_name::PluginName;
 use tokio::sync::{mpsc, oneshot};
 

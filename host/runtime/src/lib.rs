@@ -8,6 +8,7 @@
 
 mod delivery;
 mod guest;
+mod kept;
 mod outside;
 mod plugin_name;
 mod private_files;
@@ -35,18 +36,14 @@ mod token_bucket;
 
 mod actor;
 mod admin;
-mod archive;
 mod backtrace;
 mod counted;
 mod counters;
 mod coverage;
-mod dead_letters;
 mod guest_threads;
 mod lifecycle;
-mod plugin_archive;
 mod plugin_core;
 mod plugin_metrics;
-mod plugin_state;
 mod status;
 
 mod directory;
@@ -65,14 +62,10 @@ mod fuzz;
 
 pub use account::{Account, Overdraft};
 pub use admin::{AdminError, PluginAdmin};
-pub use archive::{
-    StateDirectoryError, StateDirectoryOptions, StateDirectoryStatus, check_state_directory,
-};
 pub use call_error::{CallError, Retry};
 pub use contract::{CONTRACT_VERSION, WasiImports};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
-pub use dead_letters::{DeadLetter, Selection};
 pub use delivery::key_queue::KeysSnapshot;
 pub use delivery::plugin_queue::QueueSnapshot;
 pub use descriptor::{Descriptor, DescriptorError, WriteSpec};
@@ -84,6 +77,11 @@ pub use guest::compiler::{
 };
 pub use guest::engine::EngineError;
 pub use guest_threads::THREAD_STACK_BYTES;
+pub use kept::archive::{
+    StateDirectoryError, StateDirectoryOptions, StateDirectoryStatus, check_state_directory,
+};
+pub use kept::dead_letters::{DeadLetter, Selection};
+pub use kept::plugin_archive::KeptSnapshot;
 pub use lifecycle::{Input, State};
 pub use limits::{Limit, Limits, TABLE as LIMITS, Unit};
 pub use offline::check::{CheckError, PluginChecker, PluginReport};
@@ -96,7 +94,6 @@ pub use outside::cluster_writer::{ClusterWriter, NoCluster, WriteError, WriteReq
 pub use outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
 pub use outside::outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
 pub use outside::service_account::ServiceAccount;
-pub use plugin_archive::KeptSnapshot;
 pub use plugin_core::ReplaySnapshot;
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
 pub use plugin_metrics::{

@@ -2,10 +2,10 @@
 //! as the guest takes, so the host never waits for one of them alone.
 
 use crate::admin::Reply;
-use crate::archive::Kept;
 use crate::configuration::Sidecar;
-use crate::dead_letters::Selection;
 use crate::event::SubscriptionId;
+use crate::kept::archive::Kept;
+use crate::kept::dead_letters::Selection;
 use crate::plugin_name::PluginName;
 use crate::powers::access::Granted;
 use crate::prepare::{LoadError, Prepared};

@@ -16,7 +16,6 @@ pub(crate) mod versions;
 
 use crate::actor::Version;
 use crate::admin::{PluginAdmin, Request};
-use crate::archive::{Archive, ArchiveThread, Kept};
 use crate::configuration::Configurations;
 use crate::counters::add_one;
 use crate::coverage;
@@ -28,6 +27,7 @@ use crate::guest::json_pointer_index::SharedIndexes;
 use crate::guest::load_steps::LoadSteps;
 use crate::guest::reads::Reads;
 use crate::guest_threads::GuestThreads;
+use crate::kept::archive::{Archive, ArchiveThread, Kept};
 use crate::lifecycle::Input;
 use crate::loads::{Load, Loads, Outcome, TookOver};
 use crate::outside::event_recorder::{self, EventRecorder, EventTask};

@@ -1,10 +1,10 @@
 //! All plugins as others may look at them.
 
-use crate::archive::{Archive, StateDirectoryStatus};
-use crate::dead_letters::DeadLetter;
 use crate::directory::Problem;
 use crate::guest::compiler::{CompileCounts, Compiler};
 use crate::guest::json_pointer_index::SharedIndexes;
+use crate::kept::archive::{Archive, StateDirectoryStatus};
+use crate::kept::dead_letters::DeadLetter;
 use crate::one_line::one_line;
 use crate::plugin_core::PluginCore;
 use crate::plugin_metrics::PluginSeries;

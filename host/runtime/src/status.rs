@@ -9,8 +9,8 @@ use crate::counters::Counters;
 use crate::delivery::key_queue::KeysSnapshot;
 use crate::delivery::plugin_queue::QueueSnapshot;
 use crate::delivery::timers::Now;
+use crate::kept::plugin_archive::KeptSnapshot;
 use crate::lifecycle::State;
-use crate::plugin_archive::KeptSnapshot;
 use crate::plugin_core::{
     AccessShown, Facts, LastLoad, PluginCore, ReplaySnapshot, RunningVersion,
 };

@@ -2,11 +2,11 @@
 
 use super::Actor;
 use crate::counters::add_one;
-use crate::dead_letters::DeadLetter;
 use crate::delivery::breaker::Outcome;
 use crate::delivery::queue::{Queued, Settled};
 use crate::delivery::reevaluation::Seen;
-use crate::plugin_state::StateChanges;
+use crate::kept::dead_letters::DeadLetter;
+use crate::kept::plugin_state::StateChanges;
 use std::time::Instant;
 
 impl Actor {

@@ -3,10 +3,10 @@
 use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
-use crate::dead_letters::DeadLetter;
 use crate::delivery::breaker::{Breaker, Ended, Outcome, Turn};
 use crate::delivery::queue::{Queued, Settled};
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
+use crate::kept::dead_letters::DeadLetter;
 use crate::lifecycle::Input;
 use informant_cache::workqueue::{BucketRateLimiter, RateLimiter, exponential};
 use jiff::Timestamp;

@@ -3,11 +3,11 @@
 use super::{Active, Plugin};
 use crate::admin::AdminError;
 use crate::counted::counted;
-use crate::dead_letters::{DeadLetter, Selection};
 use crate::delivery::view::View;
 use crate::descriptor::Descriptor;
 use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
+use crate::kept::dead_letters::{DeadLetter, Selection};
 use informant_cache::{Object, ObjectKey, Scope};
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,11 +1,11 @@
 //! What a plugin's name brings along from the host before: letters, values, a pause, and the retries that come first.
 
 use super::Plugin;
-use crate::archive::{Archive, Kept, Waiting};
 use crate::counters::Counters;
 use crate::delivery::queue::Queued;
 use crate::descriptor::Descriptor;
 use crate::event::{Change, Event, SubscriptionId};
+use crate::kept::archive::{Archive, Kept, Waiting};
 use hashbrown::HashMap;
 use informant_cache::Object;
 use jiff::Timestamp;

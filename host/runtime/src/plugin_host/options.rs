@@ -1,9 +1,9 @@
 //! What the host of the plugins is made of, and why it cannot be.
 
-use crate::archive::{StateDirectoryError, StateDirectoryOptions};
 use crate::configuration::Configurations;
 use crate::guest::compiler::{CodeCacheError, CompilerOptions};
 use crate::guest::engine::EngineError;
+use crate::kept::archive::{StateDirectoryError, StateDirectoryOptions};
 use crate::outside::access_reviewer::AccessReviewer;
 use crate::outside::cluster_writer::ClusterWriter;
 use crate::outside::http_client::HttpClient;

@@ -2,8 +2,8 @@
 
 use super::PluginHost;
 use crate::admin::{Action, AdminError, Reply, Request};
-use crate::archive::{Archive, Changes, Place};
 use crate::counted::counted;
+use crate::kept::archive::{Archive, Changes, Place};
 use crate::loads::{AbsentPurge, Outcome};
 use crate::plugin_name::PluginName;
 use crate::prepare::Code;

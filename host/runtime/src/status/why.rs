@@ -122,11 +122,11 @@ impl PluginStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dead_letters::DeadLetter;
     use crate::delivery::key_queue::Worked;
     use crate::delivery::queue::Settled;
     use crate::delivery::queue::tests::parse;
     use crate::event::Event;
+    use crate::kept::dead_letters::DeadLetter;
     use crate::lifecycle::Input;
     use crate::plugin_core::PluginCore;
     use crate::plugin_core::tests::core;

@@ -3,7 +3,7 @@
 use super::HostCall;
 use crate::guest::bindings::informant::plugin::state::Host;
 use crate::guest::guest_state::{GuestState, Phase};
-use crate::plugin_state::StateCall;
+use crate::kept::plugin_state::StateCall;
 
 impl Host for HostCall<'_> {
     fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<Vec<u8>>, String>> {

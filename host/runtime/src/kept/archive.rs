@@ -12,8 +12,8 @@ mod record;
 mod store;
 mod writer;
 
-use crate::dead_letters::DeadLetter;
 use crate::event::Event;
+use crate::kept::dead_letters::DeadLetter;
 use crate::plugin_name::PluginName;
 use bytes::Bytes;
 use informant_cache::ObjectKey;

@@ -1,9 +1,9 @@
 //! How what is kept stands in the file: keys that sort by plugin and kind, and a head in JSON before objects as they are.
 
 use super::{Content, Head, Place, Waiting};
-use crate::dead_letters::DeadLetter;
 use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
+use crate::kept::dead_letters::DeadLetter;
 use crate::plugin_name::PluginName;
 use bytes::Bytes;
 use informant_cache::{Object, ObjectKey};

@@ -1,8 +1,8 @@
 //! The thread over a disk that fails when a test wants it to.
 
 use super::*;
-use crate::archive::disk::Disk;
-use crate::archive::{Content, Head, Kept, Place};
+use crate::kept::archive::disk::Disk;
+use crate::kept::archive::{Content, Head, Kept, Place};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 

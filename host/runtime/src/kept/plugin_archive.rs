@@ -5,14 +5,14 @@
 //! Without a state directory nothing is kept and nothing here costs more than a look at a number, as for every event that succeeds
 //! at once.
 
-use crate::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
-use crate::dead_letters::{DeadLetter, Pushed};
 use crate::delivery::queue::{Again, Queued};
 use crate::event::{Event, SubscriptionId};
+use crate::kept::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
+use crate::kept::dead_letters::{DeadLetter, Pushed};
+use crate::kept::plugin_state::StateChanges;
 use crate::limits::Limits;
 use crate::names::is_of_secrets;
 use crate::plugin_name::PluginName;
-use crate::plugin_state::StateChanges;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::ObjectKey;
 use jiff::{SignedDuration, Timestamp};

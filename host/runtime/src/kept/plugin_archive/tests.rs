@@ -1,10 +1,10 @@
 //! What the file says after every step, against what waits: the host may end at any of them.
 
 use super::*;
-use crate::dead_letters::{self, DeadLetters, Selection};
 use crate::delivery::queue::{EventQueue, Marks, Settled};
 use crate::event::EventKeys;
 use crate::event::{Change, Reason};
+use crate::kept::dead_letters::{self, DeadLetters, Selection};
 use informant_cache::Object;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
