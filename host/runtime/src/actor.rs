@@ -18,6 +18,7 @@ mod version;
 
 use crate::admin::AdminError;
 use crate::call_error::CallError;
+use crate::contract::limits::Limits;
 use crate::counters::Counters;
 use crate::delivery::sync_calls::SyncCalls;
 use crate::event::{Event, SubscriptionId};
@@ -28,7 +29,6 @@ use crate::guest::surroundings::Surroundings;
 use crate::guest::tape::Tapes;
 use crate::guest_threads::give_turn;
 use crate::kept::plugin_state::StateCall;
-use crate::limits::Limits;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin_core::PluginCore;

@@ -1,10 +1,10 @@
 //! Parts by themselves, for this crate's benches and its test that counts allocations. No part of its interface: it changes whenever they do.
 
+use crate::contract::descriptor::{Descriptor, DescriptorError};
 use crate::counters::Counters;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::queue::{EventQueue, Marks, Settled};
 use crate::delivery::subscription::SubscriptionHandler;
-use crate::descriptor::{Descriptor, DescriptorError};
 use crate::event::EventKeys;
 use crate::event::{Change, Event, Reason, SubscriptionId};
 use informant_cache::{Cause, Object, ResourceEventHandler};

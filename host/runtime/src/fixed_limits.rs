@@ -3,17 +3,22 @@
 //!
 //! [`limits`]: crate::limits
 
-use crate::contract::FUNCTION_NAME_BYTES_MAX;
-use crate::coverage::NAMESPACES_WATCHED_MAX;
-use crate::delivery::key_queue::KEY_BYTES_MAX;
-use crate::descriptor::{
+use crate::contract::component::FUNCTION_NAME_BYTES_MAX;
+use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
+use crate::contract::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
     ENQUEUE_TEXT_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX, LIST_MAX, NAME_BYTES_MAX,
     NAMESPACES_MAX, PASSES_MAX, POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX,
     SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WRITES_MAX,
 };
+use crate::contract::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
+use crate::contract::limits::Unit;
+use crate::contract::selectors::{
+    FIELD_REQUIREMENTS_MAX, FIELD_STEPS_MAX, LABEL_REQUIREMENTS_MAX, LABEL_VALUES_MAX,
+    SELECTOR_BYTES_MAX,
+};
+use crate::delivery::key_queue::KEY_BYTES_MAX;
 use crate::directory::{FILE_BYTES_MAX, PLUGINS_MAX};
-use crate::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
 use crate::guest::guest_state::POLLABLES_MAX;
 use crate::guest::host_functions::fields;
 use crate::guest::host_functions::wasi::{RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
@@ -21,7 +26,6 @@ use crate::guest::instance::HANDLES_MAX;
 use crate::guest::json_pointer_index::VALUES_MAX;
 use crate::guest::log_budget::MESSAGE_BYTES_MAX;
 use crate::guest::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
-use crate::limits::Unit;
 use crate::outside::outbound::{
     HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
 };
@@ -29,10 +33,6 @@ use crate::outside::turns::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 use crate::outside::write::WRITE_BYTES_MAX;
 use crate::powers::access::ASKS_MAX;
 use crate::powers::exchange::HEAD_BYTES_MAX;
-use crate::selectors::{
-    FIELD_REQUIREMENTS_MAX, FIELD_STEPS_MAX, LABEL_REQUIREMENTS_MAX, LABEL_VALUES_MAX,
-    SELECTOR_BYTES_MAX,
-};
 use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
 use informant_cache::Projection;
 
@@ -304,7 +304,7 @@ pub const FIXED: &[FixedLimit] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::{Limit, TABLE};
+    use crate::contract::limits::{Limit, TABLE};
     use expect_test::expect_file;
 
     fn row(name: &str, values: (&str, &str), then: &str, metric: &str, test: &str) -> String {

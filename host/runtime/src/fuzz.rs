@@ -1,7 +1,7 @@
 //! Fuzz targets: plugin files, descriptors, texts and URLs, which come from whoever wrote the plugin or answers it.
 
-use crate::contract::check;
-use crate::descriptor::Descriptor;
+use crate::contract::component::check;
+use crate::contract::descriptor::Descriptor;
 use crate::offline::Script;
 use crate::one_line::one_line;
 use crate::outside::outbound::{self, OriginRule, PathRule};

@@ -6,21 +6,16 @@
 //! directory is scanned, the file is checked against the contract, compiled and asked to describe itself
 //! aside, then the actor swaps.
 
+mod contract;
 mod delivery;
 mod guest;
 mod kept;
 mod outside;
 mod plugin_name;
 mod private_files;
-pub mod selectors;
 
-pub mod configuration;
-mod contract;
-mod descriptor;
 mod fixed_limits;
-mod limits;
 mod names;
-mod unknown_key;
 
 mod account;
 mod call_error;
@@ -29,8 +24,6 @@ mod pace;
 mod powers;
 
 mod event;
-mod filter;
-mod schedule;
 mod shard;
 mod token_bucket;
 
@@ -39,7 +32,6 @@ mod admin;
 mod backtrace;
 mod counted;
 mod counters;
-mod coverage;
 mod guest_threads;
 mod lifecycle;
 mod plugin_core;
@@ -63,12 +55,14 @@ mod fuzz;
 pub use account::{Account, Overdraft};
 pub use admin::{AdminError, PluginAdmin};
 pub use call_error::{CallError, Retry};
-pub use contract::{CONTRACT_VERSION, WasiImports};
+pub use contract::component::{CONTRACT_VERSION, WasiImports};
+pub use contract::coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
+pub use contract::descriptor::{Descriptor, DescriptorError, WriteSpec};
+pub use contract::limits::{Limit, Limits, TABLE as LIMITS, Unit};
+pub use contract::{configuration, selectors};
 pub use counters::{BUCKETS, Counters, Histogram};
-pub use coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
 pub use delivery::key_queue::KeysSnapshot;
 pub use delivery::plugin_queue::QueueSnapshot;
-pub use descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use directory::plugin_files;
 pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
 pub use guest::compiler::{
@@ -83,7 +77,6 @@ pub use kept::archive::{
 pub use kept::dead_letters::{DeadLetter, Selection};
 pub use kept::plugin_archive::KeptSnapshot;
 pub use lifecycle::{Input, State};
-pub use limits::{Limit, Limits, TABLE as LIMITS, Unit};
 pub use offline::check::{CheckError, PluginChecker, PluginReport};
 pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,

@@ -2,7 +2,7 @@
 //! as the guest takes, so the host never waits for one of them alone.
 
 use crate::admin::Reply;
-use crate::configuration::Sidecar;
+use crate::contract::configuration::Sidecar;
 use crate::event::SubscriptionId;
 use crate::kept::archive::Kept;
 use crate::kept::dead_letters::Selection;

@@ -8,6 +8,7 @@ mod pulses;
 mod replaying;
 mod settings;
 
+use crate::contract::limits::Limits;
 use crate::counters::Counters;
 use crate::delivery::key_queue::{KeyQueue, Waits, Worked};
 use crate::delivery::plugin_queue::PluginQueue;
@@ -17,7 +18,6 @@ use crate::kept::dead_letters::{Bounds, DeadLetters};
 use crate::kept::plugin_archive::PluginArchive;
 use crate::kept::plugin_state::PluginState;
 use crate::lifecycle::{Input, State};
-use crate::limits::Limits;
 use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::powers::restriction::Restriction;

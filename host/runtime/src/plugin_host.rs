@@ -16,9 +16,9 @@ pub(crate) mod versions;
 
 use crate::actor::Version;
 use crate::admin::{PluginAdmin, Request};
-use crate::configuration::Configurations;
+use crate::contract::configuration::Configurations;
+use crate::contract::coverage;
 use crate::counters::add_one;
-use crate::coverage;
 use crate::directory::{Change, Decision, Directories, PluginFile, Problem};
 use crate::guest::compiler::Compiler;
 use crate::guest::engine::Engine;

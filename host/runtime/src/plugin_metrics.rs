@@ -7,7 +7,7 @@ mod page;
 mod page_bytes;
 mod words;
 
-use crate::limits::Limits;
+use crate::contract::limits::Limits;
 use crate::plugin_name::PluginName;
 use hashbrown::HashMap;
 pub use page::PluginSeries;

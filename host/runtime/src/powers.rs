@@ -4,7 +4,7 @@ pub(crate) mod access;
 pub(crate) mod exchange;
 pub(crate) mod restriction;
 
-use crate::configuration::PluginSettings;
+use crate::contract::configuration::PluginSettings;
 use crate::counters::Counters;
 use crate::outside::cluster_writer::NoCluster;
 use crate::outside::event_recorder::EventRecorder;

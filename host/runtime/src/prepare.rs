@@ -2,8 +2,8 @@
 
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
-use crate::configuration::{ConfigurationError, PluginSettings};
-use crate::descriptor::{Descriptor, DescriptorError};
+use crate::contract::configuration::{ConfigurationError, PluginSettings};
+use crate::contract::descriptor::{Descriptor, DescriptorError};
 use crate::directory::Content;
 use crate::guest::compiler::{CompileError, Compiler, PluginSource};
 use crate::guest::engine::Engine;

@@ -2,13 +2,13 @@
 
 use super::Subscription;
 use crate::call_error::CallError;
+use crate::contract::filter::Verdict;
 use crate::counters::{Counters, add_one};
 use crate::delivery::payload::payload;
 use crate::delivery::queue::Queued;
 use crate::delivery::reevaluation::Seen;
 use crate::event::CurrentEvent;
 use crate::event::{Change, Event, Gone, Reason};
-use crate::filter::Verdict;
 use crate::guest::bindings::exports::informant::plugin::handler;
 use crate::guest::bindings::informant::plugin::types as contract;
 use crate::guest::instance::Instance;

@@ -270,7 +270,7 @@ impl Actor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Limits;
+    use crate::contract::limits::Limits;
 
     #[test]
     fn by_default_the_attempts_of_an_event_span_minutes() {

@@ -3,13 +3,13 @@
 
 use super::Version;
 use super::failures::Failures;
+use crate::contract::limits::Limits;
 use crate::delivery::breaker::{Ended, Turn};
 use crate::delivery::queue::Queued;
 use crate::delivery::reevaluation::{Reevaluation, Seen, Wish};
 use crate::delivery::timers::Now;
 use crate::event::{Event, SubscriptionId};
 use crate::guest::log_budget::LogBudget;
-use crate::limits::Limits;
 use crate::plugin_core::PluginCore;
 use jiff::Timestamp;
 use parking_lot::Mutex;

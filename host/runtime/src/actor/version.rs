@@ -1,15 +1,15 @@
 //! One version of a plugin, as its actors have it.
 
-use crate::configuration::PluginSettings;
+use crate::contract::configuration::PluginSettings;
+use crate::contract::descriptor::SubscriptionSpec;
+use crate::contract::schedule::ScheduleSpec;
 use crate::delivery::reevaluation::Wish;
-use crate::descriptor::SubscriptionSpec;
 use crate::event::SubscriptionId;
 use crate::guest::instance::Template;
 use crate::guest::reads::Reads;
 use crate::guest::tape::TapeOf;
 use crate::plugin_name::PluginName;
 use crate::powers::access::Permissions;
-use crate::schedule::ScheduleSpec;
 use crate::shard::Shard;
 use hashbrown::HashMap;
 use std::sync::Arc;

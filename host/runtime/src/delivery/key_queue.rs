@@ -12,7 +12,7 @@ mod snapshot;
 
 pub use snapshot::KeysSnapshot;
 
-use crate::limits::Limits;
+use crate::contract::limits::Limits;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use hashbrown::{HashMap, HashSet};
 use informant_cache::workqueue::{AddOptions, Lane, RateLimiter};

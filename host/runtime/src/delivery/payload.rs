@@ -1,6 +1,6 @@
 //! The bytes of an object as a subscription wants them.
 
-use crate::descriptor::Delivery;
+use crate::contract::descriptor::Delivery;
 use bytes::Bytes;
 use informant_cache::{Object, Projection};
 use std::sync::LazyLock;

@@ -8,7 +8,7 @@ mod worker;
 
 pub use snapshot::QueueSnapshot;
 
-use crate::configuration::RateLimit;
+use crate::contract::configuration::RateLimit;
 use crate::counters::{Counters, add_one};
 use crate::delivery::queue::{Initials, Marks, Queued, Settled, ShardedQueue};
 use crate::delivery::sync_calls::SyncCalls;

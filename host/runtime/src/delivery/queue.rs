@@ -22,8 +22,8 @@ mod settled;
 mod shards;
 mod withheld;
 
+use crate::contract::limits::Limits;
 use crate::event::{Event, SubscriptionId};
-use crate::limits::Limits;
 use due::Due;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::Object;

@@ -3,9 +3,9 @@
 //! What the plugin knows of an object does not follow from the new view while such events wait: it was told by the old one. So what came
 //! of an object's old events is remembered until its first new one, which was worked out as if they had been told as they were.
 
+use crate::contract::descriptor::{ChangeTypes, SubscriptionSpec};
 use crate::delivery::queue::Queued;
 use crate::delivery::view::View;
-use crate::descriptor::{ChangeTypes, SubscriptionSpec};
 use crate::event::{Change, Event, Gone, SubscriptionId};
 use hashbrown::HashMap;
 use informant_cache::{Object, Projection};

@@ -11,9 +11,9 @@ mod ahead;
 mod known;
 mod replay;
 
+use crate::contract::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::view::View;
-use crate::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
 use crate::event::EventKeys;
 use crate::event::enqueue::EnqueueRules;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};

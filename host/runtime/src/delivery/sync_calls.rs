@@ -1,9 +1,9 @@
 //! Which of its subscriptions a running instance has been told to be through, and when it is told of the others. Synchronous.
 
 use crate::call_error::{CallError, Retry};
+use crate::contract::limits::Limits;
 use crate::delivery::queue::Initials;
 use crate::event::SubscriptionId;
-use crate::limits::Limits;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 //! However many times a schedule's moment has passed, that is one firing, told with the last of them. A firing that failed comes again, until
 //! the schedule's next moment takes its place.
 
-use crate::schedule::{CronLine, ScheduleSpec, When};
+use crate::contract::schedule::{CronLine, ScheduleSpec, When};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A view: which objects of a resource belong to a subscription.
 
-use crate::descriptor::{ReadSpec, SubscriptionSpec};
+use crate::contract::descriptor::{ReadSpec, SubscriptionSpec};
 use informant_apimachinery::{FieldSelector, LabelSelector};
 use informant_cache::{Object, Projection};
 use std::collections::BTreeSet;

@@ -5,7 +5,7 @@
 use super::content::{Content, ContentRoom};
 use super::file_id::FileId;
 use super::plugin_file::{self, Fingerprint, Opened};
-use crate::contract::ContractError;
+use crate::contract::component::ContractError;
 use crate::plugin_name::PluginName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

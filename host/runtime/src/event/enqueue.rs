@@ -133,7 +133,7 @@ fn group_of(api_version: &str) -> &str {
 mod tests {
     use super::found_keys::EVENT_KEYS_MAX;
     use super::*;
-    use crate::descriptor::Descriptor;
+    use crate::contract::descriptor::Descriptor;
     use crate::event::{Change, Event, EventKeys, Reason, SubscriptionId};
     use std::time::Instant;
 

@@ -3,7 +3,7 @@
 //!
 //! A file can make every step dear: a few kilobytes overflow a checker's stack, claim gigabytes or compare types for
 //! hours, and compiling takes seconds and hundreds of MiB, which the allocator keeps for long. So the host itself reads no
-//! more of a file than its [envelope](crate::contract::check_envelope). A child does the rest, cannot take more than it
+//! more of a file than its [envelope](crate::contract::component::check_envelope). A child does the rest, cannot take more than it
 //! is given, gives all of it back, and takes nobody with it.
 
 mod cache;
@@ -26,7 +26,7 @@ pub use child::CompilerProgram;
 pub use counts::CompileCounts;
 pub use program::compile_standard_input;
 
-use crate::contract::check_envelope;
+use crate::contract::component::check_envelope;
 use crate::directory::Content;
 use crate::guest::engine::Engine;
 use crate::guest::load_steps::LoadSteps;

@@ -4,6 +4,7 @@ mod wasi;
 
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
+use crate::contract::limits::Limits;
 use crate::delivery::key_queue::KeyQueue;
 use crate::event::CurrentEvent;
 use crate::guest::call_clock::CallClock;
@@ -12,7 +13,6 @@ use crate::guest::reads::Reads;
 use crate::guest::surroundings::Surroundings;
 use crate::guest::tape::Tape;
 use crate::kept::plugin_state::{StateCall, StateChanges};
-use crate::limits::Limits;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin_metrics::PluginMetrics;

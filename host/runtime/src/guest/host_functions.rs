@@ -17,7 +17,7 @@ mod workqueue;
 use host_call::{HostCall, Measured};
 use taped::OnTape;
 
-use crate::contract::WasiImports;
+use crate::contract::component::WasiImports;
 use crate::guest::bindings::informant::plugin as imports;
 use crate::guest::engine::{Engine, EngineError};
 use crate::guest::guest_state::GuestState;

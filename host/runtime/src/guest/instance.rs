@@ -5,6 +5,7 @@ mod template;
 use crate::account::Held;
 use crate::backtrace::Backtrace;
 use crate::call_error::{CallError, Retry};
+use crate::contract::limits::Limits;
 use crate::guest::bindings::exports::informant::plugin::{
     handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };
@@ -12,7 +13,6 @@ use crate::guest::bindings::informant::plugin as imports;
 use crate::guest::guest_state::{Exceeded, GuestState, Phase};
 use crate::guest::memory_room::MemoryShare;
 use crate::guest::tape::{Answered, Called};
-use crate::limits::Limits;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use template::Template;

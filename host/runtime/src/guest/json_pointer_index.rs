@@ -7,7 +7,7 @@
 //! What an index takes, of memory and of the informer's time, is charged to every plugin that uses it, in full.
 
 use crate::account::{Ledger, Weighed};
-use crate::descriptor::IndexSpec;
+use crate::contract::descriptor::IndexSpec;
 use hashbrown::HashMap;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{IndexFunc, Indexer, JsonPointer, Object};

@@ -2,7 +2,7 @@
 //! once, the debt is paid by waiting before the next event. Only what one call writes above a whole
 //! second's worth is dropped, and counted.
 
-use crate::limits::Limits;
+use crate::contract::limits::Limits;
 use crate::token_bucket::TokenBucket;
 use parking_lot::Mutex;
 use std::sync::Arc;

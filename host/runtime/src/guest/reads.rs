@@ -7,8 +7,8 @@ mod awaited;
 pub(crate) use answer::{Answer, Bounds, KeyOf};
 
 use crate::account::Ledger;
+use crate::contract::descriptor::Descriptor;
 use crate::delivery::view::View;
-use crate::descriptor::Descriptor;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::powers::access::{Granted, Permissions, Refusal};
 use answer::{OfObject, fill};

@@ -1,7 +1,7 @@
 //! Events that were given up on, kept to be looked at, sent again or thrown away: a synchronous cupboard of one plugin's name.
 
+use crate::contract::limits::Limits;
 use crate::event::{Change, Event};
-use crate::limits::Limits;
 use crate::names::is_of_secrets;
 use crate::one_line::one_line;
 use jiff::Timestamp;

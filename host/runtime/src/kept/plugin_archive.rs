@@ -5,12 +5,12 @@
 //! Without a state directory nothing is kept and nothing here costs more than a look at a number, as for every event that succeeds
 //! at once.
 
+use crate::contract::limits::Limits;
 use crate::delivery::queue::{Again, Queued};
 use crate::event::{Event, SubscriptionId};
 use crate::kept::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
 use crate::kept::dead_letters::{DeadLetter, Pushed};
 use crate::kept::plugin_state::StateChanges;
-use crate::limits::Limits;
 use crate::names::is_of_secrets;
 use crate::plugin_name::PluginName;
 use hashbrown::{HashMap, HashSet};

@@ -5,7 +5,7 @@
 //! meanwhile has not succeeded.
 
 use crate::call_error::CallError;
-use crate::limits::Limits;
+use crate::contract::limits::Limits;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

@@ -1,17 +1,17 @@
 //! Looks at plugin files as a host would load them, and runs nothing of them but `describe`.
 
-use crate::configuration::{
+use crate::contract::component::WasiImports;
+use crate::contract::configuration::{
     ConfigurationError, Configurations, PluginSettings, Sidecar, granting, granting_http,
     granting_writes,
 };
-use crate::contract::WasiImports;
-use crate::descriptor::Descriptor;
+use crate::contract::descriptor::Descriptor;
+use crate::contract::limits::Limits;
 use crate::directory::{Content, FileKind, read_file};
 use crate::guest::compiler::{Compiler, CompilerOptions};
 use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest_threads::GuestThreads;
-use crate::limits::Limits;
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::outside::leading::Leading;
 use crate::outside::service_account::ServiceAccount;

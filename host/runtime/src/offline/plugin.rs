@@ -7,7 +7,7 @@ use super::script::{KindedObject, Script};
 use super::transcript::Transcript;
 use super::world::World;
 use crate::actor::{Actor, Running, Together};
-use crate::configuration::Configurations;
+use crate::contract::configuration::Configurations;
 use crate::counters::Counters;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::queue::Marks;

@@ -308,7 +308,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::configuration::Configurations;
+    use crate::contract::configuration::Configurations;
     use crate::guest::compiler::CompilerOptions;
     use crate::offline::{OfflineOptions, Script};
 

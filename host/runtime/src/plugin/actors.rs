@@ -3,11 +3,11 @@
 use super::{Plugin, Takeover};
 use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Hold, Running, Together};
 use crate::admin::AdminError;
+use crate::contract::limits::Limits;
 use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::lifecycle::Input;
-use crate::limits::Limits;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;

@@ -2,9 +2,9 @@
 
 use super::{Active, Plugin};
 use crate::admin::AdminError;
+use crate::contract::descriptor::Descriptor;
 use crate::counted::counted;
 use crate::delivery::view::View;
-use crate::descriptor::Descriptor;
 use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::kept::dead_letters::{DeadLetter, Selection};

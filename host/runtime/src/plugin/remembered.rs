@@ -1,9 +1,9 @@
 //! What a plugin's name brings along from the host before: letters, values, a pause, and the retries that come first.
 
 use super::Plugin;
+use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
 use crate::delivery::queue::Queued;
-use crate::descriptor::Descriptor;
 use crate::event::{Change, Event, SubscriptionId};
 use crate::kept::archive::{Archive, Kept, Waiting};
 use hashbrown::HashMap;

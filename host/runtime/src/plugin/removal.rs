@@ -1,7 +1,7 @@
 //! What becomes of a plugin whose file is gone: it is told what waits, as long as that may take, and goes on if the file comes back.
 
 use super::Plugin;
-use crate::configuration::OnRemoval;
+use crate::contract::configuration::OnRemoval;
 use crate::delivery::subscription::Progress;
 use crate::lifecycle::{Input, State};
 use crate::plugin_core::PluginCore;

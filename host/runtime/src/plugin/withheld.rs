@@ -4,8 +4,8 @@
 //! meanwhile, may be told as gone all the same.
 
 use super::{Active, Begun, Plugin};
+use crate::contract::descriptor::{Descriptor, SubscriptionSpec};
 use crate::delivery::view::View;
-use crate::descriptor::{Descriptor, SubscriptionSpec};
 use crate::event::SubscriptionId;
 use crate::plugin_core::{AccessShown, Refused};
 use crate::powers::access::{Permissions, Refusal};

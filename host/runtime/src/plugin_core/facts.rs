@@ -1,7 +1,7 @@
 //! What is known of a plugin: what it is doing, the version that runs, how its latest load and calls ended.
 
-use crate::configuration::PluginSettings;
-use crate::contract::WasiImports;
+use crate::contract::component::WasiImports;
+use crate::contract::configuration::PluginSettings;
 use crate::lifecycle::{Input, State};
 use jiff::Timestamp;
 use std::collections::BTreeSet;

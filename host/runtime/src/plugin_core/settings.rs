@@ -1,7 +1,7 @@
 //! What a plugin runs with, as far as its name's parts keep to it and show it.
 
 use super::PluginCore;
-use crate::configuration::PluginSettings;
+use crate::contract::configuration::PluginSettings;
 use std::sync::Arc;
 
 impl PluginCore {

@@ -4,7 +4,7 @@
 //! load, neither of this plugin nor of another.
 
 use super::PluginHost;
-use crate::configuration::{ConfigurationError, PluginSettings, Sidecar};
+use crate::contract::configuration::{ConfigurationError, PluginSettings, Sidecar};
 use crate::directory::ConfigurationFile;
 use crate::plugin_name::PluginName;
 use std::sync::Arc;

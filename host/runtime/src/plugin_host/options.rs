@@ -1,6 +1,6 @@
 //! What the host of the plugins is made of, and why it cannot be.
 
-use crate::configuration::Configurations;
+use crate::contract::configuration::Configurations;
 use crate::guest::compiler::{CodeCacheError, CompilerOptions};
 use crate::guest::engine::EngineError;
 use crate::kept::archive::{StateDirectoryError, StateDirectoryOptions};

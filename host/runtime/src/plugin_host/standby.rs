@@ -2,7 +2,7 @@
 //! nothing of them runs.
 
 use super::PluginHost;
-use crate::coverage;
+use crate::contract::coverage;
 use crate::guest::reads::Reads;
 use crate::lifecycle::Input;
 use crate::loads::Load;

@@ -1,7 +1,7 @@
 //! Names in the host's own configuration that no plugin file has: most are misspelt.
 
 use super::PluginHost;
-use crate::configuration::nearest;
+use crate::contract::configuration::nearest;
 use crate::directory::Problem;
 use crate::plugin_name::PluginName;
 use std::path::Path;

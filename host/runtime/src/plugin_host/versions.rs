@@ -1,8 +1,8 @@
 //! A version as its actor is handed it, and as it is shown.
 
 use crate::actor::Subscription;
+use crate::contract::descriptor::Descriptor;
 use crate::delivery::reevaluation::Wish;
-use crate::descriptor::Descriptor;
 use crate::event::SubscriptionId;
 use crate::plugin_core::RunningVersion;
 use crate::powers::access::Granted;

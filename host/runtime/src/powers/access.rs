@@ -5,8 +5,8 @@
 mod permission;
 mod reviews;
 
+use crate::contract::descriptor::Descriptor;
 use crate::counters::add_one;
-use crate::descriptor::Descriptor;
 use crate::outside::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer};
 use crate::outside::service_account::ServiceAccount;
 use hashbrown::HashMap;

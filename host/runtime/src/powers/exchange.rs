@@ -1,6 +1,6 @@
 //! One request with what its redirects ask for: each is held against the rules, waits for its turn and is sent.
 
-use crate::configuration::PluginSettings;
+use crate::contract::configuration::PluginSettings;
 use crate::outside::http_client::{HttpError, HttpRequest, HttpResponse};
 use crate::outside::outbound::{
     AddressKinds, Granted, OutboundRequest, REDIRECTS_MAX, Refusal, is_same_header, redirected,

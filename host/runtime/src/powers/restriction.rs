@@ -1,8 +1,8 @@
 //! What a running version may do no more: what it runs with was configured anew, and no version has taken over with that yet. What both grant is what
 //! it has meanwhile, from the moment at which the new configuration is known.
 
-use crate::configuration::PluginSettings;
-use crate::descriptor::Descriptor;
+use crate::contract::configuration::PluginSettings;
+use crate::contract::descriptor::Descriptor;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Restriction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::configuration::{Configurations, Document, Layer, read};
+    use crate::contract::configuration::{Configurations, Document, Layer, read};
 
     /// What a plugin is configured with, by the host's own word.
     fn settings(text: &str) -> Arc<PluginSettings> {

@@ -1,8 +1,8 @@
 //! A plugin's entry in `GET /plugins`.
 
 use super::{PluginStatus, ShardStatus};
+use crate::contract::limits::Limits;
 use crate::kept::plugin_archive::KeptSnapshot;
-use crate::limits::Limits;
 use crate::plugin_core::ReplaySnapshot;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering::Relaxed;

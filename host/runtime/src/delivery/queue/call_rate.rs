@@ -1,6 +1,6 @@
 //! How often a plugin's `handle` is called: a token for each call, first attempts and retries alike.
 
-use crate::configuration::RateLimit;
+use crate::contract::configuration::RateLimit;
 use crate::token_bucket::TokenBucket;
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use super::tests::{parse, show};
 use super::*;
-use crate::configuration::RateLimit;
+use crate::contract::configuration::RateLimit;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 use super::call_rate::CallRate;
 use super::replays::ROOM;
 use super::{Beside, EventQueue, Initials, Marks, Queued, Settled};
-use crate::configuration::RateLimit;
+use crate::contract::configuration::RateLimit;
 use crate::event::{Event, SubscriptionId};
 use crate::shard;
 use hashbrown::HashSet;

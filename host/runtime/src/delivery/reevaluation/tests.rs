@@ -1,7 +1,7 @@
 //! What becomes of events that wait over a change of their subscription.
 
 use super::*;
-use crate::descriptor::Descriptor;
+use crate::contract::descriptor::Descriptor;
 use crate::event::EventKeys;
 use crate::event::Reason;
 use std::time::Instant;

@@ -5,7 +5,7 @@
 //! the plugin does not know and that goes is not told at all, but to who hears of ends alone, and to who works on keys.
 
 use super::{Judged, Line, SubscriptionHandler, Telling, gone};
-use crate::descriptor::Replay;
+use crate::contract::descriptor::Replay;
 use informant_cache::{Cause, Notification, Object, Reason, ResourceEventHandler};
 
 impl SubscriptionHandler {

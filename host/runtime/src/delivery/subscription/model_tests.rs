@@ -2,10 +2,10 @@
 //! every change is told once, in order, as one of what the plugin knows, however replays, changes, relists and reloads meet.
 
 use super::*;
+use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
 use crate::delivery::queue::{Marks, Queued, Settled};
 use crate::delivery::reevaluation::{Reevaluation, Wish};
-use crate::descriptor::Descriptor;
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{
     FactoryOptions, HandlerOptions, Registration, SharedIndexInformer, SharedInformerFactory,

@@ -1,9 +1,9 @@
 //! What a subscription makes of an informer's notifications.
 
 use super::*;
+use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
 use crate::delivery::queue::{Marks, Settled};
-use crate::descriptor::Descriptor;
 use informant_cache::Reason as CacheReason;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;

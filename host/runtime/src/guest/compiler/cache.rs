@@ -5,7 +5,7 @@
 //! directory: entries and the key come into place by a rename or a link, and every entry stands for itself.
 
 use super::code::CompiledPlugin;
-use crate::contract::CONTRACT_VERSION;
+use crate::contract::component::CONTRACT_VERSION;
 use crate::guest::engine::Engine;
 use crate::private_files;
 use ring::hmac;

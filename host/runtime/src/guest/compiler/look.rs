@@ -2,7 +2,7 @@
 
 use super::instance_size::instance_bytes;
 use super::report::Report;
-use crate::contract::{CheckedComponent, check};
+use crate::contract::component::{CheckedComponent, check};
 
 /// Why a file does not become a plugin, in words for people.
 #[derive(Debug)]

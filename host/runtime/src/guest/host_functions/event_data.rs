@@ -58,8 +58,8 @@ fn made<'a>(reader: &'a mut Option<JsonReader>, object: &Object) -> &'a mut Json
 mod tests {
     use super::super::host_call;
     use super::*;
+    use crate::contract::limits::Limits;
     use crate::guest::log_budget::LogBudget;
-    use crate::limits::Limits;
     use std::time::{Duration, Instant};
 
     fn state() -> GuestState {

@@ -2,11 +2,11 @@
 
 use super::HostCall;
 use super::fields::{FieldsError, fields};
+use crate::contract::selectors::label_selector;
 use crate::guest::bindings::informant::plugin::indexer::{Error, Host, KeyPage, Page, ValuePage};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest::guest_state::GuestState;
 use crate::guest::reads::{Answer, Bounds, ReadError, Reads};
-use crate::selectors::label_selector;
 use informant_apimachinery::LabelSelector;
 use informant_cache::{JsonReader, Object, ObjectKey};
 use wasmtime::Trap;
@@ -168,9 +168,9 @@ impl From<FieldsError> for ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::limits::Limits;
+    use crate::contract::selectors::SELECTOR_BYTES_MAX;
     use crate::guest::log_budget::LogBudget;
-    use crate::limits::Limits;
-    use crate::selectors::SELECTOR_BYTES_MAX;
     use std::time::Instant;
 
     #[track_caller]

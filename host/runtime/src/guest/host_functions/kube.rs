@@ -1,12 +1,12 @@
 //! `kube`: writes to the cluster. Each is checked and held against what is granted before anybody is asked; then the guest waits for the answer,
 //! and its thread's other plugins go on.
 
+use crate::contract::limits::Limits;
 use crate::counters::OTHER_RESOURCES;
 use crate::guest::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest::call_clock::CallClock;
 use crate::guest::guest_state::{GuestState, Phase};
-use crate::limits::Limits;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::cluster_writer::{WriteError, WriteRequest};
 use crate::outside::event_recorder::{Occurrence, Regarding};

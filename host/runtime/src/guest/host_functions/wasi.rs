@@ -13,8 +13,8 @@ mod streams;
 pub(crate) use random::RANDOM_BYTES_MAX;
 pub(crate) use streams::WRITE_BYTES_MAX;
 
-use crate::contract::WasiImports;
-use crate::contract::wasi::split;
+use crate::contract::component::WasiImports;
+use crate::contract::component::wasi::split;
 use crate::guest::guest_state::GuestState;
 use poll::Pollable;
 use streams::{InputStream, OutputStream};

@@ -3,7 +3,7 @@
 use super::{Exports, HANDLES_MAX, Instance, arm, call_error};
 use crate::account::{Held, Holding, Ledger};
 use crate::call_error::CallError;
-use crate::contract::{Exported, WasiImports};
+use crate::contract::component::{Exported, WasiImports};
 use crate::guest::bindings::exports::informant::plugin::{
     handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };

@@ -1,6 +1,6 @@
 use super::answer::Item;
 use super::*;
-use crate::coverage::lease;
+use crate::contract::coverage::lease;
 use crate::guest::call_clock::CallClock;
 use crate::pace::Pace;
 use informant_cache::testing::FakeControllerSource;

@@ -1,7 +1,7 @@
 //! Whether something may be read, for those who read it: looked at in every read, set by whoever has it reviewed.
 
 use super::reviews::Verdict;
-use crate::descriptor::Descriptor;
+use crate::contract::descriptor::Descriptor;
 use crate::outside::service_account::ServiceAccount;
 use parking_lot::Mutex;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Requests and their redirects against servers that answer as the test says.
 
 use super::*;
-use crate::configuration::{Configurations, Document, Layer, read};
-use crate::descriptor::Descriptor;
+use crate::contract::configuration::{Configurations, Document, Layer, read};
+use crate::contract::descriptor::Descriptor;
 use crate::outside::http_client::HttpClient;
 use crate::outside::leading::Leading;
 use crate::outside::outbound::{AddressKind, Asked, SecretHeader, SecretName};

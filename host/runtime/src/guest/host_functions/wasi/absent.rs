@@ -1,7 +1,7 @@
 //! What is there and empty: the environment, files, sockets, terminals. Answers are made without types, because what stands in them is next to nothing.
 
 use super::{Guest, Place, ended};
-use crate::contract::wasi::resource;
+use crate::contract::component::wasi::resource;
 use wasmtime::component::{Resource, Val};
 
 /// The network that every plugin can have in its hands, and do nothing with.

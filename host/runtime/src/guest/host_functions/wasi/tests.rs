@@ -1,12 +1,12 @@
 //! Components that import WASI and nothing else: what they are told, and what ends them.
 
 use super::{define, link};
-use crate::contract::wasi::everything;
+use crate::contract::component::wasi::everything;
+use crate::contract::limits::Limits;
 use crate::guest::engine::Engine;
 use crate::guest::guest_state::GuestState;
 use crate::guest::instance::HANDLES_MAX;
 use crate::guest::log_budget::LogBudget;
-use crate::limits::Limits;
 use std::time::{Duration, Instant};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, UpdateDeadline};

@@ -1,6 +1,6 @@
 //! What may stand in a configuration file, as data: the reference page and the JSON schema are made of it.
 
-use crate::limits::Unit;
+use crate::contract::limits::Unit;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;

@@ -2,7 +2,7 @@
 //! becomes a tree, and a part that nobody reads takes no memory.
 
 use super::{DescriptorError, error};
-use crate::unknown_key::unknown_key;
+use crate::contract::unknown_key::unknown_key;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;

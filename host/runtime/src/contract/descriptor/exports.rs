@@ -1,7 +1,7 @@
 //! What a plugin asks for against what it can be called with.
 
 use super::{Descriptor, DescriptorError, error};
-use crate::contract::Exported;
+use crate::contract::component::Exported;
 
 impl Descriptor {
     /// Whether the plugin can be called as it asks to be.

@@ -1,8 +1,8 @@
 //! What files say, and what a plugin runs with then.
 
 use super::*;
-use crate::descriptor::Descriptor;
-use crate::limits::Limits;
+use crate::contract::descriptor::Descriptor;
+use crate::contract::limits::Limits;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -72,13 +72,15 @@ fn the_line_that_would_grant_it_does() {
 
 #[test]
 fn every_setting_that_is_written_is_taken() {
-    let all: Vec<String> = crate::limits::TABLE
+    let all: Vec<String> = crate::contract::limits::TABLE
         .iter()
         .map(|limit| format!("  {}: {}", limit.name, limit.unit.show(limit.of_files())))
         .collect();
     let settings = settings(Some(&format!("config: 7\nlimits:\n{}", all.join("\n"))));
     let mut most = Limits::default();
-    crate::limits::TABLE.iter().for_each(|limit| (limit.set)(&mut most, limit.of_files()));
+    crate::contract::limits::TABLE
+        .iter()
+        .for_each(|limit| (limit.set)(&mut most, limit.of_files()));
     assert_eq!((settings.limits, settings.config), (most, b"7".to_vec()));
 }
 

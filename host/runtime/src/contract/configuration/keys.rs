@@ -5,8 +5,8 @@
 use super::ConfigurationError;
 use super::declared::{Declared, Kind};
 use super::document::{Document, Entry, Node, Tree};
-use crate::limits::Unit;
-use crate::unknown_key::unknown_key;
+use crate::contract::limits::Unit;
+use crate::contract::unknown_key::unknown_key;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

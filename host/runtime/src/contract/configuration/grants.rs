@@ -2,7 +2,7 @@
 
 use super::API_VERSION;
 use super::keys::Keys;
-use crate::descriptor::Descriptor;
+use crate::contract::descriptor::Descriptor;
 use crate::names::is_namespace;
 use informant_apimachinery::GroupVersionResource;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@ use super::http::HttpRule;
 use super::keys::{Keys, Said};
 use super::writes::WriteRule;
 use super::{API_VERSION, ConfigurationError, Document};
-use crate::limits::{Limit, TABLE, Unit};
+use crate::contract::limits::{Limit, TABLE, Unit};
 use crate::outside::service_account::ServiceAccount;
 use crate::shard::{SHARDS_MAX, SHARDS_OF_FILES};
 use serde_json::Value;

@@ -34,7 +34,7 @@ impl PluginSettings {
 
 #[cfg(test)]
 mod tests {
-    use crate::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
+    use crate::contract::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
     use std::collections::BTreeMap;
 
     /// What is said of the grants in a file beside a plugin, on a host whose own file has this ceiling.

@@ -6,7 +6,7 @@ use super::http::{HttpGrants, entries};
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
 use super::writes::WriteGrants;
-use crate::limits::{Limit, Limits, TABLE};
+use crate::contract::limits::{Limit, Limits, TABLE};
 use crate::outside::service_account::ServiceAccount;
 use crate::plugin_name::PluginName;
 use serde_json::{Value, json};

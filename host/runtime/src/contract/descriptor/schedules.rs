@@ -2,7 +2,7 @@
 
 use super::durations::duration;
 use super::{Descriptor, DescriptorError, check_name, check_text, error, json};
-use crate::schedule::{CronLine, ScheduleSpec, When};
+use crate::contract::schedule::{CronLine, ScheduleSpec, When};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;

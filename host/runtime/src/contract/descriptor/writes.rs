@@ -83,7 +83,7 @@ impl WriteSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::Descriptor;
+    use crate::contract::descriptor::Descriptor;
 
     /// What is meant by these `writes`, or what is wrong with them.
     #[track_caller]

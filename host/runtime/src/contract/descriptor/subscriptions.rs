@@ -5,10 +5,10 @@ use super::{
     BoundedList, DescriptorError, LIST_MAX, check_name, check_pointer, enqueue, error, json, reads,
     resource,
 };
+use crate::contract::filter::Filter;
+use crate::contract::selectors::{check_fields, field_selector, label_selector};
 use crate::event::Change;
 use crate::event::enqueue::EnqueueRules;
-use crate::filter::Filter;
-use crate::selectors::{check_fields, field_selector, label_selector};
 use informant_apimachinery::{
     FieldSelector, GroupVersionResource, LabelSelector, is_built_in_group,
 };

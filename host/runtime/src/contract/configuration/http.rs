@@ -3,7 +3,7 @@
 use super::grants::Place;
 use super::keys::Keys;
 use super::writes::needed;
-use crate::descriptor::HttpSpec;
+use crate::contract::descriptor::HttpSpec;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::outbound::{
     AddressKind, AddressKinds, Granted, Method, OriginRule, OutboundRequest, PathRule,

@@ -95,7 +95,7 @@ impl HttpSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::Descriptor;
+    use crate::contract::descriptor::Descriptor;
 
     /// What is meant by these entries of `http`, or what is wrong with them.
     #[track_caller]

@@ -4,7 +4,7 @@ use super::{
     BoundedList, Descriptor, DescriptorError, check_bytes, check_name, check_pointer_bounds, error,
     json, resource,
 };
-use crate::coverage::NAMESPACES_WATCHED_MAX;
+use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
 use crate::names::is_namespace;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::JsonPointer;

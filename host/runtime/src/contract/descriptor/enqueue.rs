@@ -94,7 +94,7 @@ fn owner_source(text: &str, at: &str) -> Result<KeySource, DescriptorError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::{Descriptor, Replay};
+    use crate::contract::descriptor::{Descriptor, Replay};
 
     #[track_caller]
     fn check(rule: &str, expect: &str) {

@@ -13,8 +13,8 @@ mod shards;
 mod subscriptions;
 mod writes;
 
+use crate::contract::schedule::ScheduleSpec;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::schedule::ScheduleSpec;
 use bounded_list::BoundedList;
 pub(crate) use durations::DURATION_BYTES_MAX;
 pub(crate) use enqueue::{ENQUEUE_RULES_MAX, TEXT_BYTES_MAX as ENQUEUE_TEXT_BYTES_MAX};

@@ -1,8 +1,8 @@
 use super::*;
-use crate::configuration::{
+use crate::contract::configuration::{
     Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
 };
-use crate::descriptor::Descriptor;
+use crate::contract::descriptor::Descriptor;
 use crate::outside::write::{How, Named};
 use crate::powers::restriction::Restriction;
 use crate::powers::{PluginPowers, Powers};

@@ -14,7 +14,7 @@ pub(super) fn shards(asked: Option<u64>) -> Result<usize, DescriptorError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::descriptor::Descriptor;
+    use crate::contract::descriptor::Descriptor;
 
     #[track_caller]
     fn check(key: &str, expect: Result<usize, &str>) {

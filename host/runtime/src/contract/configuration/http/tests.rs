@@ -1,10 +1,10 @@
 //! What is granted over HTTP, by whom, and what is said of what is not.
 
 use super::*;
-use crate::configuration::{
+use crate::contract::configuration::{
     Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
 };
-use crate::descriptor::Descriptor;
+use crate::contract::descriptor::Descriptor;
 use crate::outside::outbound::Asked;
 
 /// What a plugin `a` runs with whose file says this, on a host whose own says that.

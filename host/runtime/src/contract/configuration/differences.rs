@@ -77,7 +77,7 @@ fn same(a: &Said, b: &Said) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::configuration::{Ceiling, Document, Keys, read};
+    use crate::contract::configuration::{Ceiling, Document, Keys, read};
 
     /// What a host's file says: `defaults`, `ceiling`, and of the plugin `a`.
     fn said(text: &str) -> Configurations {

@@ -3,7 +3,7 @@
 use super::generated_name::is_generated;
 use super::grants::{Place, quoted};
 use super::keys::Keys;
-use crate::descriptor::WriteSpec;
+use crate::contract::descriptor::WriteSpec;
 use crate::names::{is_namespace, is_role_name, is_subdomain};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::write::{Writable, Write, WriteVerb};
