@@ -27,24 +27,17 @@ mod event;
 mod shard;
 mod token_bucket;
 
-mod actor;
-mod admin;
 mod backtrace;
 mod counted;
 mod counters;
 mod guest_threads;
-mod lifecycle;
-mod plugin_core;
 mod plugin_metrics;
-mod status;
 
 mod directory;
-mod loads;
 mod offline;
 mod plugin;
 mod plugin_host;
 mod plugins;
-mod prepare;
 mod recording;
 
 #[doc(hidden)]
@@ -53,7 +46,6 @@ pub mod bench_parts;
 mod fuzz;
 
 pub use account::{Account, Overdraft};
-pub use admin::{AdminError, PluginAdmin};
 pub use call_error::{CallError, Retry};
 pub use contract::component::{CONTRACT_VERSION, WasiImports};
 pub use contract::coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
@@ -76,7 +68,6 @@ pub use kept::archive::{
 };
 pub use kept::dead_letters::{DeadLetter, Selection};
 pub use kept::plugin_archive::KeptSnapshot;
-pub use lifecycle::{Input, State};
 pub use offline::check::{CheckError, PluginChecker, PluginReport};
 pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,
@@ -87,7 +78,11 @@ pub use outside::cluster_writer::{ClusterWriter, NoCluster, WriteError, WriteReq
 pub use outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
 pub use outside::outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
 pub use outside::service_account::ServiceAccount;
-pub use plugin_core::ReplaySnapshot;
+pub use plugin::admin::{AdminError, PluginAdmin};
+pub use plugin::core::ReplaySnapshot;
+pub use plugin::lifecycle::{Input, State};
+pub use plugin::prepare::LoadError;
+pub use plugin::status::{PluginStatus, ShardStatus};
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
 pub use plugin_metrics::{
     METRIC_BUCKETS, MetricBounds, MetricKind, MetricLabels, MetricNames, MetricValue,
@@ -96,9 +91,7 @@ pub use plugin_metrics::{
 pub use plugin_name::{InvalidPluginName, PluginName};
 pub use plugins::Plugins;
 pub use powers::access::AccessCounts;
-pub use prepare::LoadError;
 pub use recording::{
     RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions, Recording,
     RecordingError,
 };
-pub use status::{PluginStatus, ShardStatus};

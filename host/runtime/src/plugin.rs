@@ -1,16 +1,22 @@
 //! One plugin's name and everything that belongs to it: its shards' actors, its subscriptions, its queue.
 
+pub(crate) mod actor;
 mod actors;
+pub(crate) mod admin;
 mod asked;
+pub(crate) mod core;
+pub(crate) mod lifecycle;
+pub(crate) mod loads;
 mod overdraft;
+pub(crate) mod prepare;
 mod redrive;
 mod remembered;
 mod removal;
 mod standby;
+pub(crate) mod status;
 mod takeover;
 mod withheld;
 
-use crate::actor::Together;
 use crate::contract::configuration::PluginSettings;
 use crate::contract::coverage;
 use crate::contract::descriptor::{Descriptor, Replay, SubscriptionSpec};
@@ -21,11 +27,12 @@ use crate::delivery::queue::Marks;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
-use crate::plugin_core::{PluginCore, Replaying};
+use crate::plugin::actor::Together;
+use crate::plugin::core::{PluginCore, Replaying};
+use crate::plugin::prepare::{LastCompiled, Prepared};
 use crate::plugin_metrics::{MetricNames, PluginMetrics};
 use crate::plugin_name::PluginName;
 use crate::powers::access::Granted;
-use crate::prepare::{LastCompiled, Prepared};
 use actors::ActorHandle;
 use asked::Asked;
 use hashbrown::HashSet;

@@ -1,17 +1,17 @@
 //! The actors of a plugin's shards: who starts them, and who asks something of all of them.
 
 use super::{Plugin, Takeover};
-use crate::actor::{Actor, COMMANDS_MAX, Command, Done, Hold, Running, Together};
-use crate::admin::AdminError;
 use crate::contract::limits::Limits;
 use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
-use crate::lifecycle::Input;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
+use crate::plugin::actor::{Actor, COMMANDS_MAX, Command, Done, Hold, Running, Together};
+use crate::plugin::admin::AdminError;
+use crate::plugin::lifecycle::Input;
+use crate::plugin::prepare::Preparer;
 use crate::plugin_name::PluginName;
-use crate::prepare::Preparer;
 use futures::future::join_all;
 use jiff::Timestamp;
 use std::sync::Arc;

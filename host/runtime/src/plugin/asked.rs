@@ -1,6 +1,6 @@
 //! Who waits for a plugin's load, and for which: nobody is answered with how another one ended.
 
-use crate::admin::{AdminError, Reply};
+use crate::plugin::admin::{AdminError, Reply};
 
 /// Those who wait, by how far it has come for them.
 #[derive(Default)]

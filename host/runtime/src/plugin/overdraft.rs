@@ -2,7 +2,7 @@
 
 use super::Plugin;
 use crate::counted::counted;
-use crate::lifecycle::Input;
+use crate::plugin::lifecycle::Input;
 use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
 use jiff::Timestamp;

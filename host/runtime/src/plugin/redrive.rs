@@ -1,13 +1,13 @@
 //! Sends dead letters again: never their old bytes, but what has become of their objects.
 
 use super::{Active, Plugin};
-use crate::admin::AdminError;
 use crate::contract::descriptor::Descriptor;
 use crate::counted::counted;
 use crate::delivery::view::View;
 use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::kept::dead_letters::{DeadLetter, Selection};
+use crate::plugin::admin::AdminError;
 use informant_cache::{Object, ObjectKey, Scope};
 use std::collections::BTreeMap;
 use std::time::Instant;

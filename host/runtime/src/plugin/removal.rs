@@ -3,8 +3,8 @@
 use super::Plugin;
 use crate::contract::configuration::OnRemoval;
 use crate::delivery::subscription::Progress;
-use crate::lifecycle::{Input, State};
-use crate::plugin_core::PluginCore;
+use crate::plugin::core::PluginCore;
+use crate::plugin::lifecycle::{Input, State};
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! A version that is ready on a host that does not lead yet.
 
 use crate::guest::reads::Reads;
-use crate::loads::Load;
-use crate::prepare::Prepared;
+use crate::plugin::loads::Load;
+use crate::plugin::prepare::Prepared;
 use informant_cache::InformerLease;
 
 /// A version that takes over when this host leads.

@@ -1,10 +1,10 @@
 //! How a version takes over in all of a plugin's shards together: each gets ready aside, and once all are, each goes on with the new version. So no instance
 //! of the old one is called after the first call of the new one; and if one shard cannot, the old version goes on in all of them.
 
-use crate::actor::{Command, Swap, Together, Version};
 use crate::delivery::timers::Now;
-use crate::plugin_core::PluginCore;
-use crate::prepare::LoadError;
+use crate::plugin::actor::{Command, Swap, Together, Version};
+use crate::plugin::core::PluginCore;
+use crate::plugin::prepare::LoadError;
 use futures::future::join_all;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};

@@ -7,7 +7,7 @@ use super::{Active, Begun, Plugin};
 use crate::contract::descriptor::{Descriptor, SubscriptionSpec};
 use crate::delivery::view::View;
 use crate::event::SubscriptionId;
-use crate::plugin_core::{AccessShown, Refused};
+use crate::plugin::core::{AccessShown, Refused};
 use crate::powers::access::{Permissions, Refusal};
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Object, SharedInformerFactory};

@@ -2,8 +2,8 @@
 
 use super::PluginHost;
 use crate::plugin::Plugin;
+use crate::plugin::prepare::LoadError;
 use crate::plugin_name::PluginName;
-use crate::prepare::LoadError;
 use crate::shard::MORE_INSTANCES_MAX;
 
 impl PluginHost {

@@ -1,13 +1,13 @@
 //! How the steps of loads end, and what follows from that.
 
 use super::PluginHost;
-use crate::admin::AdminError;
 use crate::counters::add_one;
-use crate::lifecycle::Input;
-use crate::loads::{Load, Outcome};
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
+use crate::plugin::admin::AdminError;
+use crate::plugin::lifecycle::Input;
+use crate::plugin::loads::{Load, Outcome};
+use crate::plugin::prepare::{Code, LoadError, Prepared};
 use crate::plugin_name::PluginName;
-use crate::prepare::{Code, LoadError, Prepared};
 use jiff::Timestamp;
 use tracing::error;
 

@@ -1,7 +1,7 @@
 //! Plugins whose files are gone.
 
 use super::PluginHost;
-use crate::admin::AdminError;
+use crate::plugin::admin::AdminError;
 use crate::plugin_name::PluginName;
 use jiff::Timestamp;
 use tracing::info;

@@ -1,12 +1,12 @@
 //! What the host of the plugins is asked to do while it runs.
 
 use super::PluginHost;
-use crate::admin::{Action, AdminError, Reply, Request};
 use crate::counted::counted;
 use crate::kept::archive::{Archive, Changes, Place};
-use crate::loads::{AbsentPurge, Outcome};
+use crate::plugin::admin::{Action, AdminError, Reply, Request};
+use crate::plugin::loads::{AbsentPurge, Outcome};
+use crate::plugin::prepare::Code;
 use crate::plugin_name::PluginName;
-use crate::prepare::Code;
 
 /// What is added to an answer where it may be forgotten.
 const NOT_WRITTEN: &str =

@@ -4,12 +4,12 @@
 use super::PluginHost;
 use crate::contract::coverage;
 use crate::guest::reads::Reads;
-use crate::lifecycle::Input;
-use crate::loads::Load;
+use crate::plugin::lifecycle::Input;
+use crate::plugin::loads::Load;
+use crate::plugin::prepare::{Code, Prepared};
 use crate::plugin::{Standby, Warm};
 use crate::plugin_name::PluginName;
 use crate::powers::access::Granted;
-use crate::prepare::{Code, Prepared};
 use jiff::Timestamp;
 use tracing::info;
 

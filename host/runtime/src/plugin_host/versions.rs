@@ -1,12 +1,12 @@
 //! A version as its actor is handed it, and as it is shown.
 
-use crate::actor::Subscription;
 use crate::contract::descriptor::Descriptor;
 use crate::delivery::reevaluation::Wish;
 use crate::event::SubscriptionId;
-use crate::plugin_core::RunningVersion;
+use crate::plugin::actor::Subscription;
+use crate::plugin::core::RunningVersion;
+use crate::plugin::prepare::Prepared;
 use crate::powers::access::Granted;
-use crate::prepare::Prepared;
 use hashbrown::HashMap;
 
 pub(crate) fn subscriptions(

@@ -16,7 +16,6 @@ mod together;
 mod until;
 mod version;
 
-use crate::admin::AdminError;
 use crate::call_error::CallError;
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
@@ -31,7 +30,8 @@ use crate::guest_threads::give_turn;
 use crate::kept::plugin_state::StateCall;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
-use crate::plugin_core::PluginCore;
+use crate::plugin::admin::AdminError;
+use crate::plugin::core::PluginCore;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
 use call::{call, to_tell};

@@ -13,7 +13,7 @@ use crate::guest::instance::Instance;
 use crate::guest::reads::Reads;
 use crate::guest::tape::Tape;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::plugin_core::PluginCore;
+use crate::plugin::core::PluginCore;
 use informant_cache::workqueue::Lane;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;

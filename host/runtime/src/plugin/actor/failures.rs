@@ -7,7 +7,7 @@ use crate::delivery::breaker::{Breaker, Ended, Outcome, Turn};
 use crate::delivery::queue::{Queued, Settled};
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::kept::dead_letters::DeadLetter;
-use crate::lifecycle::Input;
+use crate::plugin::lifecycle::Input;
 use informant_cache::workqueue::{BucketRateLimiter, RateLimiter, exponential};
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,5 +1,5 @@
 //! What belongs to a plugin's name, whichever version runs: its queue, its keys, its timers, its state, its dead letters, and what is known of it.
-//! Its actors work on this; `status.rs` shows it.
+//! Its actors work on this; `plugin/status.rs` shows it.
 
 mod access;
 mod account;
@@ -17,7 +17,7 @@ use crate::delivery::timers::Timers;
 use crate::kept::dead_letters::{Bounds, DeadLetters};
 use crate::kept::plugin_archive::PluginArchive;
 use crate::kept::plugin_state::PluginState;
-use crate::lifecycle::{Input, State};
+use crate::plugin::lifecycle::{Input, State};
 use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::powers::restriction::Restriction;

@@ -3,7 +3,7 @@
 use super::{PluginStatus, ShardStatus};
 use crate::contract::limits::Limits;
 use crate::kept::plugin_archive::KeptSnapshot;
-use crate::plugin_core::ReplaySnapshot;
+use crate::plugin::core::ReplaySnapshot;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,7 +1,7 @@
 //! How somebody holds a plugin, and lets it go on: in all of its shards.
 
 use super::{Actor, Done, Running};
-use crate::lifecycle::Input;
+use crate::plugin::lifecycle::Input;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::Arc;

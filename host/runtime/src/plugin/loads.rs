@@ -1,14 +1,14 @@
 //! What is under way for plugins beside the host's task: preparations, swaps and stops. They take as long
 //! as the guest takes, so the host never waits for one of them alone.
 
-use crate::admin::Reply;
 use crate::contract::configuration::Sidecar;
 use crate::event::SubscriptionId;
 use crate::kept::archive::Kept;
 use crate::kept::dead_letters::Selection;
+use crate::plugin::admin::Reply;
+use crate::plugin::prepare::{LoadError, Prepared};
 use crate::plugin_name::PluginName;
 use crate::powers::access::Granted;
-use crate::prepare::{LoadError, Prepared};
 use hashbrown::HashMap;
 use std::future::Future;
 use std::time::Instant;

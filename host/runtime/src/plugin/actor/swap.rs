@@ -4,7 +4,7 @@
 use super::{Actor, RETIREMENT_MAX, Running, Version};
 use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::instance::Instance;
-use crate::prepare::LoadError;
+use crate::plugin::prepare::LoadError;
 use jiff::Timestamp;
 use std::sync::Arc;
 use tokio::sync::oneshot;

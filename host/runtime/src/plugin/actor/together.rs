@@ -10,7 +10,7 @@ use crate::delivery::reevaluation::{Reevaluation, Seen, Wish};
 use crate::delivery::timers::Now;
 use crate::event::{Event, SubscriptionId};
 use crate::guest::log_budget::LogBudget;
-use crate::plugin_core::PluginCore;
+use crate::plugin::core::PluginCore;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -3,8 +3,8 @@
 use super::PluginStatus;
 use crate::counted::counted;
 use crate::delivery::key_queue::GIVEN_UP_MAX;
-use crate::lifecycle::State;
 use crate::one_line::one_line;
+use crate::plugin::lifecycle::State;
 use informant_cache::InformerState;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -127,9 +127,9 @@ mod tests {
     use crate::delivery::queue::tests::parse;
     use crate::event::Event;
     use crate::kept::dead_letters::DeadLetter;
-    use crate::lifecycle::Input;
-    use crate::plugin_core::PluginCore;
-    use crate::plugin_core::tests::core;
+    use crate::plugin::core::PluginCore;
+    use crate::plugin::core::tests::core;
+    use crate::plugin::lifecycle::Input;
     use informant_cache::workqueue::AddOptions;
     use jiff::Timestamp;
 

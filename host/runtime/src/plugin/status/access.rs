@@ -1,7 +1,7 @@
 //! What `/plugins` shows of a plugin that acts as a service account.
 
 use super::PluginStatus;
-use crate::plugin_core::Refused;
+use crate::plugin::core::Refused;
 use serde_json::{Value, json};
 
 impl PluginStatus {

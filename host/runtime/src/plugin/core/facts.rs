@@ -2,7 +2,7 @@
 
 use crate::contract::component::WasiImports;
 use crate::contract::configuration::PluginSettings;
-use crate::lifecycle::{Input, State};
+use crate::plugin::lifecycle::{Input, State};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -10,10 +10,10 @@ use crate::delivery::key_queue::KeysSnapshot;
 use crate::delivery::plugin_queue::QueueSnapshot;
 use crate::delivery::timers::Now;
 use crate::kept::plugin_archive::KeptSnapshot;
-use crate::lifecycle::State;
-use crate::plugin_core::{
+use crate::plugin::core::{
     AccessShown, Facts, LastLoad, PluginCore, ReplaySnapshot, RunningVersion,
 };
+use crate::plugin::lifecycle::State;
 use crate::plugin_name::PluginName;
 use jiff::Timestamp;
 use serde_json::Value;
