@@ -1,9 +1,10 @@
 //! One change on its way to a plugin.
 
-mod current;
 pub(crate) mod enqueue;
-mod keys;
 pub(crate) mod merge;
+
+mod current;
+mod keys;
 
 pub(crate) use current::CurrentEvent;
 use informant_cache::{Object, Reason as CacheReason};

@@ -1,44 +1,52 @@
 //! Runs plugins: loads WebAssembly components from watched directories, calls them under limits, and
 //! replaces them while events flow.
 //!
-//! The way of an event: an informer tells a [`subscription`] handler, which evaluates the view and pushes
+//! The way of an event: an informer tells a handler of `delivery::subscription`, which evaluates the view and pushes
 //! into the plugin's queue; the plugin's actor pops, calls the guest and settles. The way of a file: the
 //! directory is scanned, the file is checked against the contract, compiled and asked to describe itself
 //! aside, then the actor swaps.
+//!
+//! No module knows of one that knows of it. They stand here from the bottom to the top.
 
-mod contract;
-mod delivery;
-mod guest;
-mod kept;
-mod outside;
+// Words, names and numbers that everybody uses.
+mod account;
+mod backtrace;
+mod call_error;
+mod counted;
+mod counters;
+mod names;
+mod one_line;
 mod plugin_name;
 mod private_files;
-
-mod fixed_limits;
-mod names;
-
-mod account;
-mod call_error;
-mod one_line;
-mod pace;
-mod powers;
-
-mod event;
 mod shard;
 mod token_bucket;
 
-mod backtrace;
-mod counted;
-mod counters;
+// What happens, what can be asked for outside, and what is agreed on about both.
+mod contract;
+mod event;
+mod outside;
+mod powers;
+
+// From an informer to a call.
+mod delivery;
 mod guest_threads;
+mod kept;
+mod pace;
 mod plugin_metrics;
 
+// From a file to a guest.
 mod directory;
-mod offline;
+mod guest;
+
+// Plugins, and the host that has them.
 mod plugin;
 mod plugin_host;
 mod plugins;
 mod recording;
+
+// Without a host: commands, pages, benches and tests.
+mod fixed_limits;
+mod offline;
 
 #[doc(hidden)]
 pub mod bench_parts;

@@ -2,6 +2,7 @@
 //! recorded. The why is in `host/docs/designs/recordings.md`.
 
 pub(crate) mod check;
+
 mod field_error;
 mod journal;
 mod outside;

@@ -1,19 +1,20 @@
 //! One plugin's name and everything that belongs to it: its shards' actors, its subscriptions, its queue.
 
 pub(crate) mod actor;
-mod actors;
 pub(crate) mod admin;
-mod asked;
 pub(crate) mod core;
 pub(crate) mod lifecycle;
 pub(crate) mod loads;
-mod overdraft;
 pub(crate) mod prepare;
+pub(crate) mod status;
+
+mod actors;
+mod asked;
+mod overdraft;
 mod redrive;
 mod remembered;
 mod removal;
 mod standby;
-pub(crate) mod status;
 mod takeover;
 mod withheld;
 
