@@ -5,6 +5,7 @@
 mod api_servers;
 mod connect;
 mod idle;
+mod interim;
 mod message;
 mod resolve;
 mod secrets;
@@ -140,9 +141,10 @@ impl Shared {
         request: &HttpRequest,
         key: &Key,
         (mut connection, sent): (Connection, &Sent),
-        message: Message,
+        mut message: Message,
     ) -> Answered {
         connection.meter.count_for(sent);
+        connection.interim.count_for(&mut message);
         if connection.sender.ready().await.is_err() {
             return Answered::Stale(Some(message));
         }

@@ -1,6 +1,7 @@
 //! Connections: to addresses that were looked at, and to no others.
 
 use super::api_servers::ApiServers;
+use super::interim::InterimAnswers;
 use super::resolve::{Asker, Resolver};
 use super::tls::Tls;
 use crate::fence::{Fence, FencedStream, Meter};
@@ -28,6 +29,8 @@ pub(super) struct Connection {
     pub(super) sender: SendRequest<Full<Bytes>>,
     /// Counts what is sent over it.
     pub(super) meter: Meter,
+    /// Counts the interim answers that come over it.
+    pub(super) interim: InterimAnswers,
     pub(super) made: Instant,
     _driver: AbortOnDropHandle<()>,
 }
@@ -139,7 +142,8 @@ where
     let head = request.head_bytes_max;
     let mut builder = Builder::new();
     builder.max_header_size(head).max_buf_size(2 * head);
-    let made = builder.handshake(TokioIo::new(stream)).await;
+    let interim = InterimAnswers::default();
+    let made = builder.handshake(TokioIo::new(interim.bound(stream))).await;
     let (sender, connection) = made.map_err(|error| {
         HttpError::Unsent(format!("{}: no connection: {error}", request.target.origin()))
     })?;
@@ -148,5 +152,5 @@ where
         let _ = connection.await;
     });
     let made = Instant::now();
-    Ok(Connection { sender, meter, made, _driver: AbortOnDropHandle::new(driver) })
+    Ok(Connection { sender, meter, interim, made, _driver: AbortOnDropHandle::new(driver) })
 }

@@ -13,6 +13,7 @@ use hyper::body::{Body, Bytes, Incoming};
 use informant_runtime::{HttpError, HttpRequest, HttpResponse};
 use memchr::memmem::Finder;
 use std::collections::BTreeSet;
+use std::error::Error as _;
 
 /// A shorter secret may stand in an answer by chance.
 const SOUGHT_BYTES_MIN: usize = 8;
@@ -103,7 +104,10 @@ pub(super) fn error_text(request: &HttpRequest, error: &hyper::Error) -> HttpErr
                 "the answer of {origin} has a head of more than {most} bytes or 100 fields"
             ))
         }
-        false => HttpError::Unknown(format!("{origin} gave no answer: {error}")),
+        false => {
+            let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+            HttpError::Unknown(format!("{origin} gave no answer: {error}{cause}"))
+        }
     }
 }
 

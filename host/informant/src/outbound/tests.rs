@@ -1,6 +1,7 @@
 //! Requests to servers on this machine, under whatever names the test gives them. `testdata` has an authority, and a server's certificate of it for
 //! `server.test`.
 
+use super::interim::INTERIM_MAX;
 use super::resolve::Asker;
 use super::*;
 use crate::fence::tests::Leader;
@@ -337,6 +338,23 @@ async fn an_answer_that_breaks_off_is_none() {
         let answer = asked(&client(&Names::default()), post).await;
         assert!(matches!(answer, Err(HttpError::Unknown(_))), "{path}: {answer:?}");
     }
+}
+
+#[tokio::test]
+async fn interim_answers_are_bounded_for_each_request() {
+    let server = Server::start(|path| {
+        let count: usize = path[1..].parse().expect("a number");
+        [b"HTTP/1.1 100 Continue\r\n\r\n".repeat(count), full("well")].concat()
+    });
+    let (server, client) = (server.await, client(&Names::default()));
+    // What comes in one buffer is parsed at once: the bound is looked at before the next.
+    for count in [0, INTERIM_MAX, INTERIM_MAX, INTERIM_MAX] {
+        let answer = asked(&client, request(&server.url(&format!("/{count}")))).await;
+        assert_eq!(answer, Ok("200 well".to_owned()), "{count}");
+    }
+    assert_eq!(server.connections.load(SeqCst), 1);
+    let told = text(asked(&client, request(&server.url("/20000"))).await);
+    assert!(told.ends_with(": there were more than 100 interim answers (1xx)"), "{told}");
 }
 
 #[tokio::test]
