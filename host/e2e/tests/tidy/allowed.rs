@@ -14,5 +14,5 @@ pub const CYCLES: &[(&str, usize)] = &[
     ("host/cache", 6),
     ("host/e2e", 2),
     ("host/simulation", 2),
-    ("plugin-sdk/rust", 16),
+    ("plugin-sdk/rust", 15),
 ];

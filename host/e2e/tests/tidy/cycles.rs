@@ -190,11 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_visibility_use_nothing() {
+    fn tests_visibility_and_macros_for_others_use_nothing() {
         let fine = |text: &str| check(&[("a.rs", text), BACK], &[], &[]);
         fine("#[cfg(test)] use crate::b::B;");
         fine("#[cfg(test)]\nmod tests { use crate::b::B; }");
         fine("pub(in crate::b) struct A;");
+        fine("macro_rules! m { () => { $crate::b::g() } }");
         let only_in_tests = ("only_in_tests.rs", "use crate::b::B;");
         check(&[("a.rs", ""), BACK, only_in_tests], &[], &[]);
     }

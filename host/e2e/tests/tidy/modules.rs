@@ -185,6 +185,9 @@ impl Names {
             if let Some((inner, _, _, after)) = cursor.any_group() {
                 self.note_tokens(inner);
                 cursor = after;
+            } else if let Some(after) = dollar(cursor) {
+                // `$crate::a` is looked up where the macro is used.
+                cursor = after.ident().map_or(after, |(_, after)| after);
             } else if let Some((first, after)) = cursor.ident() {
                 let mut path = vec![first.to_string()];
                 cursor = after;
@@ -198,6 +201,10 @@ impl Names {
             }
         }
     }
+}
+
+fn dollar(cursor: Cursor<'_>) -> Option<Cursor<'_>> {
+    cursor.punct().filter(|(punct, _)| punct.as_char() == '$').map(|(_, after)| after)
 }
 
 fn after_colons(cursor: Cursor<'_>) -> Option<Cursor<'_>> {

@@ -69,9 +69,10 @@ fn collect(directory: &Path, prefix: &str, texts: &mut Vec<Text>) {
             continue;
         }
         let path = format!("{prefix}{name}");
-        if entry.file_type().expect("a file type").is_dir() {
+        let kind = entry.file_type().expect("a file type");
+        if kind.is_dir() {
             collect(&entry.path(), &format!("{path}/"), texts);
-        } else if is_text(&name) {
+        } else if kind.is_file() && is_text(&name) {
             let text = std::fs::read_to_string(entry.path());
             texts.push(Text { path, text: text.expect("a text file in UTF-8") });
         }

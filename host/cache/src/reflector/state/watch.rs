@@ -293,12 +293,19 @@ impl Machine {
         now: Instant,
     ) -> (Self, Action) {
         self.failure = Some(error.clone());
+        // Whatever the answer: whoever accepts the next watch may have been set back meanwhile.
+        self.doubt.cut(now);
         match error {
             ListWatchError::Expired { .. } => self.watch_expired(watch, now),
-            ListWatchError::TooLargeResourceVersion { .. } => self.watch_too_large(now),
+            ListWatchError::TooLargeResourceVersion { .. } => {
+                self.too_large += 1;
+                let next = match self.too_large < TOO_LARGE_MAX {
+                    true => Next::Watch,
+                    false => Next::List(RelistCause::TooLargeResourceVersion),
+                };
+                self.wait(next, None, now)
+            }
             ListWatchError::TooManyRequests { retry_after, .. } => {
-                // A sign of life, and perhaps the last one before an outage: it may ask for a long wait.
-                self.doubt.cut(now);
                 self.wait(Next::Watch, *retry_after, now)
             }
             ListWatchError::Internal { .. } if watch.opened => {
@@ -331,25 +338,12 @@ impl Machine {
             | ListWatchError::Silent { .. }
             | ListWatchError::Rewound { .. }
             | ListWatchError::Transient { .. } => {
-                if watch.opened {
-                    self.doubt.cut(now);
-                } else {
+                if !watch.opened {
                     self.doubt.outage();
                 }
                 self.watch_again(watch, now)
             }
         }
-    }
-
-    fn watch_too_large(mut self, now: Instant) -> (Self, Action) {
-        self.too_large += 1;
-        // A replica that is behind, or a server that was set back: the next watch that it accepts may be either.
-        self.doubt.cut(now);
-        let next = match self.too_large < TOO_LARGE_MAX {
-            true => Next::Watch,
-            false => Next::List(RelistCause::TooLargeResourceVersion),
-        };
-        self.wait(next, None, now)
     }
 
     fn watch_expired(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
