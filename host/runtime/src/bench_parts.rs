@@ -2,8 +2,8 @@
 
 use crate::contract::descriptor::{Descriptor, DescriptorError};
 use crate::counters::Counters;
+use crate::delivery::mailbox::{Mailbox, Marks, Settled};
 use crate::delivery::plugin_queue::PluginQueue;
-use crate::delivery::queue::{EventQueue, Marks, Settled};
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::EventKeys;
 use crate::event::{Change, Event, Reason, SubscriptionId};
@@ -14,7 +14,7 @@ use std::time::Instant;
 /// A plugin's queue of events, without the plugin.
 #[derive(Debug)]
 pub struct Events {
-    queue: EventQueue,
+    queue: Mailbox,
     now: Instant,
 }
 
@@ -22,7 +22,7 @@ impl Events {
     /// A queue that keeps so many events before it merges.
     pub fn new(mark: usize, now: Instant) -> Self {
         let marks = Marks { events: mark, bytes: usize::MAX };
-        Self { queue: EventQueue::new(marks), now }
+        Self { queue: Mailbox::new(marks), now }
     }
 
     /// An update comes.
@@ -55,7 +55,7 @@ impl Events {
 
     /// Events that wait.
     pub fn depth(&self) -> usize {
-        self.queue.depth()
+        self.queue.load().events
     }
 }
 

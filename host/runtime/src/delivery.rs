@@ -3,9 +3,10 @@
 
 pub(crate) mod breaker;
 pub(crate) mod key_queue;
+pub(crate) mod mailbox;
+pub(crate) mod mailboxes;
 pub(crate) mod payload;
 pub(crate) mod plugin_queue;
-pub(crate) mod queue;
 pub(crate) mod reevaluation;
 pub(crate) mod retry_waits;
 pub(crate) mod subscription;

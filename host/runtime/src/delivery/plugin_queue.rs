@@ -10,7 +10,8 @@ pub use snapshot::QueueSnapshot;
 
 use crate::contract::configuration::RateLimit;
 use crate::counters::{Counters, add_one};
-use crate::delivery::queue::{Initials, Marks, Queued, Settled, ShardedQueue};
+use crate::delivery::mailbox::{Initials, Marks, Queued, Settled};
+use crate::delivery::mailboxes::Mailboxes;
 use crate::delivery::sync_calls::SyncCalls;
 use crate::event::{Event, SubscriptionId};
 use crate::guest_threads::Turn;
@@ -43,7 +44,7 @@ pub(crate) struct PluginQueue {
 }
 
 struct Shared {
-    queue: ShardedQueue,
+    queue: Mailboxes,
     /// The actors of the shards, by number; there may be some of shards that are no more.
     workers: Vec<Worker>,
 }
@@ -65,7 +66,7 @@ impl Shared {
 
 impl PluginQueue {
     pub(crate) fn new(marks: Marks, counters: Arc<Counters>) -> Self {
-        let shared = Shared { queue: ShardedQueue::new(marks), workers: Vec::new() };
+        let shared = Shared { queue: Mailboxes::new(marks), workers: Vec::new() };
         Self {
             shared: Mutex::new(shared),
             unannounced: AtomicUsize::new(0),
@@ -92,7 +93,7 @@ impl PluginQueue {
 
     /// Events that wait in each shard.
     pub(crate) fn depths(&self) -> Vec<usize> {
-        self.shared.lock().queue.depths()
+        self.shared.lock().queue.loads().map(|load| load.events).collect()
     }
 
     /// Merging begins elsewhere for what comes from here on.
@@ -105,18 +106,13 @@ impl PluginQueue {
         self.change_all(|queue| queue.set_pauses(debounce, rate, Instant::now()));
     }
 
-    /// A shard's event in flight is handed to the plugin.
-    pub(crate) fn calls(&self, shard: usize, now: Instant) {
-        self.shared.lock().queue.calls(shard, now);
-    }
-
     /// Never waits.
     pub(crate) fn push(&self, event: Event) {
         self.change(|queue| queue.push(event));
     }
 
     /// Changes something that the actor of one shard, which this answers with, may be waiting for.
-    fn change(&self, change: impl FnOnce(&mut ShardedQueue) -> usize) {
+    fn change(&self, change: impl FnOnce(&mut Mailboxes) -> usize) {
         let waiting = {
             let mut shared = self.shared.lock();
             let shard = change(&mut shared.queue);
@@ -128,7 +124,7 @@ impl PluginQueue {
     }
 
     /// Changes something that all of them may be waiting for.
-    fn change_all(&self, change: impl FnOnce(&mut ShardedQueue)) {
+    fn change_all(&self, change: impl FnOnce(&mut Mailboxes)) {
         let waiting = {
             let mut shared = self.shared.lock();
             change(&mut shared.queue);
@@ -379,7 +375,7 @@ impl PluginQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::queue::tests::parse;
+    use crate::delivery::mailbox::tests::parse;
     use crate::guest_threads::{GuestThreads, Task};
     use crate::pace::Pace;
     use std::collections::BTreeSet;

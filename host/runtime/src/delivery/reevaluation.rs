@@ -4,7 +4,7 @@
 //! of an object's old events is remembered until its first new one, which was worked out as if they had been told as they were.
 
 use crate::contract::descriptor::{ChangeTypes, SubscriptionSpec};
-use crate::delivery::queue::Queued;
+use crate::delivery::mailbox::Queued;
 use crate::delivery::view::View;
 use crate::event::{Change, Event, Gone, SubscriptionId};
 use hashbrown::HashMap;

@@ -2,7 +2,7 @@
 
 use crate::call_error::{CallError, Retry};
 use crate::contract::limits::Limits;
-use crate::delivery::queue::Initials;
+use crate::delivery::mailbox::Initials;
 use crate::event::SubscriptionId;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

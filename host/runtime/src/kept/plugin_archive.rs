@@ -6,7 +6,7 @@
 //! at once.
 
 use crate::contract::limits::Limits;
-use crate::delivery::queue::{Again, Queued};
+use crate::delivery::mailbox::{Again, Queued};
 use crate::event::{Event, SubscriptionId};
 use crate::kept::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
 use crate::kept::dead_letters::{DeadLetter, Pushed};

@@ -8,7 +8,7 @@ use super::plugin::{OfflineError, OfflinePlugin};
 use super::run::Run;
 use super::transcript::Transcript;
 use super::world::World;
-use crate::delivery::queue::Queued;
+use crate::delivery::mailbox::Queued;
 use crate::event::EventKeys;
 use crate::event::{Event, SubscriptionId};
 use crate::guest::surroundings::Surroundings;

@@ -300,7 +300,6 @@ impl Actor {
         self.events_since_key = EVENTS_BETWEEN_KEYS;
         let called = self.surroundings.now();
         self.call_began = called;
-        self.core.queue.calls(self.shard, called);
         let result = match withheld {
             Some(reason) => Err(CallError::Withheld { reason }),
             None => call(instance, subscription, &queued, event, called).await,

@@ -238,7 +238,7 @@ fn workqueue(limits: &Limits) -> KeyQueue {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::delivery::queue::Marks;
+    use crate::delivery::mailbox::Marks;
     use crate::plugin_metrics::MetricNames;
 
     pub(crate) fn core() -> PluginCore {

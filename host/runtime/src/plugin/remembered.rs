@@ -3,7 +3,7 @@
 use super::Plugin;
 use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
-use crate::delivery::queue::Queued;
+use crate::delivery::mailbox::Queued;
 use crate::event::{Change, Event, SubscriptionId};
 use crate::kept::archive::{Archive, Kept, Waiting};
 use hashbrown::HashMap;

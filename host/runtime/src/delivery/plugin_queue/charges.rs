@@ -11,6 +11,6 @@ impl PluginQueue {
 
     /// Bytes of the objects of the events that wait.
     pub(crate) fn bytes(&self) -> usize {
-        self.shared.lock().queue.bytes()
+        self.shared.lock().queue.load().bytes
     }
 }

@@ -1,7 +1,7 @@
 //! The queue of a plugin whose file is gone.
 
 use super::PluginQueue;
-use crate::delivery::queue::ShardedQueue;
+use crate::delivery::mailboxes::Mailboxes;
 use std::sync::atomic::Ordering::Relaxed;
 use tokio::sync::futures::Notified;
 
@@ -9,13 +9,13 @@ impl PluginQueue {
     /// From here on what happens is put aside.
     pub(crate) fn close(&self) {
         self.is_closing.store(true, Relaxed);
-        self.change_all(ShardedQueue::close);
+        self.change_all(Mailboxes::close);
     }
 
     /// Goes on with what was put aside.
     pub(crate) fn reopen(&self) {
         self.is_closing.store(false, Relaxed);
-        self.change_all(ShardedQueue::reopen);
+        self.change_all(Mailboxes::reopen);
         for room in self.rooms.lock().values() {
             room.send();
         }

@@ -29,8 +29,8 @@ impl PluginQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::queue::Marks;
-    use crate::delivery::queue::tests::parse;
+    use crate::delivery::mailbox::Marks;
+    use crate::delivery::mailbox::tests::parse;
     use crate::guest_threads::GuestThreads;
     use crate::pace::Pace;
     use futures::FutureExt as _;
@@ -50,7 +50,7 @@ mod tests {
         // Nobody waits: it is held back, or not there.
         check(true, false);
         assert!(queue.pop(0, now).is_some());
-        queue.settle(0, crate::delivery::queue::Settled::Finished, now);
+        queue.settle(0, crate::delivery::mailbox::Settled::Finished, now);
         let mut waiting = Box::pin(queue.wait(0, None));
         assert!(waiting.as_mut().now_or_never().is_none(), "nothing is there");
         check(false, false);

@@ -29,14 +29,14 @@ pub struct QueueSnapshot {
 impl PluginQueue {
     pub(crate) fn snapshot(&self) -> QueueSnapshot {
         let queue = &mut self.shared.lock().queue;
-        let (ready, oldest_ready) = queue.ready();
+        let ((ready, oldest_ready), load) = (queue.ready(), queue.load());
         QueueSnapshot {
             ready,
             oldest_ready,
             is_rate_limited: queue.is_rate_limited(Instant::now()),
-            depth: queue.depth(),
+            depth: load.events,
             in_flight: queue.in_flight(),
-            bytes: queue.bytes(),
+            bytes: load.bytes,
             coalesced: queue.coalesced(),
             oldest: queue.oldest(),
             failed: queue.failed(),

@@ -2,7 +2,7 @@
 
 use super::tests::{Told, pod, spec, tell};
 use super::*;
-use crate::delivery::queue::{Marks, Settled};
+use crate::delivery::mailbox::{Marks, Settled};
 use informant_cache::Reason as CacheReason;
 use std::time::Instant;
 

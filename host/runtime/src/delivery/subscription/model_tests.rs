@@ -4,7 +4,7 @@
 use super::*;
 use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
-use crate::delivery::queue::{Marks, Queued, Settled};
+use crate::delivery::mailbox::{Marks, Queued, Settled};
 use crate::delivery::reevaluation::{Reevaluation, Wish};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{

@@ -3,7 +3,7 @@
 use super::*;
 use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
-use crate::delivery::queue::{Marks, Settled};
+use crate::delivery::mailbox::{Marks, Settled};
 use informant_cache::Reason as CacheReason;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;

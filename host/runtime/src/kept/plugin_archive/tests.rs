@@ -1,7 +1,7 @@
 //! What the file says after every step, against what waits: the host may end at any of them.
 
 use super::*;
-use crate::delivery::queue::{EventQueue, Marks, Settled};
+use crate::delivery::mailbox::{Mailbox, Marks, Settled};
 use crate::event::EventKeys;
 use crate::event::{Change, Reason};
 use crate::kept::dead_letters::{self, DeadLetters, Selection};
@@ -72,7 +72,7 @@ struct Bench {
     disk_works: bool,
     archive: Archive,
     kept: PluginArchive,
-    queue: EventQueue,
+    queue: Mailbox,
     letters: DeadLetters,
     owed: Owed,
     /// What was owed when the disk last took everything.
@@ -86,12 +86,12 @@ struct Bench {
 /// Room for the retries of some objects, and not of all.
 const RETRIES_BYTES_MAX: usize = 1_200;
 
-fn parts() -> (Archive, PluginArchive, EventQueue, DeadLetters) {
+fn parts() -> (Archive, PluginArchive, Mailbox, DeadLetters) {
     let marks = Marks { events: 3, bytes: usize::MAX };
     let bounds = dead_letters::Bounds { letters: 3, bytes: 1 << 20 };
     let limits = Limits { kept_retries_bytes_max: RETRIES_BYTES_MAX, ..Limits::default() };
     let kept = PluginArchive::new(name(), &limits);
-    (Archive::new(), kept, EventQueue::new(marks), DeadLetters::new(bounds))
+    (Archive::new(), kept, Mailbox::new(marks), DeadLetters::new(bounds))
 }
 
 fn name() -> PluginName {
@@ -327,7 +327,7 @@ proptest! {
         }
         // Everything is told in the end, and nothing is left of it but the letters that lie.
         bench.step(&Step::Disk(true));
-        while bench.queue.depth() > 0 {
+        while bench.queue.load().events > 0 {
             bench.step(&Step::Tell(Became::Done));
             bench.check();
         }

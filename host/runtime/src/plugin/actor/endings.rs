@@ -3,7 +3,7 @@
 use super::Actor;
 use crate::counters::add_one;
 use crate::delivery::breaker::Outcome;
-use crate::delivery::queue::{Queued, Settled};
+use crate::delivery::mailbox::{Queued, Settled};
 use crate::delivery::reevaluation::Seen;
 use crate::kept::dead_letters::DeadLetter;
 use crate::kept::plugin_state::StateChanges;
@@ -24,7 +24,7 @@ impl Actor {
             counters.event_latency_seconds.observe(now - queued.event.received);
         }
         self.together.settle(&queued.event, asked_by, seen);
-        self.finish(queued, now);
+        self.finish(queued, Settled::Finished, now);
         self.note(Outcome::Succeeded, queued.attempt == 1, now);
         self.retire().await;
     }
@@ -41,12 +41,12 @@ impl Actor {
     /// The event does not come again, and the guest was not told of it.
     pub(super) fn pass_over(&self, queued: &Queued, now: Instant) {
         self.core.archive.finished(&queued.event, StateChanges::new());
-        self.finish(queued, now);
+        self.finish(queued, Settled::PassedOver, now);
     }
 
     /// The event does not come again: its end is kept, together with what its call wrote.
-    fn finish(&self, queued: &Queued, now: Instant) {
+    fn finish(&self, queued: &Queued, settled: Settled, now: Instant) {
         self.core.told(&queued.event.letters);
-        self.core.queue.settle(self.shard, Settled::Finished, now);
+        self.core.queue.settle(self.shard, settled, now);
     }
 }

@@ -4,7 +4,7 @@ use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
 use crate::delivery::breaker::{Breaker, Ended, Outcome, Turn};
-use crate::delivery::queue::{Queued, Settled};
+use crate::delivery::mailbox::{Queued, Settled};
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::kept::dead_letters::DeadLetter;
 use crate::plugin::lifecycle::Input;

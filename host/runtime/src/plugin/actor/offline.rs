@@ -3,7 +3,7 @@
 use super::call::{call, to_tell};
 use super::keys::becomes_keys;
 use super::{Actor, Running, Version};
-use crate::delivery::queue::Queued;
+use crate::delivery::mailbox::Queued;
 use crate::plugin::prepare::LoadError;
 use std::sync::Arc;
 use std::time::Instant;

@@ -27,8 +27,8 @@ pub(super) fn is_put_by(
 mod tests {
     use super::*;
     use crate::counters::Counters;
-    use crate::delivery::queue::Marks;
-    use crate::delivery::queue::tests::parse;
+    use crate::delivery::mailbox::Marks;
+    use crate::delivery::mailbox::tests::parse;
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 

@@ -5,7 +5,7 @@ use super::Version;
 use super::failures::Failures;
 use crate::contract::limits::Limits;
 use crate::delivery::breaker::{Ended, Turn};
-use crate::delivery::queue::Queued;
+use crate::delivery::mailbox::Queued;
 use crate::delivery::reevaluation::{Reevaluation, Seen, Wish};
 use crate::delivery::timers::Now;
 use crate::event::{Event, SubscriptionId};

@@ -123,8 +123,8 @@ impl PluginStatus {
 mod tests {
     use super::*;
     use crate::delivery::key_queue::Worked;
-    use crate::delivery::queue::Settled;
-    use crate::delivery::queue::tests::parse;
+    use crate::delivery::mailbox::Settled;
+    use crate::delivery::mailbox::tests::parse;
     use crate::event::Event;
     use crate::kept::dead_letters::DeadLetter;
     use crate::plugin::core::PluginCore;

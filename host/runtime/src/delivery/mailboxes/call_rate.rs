@@ -27,17 +27,22 @@ impl CallRate {
         }
     }
 
-    /// How long until the next call may be made, if so many others may be made before it: they are about to be.
-    pub(super) fn wait(&mut self, others: usize, now: Instant) -> Duration {
+    /// How long until the next call may be made.
+    pub(super) fn wait(&mut self, now: Instant) -> Duration {
         self.bucket.refill(now);
-        let wait = self.bucket.until(1.0 + others as f64);
+        let wait = self.bucket.until(1.0);
         if wait <= ROUNDING { Duration::ZERO } else { wait }
     }
 
-    /// A call is made.
+    /// A call is about to be made.
     pub(super) fn spend(&mut self, now: Instant) {
         self.bucket.refill(now);
         self.bucket.spend(1.0);
+    }
+
+    /// It was not.
+    pub(super) fn give_back(&mut self) {
+        self.bucket.spend(-1.0);
     }
 }
 
@@ -52,9 +57,9 @@ mod tests {
         let mut rate = CallRate::new(RateLimit { events_per_second, burst }, start);
         let (mut now, mut calls) = (start, Vec::new());
         while calls.len() < 200 {
-            let wait = rate.wait(0, now);
+            let wait = rate.wait(now);
             now += wait;
-            assert!(rate.wait(0, now).is_zero(), "whoever waited may call");
+            assert!(rate.wait(now).is_zero(), "whoever waited may call");
             rate.spend(now);
             calls.push(now - start);
         }
@@ -78,11 +83,11 @@ mod tests {
         let mut rate = CallRate::new(limit, start);
         let later = start + Duration::from_secs(60);
         for _ in 0..2 {
-            assert!(rate.wait(0, later).is_zero());
+            assert!(rate.wait(later).is_zero());
             rate.spend(later);
         }
-        assert_eq!(rate.wait(0, later), Duration::from_millis(100));
+        assert_eq!(rate.wait(later), Duration::from_millis(100));
         rate.set(RateLimit { burst: 4, ..limit }, later);
-        assert!(rate.wait(0, later).is_zero(), "of four two are spent");
+        assert!(rate.wait(later).is_zero(), "of four two are spent");
     }
 }

@@ -3,53 +3,34 @@
 use super::*;
 use crate::event::EventKeys;
 use crate::event::{Change, Gone, Reason};
+use informant_cache::Object;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-impl EventQueue {
+impl Mailbox {
     pub(crate) fn check_invariants(&self) {
-        let waiting: Vec<&Event> = self.waiting.iter().flatten().collect();
-        let held: Vec<&Event> = self.held.values().flatten().map(|queued| &queued.event).collect();
-        assert_eq!(self.depth, waiting.len() + held.len(), "depth counts waiting and held");
-        let bytes: usize = waiting.iter().chain(&held).map(|event| size(event)).sum();
-        assert_eq!(self.bytes, bytes, "bytes are those of waiting and held");
+        self.backlog.check_invariants();
+        self.held.check_invariants();
         let in_flight = self.in_flight.iter().map(|queued| &queued.event);
-        let replays: Vec<&Event> = self.replays.iter().collect();
-        let all = waiting.iter().chain(&held).chain(&replays).copied().chain(in_flight);
-        let all = all.chain(self.withheld.events());
+        let all = self.backlog.events().chain(self.held.events()).chain(self.replays.iter());
+        let all = all.chain(self.withheld.events()).chain(in_flight);
         let initial = all.filter(|event| event.before_sync).count();
         assert_eq!(self.initials.left(SUBSCRIPTION), initial, "initial events are counted");
-        if let Some(waits) = &self.waits {
-            let count = |lane: &Lane| waiting.iter().filter(|event| lane.has(event)).count();
-            assert!(waits.iter().all(|(lane, number)| count(lane) == *number), "{waits:?}");
-            assert_eq!(waits.values().sum::<usize>(), waiting.len(), "all that wait are counted");
-        }
-        for (lane, number) in self.last.iter().flatten() {
-            let of_lane =
-                |entry: &Option<Event>| entry.as_ref().is_some_and(|e| Lane::of(e) == *lane);
-            let last = self.waiting.iter().rposition(of_lane);
-            assert_eq!(
-                last.map(|index| self.first + index as u64),
-                Some(*number),
-                "`last` is true"
-            );
-        }
-        let lanes: HashSet<Lane> = waiting.iter().map(|event| Lane::of(event)).collect();
-        let in_both = replays.iter().map(|event| Lane::of(event)).find(|lane| lanes.contains(lane));
+        let lanes: HashSet<Lane> = self.backlog.events().map(Lane::of).collect();
+        let in_both = self.replays.iter().map(Lane::of).find(|lane| lanes.contains(lane));
         assert_eq!(in_both, None, "an object waits in one of the lines");
-        assert!(self.held.len() <= self.due.len() + 1, "a held lane is due or in flight");
     }
 }
 
-impl EventQueue {
+impl Mailbox {
     /// Events that wait in the line of replays.
     pub(crate) fn replayed(&self) -> usize {
         self.replays.iter().count()
     }
 }
 
-pub(super) const SUBSCRIPTION: SubscriptionId = SubscriptionId(1);
-pub(super) const NO_MARK: Marks = Marks { events: usize::MAX, bytes: usize::MAX };
+pub(crate) const SUBSCRIPTION: SubscriptionId = SubscriptionId(1);
+pub(crate) const NO_MARK: Marks = Marks { events: usize::MAX, bytes: usize::MAX };
 
 fn object(name: &str, uid: &str, version: u64) -> Object {
     let json = format!(
@@ -58,7 +39,7 @@ fn object(name: &str, uid: &str, version: u64) -> Object {
     Object::decode(json.as_bytes(), None).expect("the test's object is well formed")
 }
 
-pub(super) fn event(change: Change, name: &str, uid: &str, version: u64) -> Event {
+pub(crate) fn event(change: Change, name: &str, uid: &str, version: u64) -> Event {
     Event {
         subscription: SUBSCRIPTION,
         asked_by: 0,
@@ -89,7 +70,7 @@ pub(crate) fn parse(text: &str) -> Event {
     event(change, &uid.to_lowercase(), uid, text[2..].parse().expect("a version"))
 }
 
-pub(super) fn show(queued: &Queued) -> String {
+pub(crate) fn show(queued: &Queued) -> String {
     let event = &queued.event;
     let sign = match event.change {
         Change::Added => '+',
@@ -104,7 +85,7 @@ pub(super) fn show(queued: &Queued) -> String {
 /// Pushes events and takes everything out again.
 #[track_caller]
 fn check(mark: usize, pushed: &str, expect: &str) {
-    let mut queue = EventQueue::new(Marks { events: mark, bytes: usize::MAX });
+    let mut queue = Mailbox::new(Marks { events: mark, bytes: usize::MAX });
     for text in pushed.split(' ') {
         queue.push(parse(text));
         queue.check_invariants();
@@ -144,7 +125,7 @@ fn an_object_that_was_made_again_is_told_as_gone_and_new() {
 
 #[test]
 fn what_an_actor_left_in_flight_comes_again() {
-    let (mut queue, now) = (EventQueue::new(NO_MARK), Instant::now());
+    let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());
     queue.push(parse("+a1"));
     queue.push(parse("~a2"));
     assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("+a1"));
@@ -158,7 +139,7 @@ fn what_an_actor_left_in_flight_comes_again() {
 
 #[test]
 fn a_failed_event_holds_up_only_its_own_object() {
-    let mut queue = EventQueue::new(NO_MARK);
+    let mut queue = Mailbox::new(NO_MARK);
     for text in ["+a1", "~a2", "+b3"] {
         queue.push(parse(text));
     }
@@ -178,12 +159,12 @@ fn a_failed_event_holds_up_only_its_own_object() {
     assert_eq!(show(&queue.pop(later).expect("then a2")), "~a2");
     queue.settle(Settled::Finished, later);
     queue.check_invariants();
-    assert_eq!(queue.depth(), 0);
+    assert_eq!(queue.load().events, 0);
 }
 
 #[test]
 fn an_attempted_event_never_merges() {
-    let mut queue = EventQueue::new(Marks { events: 0, bytes: 0 });
+    let mut queue = Mailbox::new(Marks { events: 0, bytes: 0 });
     let now = Instant::now();
     queue.push(parse("+a1"));
     queue.pop(now).expect("a1");
@@ -202,7 +183,7 @@ fn an_attempted_event_never_merges() {
 /// A long queue lets go of what text it can; what is handed over stays the same.
 #[test]
 fn events_of_a_long_queue_come_out_as_they_went_in() {
-    let mut queue = EventQueue::new(NO_MARK);
+    let mut queue = Mailbox::new(NO_MARK);
     let large = |version: u64| {
         let json = format!(
             r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a","uid":"a","resourceVersion":"{version}"}},"spec":"{}"}}"#,
@@ -221,12 +202,12 @@ fn events_of_a_long_queue_come_out_as_they_went_in() {
         assert_eq!(queued.event.object.json(), large(version).object.json());
         queue.settle(Settled::Finished, now);
     }
-    assert_eq!(queue.bytes(), 0);
+    assert_eq!(queue.load().bytes, 0);
 }
 
 #[test]
 fn events_of_lost_subscriptions_are_dropped() {
-    let mut queue = EventQueue::new(NO_MARK);
+    let mut queue = Mailbox::new(NO_MARK);
     queue.push(parse("+a1"));
     let mut other = parse("+b2");
     other.subscription = SubscriptionId(2);
@@ -237,9 +218,9 @@ fn events_of_lost_subscriptions_are_dropped() {
 }
 
 /// What a guest knows: the version of each object that it was told of, while it lives.
-pub(super) type Known = BTreeMap<String, (String, u64)>;
+pub(crate) type Known = BTreeMap<String, (String, u64)>;
 
-pub(super) fn tell(known: &mut Known, event: &Event) {
+pub(crate) fn tell(known: &mut Known, event: &Event) {
     let name = event.object.key().name().to_owned();
     let version = event.object.resource_version().parse().expect("the test's versions are numbers");
     let uid = event.object.uid().to_owned();
@@ -269,7 +250,7 @@ fn the_last_word_on_every_object_is_the_truth() {
     for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mark = random.usize(0..20);
-        let mut queue = EventQueue::new(Marks { events: mark, bytes: usize::MAX });
+        let mut queue = Mailbox::new(Marks { events: mark, bytes: usize::MAX });
         let (mut truth, mut known) = (Known::new(), Known::new());
         let mut now = Instant::now();
         let mut version = 0;
@@ -302,7 +283,7 @@ fn the_last_word_on_every_object_is_the_truth() {
 }
 
 /// A replay comes to one of the objects that are there.
-fn replay(random: &mut fastrand::Rng, truth: &Known, queue: &mut EventQueue) {
+fn replay(random: &mut fastrand::Rng, truth: &Known, queue: &mut Mailbox) {
     if let Some((name, (uid, version))) = random.choice(truth) {
         let event = event(Change::Added, name, uid, *version);
         queue.push_replayed(Event { reason: Reason::Reload, knew: true, ..event });
@@ -310,7 +291,7 @@ fn replay(random: &mut fastrand::Rng, truth: &Known, queue: &mut EventQueue) {
 }
 
 /// One more change of the truth, as an event.
-pub(super) fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64) -> Event {
+pub(crate) fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64) -> Event {
     let name = char::from(random.u8(b'a'..b'f')).to_string();
     match truth.get(&name).cloned() {
         None => {
@@ -332,7 +313,7 @@ pub(super) fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64
 /// A host before this one had attempted `restored` (twice, so that its third is next); this one's list and watch then push.
 #[track_caller]
 fn check_restored(restored: &str, pushed: &[(&str, Reason)], expect: &str) {
-    let (mut queue, now) = (EventQueue::new(NO_MARK), Instant::now());
+    let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());
     let due = now + Duration::from_secs(1);
     queue.restore(
         Queued { event: parse(restored), attempt: 3, excused: 0, crashes: 1, seq: 0 },
@@ -371,13 +352,13 @@ fn the_first_list_takes_the_place_of_what_a_host_before_attempted() {
 
 #[test]
 fn what_was_attempted_since_is_not_replaced() {
-    let (mut queue, now) = (EventQueue::new(NO_MARK), Instant::now());
+    let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());
     queue.restore(Queued { event: parse("+a1"), attempt: 3, excused: 0, crashes: 0, seq: 0 }, now);
     assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("+a1#3"));
     queue.push(Event { reason: Reason::Initial, ..parse("+a2") });
     queue.settle(Settled::RetryAt(now), now);
     queue.check_invariants();
-    let next = |queue: &mut EventQueue| {
+    let next = |queue: &mut Mailbox| {
         let queued = queue.pop(now).expect("it waits");
         queue.settle(Settled::Finished, now);
         show(&queued)

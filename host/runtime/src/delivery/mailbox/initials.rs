@@ -89,8 +89,8 @@ impl Initials {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::queue::tests::{SUBSCRIPTION, parse};
-    use crate::delivery::queue::{EventQueue, Marks, Settled};
+    use crate::delivery::mailbox::tests::{SUBSCRIPTION, parse};
+    use crate::delivery::mailbox::{Mailbox, Marks, Settled};
     use std::time::Instant;
 
     /// What happens to a subscription that load 1 has begun: `!+a1` is queued before its sync, `+a1` after; `1` and `2` say of a load that all are
@@ -98,7 +98,7 @@ mod tests {
     /// all were told to the version of the last load.
     #[track_caller]
     fn check(mark: usize, steps: &str, expect: &str) {
-        let mut queue = EventQueue::new(Marks { events: mark, bytes: usize::MAX });
+        let mut queue = Mailbox::new(Marks { events: mark, bytes: usize::MAX });
         queue.initials.begin(SUBSCRIPTION, 1);
         queue.initials.put_in_place(1);
         let (mut load, now, mut shown) = (1, Instant::now(), String::new());

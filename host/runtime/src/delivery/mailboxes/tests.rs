@@ -1,7 +1,7 @@
 //! Lines of several shards against the model of one, and what they have together.
 
 use super::*;
-use crate::delivery::queue::tests::{
+use crate::delivery::mailbox::tests::{
     Known, NO_MARK, SUBSCRIPTION, change, event, parse, show, tell,
 };
 use crate::event::{Change, Reason};
@@ -14,15 +14,19 @@ fn apart(shards: usize) -> [char; 2] {
     ['a', other.expect("not all are in one")]
 }
 
-fn sharded(marks: Marks, shards: usize) -> ShardedQueue {
-    let mut queue = ShardedQueue::new(marks);
+fn depths(queue: &Mailboxes) -> Vec<usize> {
+    queue.loads().map(|load| load.events).collect()
+}
+
+fn sharded(marks: Marks, shards: usize) -> Mailboxes {
+    let mut queue = Mailboxes::new(marks);
     queue.reshard(shards, Instant::now());
     queue
 }
 
 /// A plugin of several shards that are called at random, as the model knows it.
 struct Model {
-    queue: ShardedQueue,
+    queue: Mailboxes,
     now: Instant,
     truth: Known,
     known: Known,
@@ -39,7 +43,7 @@ struct Model {
 impl Model {
     fn new(mark: usize) -> Self {
         Self {
-            queue: ShardedQueue::new(Marks { events: mark, bytes: usize::MAX }),
+            queue: Mailboxes::new(Marks { events: mark, bytes: usize::MAX }),
             now: Instant::now(),
             truth: Known::new(),
             known: Known::new(),
@@ -73,7 +77,6 @@ impl Model {
             assert!(queued.seq > before, "numbers rise in a shard");
             self.last = self.last.max(queued.seq);
         }
-        self.queue.calls(shard, self.now);
         self.at_work.insert(shard, (queued, fails));
     }
 
@@ -92,12 +95,12 @@ impl Model {
         for shard in 0..self.queue.shards() {
             self.end(shard, Duration::from_millis(3));
         }
-        let (depth, bytes) = (self.queue.depth(), self.queue.bytes());
+        let load = self.queue.load();
         if shards == self.queue.shards() {
             return self.queue.reshard(shards, self.now);
         }
         self.queue.reshard(shards, self.now);
-        assert_eq!((self.queue.depth(), self.queue.bytes()), (depth, bytes));
+        assert_eq!(self.queue.load(), load);
         self.numbers = (0..shards).map(|shard| (shard, self.last)).collect();
     }
 
@@ -163,11 +166,11 @@ fn one_shards_event_holds_up_no_other() {
     let of = shard::of_object(parse(&format!("+{one}1")).object.key(), 2);
     assert_eq!(queue.pop(of, now).as_ref().map(show), Some(format!("+{one}1")));
     assert_eq!(queue.pop(1 - of, now).as_ref().map(show), Some(format!("+{other}1")));
-    assert_eq!(queue.depths()[of], 1, "the first one's next waits for it");
-    assert_eq!((queue.depth(), queue.in_flight()), (1, 2), "what is in flight does not wait");
+    assert_eq!(depths(&queue)[of], 1, "the first one's next waits for it");
+    assert_eq!((queue.load().events, queue.in_flight()), (1, 2), "what is in flight does not wait");
     assert!(!queue.is_drained());
     queue.settle(1 - of, Settled::Finished, now);
-    assert_eq!((queue.depth(), queue.in_flight()), (1, 1));
+    assert_eq!((queue.load().events, queue.in_flight()), (1, 1));
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn the_marks_count_what_is_put_aside_in_all_lines() {
             queue.push(parse(text));
             queue.check_invariants();
         }
-        assert_eq!(queue.depth(), 1, "what is put aside does not wait");
+        assert_eq!(queue.load().events, 1, "what is put aside does not wait");
         queue.reopen();
         assert_eq!(queue.coalesced(), 3, "{shards} shards");
     }
@@ -217,13 +220,12 @@ fn the_rate_is_that_of_all_shards_together() {
         queue.push(parse(&format!("+{name}1")));
     }
     assert!(queue.pop(0, now).is_some());
-    assert!(queue.pop(1, now).is_none(), "the one call that may be made is set aside");
-    assert!(queue.settle(0, Settled::Finished, now), "it was not made: another may be");
+    assert!(queue.pop(1, now).is_none(), "the one call that may be made is spent");
+    assert!(queue.settle(0, Settled::PassedOver, now), "it was not made: another may be");
     assert!(queue.pop(1, now).is_some());
-    queue.calls(1, now);
     assert!(!queue.settle(1, Settled::Finished, now));
     queue.push(parse(&format!("~{one}2")));
-    let shard = queue.depths().iter().position(|depth| *depth == 1).expect("it waits");
+    let shard = depths(&queue).iter().position(|depth| *depth == 1).expect("it waits");
     let due = queue.next_due(shard, now).expect("it waits");
     assert_eq!((due - now).as_millis(), 1_000);
 }
@@ -233,13 +235,13 @@ fn what_is_withheld_comes_out_of_no_line_and_goes_on_in_all() {
     let (mut queue, now) = (sharded(NO_MARK, 2), Instant::now());
     let texts = apart(2).map(|name| format!("+{name}1"));
     texts.iter().for_each(|text| _ = queue.push(parse(text)));
-    let bytes = queue.bytes();
+    let bytes = queue.load().bytes;
     queue.withhold(SUBSCRIPTION);
-    assert_eq!((queue.depths(), queue.bytes()), (vec![0, 0], 0));
+    assert_eq!((depths(&queue), queue.load().bytes), (vec![0, 0], 0));
     assert!([0, 1].iter().all(|shard| queue.pop(*shard, now).is_none()));
     queue.check_invariants();
     queue.release_withheld(SUBSCRIPTION, now);
-    assert_eq!((queue.depths(), queue.bytes()), (vec![1, 1], bytes));
+    assert_eq!((depths(&queue), queue.load().bytes), (vec![1, 1], bytes));
     queue.check_invariants();
     let mut told = [0, 1].map(|shard| queue.pop(shard, now).as_ref().map(show));
     told.sort();
@@ -262,9 +264,9 @@ fn what_is_withheld_stays_so_in_another_number_of_shards() {
     let late: Vec<String> = ('b'..='i').map(|name| format!("+{name}1")).collect();
     late.iter().for_each(|text| _ = queue.push(parse(text)));
     assert!((0..3).all(|shard| queue.pop(shard, now).is_none()));
-    assert_eq!((queue.depth(), queue.bytes()), (0, 0));
+    assert_eq!(queue.load(), Load::default());
     queue.release_withheld(SUBSCRIPTION, now);
-    assert_eq!(queue.depth(), 2 + late.len());
+    assert_eq!(queue.load().events, 2 + late.len());
     let mut told = Vec::new();
     for shard in 0..3 {
         while let Some(queued) = queue.pop(shard, now) {
@@ -291,18 +293,17 @@ fn what_a_shard_puts_by_is_not_called_and_comes_out_of_no_other_line() {
     queue.push(other.clone());
     queue.push(Event { subscription: SubscriptionId(2), ..other });
     assert!(queue.pop(of, now).is_some());
-    assert!(queue.pop(1 - of, now).is_none(), "the one call that may be made is set aside");
+    assert!(queue.pop(1 - of, now).is_none(), "the one call that may be made is spent");
     assert!(queue.put_by(of, SUBSCRIPTION), "it was not made: another may be");
     let queued = queue.pop(1 - of, now).expect("another subscription's waits");
     assert_eq!(queued.event.subscription, SubscriptionId(2));
     assert!(!queue.put_by(1 - of, SUBSCRIPTION), "it is another subscription's");
-    queue.calls(1 - of, now);
     queue.settle(1 - of, Settled::Finished, now);
     queue.check_invariants();
     assert!(queue.is_drained());
     queue.release_withheld(SUBSCRIPTION, now);
-    let later = now + Duration::from_secs(60);
-    for shard in [0, 1] {
+    for (shard, seconds) in [(0, 60), (1, 120)] {
+        let later = now + Duration::from_secs(seconds);
         let queued = queue.pop(shard, later).expect("it comes again");
         assert_eq!((queued.attempt, queued.crashes), (1, 0));
         queue.settle(shard, Settled::Finished, later);
@@ -355,7 +356,7 @@ fn initial_objects_are_through_for_a_shard_when_its_own_are() {
     }
     queue.change_initials(|initials| initials.queued(SUBSCRIPTION, 1));
     queue.change_initials(|initials| initials.put_in_place(1));
-    let told = |queue: &ShardedQueue| {
+    let told = |queue: &Mailboxes| {
         [0, 1].map(|shard| queue.initials(shard).is_some_and(|it| it.are_told(SUBSCRIPTION, 1)))
     };
     queue.pop(1, now).expect("it waits");

@@ -1,23 +1,23 @@
 //! Events that wait for others of their object, and events that wait for their rate.
 
-use super::tests::{parse, show};
 use super::*;
 use crate::contract::configuration::RateLimit;
+use crate::delivery::mailbox::tests::{parse, show};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const NO_MARK: Marks = Marks { events: usize::MAX, bytes: usize::MAX };
 const DEBOUNCE: Duration = Duration::from_millis(500);
 
-fn queue(debounce: Duration, rate: Option<RateLimit>, now: Instant) -> ShardedQueue {
-    let mut queue = ShardedQueue::new(NO_MARK);
+fn queue(debounce: Duration, rate: Option<RateLimit>, now: Instant) -> Mailboxes {
+    let mut queue = Mailboxes::new(NO_MARK);
     queue.set_pauses(debounce, rate, now);
     queue
 }
 
 /// Takes everything out that is due by a time, when it is due, as the plugin's actor does.
 fn deliver(
-    queue: &mut ShardedQueue,
+    queue: &mut Mailboxes,
     (start, mut now): (Instant, Instant),
     until: Instant,
     told: &mut Vec<(u64, Queued)>,
@@ -26,7 +26,6 @@ fn deliver(
     {
         now = due;
         let queued = queue.pop(0, now).expect("it is due");
-        queue.calls(0, now);
         told.push(((now - start).as_millis() as u64, queued));
         queue.settle(0, Settled::Finished, now);
     }
@@ -89,7 +88,6 @@ fn a_retry_counts_for_the_rate() {
     queue.push(parse("+a1"));
     assert!(!queue.is_rate_limited(start));
     queue.pop(0, start).expect("it is due");
-    queue.calls(0, start);
     queue.settle(0, Settled::RetryAt(start + Duration::from_millis(10)), start);
     let due = queue.next_due(0, start).expect("it waits");
     assert_eq!((due - start).as_millis(), 1_000);
@@ -97,7 +95,7 @@ fn a_retry_counts_for_the_rate() {
     assert!(queue.pop(0, later).is_none() && queue.is_rate_limited(later));
     // What is not handed over costs nothing.
     queue.pop(0, due).expect("it is due");
-    queue.settle(0, Settled::Finished, due);
+    queue.settle(0, Settled::PassedOver, due);
     queue.push(parse("+b1"));
     assert!(queue.pop(0, due).is_some());
 }

@@ -1,9 +1,9 @@
 //! A queue that is to end: what waits comes out, with what replays have yet to come to, and what happens is put aside, for the case that it goes on after all.
 
-use super::EventQueue;
+use super::Mailbox;
 use std::time::Duration;
 
-impl EventQueue {
+impl Mailbox {
     /// From here on what comes is put aside; that is bounded as the queue is.
     pub(crate) fn close(&mut self) {
         if self.aside.is_none() {
@@ -15,7 +15,7 @@ impl EventQueue {
     pub(crate) fn reopen(&mut self) {
         let Some(aside) = self.aside.take() else { return };
         self.coalesced += aside.coalesced;
-        for event in aside.waiting.into_iter().flatten() {
+        for event in aside.backlog.into_events() {
             self.push(event);
         }
     }
@@ -26,7 +26,7 @@ impl EventQueue {
 
     /// Whether everything came out, and is through.
     pub(crate) fn is_drained(&self) -> bool {
-        self.depth == 0 && self.in_flight.is_none() && self.replays.is_empty()
+        self.load().events == 0 && self.in_flight.is_none() && self.replays.is_empty()
     }
 
     /// How long events wait for others of their object: none will come to one that is to end.
@@ -46,9 +46,9 @@ mod tests {
     #[track_caller]
     fn check(debounce: Duration, before: &str, after: &str, expect: &str) {
         let now = Instant::now();
-        let mut queue = EventQueue::new(Marks { events: usize::MAX, bytes: usize::MAX });
+        let mut queue = Mailbox::new(Marks { events: usize::MAX, bytes: usize::MAX });
         queue.set_debounce(debounce);
-        let push = |queue: &mut EventQueue, texts: &str| {
+        let push = |queue: &mut Mailbox, texts: &str| {
             for text in texts.split(' ') {
                 match text.strip_prefix('(') {
                     Some(text) => queue.push_replayed(parse(text.trim_end_matches(')'))),

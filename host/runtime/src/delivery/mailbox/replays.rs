@@ -4,7 +4,7 @@
 //! events wait in both lines they take turns, one by one: neither keeps the other from at least half of the plugin's time. An
 //! object's events keep their order: what happens to it takes along what of it waits here, and a replay goes behind what has happened.
 
-use super::{EventQueue, Lane, Queued, size};
+use super::{Lane, Mailbox, Queued};
 use crate::event::{Event, Reason, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// A walk pauses while so many of its events wait: about as many as one of its steps adds, so that the plugin has something to do while the
 /// next one is made. With that step at most twice as many wait of each subscription.
-pub(super) const ROOM: usize = 256;
+pub(in crate::delivery) const ROOM: usize = 256;
 
 /// Once so many events wait in the line, those that come wait without the text that their objects carry for whoever reads them soon.
 const TEXTS_MAX: usize = 16;
@@ -24,8 +24,6 @@ pub(super) struct Replays {
     lanes: HashMap<Lane, usize>,
     /// How many of each subscription wait.
     counts: HashMap<SubscriptionId, usize>,
-    /// The event that came out last was one of a replay.
-    had_turn: bool,
 }
 
 impl Replays {
@@ -47,6 +45,11 @@ impl Replays {
         *self.lanes.entry(lane).or_default() += 1;
         *self.counts.entry(event.subscription).or_default() += 1;
         self.waiting.push_back(event);
+    }
+
+    /// Events of a subscription that wait.
+    fn of(&self, id: SubscriptionId) -> usize {
+        self.counts.get(&id).copied().unwrap_or_default()
     }
 
     fn pop(&mut self) -> Option<Event> {
@@ -90,7 +93,7 @@ impl Replays {
     }
 
     /// Everything of one subscription, in order.
-    fn take_all(&mut self, id: SubscriptionId) -> Vec<Event> {
+    pub(super) fn take_all(&mut self, id: SubscriptionId) -> Vec<Event> {
         if self.counts.remove(&id).is_none() {
             return Vec::new();
         }
@@ -103,7 +106,7 @@ impl Replays {
     }
 
     /// Answers how many events of others were dropped.
-    fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
+    pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         let before = self.waiting.len();
         self.waiting.retain(|event| keep.contains(&event.subscription));
         self.lanes.retain(|lane, _| keep.contains(&lane.subscription));
@@ -112,10 +115,10 @@ impl Replays {
     }
 }
 
-impl EventQueue {
+impl Mailbox {
     /// Events of a subscription that wait in the line.
     pub(crate) fn replays_waiting(&self, id: SubscriptionId) -> usize {
-        self.replays.counts.get(&id).copied().unwrap_or_default()
+        self.replays.of(id)
     }
 
     /// Appends an event that a walk has come to. It stands in a line of its own, unless there is something of its object that it follows. A queue that is
@@ -126,7 +129,7 @@ impl EventQueue {
             return;
         }
         if let Some(aside) = &mut self.aside
-            && aside.is_waiting(&lane)
+            && aside.backlog.has(&lane)
         {
             return aside.push_replayed(event);
         }
@@ -136,8 +139,8 @@ impl EventQueue {
         }
         self.initials.came(&event);
         let Some(event) = self.unless_superseded(&lane, event) else { return };
-        match self.is_waiting(&lane) {
-            true => self.push_live(lane, event),
+        match self.backlog.has(&lane) {
+            true => self.push_live(event),
             false => self.replays.push(lane, event),
         }
     }
@@ -147,8 +150,8 @@ impl EventQueue {
     fn leaves_out_resync(&mut self, lane: &Lane) -> bool {
         self.aside.is_some()
             || self.withheld.get_mut(lane.subscription).is_some()
-            || self.held.contains_key(lane)
-            || self.is_waiting(lane)
+            || self.held.has(lane)
+            || self.backlog.has(lane)
     }
 
     /// The others of some replayed events: their resyncs are left out.
@@ -163,99 +166,37 @@ impl EventQueue {
         self.initials.ended(resync.subscription, resync.before_sync.into());
     }
 
-    /// Whether anything of an object waits among what has happened.
-    fn is_waiting(&mut self, lane: &Lane) -> bool {
-        if self.waiting.is_empty() {
-            return false;
-        }
-        let waiting = &self.waiting;
-        let waits = self.waits.get_or_insert_with(|| {
-            let mut waits = HashMap::new();
-            for event in waiting.iter().flatten() {
-                *waits.entry(Lane::of(event)).or_default() += 1;
-            }
-            waits
-        });
-        waits.contains_key(lane)
-    }
-
-    /// One more waits among what has happened.
-    pub(super) fn wait_more(&mut self, event: &Event) {
-        if let Some(waits) = &mut self.waits {
-            *waits.entry(Lane::of(event)).or_default() += 1;
-        }
-    }
-
-    /// One less does.
-    pub(super) fn wait_less(&mut self, lane: &Lane) {
-        let Some(waits) = &mut self.waits else { return };
-        let Some(count) = waits.get_mut(lane) else { return };
-        *count -= 1;
-        if *count == 0 {
-            waits.remove(lane);
-        }
-    }
-
     /// What waits of an object as a replay goes before what happens to it now.
     pub(super) fn bring_along(&mut self, lane: &Lane) {
-        if self.replays.is_empty() {
-            return;
-        }
         let taken = self.replays.take(lane);
         for event in self.without_resyncs(taken) {
-            self.push_live(lane.clone(), event);
+            self.push_live(event);
         }
     }
 
-    /// The next event of the two lines, by turns.
-    pub(super) fn pop_by_turns(&mut self, now: Instant) -> Option<Queued> {
-        let replay_first = !self.replays.had_turn;
-        let first = if replay_first { self.pop_replayed() } else { self.pop_waiting(now) };
-        first.or_else(|| if replay_first { self.pop_waiting(now) } else { self.pop_replayed() })
-    }
-
-    fn pop_replayed(&mut self) -> Option<Queued> {
+    pub(super) fn pop_replayed(&mut self) -> Option<Queued> {
         while let Some(event) = self.replays.pop() {
-            if event.reason == Reason::Resync && self.held.contains_key(&Lane::of(&event)) {
+            if event.reason == Reason::Resync && self.held.has(&Lane::of(&event)) {
                 self.leave_out(&event);
                 continue;
             }
-            // What is held counts as waiting.
-            self.depth += 1;
-            self.bytes += size(&event);
             if let Some(queued) = self.unless_held(event) {
-                self.replays.had_turn = true;
                 return Some(queued);
             }
         }
         None
-    }
-
-    /// What waits of a subscription.
-    pub(super) fn take_replays_of(&mut self, id: SubscriptionId) -> Vec<Event> {
-        self.replays.take_all(id)
-    }
-
-    /// A live event has had its turn.
-    pub(super) fn live_had_turn(&mut self) {
-        self.replays.had_turn = false;
-    }
-
-    /// Drops the replays of all other subscriptions and says how many those were.
-    pub(super) fn retain_replays(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
-        self.replays.retain(keep)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::queue::tests::{SUBSCRIPTION, parse, show};
-    use crate::delivery::queue::{Marks, Settled};
+    use crate::delivery::mailbox::tests::{SUBSCRIPTION, parse, show};
+    use crate::delivery::mailbox::{Load, Marks, Settled};
     use std::time::Duration;
 
-    fn queue() -> EventQueue {
-        EventQueue::new(Marks { events: usize::MAX, bytes: usize::MAX })
+    fn queue() -> Mailbox {
+        Mailbox::new(Marks { events: usize::MAX, bytes: usize::MAX })
     }
 
     fn replayed(text: &str) -> Event {
@@ -276,7 +217,7 @@ mod tests {
         let (mut queue, now) = (queue(), Instant::now());
         (0..100).for_each(|number| queue.push_replayed(object(number)));
         let room =
-            |queue: &EventQueue| (queue.replays.waiting.capacity(), queue.replays.lanes.capacity());
+            |queue: &Mailbox| (queue.replays.waiting.capacity(), queue.replays.lanes.capacity());
         assert!(room(&queue).0 >= 100 && room(&queue).1 >= 100);
         while queue.pop(now).is_some() {
             queue.settle(Settled::Finished, now);
@@ -344,7 +285,7 @@ mod tests {
     #[test]
     fn a_replay_goes_behind_what_was_left_by_events_that_cancelled_out() {
         let (mut queue, now) =
-            (EventQueue::new(Marks { events: 3, bytes: usize::MAX }), Instant::now());
+            (Mailbox::new(Marks { events: 3, bytes: usize::MAX }), Instant::now());
         queue.initials.begin(SUBSCRIPTION, 1);
         for event in ["-x2", "+X3", "+b4", "-X5"] {
             queue.push(parse(event));
@@ -385,11 +326,11 @@ mod tests {
         queue.initials.begin(SUBSCRIPTION, 1);
         queue.push_replayed(replayed("+a1"));
         let now = Instant::now();
-        assert_eq!((queue.depth(), queue.bytes(), queue.oldest()), (0, 0, None));
+        assert_eq!((queue.load(), queue.oldest()), (Load::default(), None));
         assert_eq!(queue.next_due(now), Some(now));
         queue.pop(now).expect("it waits");
         queue.settle(Settled::RetryAt(now), now);
-        assert_eq!(queue.depth(), 1, "a retry counts");
+        assert_eq!(queue.load().events, 1, "a retry counts");
         queue.push_replayed(replayed("+b1"));
         assert_eq!(queue.retain(&HashSet::new()), 2, "and all that is dropped");
         assert_eq!(queue.next_due(now), None);

@@ -3,7 +3,7 @@
 //! They wait for nobody's turn, so they do not count as waiting. Nothing new comes to them but what is under way when a subscription is
 //! withheld: its informer tells nobody of it any more. What a queue that is to end puts aside is withheld when it goes on.
 
-use super::{EventQueue, Lane, Queued, size};
+use super::{Lane, Mailbox, Queued};
 use crate::event::{Event, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
@@ -47,33 +47,16 @@ impl Withheld {
     }
 }
 
-impl EventQueue {
+impl Mailbox {
     /// Nothing of this subscription comes out from here on.
     pub(crate) fn withhold(&mut self, id: SubscriptionId) {
         if self.withheld.get_mut(id).is_some() {
             return;
         }
-        let mut events = VecDeque::new();
-        let lanes = self.held.extract_if(|lane, _| lane.subscription == id);
-        let mut lanes: Vec<VecDeque<Queued>> = lanes.map(|(_, events)| events).collect();
-        lanes.sort_by_key(|lane| lane.front().map(|queued| queued.seq));
-        events.extend(lanes.into_iter().flatten());
-        for entry in &mut self.waiting {
-            let event = entry.take_if(|event| event.subscription == id);
-            events.extend(event.map(Queued::untried));
-        }
-        self.depth -= events.len();
-        self.bytes -= events.iter().map(|queued| size(&queued.event)).sum::<usize>();
-        let replays = self.take_replays_of(id);
+        let mut events = self.held.take_all(id);
+        events.extend(self.backlog.take_all(id).into_iter().map(Queued::untried));
+        let replays = self.replays.take_all(id);
         events.extend(self.without_resyncs(replays).into_iter().map(Queued::untried));
-        if let Some(last) = &mut self.last {
-            last.retain(|lane, _| lane.subscription != id);
-        }
-        if let Some(waits) = &mut self.waits {
-            waits.retain(|lane, _| lane.subscription != id);
-        }
-        self.due.retain(|lane| lane.subscription != id);
-        self.restored.retain(|lane| lane.subscription != id);
         self.withheld.0.insert(id, events);
     }
 
@@ -94,17 +77,10 @@ impl EventQueue {
     /// What was put by of this subscription comes next, and it goes on.
     pub(crate) fn release_withheld(&mut self, id: SubscriptionId, now: Instant) {
         let events = self.withheld.0.remove(&id).unwrap_or_default();
+        let in_flight = self.in_flight.as_ref().map(|queued| Lane::of(&queued.event));
         for mut queued in events {
             self.number(&mut queued);
-            self.depth += 1;
-            self.bytes += size(&queued.event);
-            let lane = Lane::of(&queued.event);
-            let in_flight = self.in_flight.as_ref().map(|queued| Lane::of(&queued.event));
-            // An object whose event is in flight goes on when that is settled.
-            if !self.held.contains_key(&lane) && in_flight.as_ref() != Some(&lane) {
-                self.due.insert(&queued, now, lane.clone());
-            }
-            self.held.entry(lane).or_default().push_back(queued);
+            self.held.put_back(queued, in_flight.as_ref(), now);
         }
     }
 
@@ -135,7 +111,7 @@ mod tests {
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let now = Instant::now();
-        let mut queue = EventQueue::new(Marks { events: usize::MAX, bytes: usize::MAX });
+        let mut queue = Mailbox::new(Marks { events: usize::MAX, bytes: usize::MAX });
         let mut shown = Vec::new();
         for step in steps.split(' ') {
             match step {
@@ -150,7 +126,7 @@ mod tests {
                 },
                 "s" => queue.settle(Settled::Finished, now),
                 "f" => queue.settle(Settled::RetryAt(now), now),
-                "." => shown.push(queue.depth().to_string()),
+                "." => shown.push(queue.load().events.to_string()),
                 _ => match (step.strip_prefix('='), step.strip_prefix('o')) {
                     (Some(replayed), _) => queue.push_replayed(parse(replayed)),
                     (_, Some(other)) => {
@@ -189,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_a_version_lacks_is_dropped() {
-        let mut queue = EventQueue::new(Marks { events: usize::MAX, bytes: usize::MAX });
+        let mut queue = Mailbox::new(Marks { events: usize::MAX, bytes: usize::MAX });
         queue.push(parse("+a1"));
         queue.withhold(SUBSCRIPTION);
         assert_eq!(queue.retain(&HashSet::from([OTHER])), 1);
@@ -200,7 +176,7 @@ mod tests {
     #[test]
     fn what_was_put_aside_is_withheld_as_well() {
         let now = Instant::now();
-        let mut queue = EventQueue::new(Marks { events: usize::MAX, bytes: usize::MAX });
+        let mut queue = Mailbox::new(Marks { events: usize::MAX, bytes: usize::MAX });
         queue.close();
         queue.push(parse("+a1"));
         queue.withhold(SUBSCRIPTION);

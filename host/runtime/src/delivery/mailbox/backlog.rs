@@ -1,0 +1,225 @@
+//! Events that wait for their first turn, in the order in which they came. A newer event can be merged into its object's last one.
+
+use super::Lane;
+use super::load::Load;
+use crate::event::merge::Merged;
+use crate::event::{Event, SubscriptionId};
+use hashbrown::{HashMap, HashSet};
+use std::collections::VecDeque;
+
+/// Fewer entries than this are not worth closing holes for.
+const HOLES_MIN: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    /// In order of arrival; a hole where an event was taken out of the middle.
+    entries: VecDeque<Option<Event>>,
+    /// Number of the first entry: entries keep their number while others leave.
+    first: u64,
+    /// Where an object's last entry stands. An object that is not here has nothing that a newer event could be merged into. Made by the first that asks.
+    last: Option<HashMap<Lane, u64>>,
+    /// How many events of each object wait. Made by the first that asks, let go when nothing waits.
+    counts: Option<HashMap<Lane, usize>>,
+    load: Load,
+}
+
+impl Backlog {
+    pub(super) fn load(&self) -> Load {
+        self.load
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.load.events == 0
+    }
+
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.entries.iter().flatten()
+    }
+
+    pub(super) fn into_events(self) -> VecDeque<Event> {
+        self.entries.into_iter().flatten().collect()
+    }
+
+    /// Puts an event at the end.
+    pub(super) fn append(&mut self, event: Event) {
+        let (lane, number) = (Lane::of(&event), self.first + self.entries.len() as u64);
+        if let Some(last) = &mut self.last {
+            // The key is replaced too: it must not keep an old version of the object alive.
+            last.remove(&lane);
+            last.insert(lane, number);
+        }
+        self.entries.push_back(None);
+        self.fill(self.entries.len() - 1, event);
+        self.compact();
+    }
+
+    /// Merges an event into the last one of its object, or puts it at the end where there is none.
+    pub(super) fn merge(&mut self, newer: Event, merge: impl FnOnce(Event, Event) -> Merged) {
+        let lane = Lane::of(&newer);
+        let known = self.last().remove(&lane);
+        let place = known.map(|number| (number, (number - self.first) as usize));
+        let Some((number, index, older)) =
+            place.and_then(|(number, index)| Some((number, index, self.empty(index)?)))
+        else {
+            return self.append(newer);
+        };
+        match merge(older, newer) {
+            Merged::One(event) => {
+                self.last().insert(Lane::of(&event), number);
+                self.fill(index, event);
+                self.compact();
+            }
+            Merged::Nothing => self.compact(),
+            Merged::Both(older, newer) => {
+                self.fill(index, older);
+                self.append(newer);
+            }
+        }
+    }
+
+    /// An event goes into a hole.
+    fn fill(&mut self, index: usize, event: Event) {
+        self.load += Load::of(&event);
+        if let Some(counts) = &mut self.counts {
+            *counts.entry(Lane::of(&event)).or_default() += 1;
+        }
+        self.entries[index] = Some(event);
+    }
+
+    /// An event leaves a hole.
+    fn empty(&mut self, index: usize) -> Option<Event> {
+        let event = self.entries[index].take()?;
+        self.leave(&event);
+        Some(event)
+    }
+
+    /// An event has left its entry.
+    fn leave(&mut self, event: &Event) {
+        self.load -= Load::of(event);
+        if self.load.events == 0 {
+            self.counts = None;
+        }
+        let Some(counts) = &mut self.counts else { return };
+        let lane = Lane::of(event);
+        if let Some(count) = counts.get_mut(&lane) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&lane);
+            }
+        }
+    }
+
+    /// Takes the first event, if it is due.
+    pub(super) fn pop_if(&mut self, is_due: impl Fn(&Event) -> bool) -> Option<Event> {
+        let leaves = |entry: &mut Option<Event>| entry.as_ref().is_none_or(&is_due);
+        while let Some(entry) = self.entries.pop_front_if(leaves) {
+            let number = self.first;
+            self.first += 1;
+            let Some(event) = entry else { continue };
+            self.leave(&event);
+            if let Some(last) = &mut self.last {
+                let lane = Lane::of(&event);
+                if last.get(&lane) == Some(&number) {
+                    last.remove(&lane);
+                }
+            }
+            return Some(event);
+        }
+        None
+    }
+
+    /// Lets go of what merging needs, until the next one.
+    pub(super) fn forget_last(&mut self) {
+        self.last = None;
+    }
+
+    /// `last`, made if it is not there.
+    fn last(&mut self) -> &mut HashMap<Lane, u64> {
+        let (entries, first) = (&self.entries, self.first);
+        self.last.get_or_insert_with(|| {
+            let mut last = HashMap::new();
+            // From the end: the first that is met is an object's last.
+            for (index, event) in entries.iter().enumerate().rev() {
+                if let Some(event) = event {
+                    last.entry(Lane::of(event)).or_insert(first + index as u64);
+                }
+            }
+            last
+        })
+    }
+
+    /// Whether anything of an object waits.
+    pub(super) fn has(&mut self, lane: &Lane) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let entries = &self.entries;
+        let counts = self.counts.get_or_insert_with(|| {
+            let mut counts = HashMap::new();
+            for event in entries.iter().flatten() {
+                *counts.entry(Lane::of(event)).or_default() += 1;
+            }
+            counts
+        });
+        counts.contains_key(lane)
+    }
+
+    /// Closes the holes, once they are most of the entries: objects that come and go above the mark must not make it grow.
+    fn compact(&mut self) {
+        if self.entries.len() < HOLES_MIN || self.entries.len() < 2 * self.load.events {
+            return;
+        }
+        let entries = std::mem::take(&mut self.entries);
+        self.entries = entries.into_iter().filter(Option::is_some).collect();
+        let Some(last) = &mut self.last else { return };
+        for (event, number) in self.entries.iter().zip(self.first..) {
+            let Some(event) = event else { continue };
+            // Numbers only ever move down, to where the event now stands.
+            if let Some(known) = last.get_mut(&Lane::of(event)) {
+                *known = number;
+            }
+        }
+    }
+
+    /// Takes everything of a subscription, in order.
+    pub(super) fn take_all(&mut self, id: SubscriptionId) -> Vec<Event> {
+        self.take_where(|of| of == id)
+    }
+
+    /// Drops the events of all other subscriptions and says how many those were.
+    pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
+        self.take_where(|id| !keep.contains(&id)).len()
+    }
+
+    fn take_where(&mut self, is_taken: impl Fn(SubscriptionId) -> bool) -> Vec<Event> {
+        let mut taken = Vec::new();
+        for entry in &mut self.entries {
+            taken.extend(entry.take_if(|event| is_taken(event.subscription)));
+        }
+        self.load -= taken.iter().sum();
+        if let Some(last) = &mut self.last {
+            last.retain(|lane, _| !is_taken(lane.subscription));
+        }
+        if let Some(counts) = &mut self.counts {
+            counts.retain(|lane, _| !is_taken(lane.subscription));
+        }
+        taken
+    }
+
+    #[cfg(test)]
+    pub(super) fn check_invariants(&self) {
+        let events: Vec<&Event> = self.events().collect();
+        assert_eq!(self.load, events.iter().copied().sum(), "the load is that of what waits");
+        if let Some(counts) = &self.counts {
+            let count = |lane: &Lane| events.iter().filter(|event| lane.has(event)).count();
+            assert!(counts.iter().all(|(lane, number)| count(lane) == *number), "{counts:?}");
+            assert_eq!(counts.values().sum::<usize>(), events.len(), "all that wait are counted");
+        }
+        for (lane, number) in self.last.iter().flatten() {
+            let is_of = |entry: &Option<Event>| entry.as_ref().is_some_and(|it| lane.has(it));
+            let last = self.entries.iter().rposition(is_of);
+            let place = last.map(|index| self.first + index as u64);
+            assert_eq!(place, Some(*number), "`last` is true");
+        }
+    }
+}

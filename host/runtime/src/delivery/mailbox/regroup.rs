@@ -1,0 +1,79 @@
+//! What waits in some mailboxes finds its place in others: the plugin runs in another number of shards.
+
+use super::{Event, Lane, Mailbox};
+use crate::shard;
+use std::collections::VecDeque;
+
+impl Mailbox {
+    /// Puts all that waits in mailboxes into those that it belongs to now, which are empty. Each object's events stay in their order, with their attempts,
+    /// and what waits for its first attempt in the order in which it came. Nothing is in flight.
+    pub(in crate::delivery) fn regroup(mut before: Vec<Self>, after: &mut [Self]) {
+        for mailbox in &mut before {
+            mailbox.scatter(after);
+        }
+        let backlogs = before.iter_mut().map(|mailbox| std::mem::take(&mut mailbox.backlog));
+        for event in by_arrival(backlogs.map(|backlog| backlog.into_events()).collect()) {
+            let mailbox = &mut after[shard::of_object(event.object.key(), after.len())];
+            mailbox.initials.came(&event);
+            mailbox.backlog.append(event);
+        }
+        let asides: Vec<Self> = before.into_iter().filter_map(|it| Some(*it.aside?)).collect();
+        if asides.is_empty() {
+            return;
+        }
+        let mut put: Vec<Self> = after.iter().map(|mailbox| Self::new(mailbox.marks)).collect();
+        Self::regroup(asides, &mut put);
+        for (mailbox, put) in after.iter_mut().zip(put) {
+            mailbox.aside = Some(Box::new(put));
+        }
+    }
+
+    /// Everything of a mailbox but what waits for its first attempt, and what is put aside.
+    fn scatter(&mut self, after: &mut [Self]) {
+        let shards = after.len();
+        let of = |lane: &Lane| shard::of_object(lane.key(), shards);
+        for (mailbox, held) in
+            after.iter_mut().zip(std::mem::take(&mut self.held).split(shards, of))
+        {
+            held.events().for_each(|event| mailbox.initials.came(event));
+            mailbox.held.absorb(held);
+        }
+        for event in std::mem::take(&mut self.replays).into_events() {
+            let lane = Lane::of(&event);
+            let mailbox = &mut after[of(&lane)];
+            mailbox.initials.came(&event);
+            mailbox.replays.push(lane, event);
+        }
+        for (id, events) in std::mem::take(&mut self.withheld).into_subscriptions() {
+            // Nothing of it comes out of any mailbox, nor of one that has nothing of it yet.
+            for mailbox in &mut *after {
+                mailbox.withheld.begin(id);
+            }
+            for queued in events {
+                let mailbox = &mut after[shard::of_object(queued.event.object.key(), shards)];
+                mailbox.initials.came(&queued.event);
+                mailbox.withheld.begin(id).push_back(queued);
+            }
+        }
+        after[0].coalesced += self.coalesced;
+    }
+
+    /// An empty one for the same plugin, whose numbers rise above those that were given.
+    pub(in crate::delivery) fn emptied(&self, seq: u64) -> Self {
+        let initials = self.initials.emptied();
+        Self { debounce: self.debounce, initials, seq, ..Self::new(self.marks) }
+    }
+
+    /// The number that was given last.
+    pub(in crate::delivery) fn seq(&self) -> u64 {
+        self.seq
+    }
+}
+
+/// The events of several mailboxes, each of which stays in its order: always the oldest of those that are first.
+fn by_arrival(mut lines: Vec<VecDeque<Event>>) -> impl Iterator<Item = Event> {
+    std::iter::from_fn(move || {
+        let first = lines.iter_mut().filter(|line| !line.is_empty());
+        first.min_by_key(|line| line.front().map(|event| event.received))?.pop_front()
+    })
+}
