@@ -62,7 +62,7 @@ pub use contract::limits::{Limit, Limits, TABLE as LIMITS, Unit};
 pub use contract::{configuration, selectors};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use delivery::key_queue::KeysSnapshot;
-pub use delivery::plugin_queue::QueueSnapshot;
+pub use delivery::mailboxes::QueueSnapshot;
 pub use directory::plugin_files;
 pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
 pub use guest::compiler::{

@@ -4,6 +4,7 @@
 //! The marks count what waits in all of them, and the rate what is called in all of them. A plugin without shards has one.
 
 mod call_rate;
+mod snapshot;
 
 use super::mailbox::{Initials, Load, Mailbox, Marks, Queued, ROOM, Settled};
 use crate::contract::configuration::RateLimit;
@@ -11,6 +12,7 @@ use crate::event::{Event, SubscriptionId};
 use crate::shard;
 use call_rate::CallRate;
 use hashbrown::HashSet;
+pub use snapshot::QueueSnapshot;
 use std::time::{Duration, Instant};
 
 #[derive(Debug)]
@@ -149,6 +151,11 @@ impl Mailboxes {
         let due = self.shards.get(shard)?.next_due(now)?;
         let rate = self.rate.is_some().then(|| now + self.rate_wait(now));
         Some(rate.map_or(due, |rate| due.max(rate)))
+    }
+
+    /// Whether a shard has something to take now.
+    pub(crate) fn has_due(&mut self, shard: usize, now: Instant) -> bool {
+        self.next_due(shard, now).is_some_and(|due| due <= now)
     }
 
     /// Whether an event could come out but for the rate.

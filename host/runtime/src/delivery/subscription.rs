@@ -335,7 +335,7 @@ impl ResourceEventHandler for SubscriptionHandler {
     }
 
     fn has_room(&self) -> bool {
-        self.queue.has_replay_room(self.id)
+        self.queue.look(|mailboxes| mailboxes.has_replay_room(self.id))
     }
 
     fn on_update(&self, old: &Object, new: &Object, cause: Cause) {

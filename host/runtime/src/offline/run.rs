@@ -151,7 +151,7 @@ impl Run {
     async fn tell_initial(&mut self) {
         let queue = self.actor.core.queue.clone();
         for told in &self.handlers {
-            queue.begin_initial_at_once(told.id, LOAD);
+            queue.look(|it| it.change_initials(|initials| initials.begin(told.id, LOAD)));
         }
         let (cause, now) = (self.cause(Reason::Initial), self.surroundings.now());
         for told in &mut self.handlers {
@@ -300,7 +300,8 @@ impl Run {
     fn tell_left(&self) {
         let core = &self.actor.core;
         let keys = core.keys.lock().snapshot(self.surroundings.now()).keys;
-        let (events, letters) = (core.queue.snapshot().depth, core.dead_letters.lock().len());
+        let (events, letters) =
+            (core.queue.look(|mailboxes| mailboxes.load().events), core.dead_letters.lock().len());
         self.journal.note(END, json!({ "events": events, "keys": keys, "deadLetters": letters }));
     }
 }

@@ -332,7 +332,7 @@ impl Actor {
         let queue = &self.core.queue;
         let is_over = |id: SubscriptionId| {
             let asked_by = version.subscriptions.get(&id).map(|subscription| subscription.asked_by);
-            asked_by.is_none_or(|asked_by| queue.is_past_others(id, asked_by))
+            asked_by.is_none_or(|asked_by| queue.look(|it| it.is_past_others(id, asked_by)))
         };
         self.together.retain(|id| !is_over(id));
     }

@@ -89,7 +89,7 @@ impl Plugin {
     /// What the one before it may have left in flight comes again.
     fn run(&self, actor: Actor, preparer: &Preparer) -> Task {
         let (shard, pace, now) = (actor.shard, actor.pace.clone(), Instant::now());
-        self.core.queue.recover(shard, now);
+        self.core.queue.look(|mailboxes| mailboxes.recover(shard, now));
         self.core.keys.lock().recover(shard, now);
         let task = preparer.threads.spawn(actor.run(), pace);
         self.core.queue.is_worked_by(shard, task.turn());

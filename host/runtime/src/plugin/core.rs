@@ -171,7 +171,7 @@ impl PluginCore {
 
     /// No event or key that has failed is tried before this; none: each comes at its own time.
     pub(crate) fn hold_retries(&self, from: Option<Instant>, now: Instant) {
-        self.queue.hold_retries(from);
+        self.queue.change(|mailboxes| mailboxes.hold_retries(from));
         self.keys.lock().hold_retries(from, now);
     }
 

@@ -91,7 +91,8 @@ impl Plugin {
             let due = Instant::now() + left.max(LIST_WAIT);
             let Waiting { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: *id, ..event };
-            self.core.queue.restore(Queued { event, attempt, excused: 0, crashes, seq: 0 }, due);
+            let queued = Queued { event, attempt, excused: 0, crashes, seq: 0 };
+            self.core.queue.change(|mailboxes| mailboxes.restore(queued, due));
         }
         let counters: &Counters = &self.core.counters;
         counters.dropped.fetch_add(dropped.len() as u64, Relaxed);

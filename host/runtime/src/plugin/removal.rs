@@ -36,7 +36,7 @@ impl Drain {
     /// Whether nothing is left. Of a walk come events, and of events keys.
     fn is_over(&self) -> bool {
         self.walks.iter().all(|walk| walk.count().is_none())
-            && self.core.queue.is_drained()
+            && self.core.queue.look(|mailboxes| mailboxes.is_drained())
             && self.core.keys.lock().is_drained(Instant::now())
     }
 }
@@ -62,7 +62,7 @@ impl Plugin {
     /// How many events wait, and how many keys there are.
     pub(crate) fn waiting(&self) -> (usize, usize) {
         let keys = self.core.keys.lock().snapshot(Instant::now()).keys;
-        (self.core.queue.snapshot().depth, keys)
+        (self.core.queue.look(|mailboxes| mailboxes.load().events), keys)
     }
 
     /// Replays that are under way. One whose first list is still to come has nothing to tell, maybe for ever.

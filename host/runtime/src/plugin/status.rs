@@ -7,7 +7,7 @@ mod why;
 use crate::account::Account;
 use crate::counters::Counters;
 use crate::delivery::key_queue::KeysSnapshot;
-use crate::delivery::plugin_queue::QueueSnapshot;
+use crate::delivery::mailboxes::QueueSnapshot;
 use crate::delivery::timers::Now;
 use crate::kept::plugin_archive::KeptSnapshot;
 use crate::plugin::core::{
@@ -91,8 +91,11 @@ impl PluginStatus {
         Self {
             name: core.name.clone(),
             state: facts.state.clone(),
-            shards: shards(&facts, &core.queue.depths()),
-            queue: core.queue.snapshot(),
+            shards: shards(
+                &facts,
+                &core.queue.look(|it| it.loads().map(|load| load.events).collect::<Vec<_>>()),
+            ),
+            queue: core.queue.look(|mailboxes| mailboxes.snapshot(Instant::now())),
             schedules,
             failing_schedules,
             metric_size,

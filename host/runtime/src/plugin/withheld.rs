@@ -1,5 +1,5 @@
 //! Subscriptions that the service account which the plugin acts as may not list and watch: nothing of them is told, and nothing is lost. What waited
-//! for the plugin is put by (`delivery/queue/withheld.rs`); what was in the cache then is remembered, so that its end is told if it comes meanwhile; and when
+//! for the plugin is put by (`delivery/mailbox/withheld.rs`); what was in the cache then is remembered, so that its end is told if it comes meanwhile; and when
 //! the account may read it again the subscription begins anew, with what there is by then. Objects that had not been told yet, and that come and go
 //! meanwhile, may be told as gone all the same.
 

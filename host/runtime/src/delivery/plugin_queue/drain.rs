@@ -9,21 +9,14 @@ impl PluginQueue {
     /// From here on what happens is put aside.
     pub(crate) fn close(&self) {
         self.is_closing.store(true, Relaxed);
-        self.change_all(Mailboxes::close);
+        self.change(Mailboxes::close);
     }
 
     /// Goes on with what was put aside.
     pub(crate) fn reopen(&self) {
         self.is_closing.store(false, Relaxed);
-        self.change_all(Mailboxes::reopen);
-        for room in self.rooms.lock().values() {
-            room.send();
-        }
-    }
-
-    /// Whether nothing waits, and nothing is in the plugin's hands.
-    pub(crate) fn is_drained(&self) -> bool {
-        self.shared.lock().queue.is_drained()
+        self.change(Mailboxes::reopen);
+        self.send_rooms();
     }
 
     /// Waits until there may be less to tell, from here on.

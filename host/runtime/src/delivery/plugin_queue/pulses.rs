@@ -16,7 +16,7 @@ impl PluginQueue {
     fn pulse(&self, shard: usize, has_key: bool, now: Instant) -> Pulse {
         let (turn, is_idle) = {
             let mut shared = self.shared.lock();
-            let is_due = shared.queue.next_due(shard, now).is_some_and(|due| due <= now);
+            let is_due = shared.mailboxes.has_due(shard, now);
             let worker = shared.worker(shard);
             (worker.turn.clone(), worker.is_waiting && (is_due || has_key))
         };

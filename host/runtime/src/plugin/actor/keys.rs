@@ -167,7 +167,7 @@ impl Actor {
         let holds_events = keys.holds_events(now);
         let is_events = self.events_since_key < EVENTS_BETWEEN_KEYS && !keys.is_full();
         if works == Works::Now
-            && !(is_events && self.core.queue.has_due(self.shard, now))
+            && !(is_events && self.core.queue.look(|it| it.has_due(self.shard, now)))
             && let Some(work) = keys.take(self.shard, now)
         {
             self.events_since_key = 0;

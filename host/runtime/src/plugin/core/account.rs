@@ -22,7 +22,7 @@ impl PluginCore {
         let read = [
             ("indexes", ledger.weighed_bytes("indexes")),
             ("recordings", ledger.weighed_bytes("recordings")),
-            ("queue", self.queue.bytes() as u64),
+            ("queue", self.queue.look(|mailboxes| mailboxes.load().bytes) as u64),
             ("workqueue", workqueue as u64),
             ("series", series as u64),
             ("state", state as u64),

@@ -28,7 +28,8 @@ pub struct ReplaySnapshot {
 impl Replaying {
     /// None once it is through, and nothing of it waits.
     pub(super) fn snapshot(&self, queue: &PluginQueue) -> Option<ReplaySnapshot> {
-        let (come_to, waiting) = (self.progress.count(), queue.replays_waiting(self.id));
+        let come_to = self.progress.count();
+        let waiting = queue.look(|mailboxes| mailboxes.replays_waiting(self.id));
         if come_to.is_none() && waiting == 0 {
             return None;
         }

@@ -3,13 +3,16 @@
 use super::PluginCore;
 use crate::contract::configuration::PluginSettings;
 use std::sync::Arc;
+use std::time::Instant;
 
 impl PluginCore {
     /// The plugin runs with this from here on. What is above a limit already stays.
     pub(crate) fn set(&self, settings: &PluginSettings) {
         let limits = &settings.limits;
-        self.queue.set_pauses(settings.debounce, settings.rate_limit);
-        self.queue.set_marks(limits.into());
+        self.queue.change(|mailboxes| {
+            mailboxes.set_pauses(settings.debounce, settings.rate_limit, Instant::now());
+            mailboxes.set_marks(limits.into());
+        });
         self.dead_letters.lock().set_bounds(limits.into());
         self.state.lock().set_bounds(limits.into());
         self.metrics.lock().set_bounds(limits.into());

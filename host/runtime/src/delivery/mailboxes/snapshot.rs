@@ -1,6 +1,6 @@
-//! What is shown of a plugin's queue.
+//! What is shown of a plugin's mailboxes.
 
-use super::PluginQueue;
+use super::Mailboxes;
 use std::time::Instant;
 
 /// What the queue holds at one moment.
@@ -26,20 +26,19 @@ pub struct QueueSnapshot {
     pub failed: usize,
 }
 
-impl PluginQueue {
-    pub(crate) fn snapshot(&self) -> QueueSnapshot {
-        let queue = &mut self.shared.lock().queue;
-        let ((ready, oldest_ready), load) = (queue.ready(), queue.load());
+impl Mailboxes {
+    pub(crate) fn snapshot(&mut self, now: Instant) -> QueueSnapshot {
+        let ((ready, oldest_ready), load) = (self.ready(), self.load());
         QueueSnapshot {
             ready,
             oldest_ready,
-            is_rate_limited: queue.is_rate_limited(Instant::now()),
+            is_rate_limited: self.is_rate_limited(now),
             depth: load.events,
-            in_flight: queue.in_flight(),
+            in_flight: self.in_flight(),
             bytes: load.bytes,
-            coalesced: queue.coalesced(),
-            oldest: queue.oldest(),
-            failed: queue.failed(),
+            coalesced: self.coalesced(),
+            oldest: self.oldest(),
+            failed: self.failed(),
         }
     }
 }
