@@ -68,8 +68,12 @@ impl Bench {
     }
 
     fn drop_in(&self, guest: &str, name: &str) {
+        self.drop_bytes(&fs::read(built(guest)).expect("it is there"), name);
+    }
+
+    fn drop_bytes(&self, bytes: &[u8], name: &str) {
         let file = self.root.path().join("plugins").join(format!("{name}.wasm"));
-        fs::copy(built(guest), file.with_extension("tmp")).expect("it is there");
+        fs::write(file.with_extension("tmp"), bytes).expect("there is room");
         fs::rename(file.with_extension("tmp"), file).expect("a rename");
     }
 
@@ -241,4 +245,47 @@ async fn a_version_that_does_not_take_over_ends_no_recording() {
     let transcript = replayed(&files[0], "hello-wat").await;
     assert_eq!(lines(&transcript, &["log "]).len(), 2, "{}", transcript.to_text());
     assert_eq!(lines(&transcript, &["end "]), ["end recording=\"the plugin was stopped\""]);
+}
+
+/// The files of its recordings that this process has open.
+fn open_recordings(root: &Path) -> usize {
+    let open = fs::read_dir("/proc/self/fd").expect("Linux has it");
+    let files = open.filter_map(|it| fs::read_link(it.expect("an entry").path()).ok());
+    files.filter(|file| file.starts_with(root.join("recordings"))).count()
+}
+
+/// What a recording of a refused version says of its end, while the host goes on. `told` stands among its calls.
+async fn check_refused(first: &str, second: &str, told: &str, end: &str) {
+    let bench = Bench::start(RECORDING_BYTES_DEFAULT);
+    bench.source.add(&pod("a"));
+    bench.drop_in(first, "hello");
+    bench.until("hello", handled(1)).await;
+    let mut bytes = fs::read(built(second)).expect("it is there");
+    // A custom section, so that it is another file than the first.
+    bytes.extend([0, 2, 1, b'x']);
+    bench.drop_bytes(&bytes, "hello");
+    let refused = |status: &PluginStatus| status.to_json()["counters"]["failedReloads"] == 1;
+    bench.until("hello", refused).await;
+    let one_is_open = async {
+        while open_recordings(bench.root.path()) != 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let is_open = tokio::time::timeout(DEADLINE, one_is_open).await;
+    assert!(is_open.is_ok(), "{second}: only the recording of the version in charge stays open");
+    let (_root, files) = bench.stop().await;
+    let recording = fs::read_to_string(&files[1]).expect("it is there");
+    assert!(recording.contains(told), "{second}: {recording}");
+    let last = recording.lines().last().expect("it has lines");
+    assert!(last.contains(end), "{second}: {last}");
+}
+
+#[tokio::test]
+async fn a_version_that_does_not_start_ends_its_own_recording() {
+    check_refused("hello-wat", "start-fails", "start", "its version of the plugin ended").await;
+}
+
+#[tokio::test]
+async fn a_version_that_does_not_take_over_is_stopped() {
+    check_refused("restore-fails", "restore-fails", "\"stop\"", "the plugin was stopped").await;
 }

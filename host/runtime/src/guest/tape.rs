@@ -84,8 +84,6 @@ pub(crate) trait Tape: Send + Sync + 'static {
 /// A version's instances in one shard, as whoever has tapes knows them.
 pub(crate) struct TapeOf<'a> {
     pub(crate) plugin: &'a PluginName,
-    /// The load that brought the version.
-    pub(crate) load: u64,
     /// As its descriptor says.
     pub(crate) version: &'a str,
     pub(crate) shard: Shard,
@@ -97,7 +95,7 @@ pub(crate) struct TapeOf<'a> {
 
 /// Who has a tape for whom.
 pub(crate) trait Tapes: Send + Sync + 'static {
-    /// That of these instances, which is the same for all of them; none: nobody wants to know.
+    /// One for these instances, which is asked for once; none: nobody wants to know. It ends when it is dropped.
     fn tape(&self, of: &TapeOf<'_>) -> Option<Arc<dyn Tape>>;
 }
 

@@ -11,7 +11,7 @@ use crate::event::SubscriptionId;
 use crate::guest::json_pointer_index::SharedIndexes;
 use crate::guest::reads::{Origin, Reads};
 use crate::guest::surroundings::Surroundings;
-use crate::plugin::actor::{Actor, Version};
+use crate::plugin::actor::{Actor, Version, VersionTapes};
 use crate::plugin_host::versions::subscriptions;
 use crate::powers::access::Granted;
 use informant_apimachinery::GroupVersionResource;
@@ -91,6 +91,7 @@ impl Run {
             subscriptions: subscriptions(descriptor, &ids, &vec![LOAD; ids.len()], &granted),
             schedules: descriptor.schedules.clone(),
             shards: 1,
+            tapes: VersionTapes::default(),
         };
         let handlers = descriptor.subscriptions.iter().zip(&ids).map(|(spec, id)| {
             let handler = SubscriptionHandler::new(*id, spec, core.queue.clone());

@@ -47,7 +47,7 @@ pub(crate) use together::Together;
 use tokio::sync::mpsc;
 use tracing::warn;
 use until::{until, until_or_now};
-pub(crate) use version::{Subscription, Version};
+pub(crate) use version::{Subscription, Version, VersionTapes};
 
 /// Events handed over before the thread's other plugins have a turn, which costs about as much as an event; and how long they
 /// may take together: a guest's own turn is no longer than a tick.
@@ -198,8 +198,9 @@ impl Actor {
         let guest = guest.of_shard(version.shard(self.shard));
         let guest = guest.charged_to(&self.core.counters.ledger);
         let guest = guest.with_leading(self.leading.clone()).with_powers(powers);
-        let tape = self.tapes.as_ref();
-        let tape = tape.and_then(|tapes| tapes.tape(&version.tape_of(&self.name, self.shard)));
+        let tapes = self.tapes.as_ref();
+        let begin = || tapes?.tape(&version.tape_of(&self.name, self.shard));
+        let tape = version.tapes.of(self.shard, begin);
         if let Some(weighed) = tape.as_ref().and_then(|tape| tape.weighed()) {
             self.core.counters.ledger.weighs(weighed);
         }
@@ -221,9 +222,14 @@ impl Actor {
     }
 
     async fn end(&self, running: Running) {
-        if let Running::Alive { mut instance, .. } = running
-            && let Err(error) = instance.stop().await
-        {
+        if let Running::Alive { instance, .. } = running {
+            self.stop_instance(instance).await;
+        }
+    }
+
+    /// The last call of an instance, which may never have been in charge.
+    async fn stop_instance(&self, mut instance: Box<Instance>) {
+        if let Err(error) = instance.stop().await {
             warn!(plugin = self.name.as_str(), "stop failed: {error}");
         }
     }

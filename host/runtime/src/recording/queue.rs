@@ -61,6 +61,8 @@ impl Weighed for Recorded {
 pub(super) enum Why {
     #[error("the plugin was stopped")]
     Stopped,
+    #[error("its version of the plugin ended")]
+    Ended,
     #[error("the host ended")]
     HostEnded,
     #[error("it could not be written as fast as the plugin works")]
@@ -77,7 +79,7 @@ impl Why {
     /// What to do about an end that nobody has asked for.
     pub(super) fn advice(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Stopped | Self::HostEnded => return None,
+            Self::Stopped | Self::Ended | Self::HostEnded => return None,
             Self::Slow => "record to a faster disk, or fewer plugins with --record-plugin",
             Self::Large => "--record-size allows more",
             Self::TooMany(_) => "let it read fewer Secrets, and start the host again",

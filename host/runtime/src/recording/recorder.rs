@@ -8,7 +8,7 @@ use crate::call_error::CallError;
 use crate::guest::tape::{Answered, Called, Tape, TapeOf, Tapes};
 use crate::plugin_name::PluginName;
 use crate::private_files;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -73,7 +73,8 @@ impl Recorder {
     pub(crate) async fn stop(self) {
         let Self { tapes, thread } = self;
         let ended = tokio::task::spawn_blocking(move || {
-            tapes.begun.lock().tapes.values().for_each(|tape| tape.end(Why::HostEnded));
+            let begun: Vec<_> = tapes.begun.lock().tapes.drain(..).collect();
+            begun.iter().filter_map(Weak::upgrade).for_each(|tape| tape.end(Why::HostEnded));
             // A thread that is gone needs no word.
             let _ = tapes.sender.send(Message::Stop);
             thread.join()
@@ -95,8 +96,8 @@ struct Begun {
     number: u64,
     /// Plugins that are not recorded for what they are granted, and that it was said of.
     left_out: HashSet<PluginName>,
-    /// By plugin, load and shard.
-    tapes: HashMap<(PluginName, u64, usize), Arc<RecordingTape>>,
+    /// Those of the versions that there are.
+    tapes: Vec<Weak<RecordingTape>>,
 }
 
 impl Begun {
@@ -127,12 +128,7 @@ impl Tapes for RecordingTapes {
             }
             return None;
         }
-        let key = (plugin.clone(), of.load, of.shard.number);
-        if let Some(tape) = begun.tapes.get(&key) {
-            return Some(tape.clone());
-        }
-        // The one before it ends when its own instance stops: this version may never be in charge.
-        begun.tapes.retain(|_, tape| !tape.recorded.is_over());
+        begun.tapes.retain(|tape| tape.strong_count() > 0);
         let Some(number) = begun.next_number() else {
             warn!(
                 plugin = plugin.as_str(),
@@ -141,7 +137,7 @@ impl Tapes for RecordingTapes {
             return None;
         };
         let tape = self.begin(of, number)?;
-        begun.tapes.insert(key, tape.clone());
+        begun.tapes.push(Arc::downgrade(&tape));
         Some(tape)
     }
 }
@@ -216,6 +212,13 @@ impl RecordingTape {
             // Also where the thread is gone: the end finds that.
             Err(Refused::NoRoom | Refused::Gone) => self.end(Why::Slow),
         }
+    }
+}
+
+impl Drop for RecordingTape {
+    /// A version that never started, or lost its instance, is not stopped.
+    fn drop(&mut self) {
+        self.end(Why::Ended);
     }
 }
 

@@ -86,6 +86,7 @@ async fn what_is_not_granted_any_more_is_not_told_though_the_version_runs_on() {
     bench.until("hello", withheld).await;
     let plugin = bench.status("hello").expect("it runs");
     assert_eq!((handled(Some(&plugin)), plugin.dead_letters), (1, 0));
+    assert_eq!(plugin.counters.retry.load(Relaxed), 0, "nothing has failed");
     // It takes events again with the grant; what waited comes when its time has come.
     bench.drop_in("hello.yaml", &yaml(""));
     bench.until("hello", |status| super::http::restricted(status).is_empty()).await;

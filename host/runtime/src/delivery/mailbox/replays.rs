@@ -8,7 +8,6 @@ use super::{Lane, Mailbox, Queued};
 use crate::event::{Event, Reason, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
-use std::time::Instant;
 
 /// A walk pauses while so many of its events wait: about as many as one of its steps adds, so that the plugin has something to do while the
 /// next one is made. With that step at most twice as many wait of each subscription.
@@ -193,7 +192,7 @@ mod tests {
     use super::*;
     use crate::delivery::mailbox::tests::{SUBSCRIPTION, parse, show};
     use crate::delivery::mailbox::{Load, Marks, Settled};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     fn queue() -> Mailbox {
         Mailbox::new(Marks { events: usize::MAX, bytes: usize::MAX })

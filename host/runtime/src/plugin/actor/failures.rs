@@ -188,14 +188,14 @@ impl Actor {
         now: Instant,
     ) -> Settled {
         let error = call.error;
+        if matches!(error, CallError::Withheld { .. }) {
+            // `/plugins` says what is withheld and why. It is no retry, and takes none from those that failed.
+            return Settled::NotCalled(now + RETRY_MAX);
+        }
         add_one(&self.core.counters.retry);
         let overall = self.together.retry_wait(now);
         let backoff = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
         let wait = call.retry_wait(backoff, queued.crashes, is_excused);
-        if matches!(error, CallError::Withheld { .. }) {
-            // `/plugins` says what is withheld and why.
-            return Settled::NotCalled(now + RETRY_MAX);
-        }
         self.core.comes_again(&error.to_string());
         // Once for each event: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
         if queued.attempt == 1 && self.together.next_call().is_none() {

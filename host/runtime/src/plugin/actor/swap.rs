@@ -34,6 +34,8 @@ impl Actor {
         };
         if ready.send(Ok(restored)).is_ok() && go.await.is_ok() {
             self.take_over(version, instance).await;
+        } else if let Some(instance) = instance {
+            self.stop_instance(instance).await;
         }
     }
 
@@ -47,14 +49,26 @@ impl Actor {
         }
         self.check_leads()?;
         let mut instance = Box::new(self.instance(version).await.map_err(LoadError::Start)?);
-        self.check_leads()?;
-        let restored = match self.snapshot().await {
-            Some((from, data)) => {
-                instance.restore(&from, &data).await.map_err(LoadError::Restore)?
+        match self.carry_over(&mut instance).await {
+            Ok(restored) => Ok((Some(instance), restored)),
+            // After a trap or a deadline there is nothing to stop.
+            Err(LoadError::Restore(error)) if error.ends_instance() => {
+                Err(LoadError::Restore(error))
             }
-            None => false,
-        };
-        Ok((Some(instance), restored))
+            Err(error) => {
+                self.stop_instance(instance).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Hands what the running version has to say to an instance that has started. Answers whether that listened.
+    async fn carry_over(&mut self, to: &mut Instance) -> Result<bool, LoadError> {
+        self.check_leads()?;
+        match self.snapshot().await {
+            Some((from, data)) => to.restore(&from, &data).await.map_err(LoadError::Restore),
+            None => Ok(false),
+        }
     }
 
     pub(super) async fn take_over(

@@ -7,11 +7,13 @@ use crate::delivery::reevaluation::Wish;
 use crate::event::SubscriptionId;
 use crate::guest::instance::Template;
 use crate::guest::reads::Reads;
-use crate::guest::tape::TapeOf;
+use crate::guest::tape::{Tape, TapeOf};
 use crate::plugin_name::PluginName;
 use crate::powers::access::Permissions;
 use crate::shard::Shard;
 use hashbrown::HashMap;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything that one version of a plugin needs to run.
@@ -29,6 +31,26 @@ pub(crate) struct Version {
     pub(crate) schedules: Vec<ScheduleSpec>,
     /// In how many instances it runs.
     pub(crate) shards: usize,
+    pub(crate) tapes: VersionTapes,
+}
+
+/// The tape of each of a version's shards: it goes on from one instance to the next, and ends with the version.
+#[derive(Default)]
+pub(crate) struct VersionTapes(Mutex<BTreeMap<usize, Arc<dyn Tape>>>);
+
+impl VersionTapes {
+    /// That of a shard; `begin` makes the first one, if there is to be one.
+    pub(super) fn of(
+        &self,
+        shard: usize,
+        begin: impl FnOnce() -> Option<Arc<dyn Tape>>,
+    ) -> Option<Arc<dyn Tape>> {
+        let mut tapes = self.0.lock();
+        if !tapes.contains_key(&shard) {
+            tapes.insert(shard, begin()?);
+        }
+        tapes.get(&shard).cloned()
+    }
 }
 
 impl Version {
@@ -44,7 +66,6 @@ impl Version {
         let named = subscriptions.into_iter().map(|it| (it.spec.name.as_str(), &*it.resource));
         TapeOf {
             plugin,
-            load: self.load,
             version: &self.number,
             shard: self.shard(shard),
             grants_secrets: self.settings.grants_secrets(),
