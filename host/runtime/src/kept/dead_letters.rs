@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of an error that a letter keeps.
 const ERROR_BYTES_MAX: usize = 1 << 10;
@@ -52,10 +52,11 @@ impl Selection {
     }
 }
 
-/// The dead letters of one plugin's name, oldest first.
+/// The dead letters of one plugin's name.
 #[derive(Debug)]
 pub(crate) struct DeadLetters {
-    letters: VecDeque<DeadLetter>,
+    /// By id: the oldest first.
+    letters: BTreeMap<u64, DeadLetter>,
     /// Those of them that were sent again and that the plugin has not been told of yet: nobody sees them meanwhile.
     sent: BTreeSet<u64>,
     bytes: usize,
@@ -86,7 +87,7 @@ impl From<&Limits> for Bounds {
 
 impl DeadLetters {
     pub(crate) fn new(bounds: Bounds) -> Self {
-        Self { letters: VecDeque::new(), sent: BTreeSet::new(), bytes: 0, ids: 0, bounds }
+        Self { letters: BTreeMap::new(), sent: BTreeSet::new(), bytes: 0, ids: 0, bounds }
     }
 
     /// Other bounds hold from the next letter on.
@@ -99,8 +100,7 @@ impl DeadLetters {
         let newest = letters.iter().map(|letter| letter.id).max().unwrap_or_default();
         self.ids = self.ids.max(last_id).max(newest);
         self.bytes += letters.iter().map(DeadLetter::size).sum::<usize>();
-        self.letters.extend(letters);
-        self.letters.make_contiguous().sort_by_key(|letter| letter.id);
+        self.letters.extend(letters.into_iter().map(|letter| (letter.id, letter)));
     }
 
     /// Keeps a letter, whose id is given here, and says which older ones had to go for it.
@@ -112,29 +112,27 @@ impl DeadLetters {
         letter.event.old = None;
         letter.event.letters = Vec::new();
         self.bytes += letter.size();
-        self.letters.push_back(letter.clone());
+        self.letters.insert(letter.id, letter.clone());
         let mut dropped = Vec::new();
         // The newest stays even if it alone is larger than the bound.
         while self.letters.len() > 1
             && (self.letters.len() > self.bounds.letters || self.bytes > self.bounds.bytes)
         {
-            let Some(oldest) = self.letters.pop_front() else { break };
-            self.bytes -= oldest.size();
-            self.sent.remove(&oldest.id);
-            dropped.push(oldest.id);
+            let Some(oldest) = self.letters.keys().next().copied() else { break };
+            self.remove(oldest);
+            dropped.push(oldest);
         }
         Pushed { letter, dropped }
     }
 
     /// Why the newest of those that lie here was given up on.
     pub(crate) fn last_error(&self) -> Option<&str> {
-        let mut newest = self.letters.iter().rev();
+        let mut newest = self.letters.values().rev();
         newest.find(|letter| !self.sent.contains(&letter.id)).map(|letter| letter.error.as_str())
     }
 
     pub(crate) fn list(&self) -> Vec<DeadLetter> {
-        let lie = self.letters.iter().filter(|letter| !self.sent.contains(&letter.id));
-        lie.cloned().collect()
+        self.lying().cloned().collect()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -160,33 +158,37 @@ impl DeadLetters {
         (sent, left.len())
     }
 
+    /// Those that were not sent again.
+    fn lying(&self) -> impl Iterator<Item = &DeadLetter> {
+        self.letters.values().filter(|letter| !self.sent.contains(&letter.id))
+    }
+
     /// The plugin has been told of what these were sent again as.
     pub(crate) fn told(&mut self, ids: &[u64]) {
-        self.remove(|letter, is_sent| is_sent && ids.contains(&letter.id));
+        for id in ids {
+            if self.sent.contains(id) {
+                self.remove(*id);
+            }
+        }
     }
 
     /// Nobody will be told of what these were sent again as: they lie here as before.
     pub(crate) fn take_back(&mut self, is_lost: impl Fn(&DeadLetter) -> bool) {
-        for letter in self.letters.iter().filter(|letter| is_lost(letter)) {
-            self.sent.remove(&letter.id);
-        }
+        self.sent.retain(|id| !self.letters.get(id).is_some_and(&is_lost));
     }
 
     /// Takes out those that are selected, oldest first, but for what was sent again.
     pub(crate) fn take(&mut self, selection: &Selection) -> Vec<DeadLetter> {
-        self.remove(|letter, is_sent| !is_sent && selection.contains(letter))
+        let selected = self.lying().filter(|letter| selection.contains(letter));
+        let ids: Vec<u64> = selected.map(|letter| letter.id).collect();
+        ids.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
-    fn remove(&mut self, which: impl Fn(&DeadLetter, bool) -> bool) -> Vec<DeadLetter> {
-        let all = std::mem::take(&mut self.letters);
-        let (removed, kept): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|letter| which(letter, self.sent.contains(&letter.id)));
-        self.letters = kept.into();
-        for letter in &removed {
-            self.bytes -= letter.size();
-            self.sent.remove(&letter.id);
-        }
-        removed
+    fn remove(&mut self, id: u64) -> Option<DeadLetter> {
+        let letter = self.letters.remove(&id)?;
+        self.bytes -= letter.size();
+        self.sent.remove(&id);
+        Some(letter)
     }
 }
 
@@ -292,7 +294,7 @@ mod tests {
             letters.iter().map(|name| dead.push(letter(name)).dropped.len()).collect();
         assert_eq!(answers, dropped);
         assert_eq!(names(&dead.list()), left);
-        assert_eq!(dead.bytes, dead.letters.iter().map(DeadLetter::size).sum::<usize>());
+        assert_eq!(dead.bytes, dead.letters.values().map(DeadLetter::size).sum::<usize>());
     }
 
     #[test]
@@ -332,7 +334,7 @@ mod tests {
         assert_eq!(dead.push(letter("f")).dropped, [2]);
         assert_eq!(dead.push(letter("g")).dropped, [3]);
         assert_eq!(names(&dead.list()), ["4 d", "5 e", "6 f", "7 g"]);
-        assert_eq!(dead.bytes, dead.letters.iter().map(DeadLetter::size).sum::<usize>());
+        assert_eq!(dead.bytes, dead.letters.values().map(DeadLetter::size).sum::<usize>());
     }
 
     #[test]

@@ -8,8 +8,11 @@ use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::kept::dead_letters::{DeadLetter, Selection};
 use crate::plugin::admin::AdminError;
+use crate::plugin::core::PluginCore;
+use hashbrown::HashMap;
 use informant_cache::{Object, ObjectKey, Scope};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Plugin {
@@ -46,9 +49,11 @@ impl Plugin {
             let id = (active.id, active.asked_by);
             let (view, types) = (View::from(&active.spec), active.spec.types);
             let progress = active.handler.progress();
+            let mut sent = Sent::new(core.clone(), &letters);
             informer.between_notifications(move || {
+                sent.arrive();
                 let present = |key: &ObjectKey| indexer.get(key);
-                for event in redriven(id, &letters, &view, present, Instant::now()) {
+                for event in redriven(id, letters, &view, present, Instant::now()) {
                     progress.was_told_past(&event.object);
                     match types.contain(event.change) {
                         true => core.queue.push(event),
@@ -69,6 +74,32 @@ impl Plugin {
             }
         };
         Ok(format!("{} sent again{kept}", counted(count, "dead letter")))
+    }
+}
+
+/// Letters on their way to the informer's task. One that has stopped drops what it is handed: then they lie as before.
+struct Sent {
+    core: Arc<PluginCore>,
+    ids: BTreeSet<u64>,
+}
+
+impl Sent {
+    fn new(core: Arc<PluginCore>, letters: &[DeadLetter]) -> Self {
+        Self { core, ids: letters.iter().map(|letter| letter.id).collect() }
+    }
+
+    /// From here on their events are on their way.
+    fn arrive(&mut self) {
+        self.ids.clear();
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        if !self.ids.is_empty() {
+            let is_lost = |letter: &DeadLetter| self.ids.contains(&letter.id);
+            self.core.dead_letters.lock().take_back(is_lost);
+        }
     }
 }
 
@@ -108,20 +139,19 @@ impl Plugin {
 /// One event for each object, in the order of their last letters.
 fn redriven(
     (subscription, asked_by): (SubscriptionId, u64),
-    letters: &[DeadLetter],
+    letters: Vec<DeadLetter>,
     view: &View,
     present: impl Fn(&ObjectKey) -> Option<Object>,
     now: Instant,
 ) -> Vec<Event> {
-    let is_last = |at: usize| {
-        let key = letters[at].event.object.key();
-        letters[at + 1..].iter().all(|later| later.event.object.key() != key)
+    let mut ids = HashMap::<ObjectKey, Vec<u64>>::new();
+    for letter in &letters {
+        ids.entry(letter.event.object.key().clone()).or_default().push(letter.id);
+    }
+    let is_last = |letter: &DeadLetter| {
+        ids.get(letter.event.object.key()).and_then(|ids| ids.last()) == Some(&letter.id)
     };
-    let ids = |key: &ObjectKey| {
-        let of_object = letters.iter().filter(|letter| letter.event.object.key() == key);
-        of_object.map(|letter| letter.id).collect()
-    };
-    let last = (0..letters.len()).filter(|at| is_last(*at)).map(|at| &letters[at]);
+    let last = letters.iter().filter(|letter| is_last(letter));
     last.map(|letter| {
         let found = present(letter.event.object.key());
         let belongs = found.as_ref().is_some_and(|object| view.contains(object));
@@ -143,7 +173,7 @@ fn redriven(
             object,
             old: None,
             coalesced: 0,
-            letters: ids(letter.event.object.key()),
+            letters: ids.get(letter.event.object.key()).cloned().unwrap_or_default(),
             received: now,
             before_sync: false,
             // It was called with what it gave up.
@@ -199,7 +229,7 @@ mod tests {
             .map(|((name, change), id)| DeadLetter { id, ..letter(name, *change) })
             .collect();
         let find = |key: &ObjectKey| present.iter().find(|object| object.key() == key).cloned();
-        let events = redriven((SubscriptionId(2), 7), &letters, &view, find, Instant::now());
+        let events = redriven((SubscriptionId(2), 7), letters, &view, find, Instant::now());
         let shown: Vec<String> = events
             .iter()
             .map(|event| {
@@ -245,5 +275,28 @@ mod tests {
         let letters = [("a", Change::Added), ("b", Change::Updated), ("a", Change::Updated)];
         let expect = ["deleted b@1 Unknown of [2]", "updated a@7 of [1, 3]"];
         check(&letters, &[object("a", 7, "red")], &expect);
+    }
+
+    /// The letters that lie after a redrive to an informer that runs, or has stopped: it calls what it is handed, or drops it.
+    #[track_caller]
+    fn check_sent(runs: bool, expect: usize) {
+        let core = Arc::new(crate::plugin::core::tests::core());
+        let sent = {
+            let mut letters = core.dead_letters.lock();
+            letters.push(letter("a", Change::Updated));
+            letters.send(&Selection::All, |_| true).0
+        };
+        let mut sent = Sent::new(core.clone(), &sent);
+        if runs {
+            sent.arrive();
+        }
+        drop(sent);
+        assert_eq!(core.dead_letters.lock().len(), expect, "runs: {runs}");
+    }
+
+    #[test]
+    fn letters_to_an_informer_that_has_stopped_lie_as_before() {
+        check_sent(true, 0);
+        check_sent(false, 1);
     }
 }
