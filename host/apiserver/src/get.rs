@@ -5,7 +5,7 @@ use http::StatusCode;
 use informant_apimachinery::Status;
 use jiff::Timestamp;
 
-use crate::server::Request;
+use crate::request::Request;
 use crate::{Source, json_response, render_object};
 
 /// Answers with the object, or its status subresource, which shows the whole object too.

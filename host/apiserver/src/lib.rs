@@ -6,6 +6,7 @@
 //! asks [`Route::parse`] first and keeps the other verbs for itself.
 
 mod catalogue;
+mod change;
 mod discovery;
 #[cfg(test)]
 mod fuzz;
@@ -16,6 +17,7 @@ mod negotiation;
 mod object;
 mod openapi;
 mod representation;
+mod request;
 mod response;
 mod route;
 mod selection;
@@ -25,15 +27,16 @@ pub mod table;
 mod watch;
 
 pub use catalogue::{Catalogue, ResourceInfo, SubresourceInfo};
+pub use change::Change;
 pub use list_options::{ListOptions, QueryParameters};
 pub use negotiation::Representation;
 pub use object::ApiObject;
 pub use representation::render_object;
+pub use request::ServeOptions;
 pub use response::{json_response, status_response};
 pub use route::{ResourcePath, Route};
 pub use selection::{Selection, check_fields};
-pub use server::{ServeOptions, serve};
+pub use server::serve;
 pub use source::{
-    Change, ChangeFeed, InitialState, ListAt, ListPage, ListQuery, Source, Watch, WatchQuery,
-    WatchStart,
+    ChangeFeed, InitialState, ListAt, ListPage, ListQuery, Source, Watch, WatchQuery, WatchStart,
 };

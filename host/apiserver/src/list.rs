@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::negotiation::JSON;
+use crate::request::Request;
 use crate::response::body_response;
-use crate::server::Request;
 use crate::table::TableOptions;
 use crate::{
     ApiObject, ListPage, ListQuery, Representation, ResourceInfo, Source, json_response,

@@ -6,6 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::{Catalogue, ResourceInfo};
 
+/// The Kubernetes version whose behaviour is followed, as `/version` tells it.
+pub(crate) const GIT_VERSION: &str = "v1.36.0+informant";
+
 /// `/openapi/v3`: where the documents are.
 pub fn index(catalogue: &Catalogue) -> Value {
     let mut paths = Map::new();
@@ -33,7 +36,7 @@ pub fn document(catalogue: &Catalogue, group: &str, version: &str) -> Option<Val
     }
     Some(json!({
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": crate::server::GIT_VERSION},
+        "info": {"title": "Kubernetes", "version": GIT_VERSION},
         "paths": paths,
         "components": {"schemas": {}},
     }))
@@ -43,7 +46,7 @@ pub fn document(catalogue: &Catalogue, group: &str, version: &str) -> Option<Val
 pub fn version_2() -> Value {
     json!({
         "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": crate::server::GIT_VERSION},
+        "info": {"title": "Kubernetes", "version": GIT_VERSION},
         "paths": {},
         "definitions": {},
     })

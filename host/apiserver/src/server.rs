@@ -1,7 +1,6 @@
 //! From a GET to its answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -9,60 +8,15 @@ use http::header::ACCEPT;
 use http::{HeaderMap, StatusCode};
 use informant_apimachinery::Status;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::negotiation::{self, AGGREGATED_DISCOVERY};
+use crate::request::Request;
 use crate::response::body_response;
-use crate::selection::check_fields;
 use crate::table::IncludeObject;
 use crate::{
-    Catalogue, ListOptions, QueryParameters, Representation, ResourceInfo, ResourcePath, Route,
-    Selection, Source, discovery, get, json_response, list, openapi, representation,
-    status_response, watch,
+    Catalogue, QueryParameters, ResourcePath, Route, ServeOptions, Source, discovery, get,
+    json_response, list, openapi, representation, status_response, watch,
 };
-
-/// The Kubernetes version whose behaviour is followed, as `/version` tells it.
-pub(crate) const GIT_VERSION: &str = "v1.36.0+informant";
-
-/// What a server decides for all its requests.
-#[derive(Clone, Debug)]
-pub struct ServeOptions {
-    /// How often a watch that wants bookmarks gets one. A real server sends them about once a minute.
-    pub bookmark_interval: Duration,
-    /// Ends every watch when cancelled.
-    pub stop: CancellationToken,
-}
-
-impl Default for ServeOptions {
-    fn default() -> Self {
-        Self { bookmark_interval: Duration::from_secs(60), stop: CancellationToken::new() }
-    }
-}
-
-/// A read of a resource that is known to be served.
-pub(crate) struct Request<'a> {
-    pub resource: Arc<ResourceInfo>,
-    pub path: &'a ResourcePath,
-    pub query: QueryParameters,
-    pub representation: Representation,
-    pub options: &'a ServeOptions,
-}
-
-impl Request<'_> {
-    pub fn list_options(&self) -> Result<ListOptions, Status> {
-        ListOptions::parse(&self.query)
-    }
-
-    pub fn selection(&self, options: &ListOptions) -> Result<Selection, Status> {
-        let selection = Selection {
-            namespace: self.path.namespace.clone(),
-            labels: options.labels.clone(),
-            fields: options.fields.clone(),
-        };
-        check_fields(&self.resource, &selection)?;
-        Ok(selection)
-    }
-}
 
 /// Answers a GET. Errors become a `Status` with its code.
 pub async fn serve(
@@ -163,7 +117,7 @@ fn version() -> Value {
     json!({
         "major": "1",
         "minor": "36",
-        "gitVersion": GIT_VERSION,
+        "gitVersion": openapi::GIT_VERSION,
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

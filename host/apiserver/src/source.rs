@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use informant_apimachinery::Status;
 
-use crate::{ApiObject, Catalogue, ResourceInfo, Selection};
+use crate::{ApiObject, Catalogue, Change, ResourceInfo, Selection};
 
 /// Holds objects and can tell of their changes. Every method may wait a little, for instance for an
 /// informer to sync; none may hold a lock while it does.
@@ -121,35 +121,4 @@ pub trait ChangeFeed: Send {
     /// The newest resourceVersion up to which every change was given out by [`Self::next`]: what a bookmark
     /// may say.
     fn progress(&self) -> u64;
-}
-
-/// One change of one object.
-#[derive(Clone, Debug)]
-pub enum Change {
-    /// The object is new.
-    Added(Arc<ApiObject>),
-    /// The object changed.
-    Modified {
-        /// Its state before.
-        old: Arc<ApiObject>,
-        /// Its state now.
-        new: Arc<ApiObject>,
-    },
-    /// The object is gone.
-    Deleted {
-        /// Its state before.
-        old: Arc<ApiObject>,
-        /// The same under the resourceVersion of the deletion: what a watcher is shown.
-        last: Arc<ApiObject>,
-    },
-}
-
-impl Change {
-    /// The resourceVersion of the change.
-    pub fn resource_version(&self) -> u64 {
-        match self {
-            Self::Added(object) | Self::Deleted { last: object, .. } => object.resource_version(),
-            Self::Modified { new, .. } => new.resource_version(),
-        }
-    }
 }

@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::negotiation::JSON;
+use crate::request::Request;
 use crate::response::body_response;
-use crate::server::Request;
 use crate::{
     ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchQuery,
     WatchStart, render_object, representation,

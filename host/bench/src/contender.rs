@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::first_line;
-use crate::results::Subject;
+use crate::subject::Subject;
 
 /// A way to follow the pods of a cluster.
 #[derive(

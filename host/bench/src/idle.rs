@@ -11,8 +11,9 @@ use informant_e2e::process_stats::resident;
 
 use crate::contender::{Contender, Programs};
 use crate::load::Load;
-use crate::results::{Metric, Run, Subject};
+use crate::results::{Metric, Run};
 use crate::stolen::ProcessorTime;
+use crate::subject::Subject;
 
 /// Kinds of plugins, as tables call them.
 pub const KINDS: [(Subject, &str); 3] = [

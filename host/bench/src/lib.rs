@@ -17,6 +17,7 @@ pub mod resources;
 pub mod results;
 pub mod session;
 pub mod stolen;
+pub mod subject;
 
 use std::io::{BufRead, BufReader};
 

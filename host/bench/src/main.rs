@@ -13,8 +13,9 @@ use informant_bench::machine::machine;
 use informant_bench::measure::{Bench, Plan};
 use informant_bench::parts;
 use informant_bench::report::{self, Scale};
-use informant_bench::results::{Results, Subject};
+use informant_bench::results::Results;
 use informant_bench::session::{Session, say};
+use informant_bench::subject::Subject;
 
 /// Measures the host beside client-go, kube-rs and a process for each event.
 #[derive(Parser)]

@@ -12,14 +12,19 @@ use informant_e2e::poll;
 
 use crate::contender::{Contender, Handled, Programs, Purpose, Running};
 use crate::load::Load;
-use crate::results::{Metric, Run, Subject};
+use crate::results::{Metric, Run};
 use crate::stolen::ProcessorTime;
+use crate::subject::Subject;
 use informant_e2e::process_stats::{cpu, peak, resident};
 pub(crate) use ladder::overstated_max;
 use latency::is_latency;
 pub use latency::{LATENCY_RATES, LatencyRate, RELOAD_RATE, RELOADS};
 pub use relist::CHANGED;
 
+/// How often what has no rounds is measured.
+pub(crate) const MEASURES: u32 = 2;
+/// How often a plugin's reloads are: the longest wait of all counts.
+pub(crate) const RELOAD_MEASURES: u32 = 3;
 /// A hundred thousand pods in the slowest of them, on a machine that does something else, too.
 const SYNC_DEADLINE: Duration = Duration::from_secs(240);
 /// The rate at which processor time of several handlers is taken, a second.

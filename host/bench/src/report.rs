@@ -14,9 +14,9 @@ use anyhow::Context;
 
 use crate::contender::Contender;
 use crate::idle::KINDS;
-use crate::measure::{RELOAD_RATE, RELOADS, burst_of, overstated_max};
-use crate::results::{Metric, Results, Subject};
-use crate::session::{MEASURES, RELOAD_MEASURES};
+use crate::measure::{MEASURES, RELOAD_MEASURES, RELOAD_RATE, RELOADS, burst_of, overstated_max};
+use crate::results::{Metric, Results};
+use crate::subject::Subject;
 use drawings::draw;
 
 pub use tables::{shown, summary};

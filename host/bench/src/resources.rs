@@ -12,8 +12,9 @@ use informant_e2e::process_stats::{cpu, peak, resident, threads};
 use crate::contender::{Contender, Handled, Programs, handled_by_plugins};
 use crate::load::Load;
 use crate::load_server::other_resource;
-use crate::results::{Metric, Run, Subject};
+use crate::results::{Metric, Run};
 use crate::stolen::ProcessorTime;
+use crate::subject::Subject;
 
 /// A plugin in WebAssembly text that takes events and does nothing; its descriptor is filled in.
 const GUEST: &str = include_str!("../../runtime/benches/guest.wat");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contender::Contender;
+use crate::subject::Subject;
 
 /// A run is disturbed if the machine's host took more than this share of its time.
 pub const STOLEN_MAX: f64 = 0.02;
@@ -77,25 +78,6 @@ pub enum Metric {
     IdleCode,
     /// Resident bytes that were left of them when they had gone.
     IdleLeft,
-}
-
-/// What a run is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Subject {
-    /// Pods of one informer, and their handlers.
-    #[default]
-    Pods,
-    /// A plugin that is replaced while updates come.
-    Reload,
-    /// Plugins in Rust that have nothing to do; so many as the run has handlers.
-    IdleRust,
-    /// The same, written by hand in WebAssembly text.
-    IdleText,
-    /// The same in C.
-    IdleC,
-    /// Informers of many resources; so many as the run has handlers, each with so many objects as it has pods.
-    Resources,
 }
 
 /// One contender's numbers of one round.

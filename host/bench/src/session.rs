@@ -7,16 +7,13 @@ use anyhow::Context;
 
 use crate::contender::Contender;
 use crate::idle::idle;
-use crate::measure::{Bench, Plan};
+use crate::measure::{Bench, MEASURES, Plan, RELOAD_MEASURES};
 use crate::report::{self, Scale};
 use crate::resources::resources;
-use crate::results::{Metric, Results, Run, STOLEN_MAX, Subject};
+use crate::results::{Metric, Results, Run, STOLEN_MAX};
 use crate::stolen::{CALM_MAX, await_calm};
+use crate::subject::Subject;
 
-/// How often what has no rounds is measured.
-pub(crate) const MEASURES: u32 = 2;
-/// How often a plugin's reloads are: the longest wait of all counts.
-pub(crate) const RELOAD_MEASURES: u32 = 3;
 /// A first list that takes longer than this is not measured again.
 const LONG_SYNC: f64 = 10.0;
 

@@ -70,8 +70,8 @@ pub async fn wait_for_cache_sync(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handler_queue::HandlerOptions;
     use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
-    use crate::notifications::HandlerOptions;
     use crate::scope::Scope;
     use crate::testing::FakeControllerSource;
     use std::sync::Arc;

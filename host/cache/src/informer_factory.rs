@@ -15,7 +15,6 @@ use crate::shared_informer::{
     AskedScope, CONCURRENT_LISTS_MAX, InformerOptions, LINGER, SharedIndexInformer,
 };
 use crate::transform::Transform;
-use crate::view::View;
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -178,18 +177,7 @@ impl SharedInformerFactory {
         Ok(self.lease_scoped(resource, Arc::new(scope)))
     }
 
-    /// A view of the resource, for as long as it is kept: the informer covers the scope beside whatever others ask for, and the view
-    /// shows just the scope. A namespace that joins is listed while the others go on; a scope that nobody asks for
-    /// any more is given up after the linger. Selectors reach the API server while all who ask for the resource ask by the same
-    /// ones; else each view is filtered on the host. Where somebody asks for all namespaces and the API server refuses that, those who
-    /// ask for some of them are served all the same. More than 256 namespaces of one resource are listed as all that there are.
-    pub fn view(&self, resource: &GroupVersionResource, scope: Scope) -> Result<View, ScopeError> {
-        self.check_scope(&scope)?;
-        let scope = Arc::new(scope);
-        Ok(View::new(self.lease_scoped(resource, scope.clone()), scope))
-    }
-
-    fn check_scope(&self, scope: &Scope) -> Result<(), ScopeError> {
+    pub(crate) fn check_scope(&self, scope: &Scope) -> Result<(), ScopeError> {
         if self.scope.covers(scope) {
             return Ok(());
         }
@@ -197,7 +185,11 @@ impl SharedInformerFactory {
         Err(ScopeError::BeyondFactory { asked, allowed })
     }
 
-    fn lease_scoped(&self, resource: &GroupVersionResource, scope: Arc<Scope>) -> InformerLease {
+    pub(crate) fn lease_scoped(
+        &self,
+        resource: &GroupVersionResource,
+        scope: Arc<Scope>,
+    ) -> InformerLease {
         let mut running = self.running.lock();
         let entry = self.entry(&mut running, resource);
         entry.leases += 1;

@@ -104,9 +104,11 @@ mod apiserver;
 #[doc(hidden)]
 pub mod bench_parts;
 mod cache_sync;
+mod definition_signal;
 mod delta_fifo;
 mod demand;
 mod error_causes;
+mod handler_queue;
 mod indexer;
 mod informer_factory;
 mod informer_state;
@@ -141,6 +143,7 @@ pub use apiserver::{
     client_with_keep_alive,
 };
 pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
+pub use handler_queue::{HandlerOptions, HighWaterMark, QueueStats};
 pub use indexer::{IndexFunc, Indexer, IndexerError, NAMESPACE_INDEX, Page, Snapshot};
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
@@ -153,7 +156,7 @@ pub use list_watch::{
 pub use lister::{Lister, ListerError, NamespaceLister};
 pub use merge::{Merge, MergeKind, merge};
 pub use mutation_cache::{MUTATION_TTL, MUTATIONS_MAX, MutationCache};
-pub use notifications::{HandlerOptions, HighWaterMark, Notifications, QueueStats};
+pub use notifications::Notifications;
 pub use object::{
     DecodeError, Object, ObjectKey, OwnerReference, ParseKeyError, TypeMeta,
     compare_resource_versions,

@@ -7,10 +7,10 @@ mod arrived;
 mod backoff;
 mod state;
 
+use crate::definition_signal::DefinitionSignal;
 use crate::delta_fifo::{Delta, DeltaSink};
 use crate::informer_state::PartProgress;
 use crate::list_watch::{ListEvent, ListTweaks, ListWatchError, ListerWatcher, WatchEvent};
-use crate::resource_definitions::DefinitionSignal;
 use arrived::{Arrived, Stream, within};
 use informant_apimachinery::GroupVersionResource;
 use state::{Action, Machine, Next, Request, State};

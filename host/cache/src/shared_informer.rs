@@ -106,7 +106,7 @@ pub(crate) struct AskedScope {
 impl Drop for AskedScope {
     fn drop(&mut self) {
         self.shared.demand.give_back(self.id, now());
-        self.shared.inbox.wake();
+        self.shared.inbox.look_again();
     }
 }
 
@@ -157,7 +157,7 @@ impl SharedIndexInformer {
     /// Asks for a scope, as long as the answer is kept and for a while after.
     pub(crate) fn ask(&self, scope: Arc<Scope>) -> AskedScope {
         let id = self.shared.demand.add(scope);
-        self.shared.inbox.wake();
+        self.shared.inbox.look_again();
         AskedScope { shared: self.shared.clone(), id }
     }
 

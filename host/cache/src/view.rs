@@ -3,13 +3,14 @@
 //! client-go has one informer for each resource, namespace and selector, or one for everything that everybody filters by hand. Here
 //! one store serves all who ask for a resource; it covers the union of their scopes, and each sees its own.
 
+use crate::handler_queue::HandlerOptions;
 use crate::indexer::{Indexer, IndexerError, Page, Snapshot};
-use crate::informer_factory::InformerLease;
+use crate::informer_factory::{InformerLease, SharedInformerFactory};
 use crate::informer_state::InformerState;
-use crate::notifications::{HandlerOptions, Notifications};
+use crate::notifications::Notifications;
 use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::ResourceEventHandler;
-use crate::scope::{Namespaces, Scope};
+use crate::scope::{Namespaces, Scope, ScopeError};
 use crate::shared_processor::Registration;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use std::sync::Arc;
@@ -29,6 +30,19 @@ struct Inner {
     scope: Arc<Scope>,
     /// Its scope was listed whole once.
     synced: AtomicBool,
+}
+
+impl SharedInformerFactory {
+    /// A view of the resource, for as long as it is kept: the informer covers the scope beside whatever others ask for, and the view
+    /// shows just the scope. A namespace that joins is listed while the others go on; a scope that nobody asks for
+    /// any more is given up after the linger. Selectors reach the API server while all who ask for the resource ask by the same
+    /// ones; else each view is filtered on the host. Where somebody asks for all namespaces and the API server refuses that, those who
+    /// ask for some of them are served all the same. More than 256 namespaces of one resource are listed as all that there are.
+    pub fn view(&self, resource: &GroupVersionResource, scope: Scope) -> Result<View, ScopeError> {
+        self.check_scope(&scope)?;
+        let scope = Arc::new(scope);
+        Ok(View::new(self.lease_scoped(resource, scope.clone()), scope))
+    }
 }
 
 impl std::fmt::Debug for View {

@@ -24,3 +24,4 @@ pub mod skip;
 pub mod soak;
 mod stalls;
 pub mod storm;
+pub mod user;

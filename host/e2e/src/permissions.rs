@@ -7,7 +7,7 @@ use informant_devcluster::DevCluster;
 use serde_json::json;
 
 use crate::api::{Api, Reply};
-use crate::cluster::User;
+use crate::user::User;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -7,26 +7,16 @@ use crate::handler::Around;
 use crate::history::History;
 use crate::manner::Manner;
 use crate::reads::{INDEXES, check_indexes, check_pages, index};
-use crate::slot::{HANDLERS_MAX, Hold, Kind, Slot, mischief, next, pull, told};
+use crate::slot::{HANDLERS_MAX, Hold, Kind, Slot, next, pull};
+use crate::tenant::{Tenant, mischief, told};
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    HandlerOptions, HighWaterMark, InformerLease, InformerState, Object, Scope,
-    SharedInformerFactory,
+    HandlerOptions, HighWaterMark, InformerState, Object, Scope, SharedInformerFactory,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// One user of one resource's informer.
-pub(crate) struct Tenant {
-    pub(crate) gvr: GroupVersionResource,
-    pub(crate) door: Door,
-    /// Keeps the informer running; a view does that by itself.
-    _lease: Option<InformerLease>,
-    pub(crate) handlers: Arc<Mutex<Vec<Slot>>>,
-    controller: Option<Controller>,
-}
 
 /// All of them.
 pub(crate) struct Clients {

@@ -30,6 +30,7 @@ mod run;
 mod server;
 mod signal;
 mod slot;
+mod tenant;
 mod writes;
 
 pub use faults::{Fault, FaultCounts};

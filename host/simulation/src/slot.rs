@@ -1,9 +1,7 @@
 //! A handler and how it is kept: called, or pulling in its own time.
 
-use crate::clients::Tenant;
-use crate::handler::{Around, Mischief, Told};
-use crate::manner::Manner;
-use informant_cache::{HandlerOptions, HighWaterMark, Notifications, Registration};
+use crate::handler::Told;
+use informant_cache::{HighWaterMark, Notifications, Registration};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,44 +97,4 @@ pub(crate) fn next(made: &Mutex<u64>) -> u64 {
     let mut made = made.lock();
     *made += 1;
     *made
-}
-
-pub(crate) fn told(
-    tenant: &Tenant,
-    around: &Around,
-    made: &Mutex<u64>,
-    manner: &Manner,
-    mischief: Option<Arc<Mischief>>,
-    random: &mut fastrand::Rng,
-) -> Arc<Told> {
-    let number = next(made);
-    let (gvr, door) = (tenant.gvr.clone(), tenant.door.clone());
-    Arc::new(Told::new(number, gvr, door, around, manner, mischief, random.fork()))
-}
-
-/// From inside a notification: every other time the handler removes itself, else it adds another one.
-pub(crate) fn mischief(tenant: &Tenant, around: Around, made: Arc<Mutex<u64>>) -> Arc<Mischief> {
-    let handlers = Arc::downgrade(&tenant.handlers);
-    let door = tenant.door.clone();
-    let gvr = tenant.gvr.clone();
-    Arc::new(move |number| {
-        let Some(handlers) = handlers.upgrade() else { return };
-        let mut handlers = handlers.lock();
-        let Some(at) = handlers.iter().position(|slot| slot.told.number == number) else { return };
-        if number % 2 == 0 {
-            around.journal.note(format_args!("handler {number} removes itself"));
-            handlers.swap_remove(at).remove();
-        } else if handlers.len() < HANDLERS_MAX {
-            let new = next(&made);
-            around.journal.note(format_args!("handler {number} adds handler {new}"));
-            let manner = Manner::new(&door);
-            let random = fastrand::Rng::with_seed(new);
-            let (gvr, behind) = (gvr.clone(), door.clone());
-            let told = Arc::new(Told::new(new, gvr, behind, &around, &manner, None, random));
-            let options = HandlerOptions::default();
-            let hold = Hold::Called(door.add_inline(told.clone(), options));
-            let mark = HighWaterMark { notifications: usize::MAX, bytes: usize::MAX };
-            handlers.push(Slot { told, hold, mark });
-        }
-    })
 }

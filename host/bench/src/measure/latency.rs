@@ -7,8 +7,9 @@ use anyhow::Context;
 
 use super::{BACKLOG_MAX, Bench, Measuring, Plan, SYNC_DEADLINE, updates_of};
 use crate::contender::{Contender, Purpose};
-use crate::results::{Metric, Run, SERIES_UPDATES, Subject, percentile};
+use crate::results::{Metric, Run, SERIES_UPDATES, percentile};
 use crate::stolen::ProcessorTime;
+use crate::subject::Subject;
 
 /// Latencies are taken again, so often in all, while more than this share of the machine's time was stolen: the calmest try counts.
 const CALM_TRIES: usize = 5;

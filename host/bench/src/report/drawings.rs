@@ -8,7 +8,8 @@ use super::{Scale, sizes};
 use crate::contender::Contender;
 use crate::idle::KINDS;
 use crate::measure::{LATENCY_RATES, LatencyRate, RELOAD_RATE};
-use crate::results::{Metric, Results, SERIES_UPDATES, Subject};
+use crate::results::{Metric, Results, SERIES_UPDATES};
+use crate::subject::Subject;
 
 const MIB: f64 = (1 << 20) as f64;
 

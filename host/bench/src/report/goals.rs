@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use crate::contender::Contender;
 use crate::report::tables::shown;
-use crate::results::{Metric, Results, Subject};
+use crate::results::{Metric, Results};
+use crate::subject::Subject;
 
 /// What a ratio is wanted to be.
 #[derive(Clone, Copy)]

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use crate::contender::Contender;
 use crate::idle::KINDS;
 use crate::measure::LATENCY_RATES;
-use crate::results::{Metric, Results, Subject};
+use crate::results::{Metric, Results};
+use crate::subject::Subject;
 
 /// A number as it is shown, with its unit.
 pub fn shown(metric: Metric, value: f64) -> String {

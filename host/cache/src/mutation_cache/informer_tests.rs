@@ -53,7 +53,7 @@ impl Informed {
         let reader = Reader { cache, read: Arc::default() };
         let registration = informer.add_inline_handler(
             Arc::new(reader.clone()),
-            crate::notifications::HandlerOptions::default(),
+            crate::handler_queue::HandlerOptions::default(),
         );
         factory.start();
         factory.wait_for_cache_sync(Duration::from_secs(120)).await.expect("it syncs");

@@ -136,5 +136,5 @@ fn only_resources_that_somebody_defines_have_a_signal() {
         assert!(signal(&format!("example.com/v1/widgets{number}")).is_some());
     }
     let _last = signal("example.com/v1/widgets");
-    assert_eq!(definitions.shared.names.lock().len(), 2, "those that are gone are forgotten");
+    assert_eq!(definitions.shared.signals.known(), 2, "those that are gone are forgotten");
 }

@@ -3,7 +3,8 @@
 //! Answers to client-go's `AddEventHandler` and its kin. What becomes of them there is the processor's business.
 
 use super::SharedIndexInformer;
-use crate::notifications::{HandlerOptions, Notifications};
+use crate::handler_queue::HandlerOptions;
+use crate::notifications::Notifications;
 use crate::resource_event_handler::ResourceEventHandler;
 use crate::scope::Scope;
 use crate::shared_processor::{Beginning, Registration, RoomSignal};
@@ -106,7 +107,9 @@ impl SharedIndexInformer {
         scope: Option<Arc<Scope>>,
         options: HandlerOptions,
     ) -> Notifications {
-        self.shared.inbox.add_notifications(self.beginning(scope, options, None))
+        let (queue, registration) =
+            self.shared.inbox.add_queue(self.beginning(scope, options, None));
+        Notifications::new(queue, registration)
     }
 
     pub(crate) fn add_inline_handler_in(

@@ -1,10 +1,10 @@
 //! The informer from its requests to its handlers, against the source in memory, in paused time.
 
 use super::*;
+use crate::handler_queue::HandlerOptions;
 use crate::indexer::Indexer;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
 use crate::list_watch::{ListOptions, ListWatchError};
-use crate::notifications::HandlerOptions;
 use crate::object::Object;
 use crate::recorder::{Recorder, at};
 use crate::resource_event_handler::ResourceEventHandler;

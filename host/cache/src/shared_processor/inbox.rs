@@ -1,7 +1,7 @@
 //! Where handlers wait for the informer's task to take them in: adding one takes no lock that a notification needs.
 
 use super::listener::{Listener, Place, Registration, Told};
-use crate::notifications::{HandlerOptions, HandlerQueue, Notifications};
+use crate::handler_queue::{HandlerOptions, HandlerQueue, Wake};
 use crate::resource_event_handler::ResourceEventHandler;
 use crate::scope::Scope;
 use parking_lot::Mutex;
@@ -47,7 +47,7 @@ impl RoomSignal {
     /// Its replay may go on. Never waits; callable from anywhere.
     pub fn send(&self) {
         if let Some(inbox) = self.inbox.upgrade() {
-            inbox.wake();
+            inbox.look_again();
         }
     }
 }
@@ -71,6 +71,12 @@ pub(crate) struct Beginning {
     pub(crate) replaces: Option<Registration>,
 }
 
+impl Wake for Inbox {
+    fn wake(&self) {
+        self.look_again();
+    }
+}
+
 impl Inbox {
     /// A handler with a queue and a task of its own.
     pub(crate) fn add(
@@ -92,10 +98,13 @@ impl Inbox {
     }
 
     /// A queue that somebody pulls from.
-    pub(crate) fn add_notifications(self: &Arc<Self>, beginning: Beginning) -> Notifications {
+    pub(crate) fn add_queue(
+        self: &Arc<Self>,
+        beginning: Beginning,
+    ) -> (Arc<HandlerQueue>, Registration) {
         let queue = self.queue(&beginning.options);
         let registration = self.admit(Told::Pulls(queue.clone()), beginning);
-        Notifications::new(queue, registration)
+        (queue, registration)
     }
 
     /// Something to do in the informer's task, between two notifications. Dropped if the informer has stopped.
@@ -109,7 +118,8 @@ impl Inbox {
         self.woken.notified().await;
     }
 
-    pub(crate) fn wake(&self) {
+    /// There is a reason to look again.
+    pub(crate) fn look_again(&self) {
         self.woken.notify_one();
     }
 
@@ -142,11 +152,12 @@ impl Inbox {
         };
         // Outside of the lock, as above.
         drop(forgotten);
-        self.wake();
+        self.look_again();
     }
 
     fn queue(self: &Arc<Self>, options: &HandlerOptions) -> Arc<HandlerQueue> {
-        Arc::new(HandlerQueue::new(options.high_water_mark, Arc::downgrade(self)))
+        let informer: Weak<Self> = Arc::downgrade(self);
+        Arc::new(HandlerQueue::new(options.high_water_mark, informer))
     }
 
     fn admit(self: &Arc<Self>, told: Told, beginning: Beginning) -> Registration {
@@ -170,6 +181,6 @@ impl Inbox {
         };
         // Outside of the lock: what is dropped here may come back to remove itself.
         drop(refused);
-        self.wake();
+        self.look_again();
     }
 }

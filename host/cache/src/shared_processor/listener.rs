@@ -1,9 +1,9 @@
 //! One handler: how it is told, and its place in its informer.
 
 use super::inbox::{Beginning, Inbox};
+use crate::handler_queue::{HandlerQueue, QueueStats};
 use crate::informer_state::Progress;
 use crate::latch::Latch;
-use crate::notifications::{HandlerQueue, QueueStats};
 use crate::resource_event_handler::{Notification, ResourceEventHandler};
 use crate::scope::Scope;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,9 +1,10 @@
 //! Handlers that are slow, come and go, or fail, in paused time where nothing has to block a thread.
 
 use super::*;
+use crate::handler_queue::{HandlerOptions, HighWaterMark};
 use crate::indexer::Write;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
-use crate::notifications::{HandlerOptions, HighWaterMark, Notifications};
+use crate::notifications::Notifications;
 use crate::recorder::{Recorder, at};
 use crate::resource_event_handler::{FilteringResourceEventHandler, ResourceEventHandler};
 use crate::shared_informer::SharedIndexInformer;
@@ -73,7 +74,8 @@ fn a_handler_that_sleeps_through_a_million_changes_holds_a_bounded_queue() {
     let progress = Arc::new(Progress::new(Instant::now()));
     let inbox: Arc<Inbox> = Arc::default();
     let mut processor = SharedProcessor::new(inbox.clone(), progress);
-    let mut sleeper = inbox.add_notifications(Beginning::default());
+    let (queue, registration) = inbox.add_queue(Beginning::default());
+    let mut sleeper = Notifications::new(queue, registration);
     let now = Instant::now();
     processor.admit(now);
     processor.walk(&Indexer::default(), now);

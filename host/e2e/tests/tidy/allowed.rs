@@ -8,11 +8,4 @@ pub const FILES: &[(&str, usize)] = &[];
 pub const FUNCTIONS: &[(&str, usize)] = &[];
 
 /// Crate and modules in cycles.
-pub const CYCLES: &[(&str, usize)] = &[
-    ("host/apiserver", 7),
-    ("host/bench", 4),
-    ("host/cache", 6),
-    ("host/e2e", 2),
-    ("host/simulation", 2),
-    ("plugin-sdk/rust", 15),
-];
+pub const CYCLES: &[(&str, usize)] = &[("plugin-sdk/rust", 15)];

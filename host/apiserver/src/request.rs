@@ -1,0 +1,50 @@
+//! One read of a resource, and what a server decides for all of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use informant_apimachinery::Status;
+use tokio_util::sync::CancellationToken;
+
+use crate::selection::check_fields;
+use crate::{ListOptions, QueryParameters, Representation, ResourceInfo, ResourcePath, Selection};
+
+/// What a server decides for all its requests.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// How often a watch that wants bookmarks gets one. A real server sends them about once a minute.
+    pub bookmark_interval: Duration,
+    /// Ends every watch when cancelled.
+    pub stop: CancellationToken,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { bookmark_interval: Duration::from_secs(60), stop: CancellationToken::new() }
+    }
+}
+
+/// A read of a resource that is known to be served.
+pub(crate) struct Request<'a> {
+    pub resource: Arc<ResourceInfo>,
+    pub path: &'a ResourcePath,
+    pub query: QueryParameters,
+    pub representation: Representation,
+    pub options: &'a ServeOptions,
+}
+
+impl Request<'_> {
+    pub fn list_options(&self) -> Result<ListOptions, Status> {
+        ListOptions::parse(&self.query)
+    }
+
+    pub fn selection(&self, options: &ListOptions) -> Result<Selection, Status> {
+        let selection = Selection {
+            namespace: self.path.namespace.clone(),
+            labels: options.labels.clone(),
+            fields: options.fields.clone(),
+        };
+        check_fields(&self.resource, &selection)?;
+        Ok(selection)
+    }
+}

@@ -1,0 +1,135 @@
+//! Wakes the reflectors that wait for a resource when something happens to its definition. What follows the definitions is in
+//! `resource_definitions.rs`.
+
+use crate::object::Object;
+use informant_apimachinery::GroupVersionResource;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::futures::OwnedNotified;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+/// The reflectors that wait for definitions.
+#[derive(Default)]
+pub(crate) struct DefinitionSignals {
+    /// Who is to be woken, by the name of a definition, in the order in which they began to wait. Those whose reflectors are gone are
+    /// dropped when others come: never more than twice the reflectors that are there.
+    names: Mutex<BTreeMap<String, Arc<Notify>>>,
+    /// How many reflectors wait.
+    waiting: watch::Sender<usize>,
+    /// Both kinds of definition are followed.
+    told: AtomicBool,
+    told_changes: Notify,
+}
+
+impl DefinitionSignals {
+    fn definitions(&self, names: [String; 2]) -> [Arc<Notify>; 2] {
+        let mut known = self.names.lock();
+        known.retain(|_, changes| Arc::strong_count(changes) > 1);
+        names.map(|name| known.entry(name).or_default().clone())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn known(&self) -> usize {
+        self.names.lock().len()
+    }
+
+    /// How many reflectors wait.
+    pub(crate) fn waiting(&self) -> watch::Receiver<usize> {
+        self.waiting.subscribe()
+    }
+
+    /// Something has happened to a definition.
+    pub(crate) fn tell(&self, definition: &Object) {
+        if let Some(changes) = self.names.lock().get(definition.key().name()) {
+            changes.notify_waiters();
+        }
+    }
+
+    /// Whether both kinds of definition are followed.
+    pub(crate) fn say_told(&self, told: bool) {
+        if self.told.swap(told, Ordering::AcqRel) != told {
+            self.told_changes.notify_waiters();
+        }
+    }
+}
+
+/// One reflector's ear.
+pub(crate) struct DefinitionSignal {
+    signals: Arc<DefinitionSignals>,
+    /// Its CustomResourceDefinition and its APIService.
+    definitions: [Arc<Notify>; 2],
+    /// The next change of each after the mark.
+    changes: [Pin<Box<OwnedNotified>>; 2],
+}
+
+impl DefinitionSignal {
+    /// For the reflector of `resource`; none for resources that every API server has.
+    pub(crate) fn of(
+        signals: &Arc<DefinitionSignals>,
+        resource: &GroupVersionResource,
+    ) -> Option<Self> {
+        if resource.group.is_empty() {
+            return None;
+        }
+        let custom_resource = format!("{}.{}", resource.resource, resource.group);
+        let api_service = format!("{}.{}", resource.version, resource.group);
+        let definitions = signals.definitions([custom_resource, api_service]);
+        let changes = definitions.each_ref().map(next_change);
+        Some(Self { signals: signals.clone(), definitions, changes })
+    }
+
+    /// What was told up to now is known.
+    pub(crate) fn mark(&mut self) {
+        self.changes = self.definitions.each_ref().map(next_change);
+    }
+
+    /// Until a definition has changed since the mark, at most `told` while both kinds are followed, else at most `untold`.
+    /// What has changed meanwhile is known.
+    pub(crate) async fn wait(&mut self, told: Duration, untold: Duration) {
+        let waiting = Waiting::new(&self.signals);
+        let begun = Instant::now();
+        let [custom_resource, api_service] = &mut self.changes;
+        loop {
+            let followed = self.signals.told_changes.notified();
+            let wait = if self.signals.told.load(Ordering::Acquire) { told } else { untold };
+            // The news first.
+            tokio::select! {
+                biased;
+                () = custom_resource.as_mut() => break,
+                () = api_service.as_mut() => break,
+                () = followed => {}
+                () = tokio::time::sleep_until(begun + wait) => break,
+            }
+        }
+        drop(waiting);
+        self.mark();
+    }
+}
+
+/// From now on, whether or not it is waited for yet.
+fn next_change(definition: &Arc<Notify>) -> Pin<Box<OwnedNotified>> {
+    Box::pin(definition.clone().notified_owned())
+}
+
+/// Somebody waits while it lives.
+struct Waiting<'a> {
+    signals: &'a DefinitionSignals,
+}
+
+impl<'a> Waiting<'a> {
+    fn new(signals: &'a DefinitionSignals) -> Self {
+        signals.waiting.send_modify(|waiting| *waiting += 1);
+        Self { signals }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.signals.waiting.send_modify(|waiting| *waiting -= 1);
+    }
+}

@@ -1,0 +1,172 @@
+//! The queue of one handler, between the informer's task and the handler's own time.
+//!
+//! Answers to client-go's `processorListener` (`tools/cache/shared_informer.go`), with a bound where that one has none. The informer's
+//! task never waits for who pulls: it puts notifications into a queue, which merges them by object above its mark. Handlers
+//! that are called (`shared_processor/listener.rs`) and those that pull (`notifications.rs`) are built on this.
+
+mod queue;
+
+use crate::resource_event_handler::Notification;
+use parking_lot::Mutex;
+use queue::NotificationQueue;
+use std::sync::Weak;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// A walk over the store (a replay, a resync) pauses while this many notifications of walks wait, live ones aside: it is a cursor then, and no copy of the
+/// store. Four steps of a walk, so that the handler's task never runs dry between two.
+const WALK_ROOM: usize = 1024;
+
+/// Where a queue begins to merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HighWaterMark {
+    /// Notifications that wait, 10,000 by default: at 1,000 changes a second, ten seconds of a handler's absence in full.
+    pub notifications: usize,
+    /// Bytes of the objects they keep alive, 32 MiB by default: some 5,000 objects that the cache has replaced since.
+    pub bytes: usize,
+}
+
+impl Default for HighWaterMark {
+    fn default() -> Self {
+        Self { notifications: 10_000, bytes: 32 << 20 }
+    }
+}
+
+/// How a handler wants to be told. Answers to client-go's `HandlerOptions`.
+#[derive(Clone, Debug)]
+pub struct HandlerOptions {
+    /// Every object is told again in this period (`Reason::Resync`); at least a second. None: never.
+    pub resync_period: Option<Duration>,
+    /// Whether it is told of what is there already. If not, an update or a deletion may concern an object that it was never
+    /// told of. Until the informer's first list is complete everything is a change.
+    pub replay: bool,
+    /// Where its queue begins to merge; of no effect on an inline handler, which has no queue.
+    pub high_water_mark: HighWaterMark,
+    /// For an inline handler: its replay, and what the first list shows, comes by
+    /// [`on_replay`](crate::ResourceEventHandler::on_replay) while the handler [has room](crate::ResourceEventHandler::has_room), and
+    /// what happens to an object that the replay has not come to by [`on_ahead`](crate::ResourceEventHandler::on_ahead). Else it
+    /// comes as fast as the informer's task can tell it.
+    pub paced: bool,
+}
+
+impl Default for HandlerOptions {
+    fn default() -> Self {
+        Self {
+            resync_period: None,
+            replay: true,
+            high_water_mark: HighWaterMark::default(),
+            paced: false,
+        }
+    }
+}
+
+/// How far behind a handler is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// Notifications that wait.
+    pub depth: usize,
+    /// Bytes of the objects they keep alive, counted even where the cache holds the same.
+    pub bytes: usize,
+    /// Notifications that were merged into others or cancelled out, so far.
+    pub coalesced: u64,
+    /// How long the first of them has waited.
+    pub oldest_age: Option<Duration>,
+}
+
+/// What waits for a handler's room.
+pub(crate) trait Wake: Send + Sync {
+    /// There is room again. Never waits.
+    fn wake(&self);
+}
+
+/// The queue of one handler between the informer's task and who tells.
+#[derive(Debug)]
+pub(crate) struct HandlerQueue {
+    queue: Mutex<NotificationQueue>,
+    pushed: Notify,
+    closed: AtomicBool,
+    /// A walk waits for room.
+    parked: AtomicBool,
+    /// Where a walk is to pause.
+    walk_room: usize,
+    /// Woken when there is room again.
+    informer: Weak<dyn Wake>,
+}
+
+impl HandlerQueue {
+    pub(crate) fn new(mark: HighWaterMark, informer: Weak<dyn Wake>) -> Self {
+        Self {
+            queue: Mutex::new(NotificationQueue::new(mark)),
+            pushed: Notify::new(),
+            closed: AtomicBool::new(false),
+            parked: AtomicBool::new(false),
+            walk_room: WALK_ROOM.min(mark.notifications),
+            informer,
+        }
+    }
+
+    /// `walked`: it comes from a walk over the store.
+    pub(crate) fn push(&self, notification: Notification, now: Instant, walked: bool) {
+        if !self.is_closed() {
+            self.queue.lock().push(notification, now, walked);
+            self.pushed.notify_one();
+        }
+    }
+
+    /// Nothing is told any more; what waits is dropped.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.queue.lock().clear();
+        self.pushed.notify_one();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Whether a walk may go on; if not, the informer is woken once it may.
+    pub(crate) fn has_room(&self) -> bool {
+        let queue = self.queue.lock();
+        let room = queue.walked() < self.walk_room.max(1);
+        self.parked.store(!room, Ordering::Release);
+        room
+    }
+
+    /// Whether a resync still waits to be told.
+    pub(crate) fn is_resyncing(&self) -> bool {
+        self.queue.lock().resyncs() > 0
+    }
+
+    pub(crate) fn stats(&self, now: Instant) -> QueueStats {
+        self.queue.lock().stats(now)
+    }
+
+    pub(crate) fn try_next(&self) -> Option<Notification> {
+        if self.is_closed() {
+            return None;
+        }
+        let mut queue = self.queue.lock();
+        let next = queue.pop();
+        let wake =
+            queue.walked() <= self.walk_room / 2 && self.parked.swap(false, Ordering::AcqRel);
+        drop(queue);
+        if wake && let Some(informer) = self.informer.upgrade() {
+            informer.wake();
+        }
+        next
+    }
+
+    /// The next notification; none once the queue is closed. Nothing is lost if the future is dropped.
+    pub(crate) async fn next(&self) -> Option<Notification> {
+        loop {
+            if let Some(next) = self.try_next() {
+                return Some(next);
+            }
+            if self.is_closed() {
+                return None;
+            }
+            self.pushed.notified().await;
+        }
+    }
+}
