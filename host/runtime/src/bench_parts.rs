@@ -1,5 +1,6 @@
 //! Parts by themselves, for this crate's benches and its test that counts allocations. No part of its interface: it changes whenever they do.
 
+use crate::account::{Holding, Ledger};
 use crate::contract::descriptor::{Descriptor, DescriptorError};
 use crate::counters::Counters;
 use crate::delivery::mailbox::{Mailbox, Marks, Settled};
@@ -7,6 +8,10 @@ use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::EventKeys;
 use crate::event::{Change, Event, Reason, SubscriptionId};
+use crate::guest::compiler::{CompileError, CompiledPlugin, adopt, compile_here};
+use crate::guest::engine::{Engine, EngineError};
+use crate::guest::host_functions::HostFunctions;
+use crate::guest::instance::Template;
 use informant_cache::{Cause, Object, ResourceEventHandler};
 use std::sync::Arc;
 use std::time::Instant;
@@ -82,5 +87,49 @@ impl Subscription {
     /// An object changes.
     pub fn update(&self, old: &Object, object: &Object) {
         self.handler.on_update(old, object, self.cause);
+    }
+}
+
+/// A plugin file that was compiled and is not loaded.
+pub struct CompiledFile {
+    engine: Engine,
+    functions: HostFunctions,
+    plugin: CompiledPlugin,
+}
+
+/// Code that is ready to run, as a plugin's version has it.
+pub struct LoadedFile {
+    _template: Template,
+    ledger: Arc<Ledger>,
+}
+
+impl CompiledFile {
+    /// Checks the file and compiles it, in this process.
+    pub fn compile(file: Vec<u8>) -> Result<Self, CompileError> {
+        let host = |error: EngineError| CompileError::Host(error.to_string());
+        let engine = Engine::new().map_err(host)?;
+        let functions = HostFunctions::new(&engine).map_err(host)?;
+        let plugin = compile_here(&engine, file)?;
+        Ok(Self { engine, functions, plugin })
+    }
+
+    /// Loads the code.
+    pub fn load(&self) -> Result<LoadedFile, CompileError> {
+        let ledger = Arc::<Ledger>::default();
+        let compiled = adopt(&self.engine, &self.plugin, u64::MAX)?;
+        let _template = Template::new(&self.functions, compiled, (&ledger, u64::MAX))?;
+        Ok(LoadedFile { _template, ledger })
+    }
+
+    /// Bytes of what was compiled, which are mapped and not allocated.
+    pub fn code_bytes(&self) -> u64 {
+        self.plugin.content().len() as u64
+    }
+}
+
+impl LoadedFile {
+    /// What the plugin's account has for it.
+    pub fn account(&self) -> u64 {
+        self.ledger.held(Holding::Code)
     }
 }

@@ -3,7 +3,10 @@
 //!
 //! [`limits`]: crate::limits
 
-use crate::contract::component::FUNCTION_NAME_BYTES_MAX;
+use crate::contract::component::{
+    FILE_NAME_BYTES_MAX, FILE_NAMES_MAX, FILE_TYPE_BYTES_MAX, FILE_TYPES_MAX,
+    FUNCTION_NAME_BYTES_MAX,
+};
 use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
 use crate::contract::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
@@ -76,6 +79,18 @@ const fn of_selector(name: &'static str, value: (Unit, usize)) -> FixedLimit {
     let then =
         "the descriptor is refused, `indexer` answers with an error, the HTTP API with status 400";
     fixed(name, (unit, value as u64), then, UP, "every_field_is_bounded")
+}
+
+/// A bound of what a file declares in all its modules and components together.
+const fn of_file(name: &'static str, value: (Unit, usize)) -> FixedLimit {
+    let (unit, value) = value;
+    fixed(
+        name,
+        (unit, value as u64),
+        "the file is refused",
+        UP,
+        "types_and_names_of_a_file_are_bounded",
+    )
 }
 
 const UP: &str = "informant_plugin_up";
@@ -299,6 +314,10 @@ pub const FIXED: &[FixedLimit] = &[
         UP,
         "a_file_that_is_too_large_is_not_read",
     ),
+    of_file("fileTypes", (Unit::Count, FILE_TYPES_MAX)),
+    of_file("fileTypeBytes", (Unit::Bytes, FILE_TYPE_BYTES_MAX)),
+    of_file("fileNames", (Unit::Count, FILE_NAMES_MAX)),
+    of_file("fileNameBytes", (Unit::Bytes, FILE_NAME_BYTES_MAX)),
 ];
 
 #[cfg(test)]

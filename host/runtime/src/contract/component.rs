@@ -8,6 +8,7 @@
 mod envelope;
 mod exported;
 mod function_names;
+mod tables;
 pub(crate) mod wasi;
 
 pub(crate) use envelope::check_envelope;
@@ -15,9 +16,12 @@ pub(crate) use exported::Exported;
 pub(crate) use function_names::FUNCTION_NAME_BYTES_MAX;
 use function_names::check_function_names;
 use std::collections::BTreeSet;
+pub(crate) use tables::{
+    FILE_NAME_BYTES_MAX, FILE_NAMES_MAX, FILE_TYPE_BYTES_MAX, FILE_TYPES_MAX, Tables,
+};
 pub use wasi::WasiImports;
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
-use wasmparser::{Parser, Payload};
+use wasmparser::{BinaryReaderError, Parser, Payload};
 use wit_component::ComponentEncoder;
 use wit_parser::{Resolve, WorldId, WorldItem};
 
@@ -66,6 +70,16 @@ pub(crate) enum ContractError {
         "a function has a name of {0} bytes, at most {FUNCTION_NAME_BYTES_MAX} are allowed; `wasm-tools strip` removes names"
     )]
     LongFunctionName(usize),
+    /// The host would keep too much of it.
+    #[error(
+        "it has {found} {what}, all its modules together, and at most {most} are allowed; leave out libraries that it does not use, or make several plugins of it"
+    )]
+    Table {
+        /// What there is too much of.
+        what: &'static str,
+        found: usize,
+        most: usize,
+    },
     /// Compiled machine code, which is trusted blindly when it is loaded.
     #[error(
         "compiled code (.cwasm) is not accepted, because loading it would run it unchecked; drop in the .wasm it was made from"
@@ -108,6 +122,12 @@ pub(crate) enum ContractError {
     Mismatch(String),
 }
 
+impl ContractError {
+    fn malformed(error: &BinaryReaderError, file: &[u8]) -> Self {
+        Self::Malformed(format!("{error}; its length is {} bytes", file.len()))
+    }
+}
+
 fn offered() -> String {
     IMPORTS_OFFERED[1..].join(", ")
 }
@@ -117,6 +137,8 @@ fn offered() -> String {
 pub(crate) struct CheckedComponent {
     /// The component, encoded from a core module where the file was one.
     pub bytes: Vec<u8>,
+    /// How much it declares.
+    pub tables: Tables,
     /// Interfaces of the contract that it needs, `log`.
     pub imports: Vec<String>,
     /// Interfaces that it has, those of others in full.
@@ -160,9 +182,8 @@ fn kind(file: &[u8]) -> Result<Kind, ContractError> {
     if Parser::is_component(file) {
         return Ok(Kind::Component);
     }
-    let malformed = |error: wasmparser::BinaryReaderError| {
-        ContractError::Malformed(format!("{error}; its length is {} bytes", file.len()))
-    };
+    Tables::of(file)?;
+    let malformed = |error| ContractError::malformed(&error, file);
     let (mut exports, mut imports) = (Vec::new(), BTreeSet::new());
     let mut typed = false;
     for payload in Parser::new(0).parse_all(file) {
@@ -215,6 +236,7 @@ const WASI_HINT: &str =
     ", and of WASI 0.2 cli, clocks, filesystem, io, random and sockets, most of it empty";
 
 fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
+    let tables = Tables::of(&bytes)?;
     let decoded = wit_component::decode(&bytes)
         .map_err(|error| ContractError::Malformed(format!("{error:#}")))?;
     let wit_component::DecodedWasm::Component(found, found_world) = decoded else {
@@ -241,7 +263,7 @@ fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
         let short = |name: String| ours(&name).map_or(name.clone(), |(short, _)| short.to_owned());
         names.into_iter().map(short).filter(|name| name != TYPES).collect()
     };
-    Ok(CheckedComponent { bytes, imports: short(imports), exports: short(exports) })
+    Ok(CheckedComponent { bytes, tables, imports: short(imports), exports: short(exports) })
 }
 
 /// What a component was found to be made of, with the contract's package out of the way of the contract itself.

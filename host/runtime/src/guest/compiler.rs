@@ -32,7 +32,7 @@ use crate::guest::engine::Engine;
 use crate::guest::load_steps::LoadSteps;
 use crate::plugin_name::PluginName;
 use cache::{CodeCache, CodeKey};
-use code::CompiledPlugin;
+pub(crate) use code::CompiledPlugin;
 use counts::Counts;
 use kept_functions::KeptFunctions;
 use look::{Refusal, look_at};
@@ -269,13 +269,18 @@ impl Compiler {
 }
 
 /// Makes code ready to run, if an instance of it takes no more than it may.
-fn adopt(engine: &Engine, plugin: &CompiledPlugin, most: u64) -> Result<Compiled, CompileError> {
+pub(crate) fn adopt(
+    engine: &Engine,
+    plugin: &CompiledPlugin,
+    most: u64,
+) -> Result<Compiled, CompileError> {
     let report = plugin.report().clone();
     report.check_instance(most)?;
     Ok(Compiled { component: plugin.component(engine)?, report })
 }
 
-fn compile_here(engine: &Engine, file: Vec<u8>) -> Result<CompiledPlugin, CompileError> {
+/// Does all of it in this process.
+pub(crate) fn compile_here(engine: &Engine, file: Vec<u8>) -> Result<CompiledPlugin, CompileError> {
     let (report, code) =
         look_at(file, engine.wasmtime(), None).map_err(|refusal| match refusal {
             Refusal::NotAPlugin(text) => CompileError::NotAPlugin(text),

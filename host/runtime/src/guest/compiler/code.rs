@@ -34,7 +34,7 @@ impl CompiledPlugin {
         Ok(Self { content, report: Arc::new(report), code_at })
     }
 
-    pub(super) fn content(&self) -> &[u8] {
+    pub(crate) fn content(&self) -> &[u8] {
         &self.content
     }
 
@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_report_that_breaks_off_is_an_error() {
-        let report = Report::new(vec!["log".to_owned()], vec![], 5, None).expect("in its bounds");
+        let report =
+            Report::new(vec!["log".to_owned()], vec![], (5, 6), None).expect("in its bounds");
         let content = CompiledPlugin::content_of(&report, b"code");
         let plugin = CompiledPlugin::trusted(content.clone()).expect("it is whole");
         assert_eq!(

@@ -11,9 +11,17 @@ use wasmtime_environ::{HostPtr, ScopeVec, Tunables, VMOffsets};
 /// For each core instance, what the host keeps around its data: handles, lists of memories and tables.
 const AROUND_INSTANCE_BYTES: u64 = 1 << 10;
 
+/// What one instance takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct InstanceSize {
+    pub(super) bytes: u64,
+    /// Imports of all core instances, for each of which the code has what is imported.
+    pub(super) arguments: usize,
+}
+
 /// Adds up what is taken by all core instances that the component makes when it is instantiated. wasmtime
 /// works out the same numbers from the same translation when it compiles the component.
-pub(super) fn instance_bytes(component: &[u8]) -> Result<u64, wasmtime::Error> {
+pub(super) fn instance_size(component: &[u8]) -> Result<InstanceSize, wasmtime::Error> {
     let tunables = Tunables::default_host();
     // What the engine does not take is refused when it compiles.
     let mut validator = Validator::new_with_features(WasmFeatures::all());
@@ -23,16 +31,19 @@ pub(super) fn instance_bytes(component: &[u8]) -> Result<u64, wasmtime::Error> {
     let (translation, modules) = translator.translate(component)?;
     let component = &translation.component;
     let of_component = VMComponentOffsets::new(HostPtr, component).size_of_vmctx();
-    let mut bytes = u64::from(of_component);
+    let mut size = InstanceSize { bytes: u64::from(of_component), arguments: 0 };
     for initializer in &component.initializers {
-        if let GlobalInitializer::InstantiateModule(InstantiateModule::Static(module, _), _) =
-            initializer
+        if let GlobalInitializer::InstantiateModule(
+            InstantiateModule::Static(module, arguments),
+            _,
+        ) = initializer
         {
             let offsets = VMOffsets::new(HostPtr, &modules[*module].module);
-            bytes += u64::from(offsets.size_of_vmctx()) + AROUND_INSTANCE_BYTES;
+            size.bytes += u64::from(offsets.size_of_vmctx()) + AROUND_INSTANCE_BYTES;
+            size.arguments += arguments.len();
         }
     }
-    Ok(bytes)
+    Ok(size)
 }
 
 #[cfg(test)]
@@ -49,7 +60,8 @@ mod tests {
 
     #[track_caller]
     fn check(globals: usize, instances: usize, expect: std::ops::RangeInclusive<u64>) {
-        let bytes = instance_bytes(&component(globals, instances)).expect("it is a component");
+        let size = instance_size(&component(globals, instances)).expect("it is a component");
+        let bytes = size.bytes;
         assert!(expect.contains(&bytes), "{globals} globals {instances} times: {bytes}");
     }
 
@@ -76,9 +88,22 @@ mod tests {
             }
             let component =
                 wat::parse_str(format!("(component {text} (instance (instantiate $c{depth})))"));
-            instance_bytes(&component.expect("it is well formed")).expect("it is a component")
+            let size = instance_size(&component.expect("it is well formed"));
+            size.expect("it is a component").bytes
         };
         let (one, many) = (nested(0), nested(6));
         assert!((60 * one..=70 * one).contains(&many), "{one} and {many}");
+    }
+
+    #[test]
+    fn imports_are_counted_for_each_core_instance() {
+        let text = r#"(component
+            (core module $a (func (export "f") (export "g")))
+            (core instance $a (instantiate $a))
+            (core module $b (import "a" "f" (func)) (import "a" "g" (func)))
+            (core instance (instantiate $b (with "a" (instance $a))))
+            (core instance (instantiate $b (with "a" (instance $a)))))"#;
+        let component = wat::parse_str(text).expect("it is well formed");
+        assert_eq!(instance_size(&component).expect("it is a component").arguments, 4);
     }
 }

@@ -1,6 +1,6 @@
 //! All that is done with a plugin file before it can run: format, contract, size, code.
 
-use super::instance_size::instance_bytes;
+use super::instance_size::instance_size;
 use super::report::Report;
 use crate::contract::component::{CheckedComponent, check};
 
@@ -21,10 +21,11 @@ pub(super) fn look_at(
     unconfined: Option<String>,
 ) -> Result<(Report, Vec<u8>), Refusal> {
     let checked = check(file).map_err(|error| Refusal::NotAPlugin(error.to_string()))?;
-    let CheckedComponent { bytes, imports, exports } = checked;
+    let CheckedComponent { bytes, tables, imports, exports } = checked;
     let refused = |error: wasmtime::Error| Refusal::Refused(format!("{error:#}"));
-    let size = instance_bytes(&bytes).map_err(refused)?;
-    let report = Report::new(imports, exports, size, unconfined).map_err(Refusal::NotAPlugin)?;
+    let size = instance_size(&bytes).map_err(refused)?;
+    let sizes = (size.bytes, tables.kept_bytes(size.arguments));
+    let report = Report::new(imports, exports, sizes, unconfined).map_err(Refusal::NotAPlugin)?;
     let code = engine.precompile_component(&bytes).map_err(refused)?;
     Ok((report, code))
 }

@@ -7,7 +7,7 @@ use super::CompileError;
 use serde::{Deserialize, Serialize};
 
 /// Changes with what is in a report, and with what is asked of a plugin before it is compiled.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of a report at most: all names at their bounds, and some.
 pub(super) const REPORT_BYTES_MAX: usize = 256 << 10;
 /// Interfaces that a plugin imports or exports at most. The contract has some twenty.
@@ -26,6 +26,8 @@ pub(crate) struct Report {
     pub(crate) exports: Vec<String>,
     /// What an instance takes of the host's memory beside its linear memories and the elements of its tables.
     pub(crate) instance_bytes: u64,
+    /// What the host keeps for as long as its code, beside it: its types and names.
+    pub(crate) table_bytes: u64,
     /// Why the process that looked at it had more rights than it needs; none if it had not.
     pub(crate) unconfined: Option<String>,
 }
@@ -35,10 +37,11 @@ impl Report {
     pub(super) fn new(
         imports: Vec<String>,
         exports: Vec<String>,
-        instance_bytes: u64,
+        (instance_bytes, table_bytes): (u64, u64),
         unconfined: Option<String>,
     ) -> Result<Self, String> {
-        let report = Self { version: VERSION, imports, exports, instance_bytes, unconfined };
+        let version = VERSION;
+        let report = Self { version, imports, exports, instance_bytes, table_bytes, unconfined };
         report.check().map(|()| report)
     }
 
@@ -100,7 +103,7 @@ mod tests {
 
     #[track_caller]
     fn check(imports: Vec<String>, exports: Vec<String>, expect: &str) {
-        match Report::new(imports, exports, 7, None) {
+        match Report::new(imports, exports, (7, 8), None) {
             Ok(report) => {
                 assert_eq!(expect, "");
                 let bytes = report.to_bytes();
@@ -128,9 +131,9 @@ mod tests {
 
     #[test]
     fn what_is_no_report_of_this_version_is_not_read() {
-        let report = Report::new(vec![], vec![], 0, None).expect("it keeps its bounds");
+        let report = Report::new(vec![], vec![], (0, 0), None).expect("it keeps its bounds");
         let text = String::from_utf8(report.to_bytes()).expect("JSON");
-        check_refused(text.replace(r#""version":1"#, r#""version":2"#).as_bytes(), "of version 2");
+        check_refused(text.replace(r#""version":2"#, r#""version":1"#).as_bytes(), "of version 1");
         check_refused(text.replace("{", r#"{"more":1,"#).as_bytes(), "unknown field `more`");
         check_refused(&text.as_bytes()[..text.len() - 1], "EOF");
         check_refused(&vec![b' '; REPORT_BYTES_MAX + 1], "at most 262144 are taken");

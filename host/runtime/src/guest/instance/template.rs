@@ -30,7 +30,7 @@ pub(crate) struct Template {
     pub(crate) report: Arc<Report>,
     /// Linear memories of one instance.
     memories: usize,
-    /// The code, in the plugin's account.
+    /// The code, and what is kept of its types and names, in the plugin's account.
     _held: Arc<Held>,
 }
 
@@ -45,7 +45,7 @@ impl Template {
         let failed = |error: wasmtime::Error| CompileError::Refused(format!("{error:#}"));
         let image = component.image_range();
         let code_bytes = image.end.addr() - image.start.addr();
-        let held = Held::of(ledger, Holding::Code, code_bytes as u64, most);
+        let held = Held::of(ledger, Holding::Code, code_bytes as u64 + report.table_bytes, most);
         let held = held.map_err(|overdraft| CompileError::Account(overdraft.to_string()))?;
         let (pre, wasi) = functions.link(&component).map_err(failed)?;
         let exported = Exported {
