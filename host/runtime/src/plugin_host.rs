@@ -199,6 +199,7 @@ impl PluginHost {
             match change {
                 Change::Configure(name, file) => self.configure(name, file),
                 Change::Load(name, file) => self.found(name, file),
+                Change::Refuse(name, reason) => self.refuse(&name, reason),
                 Change::Remove(name) => self.gone(&name),
             }
         }
@@ -210,12 +211,24 @@ impl PluginHost {
         self.refuse_reloads();
     }
 
-    fn found(&mut self, name: PluginName, file: PluginFile) {
-        let plugin = self.plugins.entry(name.clone()).or_insert_with(|| {
-            let plugin = Box::new(Plugin::new(&name, &self.metric_names));
+    /// The plugin of this name, which is new if its file is.
+    fn plugin(&mut self, name: &PluginName) -> &mut Plugin {
+        self.plugins.entry(name.clone()).or_insert_with(|| {
+            let plugin = Box::new(Plugin::new(name, &self.metric_names));
             self.view.insert(name.clone(), plugin.core.clone());
             plugin
-        });
+        })
+    }
+
+    /// There is a file, and nothing of it that could be loaded.
+    fn refuse(&mut self, name: &PluginName, reason: &str) {
+        let reason = reason.to_owned();
+        self.plugin(name).core.apply([Input::LoadFailed { reason }], Timestamp::now());
+    }
+
+    fn found(&mut self, name: PluginName, file: PluginFile) {
+        let is_asked_for = self.directories.is_to_load_again(&name);
+        let plugin = self.plugin(&name);
         let sha256 = &file.sha256[..12];
         if plugin.goes_on() {
             plugin.rolled_back_from = None;
@@ -223,7 +236,7 @@ impl PluginHost {
         }
         info!(plugin = name.as_str(), sha256, "loading {}", file.path.display());
         plugin.next = Some(file);
-        if !self.directories.is_to_load_again(&name) {
+        if !is_asked_for {
             plugin.asked.read();
         }
         self.load_next(&name);

@@ -101,7 +101,13 @@ impl Plugins {
 
     /// Every plugin, by name.
     pub fn status(&self) -> Vec<PluginStatus> {
-        self.shared.plugins.lock().values().map(|core| PluginStatus::of(core)).collect()
+        // One lock after the other.
+        let problems = self.shared.problems.lock().clone();
+        let of = |core: &Arc<PluginCore>| {
+            let problem = problems.iter().find(|problem| problem.of.as_ref() == Some(&core.name));
+            PluginStatus::of(core).with_file_problem(problem.cloned())
+        };
+        self.shared.plugins.lock().values().map(of).collect()
     }
 
     /// Every plugin's own series, by the plugins' names, without what nobody has touched for an hour.
@@ -167,8 +173,7 @@ impl Plugins {
         let mut known = self.shared.problems.lock();
         for problem in problems.iter().filter(|problem| !known.contains(problem)) {
             // A file's name is anybody's words.
-            let text = format!("{} {}", problem.path.display(), problem.text);
-            warn!("{}", one_line(&text, PROBLEM_BYTES_MAX));
+            warn!("{}", one_line(&problem.to_string(), PROBLEM_BYTES_MAX));
         }
         known.clear();
         known.extend_from_slice(problems);

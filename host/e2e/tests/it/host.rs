@@ -1,6 +1,6 @@
 //! Facts about the program as its users meet it: `informant run` beside a cluster.
 
-mod admin;
+pub mod admin;
 mod bad_input;
 mod bandwidth;
 pub mod bench;

@@ -8,6 +8,7 @@ use super::plugin_file::{self, Fingerprint, Opened};
 use crate::contract::component::ContractError;
 use crate::plugin_name::PluginName;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -79,10 +80,11 @@ pub(crate) struct PluginFile {
 }
 
 /// Why nothing is known of a file that is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unread {
     /// Number of its directory.
     pub(crate) directory: usize,
+    pub(crate) path: PathBuf,
     pub(crate) cause: UnreadCause,
 }
 
@@ -103,15 +105,28 @@ pub(crate) struct Problem {
     pub(crate) text: String,
     /// How many files it is about.
     pub(crate) files: usize,
+    /// The plugin whose file or configuration it keeps from being read.
+    pub(crate) of: Option<PluginName>,
 }
 
 impl Problem {
     pub(crate) fn new(path: &Path, text: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), text: text.into(), files: 1 }
+        Self { path: path.to_owned(), text: text.into(), files: 1, of: None }
     }
 
-    fn of(self, files: usize) -> Self {
+    /// The same, of this plugin.
+    pub(super) fn of(self, name: &PluginName) -> Self {
+        Self { of: Some(name.clone()), ..self }
+    }
+
+    fn about(self, files: usize) -> Self {
         Self { files, ..self }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.path.display(), self.text)
     }
 }
 
@@ -139,7 +154,7 @@ pub(crate) fn scan(look: &Look<'_>) -> Scan {
     scan.problems.truncate(PROBLEMS_MAX);
     if let Some(first) = look.directories.first().filter(|_| more > 0) {
         let text = format!("and others have {more} problems more like these");
-        scan.problems.push(Problem::new(first, text).of(more));
+        scan.problems.push(Problem::new(first, text).about(more));
     }
     scan
 }
@@ -242,25 +257,33 @@ impl Scan {
     }
 
     fn read(&mut self, directory: usize, path: &Path, id: FileId, look: &Look<'_>) {
-        match read(directory, path, &id, look) {
-            Ok(Read::File(file)) => _ = self.files.insert(id, file),
-            Ok(Read::Unread(cause)) => _ = self.unread.insert(id, Unread { directory, cause }),
+        let problem = match read(directory, path, &id, look) {
+            Ok(Read::File(file)) => {
+                self.files.insert(id, file);
+                return;
+            }
+            Ok(Read::Unread(cause)) => return self.leave(directory, path, id, cause),
             Ok(Read::NoFile(kind)) => {
-                self.refused(directory, &id);
-                let text = format!("is {kind} and no file; put the file here, or a link to it");
-                self.problem(path, text);
+                self.refused(directory, path, &id);
+                format!("is {kind} and no file; put the file here, or a link to it")
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if self.missing(path) {
-                    self.refused(directory, &id);
-                }
+                // A file that went between the listing and the look is simply not there; a link stays, and leads nowhere.
+                let Ok(target) = fs::read_link(path) else { return };
+                self.refused(directory, path, &id);
+                format!("is a link to {}, which is not there", target.display())
             }
             Err(error) => {
-                let cause = UnreadCause::Refused;
-                self.unread.insert(id, Unread { directory, cause });
-                self.problem(path, format!("cannot be read: {error}"));
+                self.leave(directory, path, id.clone(), UnreadCause::Refused);
+                format!("cannot be read: {error}")
             }
-        }
+        };
+        self.problems.push(Problem::new(path, problem).of(&id.name));
+    }
+
+    /// The file is there, and nothing else is known of it.
+    fn leave(&mut self, directory: usize, path: &Path, id: FileId, cause: UnreadCause) {
+        self.unread.insert(id, Unread { directory, path: path.to_owned(), cause });
     }
 
     fn tell_crowded(&mut self, directory: &Path, files: usize) {
@@ -269,7 +292,7 @@ impl Scan {
                 "has {files} plugin files that are not loaded: one host runs at most {PLUGINS_MAX} plugins; remove \
                  some, or run another host for them"
             );
-            self.problems.push(Problem::new(directory, text).of(files));
+            self.problems.push(Problem::new(directory, text).about(files));
         }
     }
 
@@ -285,20 +308,10 @@ impl Scan {
         known.keys().chain(new).filter(|id| id.is_plugin()).count() >= PLUGINS_MAX
     }
 
-    /// A file that went between the listing and the look is simply not there; a link stays, and leads nowhere.
-    /// Answers whether there is a link at least.
-    fn missing(&mut self, path: &Path) -> bool {
-        let Ok(target) = fs::read_link(path) else { return false };
-        let target = target.display();
-        self.problem(path, format!("is a link to {target}, which is not there"));
-        true
-    }
-
     /// A configuration that is there and cannot be read is not as good as none: a plugin might get more than it is to have.
-    fn refused(&mut self, directory: usize, id: &FileId) {
+    fn refused(&mut self, directory: usize, path: &Path, id: &FileId) {
         if !id.is_plugin() {
-            let cause = UnreadCause::Refused;
-            self.unread.insert(id.clone(), Unread { directory, cause });
+            self.leave(directory, path, id.clone(), UnreadCause::Refused);
         }
     }
 }

@@ -142,6 +142,11 @@ impl Life {
                     assert_eq!(file.sha256, sha256(&content));
                     self.running.insert(name.to_string(), file.sha256);
                 }
+                // Something else follows: the file comes to rest, or goes.
+                Change::Refuse(name, _) => {
+                    let before = self.running.insert(name.to_string(), String::new());
+                    assert_eq!(before, None, "what runs goes on");
+                }
                 Change::Configure(name, _) => panic!("{name} has no configuration"),
                 Change::Remove(name) => {
                     self.running.remove(name.as_str()).expect("only what ran is removed");

@@ -4,6 +4,8 @@
 //! A look sees a moment, and files change over a while. So content counts once it rests, or once an event said that
 //! its writer is done; what is missing counts as removed after a while; and what could not be seen stays as it is.
 
+mod changing;
+
 use super::debounce::Finished;
 use super::file_id::FileId;
 use super::scan::{Known, KnownFile, PluginFile, Problem, Scan, Unread, UnreadCause};
@@ -39,8 +41,10 @@ struct Entry {
     resting: Option<(String, Instant)>,
     /// Looks in a row that found the file changing.
     changing: u32,
+    /// No look has found its content at rest since then.
+    changing_since: Option<Instant>,
     missing_since: Option<Instant>,
-    /// Of a configuration: it was said that nobody could read it, and nothing since.
+    /// It was said that nobody could read it, and nothing since.
     unreadable: bool,
     again: Again,
     /// Of a plugin: it is to run with another configuration, for which no look has brought its content yet.
@@ -74,6 +78,8 @@ pub(crate) enum Change {
     Configure(PluginName, ConfigurationFile),
     /// This content is wanted under this name. The file has it.
     Load(PluginName, PluginFile),
+    /// Nothing can be loaded under this name, for this reason: no look could read the file so far.
+    Refuse(PluginName, &'static str),
     /// Nothing is wanted under this name any more.
     Remove(PluginName),
 }
@@ -85,8 +91,8 @@ pub(crate) enum ConfigurationFile {
     Gone,
     /// The file has the content.
     Read(PluginFile),
-    /// Something that nobody could read since the plugin is there.
-    Unreadable,
+    /// Something that nobody could read since the plugin is there, for this reason.
+    Unreadable(&'static str),
 }
 
 impl Wanted {
@@ -141,7 +147,7 @@ impl Wanted {
             decision.look_again_after(LOOK_AGAIN);
         }
         for (id, unread) in unread {
-            self.unread(id, unread, &mut decision);
+            self.unread(id, unread, now, &mut decision);
         }
         let first = !std::mem::replace(&mut self.looked, true);
         let mut loads = Vec::new();
@@ -155,19 +161,20 @@ impl Wanted {
             let shadowed = entry.counted.is_some()
                 && entry.directory < file.directory
                 && hidden(entry.directory);
-            let found = match shadowed {
-                true => None,
-                false => entry.found(file, finished, now, &mut decision),
-            };
-            match found {
+            if shadowed {
+                continue;
+            }
+            let (path, directory) = (file.path.clone(), file.directory);
+            match entry.found(file, finished, now, &mut decision) {
                 Some(file) if id.is_plugin() => loads.push((id.name, file)),
                 Some(file) => {
                     let file = ConfigurationFile::Read(file);
                     decision.changes.push(Change::Configure(id.name, file));
                 }
-                None => {}
+                None => entry.say_changes(&id, (&path, directory), now, &mut decision),
             }
         }
+        decision.problems.sort();
         self.load(loads, &mut decision);
         decision
     }
@@ -227,7 +234,7 @@ impl Wanted {
                 entry.missing_since = None;
                 return true;
             }
-            entry.resting = None;
+            (entry.resting, entry.changing_since) = (None, None);
             let since = *entry.missing_since.get_or_insert(now);
             let left = REMOVAL_GRACE.saturating_sub(now.duration_since(since));
             if entry.counted.is_none() && !entry.unreadable {
@@ -256,27 +263,26 @@ impl Wanted {
         });
     }
 
-    fn unread(&mut self, id: FileId, unread: Unread, decision: &mut Decision) {
+    fn unread(&mut self, id: FileId, unread: Unread, now: Instant, decision: &mut Decision) {
         let entry = self.entries.entry(id.clone()).or_default();
+        let Unread { directory, path, cause } = unread;
         if entry.counted.is_none() {
-            entry.directory = unread.directory;
+            entry.directory = directory;
         }
-        match unread.cause {
+        match cause {
             UnreadCause::Writing => {
                 let doubled = LOOK_AGAIN * 2u32.saturating_pow(entry.changing.min(16));
                 decision.look_again_after(doubled.min(LOOK_AGAIN_MAX));
                 entry.changing += 1;
+                entry.changing_since.get_or_insert(now);
+                entry.say_changes(&id, (&path, directory), now, decision);
             }
             UnreadCause::NoRoom => decision.look_again_after(LOOK_AGAIN),
             UnreadCause::Refused => {
+                entry.changing_since = None;
                 entry.again = Again::No;
-                let is_new = entry.counted.is_none() || entry.directory != unread.directory;
-                // Without it the plugin might get more than it is to have.
-                if !id.is_plugin() && is_new && !entry.unreadable {
-                    (entry.unreadable, entry.counted) = (true, None);
-                    entry.directory = unread.directory;
-                    let file = ConfigurationFile::Unreadable;
-                    decision.changes.push(Change::Configure(id.name, file));
+                if !id.is_plugin() {
+                    entry.refuse(&id, directory, "it cannot be read; the log says why", decision);
                 }
             }
         }
@@ -305,7 +311,7 @@ impl Entry {
             decision.look_again_after(Duration::ZERO);
         }
         if file.content.is_none() {
-            self.resting = None;
+            (self.resting, self.changing_since) = (None, None);
             self.count(&file);
             return None;
         }
@@ -316,6 +322,7 @@ impl Entry {
         let rested = file.age.is_some_and(|age| age >= REST) || now.duration_since(since) >= REST;
         if !finished && !rested {
             self.resting = Some((file.sha256, since));
+            self.changing_since.get_or_insert(now);
             if self.counted.is_none() {
                 self.directory = file.directory;
             }
@@ -323,6 +330,7 @@ impl Entry {
             return None;
         }
         self.count(&file);
+        self.changing_since = None;
         self.configured = false;
         if self.again == Again::Sought {
             self.again = Again::No;

@@ -9,6 +9,7 @@ use crate::counters::Counters;
 use crate::delivery::key_queue::KeysSnapshot;
 use crate::delivery::mailboxes::QueueSnapshot;
 use crate::delivery::timers::Now;
+use crate::directory::Problem;
 use crate::kept::plugin_archive::KeptSnapshot;
 use crate::plugin::core::{
     AccessShown, Facts, LastLoad, PluginCore, ReplaySnapshot, RunningVersion,
@@ -60,6 +61,8 @@ pub struct PluginStatus {
     pub state_size: (usize, usize),
     /// What outlives the host; none without a state directory.
     pub kept: Option<KeptSnapshot>,
+    /// What keeps its file, or the one beside it, from being read.
+    file_problem: Option<Problem>,
     access: Option<AccessShown>,
     since: Timestamp,
     running: Option<RunningVersion>,
@@ -106,6 +109,7 @@ impl PluginStatus {
             account,
             kept: core.archive.snapshot(),
             counters: core.counters.clone(),
+            file_problem: None,
             access,
             since: facts.since,
             running: facts.running.clone(),
@@ -115,6 +119,13 @@ impl PluginStatus {
             last_retry: facts.last_retry.clone(),
             last_dead_letter,
         }
+    }
+}
+
+impl PluginStatus {
+    /// The same, with what keeps its file or the one beside it from being read.
+    pub(crate) fn with_file_problem(self, file_problem: Option<Problem>) -> Self {
+        Self { file_problem, ..self }
     }
 }
 

@@ -27,8 +27,7 @@ impl PluginHost {
                 self.beside.remove(&name);
                 return self.follow_settings(&name);
             }
-            ConfigurationFile::Unreadable => {
-                let problem = "it cannot be read; the log says why";
+            ConfigurationFile::Unreadable(problem) => {
                 let sidecar = Sidecar::unusable(&name, problem);
                 self.beside.insert(name.clone(), Beside::Read(Box::new(sidecar)));
                 return self.follow_settings(&name);

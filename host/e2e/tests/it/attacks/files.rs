@@ -2,6 +2,7 @@
 
 use super::attacker::SECRET;
 use super::kept::{check_kept, measure, start_with_good};
+use crate::host::admin;
 use crate::host::bench::{
     CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, await_told, built_plugin, drop_file, host_fact,
     pod_names,
@@ -173,5 +174,36 @@ fn files_of_holes_cost_nobody_anything() {
         assert_eq!(plugins.as_array().map(Vec::len), Some(1), "{plugins}");
         check_kept(promises).await;
         host.check_running().unwrap();
+    });
+}
+
+/// Links to a file of `/proc`, whose size says nothing of its content, in the place of a plugin and of a configuration.
+#[test]
+fn files_that_change_at_every_look_say_so() {
+    const REASON: &str = "changes at every look; write it under another name and rename it";
+    host_fact(async |bench| {
+        let host = start_with_good(&bench).await;
+        let promises = measure(&bench, &host).await;
+        for link in ["configured.yaml", "changing.wasm"] {
+            symlink("/proc/uptime", bench.plugins.join(link)).expect("a link");
+        }
+        bench.drop_plugin("event-printer", "configured");
+        let is_refused = |plugin: &Value| {
+            let why = plugin["why"].to_string();
+            plugin["state"] == "stopped" && why.matches(REASON).count() == 1
+        };
+        for name in ["configured", "changing"] {
+            host.await_plugin(name, "it to be refused", is_refused).await.unwrap();
+            admin::check(&bench, &host, &["plugin", "list"], &format!("{name}  "));
+        }
+        admin::check(&bench, &host, &["plugin", "list"], REASON);
+        // The version that runs goes on with the configuration that it has.
+        symlink("/proc/uptime", bench.plugins.join("event-printer.yaml")).expect("a link");
+        check_kept(promises).await;
+        std::fs::remove_file(bench.plugins.join("configured.yaml")).expect("it is there");
+        host.await_plugin("configured", "it to run", runs).await.unwrap();
+        std::fs::remove_file(bench.plugins.join("changing.wasm")).expect("it is there");
+        let is_gone = async || host.plugin("changing").is_err().then_some(());
+        poll::until("the other to be gone", LINES_DEADLINE, is_gone).await.unwrap();
     });
 }

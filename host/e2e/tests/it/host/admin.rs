@@ -15,7 +15,7 @@ pub(super) fn ask(bench: &HostBench<'_>, host: &Host, arguments: &[&str]) -> (bo
 
 /// It succeeds and says this.
 #[track_caller]
-pub(super) fn check(bench: &HostBench<'_>, host: &Host, arguments: &[&str], expect: &str) {
+pub fn check(bench: &HostBench<'_>, host: &Host, arguments: &[&str], expect: &str) {
     let (success, said) = ask(bench, host, arguments);
     assert!(success && said.contains(expect), "{arguments:?} said: {said}");
 }

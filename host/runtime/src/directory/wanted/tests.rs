@@ -18,6 +18,10 @@ enum Found {
     Finished(&'static str),
 }
 
+fn unread(cause: UnreadCause) -> Unread {
+    Unread { directory: 0, path: PathBuf::from("/0/a"), cause }
+}
+
 fn plugin() -> FileId {
     FileId::plugin(&"a".parse().expect("a name"))
 }
@@ -50,7 +54,7 @@ fn check(looks: &[(u64, Found, &str)]) {
         match *found {
             Nothing => {}
             File(at, text, age) => _ = scan.files.insert(name, file(at, text, age, &known)),
-            There(cause) => _ = scan.unread.insert(name, Unread { directory: 0, cause }),
+            There(cause) => _ = scan.unread.insert(name, unread(cause)),
             Hidden(directory, other) => {
                 scan.unreadable.insert(directory);
                 let other = other.map(|(at, text)| (name, file(at, text, Some(9_000), &known)));
@@ -73,8 +77,10 @@ fn show(change: &Change) -> String {
     match change {
         Change::Load(_, file) => format!("load {}", file.sha256),
         Change::Remove(name) => format!("remove {name}"),
+        Change::Refuse(name, why) => format!("refuse {name}: {why}"),
         Change::Configure(_, ConfigurationFile::Read(file)) => format!("configure {}", file.sha256),
-        Change::Configure(_, other) => format!("configure {other:?}"),
+        Change::Configure(_, ConfigurationFile::Gone) => "configure Gone".to_owned(),
+        Change::Configure(_, ConfigurationFile::Unreadable(_)) => "configure Unreadable".to_owned(),
     }
 }
 
@@ -220,7 +226,6 @@ fn check_both(looks: &[(Option<&str>, Option<&str>, &str)]) {
                 .filter(|(known, _)| **known == id)
                 .map(|(id, it)| (id.clone(), it.clone()))
                 .collect();
-            let unread = |cause| Unread { directory: 0, cause };
             match found {
                 None => {}
                 Some("!") => _ = scan.unread.insert(id, unread(UnreadCause::Refused)),
@@ -352,4 +357,96 @@ fn a_configuration_goes_with_its_plugin() {
         (Some("one"), Some("x"), "configure x, load one"),
     ]);
     check_both(&[(None, Some("x"), ""), (None, Some("y"), "")]);
+}
+
+/// Looks at a plugin's file and its configuration, with their times in ms: what is said of files that change, and what comes of it.
+#[track_caller]
+fn check_changing(looks: &[(u64, &str, &str, &str)]) {
+    let start = Instant::now();
+    let mut wanted = Wanted::default();
+    for (ms, plugin_found, configuration_found, expect) in looks {
+        let (mut scan, known) = (Scan::default(), wanted.known());
+        for (id, found) in
+            [(plugin(), plugin_found), (FileId::configuration(&plugin().name), configuration_found)]
+        {
+            let of_kind: Known =
+                known.get(&id).map(|it| (id.clone(), it.clone())).into_iter().collect();
+            match *found {
+                "" => {}
+                "~" => _ = scan.unread.insert(id, unread(UnreadCause::Writing)),
+                text => {
+                    let age = if text.ends_with('?') { 0 } else { 9_000 };
+                    scan.files.insert(id, file(0, text, Some(age), &of_kind));
+                }
+            }
+        }
+        let now = start + Duration::from_millis(*ms);
+        let decision = wanted.decide(scan, &Finished::default(), now);
+        let mut shown: Vec<String> = decision.changes.iter().map(show).collect();
+        let said = decision.problems.iter().map(|problem| {
+            let of = problem.of.as_ref().map(PluginName::as_str);
+            format!("{of:?}: {}", problem.text)
+        });
+        shown.extend(said);
+        assert_eq!(shown.join(", "), *expect, "at {ms} ms");
+    }
+}
+
+const CHANGES: &str =
+    "Some(\"a\"): changes at every look; write it under another name and rename it";
+
+#[test]
+fn a_configuration_that_changes_at_every_look_refuses_its_plugin_with_the_reason() {
+    let refused = format!("configure Unreadable, load one, {CHANGES}");
+    check_changing(&[
+        (0, "one", "~", ""),
+        (4_999, "one", "~", ""),
+        (5_000, "one", "~", &refused),
+        (9_000, "one", "~", CHANGES),
+        (9_500, "one", "x", "configure x"),
+        (9_900, "one", "x", "load one"),
+        (10_000, "one", "~", ""),
+        // The one that was read goes on.
+        (15_000, "one", "~", CHANGES),
+        (15_100, "one", "x", ""),
+    ]);
+}
+
+#[test]
+fn content_that_is_another_at_every_look_changes_as_well() {
+    let (one, other) = ("x1?", "x2?");
+    let refused = format!("configure Unreadable, load one, {CHANGES}");
+    check_changing(&[
+        (0, "", "", ""),
+        (100, "one", one, ""),
+        (900, "one", other, ""),
+        (1_800, "one", one, ""),
+        (2_700, "one", other, ""),
+        (3_600, "one", one, ""),
+        (4_500, "one", other, ""),
+        (5_100, "one", one, &refused),
+        (5_500, "one", "", ""),
+    ]);
+}
+
+#[test]
+fn a_plugin_file_that_changes_at_every_look_is_refused_with_the_reason_until_it_is_gone() {
+    let refused = format!(
+        "refuse a: it changes at every look; write it under another name and rename it, {CHANGES}"
+    );
+    check_changing(&[
+        (0, "~", "", ""),
+        (5_000, "~", "", &refused),
+        (6_000, "~", "", CHANGES),
+        (7_000, "", "", ""),
+        (8_000, "", "", "remove a"),
+    ]);
+    check_changing(&[
+        (0, "~", "", ""),
+        (5_000, "~", "", &refused),
+        (6_000, "one", "", "load one"),
+        (7_000, "~", "", ""),
+        (12_000, "~", "", CHANGES),
+        (12_100, "one", "", ""),
+    ]);
 }

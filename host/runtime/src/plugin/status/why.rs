@@ -15,7 +15,7 @@ const BEHIND_MIN: Duration = Duration::from_secs(10);
 const REASON_BYTES_MAX: usize = 512;
 
 impl PluginStatus {
-    /// Everything of the plugin that does not work now, what matters most first: at most nine reasons of a line each. `informer` says how the informer
+    /// Everything of the plugin that does not work now, what matters most first: at most ten reasons of a line each. `informer` says how the informer
     /// of a resource does for views of these namespaces; none where there is no informer.
     pub fn why(
         &self,
@@ -26,6 +26,7 @@ impl PluginStatus {
             self.paused(),
             self.state.reason().map(str::to_owned),
             self.load_that_failed(),
+            self.file_not_read(),
             self.restricted.clone(),
             self.running.as_ref().and_then(|running| running.settings.not_in_force()),
             self.access.as_ref().and_then(|shown| Some(shown.refused.first()?.why.clone())),
@@ -51,6 +52,14 @@ impl PluginStatus {
             true => Some(format!("new version not loaded: {reason}")),
             false => (!is_said).then(|| reason.to_owned()),
         }
+    }
+
+    /// A file of the plugin that cannot be read now. Where nothing runs for that, it may be the reason of the state.
+    fn file_not_read(&self) -> Option<String> {
+        let problem = self.file_problem.as_ref()?;
+        let is_said = self.state.reason().is_some_and(|reason| reason.contains(&problem.text));
+        let name = problem.path.file_name().unwrap_or_default().to_string_lossy();
+        (!is_said).then(|| format!("{name} {}", problem.text))
     }
 
     /// Resources of the version in charge that are not listed or not followed.

@@ -1,0 +1,58 @@
+//! Files that change at every look, as a link to a file of `/proc` does, or a file that a process writes all the time: whoever waits for one
+//! is told.
+
+use super::{Again, Change, ConfigurationFile, Decision, Entry};
+use crate::directory::file_id::FileId;
+use crate::directory::scan::Problem;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A file that no look has found at rest for so long changes at every look. A file that is copied slowly is said to do so as well, until it is
+/// complete.
+const CHANGING_MAX: Duration = Duration::from_secs(5);
+/// What is said of it.
+const CHANGES: &str = "changes at every look; write it under another name and rename it";
+/// The same where the file is not named.
+const IT_CHANGES: &str = "it changes at every look; write it under another name and rename it";
+
+impl Entry {
+    /// Says so of a file that changes at every look. A plugin that has no other file or configuration is refused, and does not go on waiting.
+    pub(super) fn say_changes(
+        &mut self,
+        id: &FileId,
+        (path, directory): (&Path, usize),
+        now: Instant,
+        decision: &mut Decision,
+    ) {
+        let time = self.changing_since.map(|since| now.duration_since(since));
+        if time.is_none_or(|time| time < CHANGING_MAX) {
+            return;
+        }
+        decision.problems.push(Problem::new(path, CHANGES).of(&id.name));
+        self.again = Again::No;
+        self.refuse(id, directory, IT_CHANGES, decision);
+    }
+
+    /// Nobody can read the file. What was read before goes on; without that a plugin might get more than it is to have.
+    pub(super) fn refuse(
+        &mut self,
+        id: &FileId,
+        directory: usize,
+        reason: &'static str,
+        decision: &mut Decision,
+    ) {
+        let is_new = self.counted.is_none() || self.directory != directory;
+        if !is_new || self.unreadable {
+            return;
+        }
+        let name = id.name.clone();
+        if !id.is_plugin() {
+            (self.unreadable, self.counted, self.directory) = (true, None, directory);
+            let file = ConfigurationFile::Unreadable(reason);
+            decision.changes.push(Change::Configure(name, file));
+        } else if self.counted.is_none() {
+            self.unreadable = true;
+            decision.changes.push(Change::Refuse(name, reason));
+        }
+    }
+}
