@@ -1,5 +1,6 @@
 //! The HTTP server: probes and metrics, and on loopback also plugins and the cache.
 
+mod accept;
 mod answers;
 mod connections;
 mod exposure;
@@ -20,6 +21,7 @@ mod server;
 mod write_deadline;
 
 pub(crate) use answers::message;
+pub(crate) use connections::{Bounds, serve};
 pub(crate) use listeners::Listeners;
 pub(crate) use plugins::list as list_plugins;
 pub(crate) use readiness::not_ready;

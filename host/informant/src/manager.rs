@@ -11,7 +11,7 @@ use crate::host_configuration::HostConfiguration;
 use crate::http::{Listeners, Server, not_ready};
 use crate::logging::LogFormat;
 use crate::logging::Stdout;
-use crate::metrics::{RefusedByListener, Sources};
+use crate::metrics::{Refused, RefusedByListener, Sources};
 use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
@@ -133,8 +133,9 @@ impl Manager {
             configuration: options.configuration.status,
             refused: RefusedByListener::default(),
         };
+        let refused = sources.refused.admin.clone();
         let server = Server::new(listeners, sources, options.cluster.client);
-        let admin = socket.map(|socket| serve_admin(socket, &host, &informers, &shutdown));
+        let admin = socket.map(|socket| serve_admin(socket, &host, &informers, &shutdown, refused));
         let follower = options.configuration.follower.map(|follower| {
             Task::spawn("the follower of the configuration", follower.run(shutdown.clone()))
         });
@@ -301,10 +302,11 @@ fn serve_admin(
     host: &PluginHost,
     informers: &Arc<SharedInformerFactory>,
     shutdown: &CancellationToken,
+    refused: Arc<Refused>,
 ) -> Task {
     let (plugins, admin) = (host.plugins(), host.admin());
     let shared = admin::Shared { plugins, informers: informers.clone(), admin };
-    Task::spawn("the admin socket", socket.serve(shared, shutdown.clone()))
+    Task::spawn("the admin socket", socket.serve(shared, shutdown.clone(), refused))
 }
 
 /// One for each processor, up to a few.

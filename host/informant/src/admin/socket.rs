@@ -1,15 +1,17 @@
 //! The socket as a file: where it is, who may open it, and what becomes of one that a host left behind.
 
 use super::routes::{self, Shared};
+use crate::http::{Bounds, serve};
+use crate::metrics::Refused;
 use anyhow::{Context, Result, bail};
 use rustix::process::geteuid;
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
 
 /// Read and write for the user who runs the host, nothing for anybody else.
 const MODE: u32 = 0o600;
@@ -60,15 +62,15 @@ impl AdminSocket {
     }
 
     /// Serves until `shutdown`, then lets the requests under way end.
-    pub(crate) async fn serve(mut self, shared: Shared, shutdown: CancellationToken) {
+    pub(crate) async fn serve(
+        mut self,
+        shared: Shared,
+        shutdown: CancellationToken,
+        refused: Arc<Refused>,
+    ) {
         let Some(listener) = self.listener.take() else { return };
         let router = routes::router(shared);
-        let served = axum::serve(listener, router).with_graceful_shutdown(async move {
-            shutdown.cancelled().await;
-        });
-        if let Err(error) = served.await {
-            error!("the admin socket failed: {error}");
-        }
+        serve(listener, router, |_| false, shutdown, Bounds::admin(), refused).await;
     }
 }
 

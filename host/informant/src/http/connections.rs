@@ -3,6 +3,7 @@
 //! HTTP/1.1 only: every probe, scraper and browser speaks it on a plain port, and it leaves one place in
 //! which a request names its host.
 
+use super::accept::{ByteStream, Listener, Peered, accept};
 use super::answers::busy;
 use super::places::{Place, Places, Room, Served};
 use super::scrapes::PAGES_MAX;
@@ -17,19 +18,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tracing::{debug, error, warn};
-
-/// The pause after a failed accept, which mostly means that there are no file descriptors left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Connections that have lost their place, and whose tasks have yet to end: no more are accepted before they have.
 const LEAVING_MAX: usize = 64;
@@ -97,6 +93,23 @@ impl Bounds {
         }
     }
 
+    /// Of the admin socket, which is for one user: people and scripts, each with a request at once.
+    pub(crate) fn admin() -> Self {
+        Self {
+            waiting_max: 32,
+            served_max: 32,
+            served_of_peer_max: 32,
+            served_of_others: 0,
+            head_deadline: Duration::from_secs(10),
+            buffer_bytes: 64 * 1024,
+            keep_alive: true,
+            stall_max: Duration::from_secs(10),
+            // As long as `informant plugin` waits for an answer.
+            life_max: Duration::from_secs(120),
+            stop_grace: Duration::from_secs(5),
+        }
+    }
+
     fn room(&self) -> Room {
         Room {
             waiting_max: self.waiting_max,
@@ -119,8 +132,8 @@ struct Common {
 }
 
 /// Serves until `shutdown`, then lets requests under way end.
-pub(crate) async fn serve(
-    listener: TcpListener,
+pub(crate) async fn serve<L: Listener>(
+    listener: L,
     router: Router,
     is_probe: fn(&str) -> bool,
     shutdown: CancellationToken,
@@ -139,8 +152,8 @@ pub(crate) async fn serve(
         tokio::select! {
             () = common.shutdown.cancelled() => break,
             Some(ended) = connections.join_next() => report(ended),
-            (stream, peer) = accept(&listener), if connections.len() < tasks_max => {
-                let place = places.arrive(peer.ip().into());
+            Peered { stream, peer } = accept(&listener), if connections.len() < tasks_max => {
+                let place = places.arrive(peer);
                 connections.spawn(connection(stream, place, common.clone()));
             }
         }
@@ -164,19 +177,7 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
     }
 }
 
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
-    loop {
-        match listener.accept().await {
-            Ok(accepted) => return accepted,
-            Err(error) => {
-                warn!("an HTTP connection could not be accepted: {error}");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
-}
-
-async fn connection(stream: TcpStream, place: Arc<Place>, common: Common) {
+async fn connection<S: ByteStream>(stream: S, place: Arc<Place>, common: Common) {
     let Common { http, router, is_probe, shutdown, bounds } = common;
     let asked = place.clone();
     let service = service_fn(move |request: Request<Incoming>| {
@@ -253,6 +254,7 @@ mod tests {
     use axum::routing::get;
     use std::net::SocketAddr;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::Notify;
     use tokio::task::JoinHandle;
 

@@ -7,7 +7,7 @@
 use crate::metrics::Refused;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
@@ -27,7 +27,12 @@ pub(super) struct Room {
 
 /// Where connections come from: an address, or the network of 64 bits of which one machine has all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Peer(IpAddr);
+pub(crate) struct Peer(IpAddr);
+
+impl Peer {
+    /// Whoever may open a socket that has a path.
+    pub(super) const ONLY: Self = Self(IpAddr::V4(Ipv4Addr::LOCALHOST));
+}
 
 impl From<IpAddr> for Peer {
     fn from(address: IpAddr) -> Self {

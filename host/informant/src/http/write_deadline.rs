@@ -1,11 +1,12 @@
 //! A stream whose peer has to take what is written: one that takes nothing for too long is cut off.
 
+use super::accept::ByteStream;
+use socket2::SockRef;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 use tracing::debug;
 
@@ -13,18 +14,18 @@ use tracing::debug;
 /// a scraper of the same continent without a pause.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-pub(super) struct WriteDeadline {
-    stream: TcpStream,
+pub(super) struct WriteDeadline<S> {
+    stream: S,
     /// How long the peer may take nothing.
     stall_max: Duration,
     /// Since the peer takes nothing.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl WriteDeadline {
-    pub(super) fn new(stream: TcpStream, stall_max: Duration) -> Self {
-        let socket = socket2::SockRef::from(&stream);
-        // Only answers in small pieces would be faster for these; a closed socket shows up later.
+impl<S: ByteStream> WriteDeadline<S> {
+    pub(super) fn new(stream: S, stall_max: Duration) -> Self {
+        let socket = SockRef::from(&stream);
+        // A socket that has a path takes some of these alone. Only answers in small pieces would be faster for these; a closed socket shows up later.
         let _ = socket.set_tcp_nodelay(true);
         let _ = socket.set_send_buffer_size(SEND_BUFFER_BYTES);
         // What was written when the connection is closed: the system keeps it no longer than that.
@@ -47,13 +48,13 @@ impl WriteDeadline {
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(stall_max)));
         ready!(deadline.as_mut().poll(context));
         // Nobody reads what still waits in the system.
-        let _ = self.stream.set_zero_linger();
+        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         debug!("an HTTP connection is cut off: its peer took nothing for {stall_max:?}");
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl AsyncRead for WriteDeadline {
+impl<S: ByteStream> AsyncRead for WriteDeadline<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -63,7 +64,7 @@ impl AsyncRead for WriteDeadline {
     }
 }
 
-impl AsyncWrite for WriteDeadline {
+impl<S: ByteStream> AsyncWrite for WriteDeadline<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

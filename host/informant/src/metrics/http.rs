@@ -16,19 +16,24 @@ pub(crate) struct Refused {
     pub(crate) requests: AtomicU64,
 }
 
-/// By the option that names the listener's address.
+/// By the option that names the listener's address or path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RefusedByListener {
     /// `--listen`.
     pub(crate) api: Arc<Refused>,
     /// `--metrics-bind-address`.
     pub(crate) metrics: Arc<Refused>,
+    /// `--admin-socket`.
+    pub(crate) admin: Arc<Refused>,
 }
 
 impl Snapshot {
     pub(super) fn encode_http(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let listeners =
-            [("listen", &self.refused.api), ("metrics-bind-address", &self.refused.metrics)];
+        let listeners = [
+            ("listen", &self.refused.api),
+            ("metrics-bind-address", &self.refused.metrics),
+            ("admin-socket", &self.refused.admin),
+        ];
         counters(
             encoder,
             "informant_http_refused",

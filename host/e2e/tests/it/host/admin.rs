@@ -2,6 +2,7 @@
 
 use crate::host::bench::{HostBench, await_told, host_fact, pod_names};
 use informant_e2e::host::{Host, run_to_end};
+use informant_e2e::process_stats;
 use serde_json::Value;
 
 /// What a command says of the host, and whether it succeeded.
@@ -96,5 +97,31 @@ fn socket_is_its_users_alone() {
             &["plugin", "list"],
             "no plugins: the host's directories have no plugin file yet",
         );
+    });
+}
+
+/// Each takes the place of another.
+#[test]
+fn connections_to_the_socket_that_say_nothing_leave_room_for_others() {
+    use std::os::unix::net::UnixStream;
+    const SILENT: usize = 200;
+    // Those that wait, and those that have lost their places and have yet to end.
+    const KEPT_MAX: u64 = 128;
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let host = bench.start(&[]).await;
+        let before = process_stats::open_files(host.id()).unwrap();
+        let connect = |_| UnixStream::connect(host.admin_socket()).expect("it listens");
+        let silent: Vec<UnixStream> = (0..SILENT).map(connect).collect();
+        check(&bench, &host, &["plugin", "list"], "event-printer  running");
+        let open = process_stats::open_files(host.id()).unwrap();
+        assert!(open < before + KEPT_MAX, "{open} files are open, {before} were before");
+        let refused =
+            r#"informant_http_refused_total{listener="admin-socket",refused="connection"}"#;
+        let page = host.get("/metrics").expect("a page").body;
+        let count = page.lines().find_map(|line| line.strip_prefix(refused)).expect("it is there");
+        let count: usize = count.trim().parse().expect("a number");
+        assert!(count > SILENT / 2, "{count} connections gave their places to others");
+        drop(silent);
     });
 }
