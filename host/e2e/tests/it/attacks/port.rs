@@ -103,6 +103,11 @@ fn scrapers_that_read_nothing_take_no_probes_place_and_little_memory() {
         check_stalled(&host, metrics).await;
         check_stalled(&host, host.address()).await;
         check_kept(promises).await;
+        let page = scrape(ANOTHER, metrics).expect("a page");
+        let counter =
+            r#"informant_http_refused_total{listener="metrics-bind-address",refused="request"}"#;
+        let count = page.lines().find_map(|line| line.strip_prefix(counter)).expect("it is there");
+        assert_ne!(count.trim(), "0", "nobody was refused");
         host.check_running().unwrap();
     });
 }
