@@ -134,6 +134,7 @@ mod tests {
     use crate::delivery::key_queue::Worked;
     use crate::delivery::mailbox::Settled;
     use crate::delivery::mailbox::tests::parse;
+    use crate::directory::Problem;
     use crate::event::Event;
     use crate::kept::dead_letters::DeadLetter;
     use crate::plugin::core::PluginCore;
@@ -141,6 +142,7 @@ mod tests {
     use crate::plugin::lifecycle::Input;
     use informant_cache::workqueue::AddOptions;
     use jiff::Timestamp;
+    use std::path::Path;
 
     fn running() -> PluginCore {
         let (core, now) = (core(), Timestamp::UNIX_EPOCH);
@@ -231,5 +233,18 @@ mod tests {
         give_up(&core, "a", "no such key");
         let all = "1 object being retried: no answer; 1 key given up: no such key; 2 dead letters: no room";
         check_failures(&core, Some(all));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_said_once() {
+        let problem = || Some(Problem::new(Path::new("/p/p.yaml"), "changes at every look"));
+        let said = |core: &PluginCore| {
+            PluginStatus::of(core).with_file_problem(problem()).why(|_, _| None)
+        };
+        assert_eq!(said(&running()), ["p.yaml changes at every look"]);
+        let refused = core();
+        let reason = "p.yaml: it changes at every look".to_owned();
+        refused.apply([Input::LoadFailed { reason: reason.clone() }], Timestamp::UNIX_EPOCH);
+        assert_eq!(said(&refused), [reason]);
     }
 }
