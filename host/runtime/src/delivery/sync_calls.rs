@@ -1,11 +1,11 @@
 //! Which of its subscriptions a running instance has been told to be through, and when it is told of the others. Synchronous.
 
-use crate::call_error::{CallError, Retry};
+use crate::call_error::CallError;
 use crate::contract::limits::Limits;
 use crate::delivery::mailbox::Initials;
 use crate::event::SubscriptionId;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The calls that a version is to get, one for each subscription and instance. None for a version that does not want to know.
 #[derive(Debug, Default)]
@@ -19,7 +19,9 @@ pub(crate) struct SyncCalls {
 struct Call {
     /// 1 for the first.
     attempt: u32,
-    /// How many instances it has ended.
+    /// How many of the attempts before it do not count.
+    excused: u32,
+    /// How many instances it has ended in attempts that count.
     crashes: u32,
     state: CallState,
 }
@@ -39,14 +41,14 @@ enum CallState {
 impl SyncCalls {
     /// What a version is to be told of.
     pub(crate) fn new(load: u64, subscriptions: impl Iterator<Item = SubscriptionId>) -> Self {
-        let call = || Call { attempt: 1, crashes: 0, state: CallState::Due };
+        let call = || Call { attempt: 1, excused: 0, crashes: 0, state: CallState::Due };
         Self { load, calls: subscriptions.map(|id| (id, call())).collect() }
     }
 
     /// Another instance of the same version runs, and knows nothing yet.
     pub(crate) fn restart(&mut self) {
         for call in self.calls.values_mut().filter(|call| call.state == CallState::Told) {
-            (call.state, call.attempt) = (CallState::Due, 1);
+            *call = Call { state: CallState::Due, attempt: 1, excused: 0, ..*call };
         }
     }
 
@@ -71,9 +73,9 @@ impl SyncCalls {
         self.calls.iter().filter_map(due).filter(|(_, id)| through(*id)).min()
     }
 
-    /// The number of the call's attempt.
-    pub(crate) fn attempt(&self, id: SubscriptionId) -> u32 {
-        self.calls.get(&id).map_or(0, |call| call.attempt)
+    /// The number of the call's attempt, and how many instances it has ended.
+    pub(crate) fn tried(&self, id: SubscriptionId) -> (u32, u32) {
+        self.calls.get(&id).map_or((1, 0), |call| (call.attempt, call.crashes))
     }
 
     /// The instance knows.
@@ -83,37 +85,34 @@ impl SyncCalls {
         }
     }
 
-    /// The call failed, and comes again after `wait` unless the guest wishes otherwise. Answers whether it is given up, as an event would be.
+    /// The call failed, in an attempt that counts unless it is excused, and comes `again` then. Answers whether it is given up, as an event would be.
     pub(crate) fn failed(
         &mut self,
         id: SubscriptionId,
-        error: &CallError,
-        wait: Duration,
+        (error, is_excused): (&CallError, bool),
+        again: Instant,
         limits: &Limits,
-        now: Instant,
     ) -> bool {
         let Some(call) = self.calls.get_mut(&id) else { return true };
-        call.crashes += u32::from(error.ends_instance());
-        let wait = match error {
-            CallError::Guest { retry: Retry::Never, .. } => None,
-            CallError::Guest { retry: Retry::After(wait), .. } => Some(*wait),
-            _ => Some(wait),
-        };
-        let is_last = call.attempt >= limits.attempts_max
+        call.crashes += u32::from(error.ends_instance() && !is_excused);
+        let is_last = call.attempt - call.excused >= limits.attempts_max
             || (error.ends_instance() && call.crashes >= limits.crashes_per_event_max);
-        let wait = wait.filter(|_| !is_last);
+        let is_given_up = error.is_lasting() || (is_last && !is_excused);
         call.attempt += 1;
-        call.state = wait.map_or(CallState::GivenUp, |wait| CallState::Again(now + wait));
-        wait.is_none()
+        call.excused += u32::from(is_excused);
+        call.state = if is_given_up { CallState::GivenUp } else { CallState::Again(again) };
+        is_given_up
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_error::Retry;
+    use std::time::Duration;
 
     /// What happens to the calls of two subscriptions, of which the first is through: `t` it is told, `f` it fails, `n` it fails for good,
-    /// `w` it wants to wait for 9 ms, `c` it ends the instance, `r` another instance runs, `s` the second is through. Shows the next call
+    /// `c` it ends the instance, `h` and `x` are `f` and `c` where something was missing, `r` another instance runs, `s` the second is through. Shows the next call
     /// after each step: its subscription, and in how many ms.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
@@ -131,15 +130,15 @@ mod tests {
         for step in steps.chars() {
             let guest = |retry| CallError::guest("no", retry);
             let error = match step {
-                'f' => Some(guest(Retry::Backoff)),
+                'f' | 'h' => Some(guest(Retry::Backoff)),
                 'n' => Some(guest(Retry::Never)),
-                'w' => Some(guest(Retry::After(Duration::from_millis(9)))),
-                'c' => Some(CallError::Trap("trap".to_owned())),
+                'c' | 'x' => Some(CallError::Trap("trap".to_owned())),
                 _ => None,
             };
             match (step, error) {
                 (_, Some(error)) => {
-                    _ = calls.failed(ids[0], &error, Duration::from_millis(5), &limits, now);
+                    let (again, is_excused) = (now + Duration::from_millis(5), "hx".contains(step));
+                    _ = calls.failed(ids[0], (&error, is_excused), again, &limits);
                 }
                 ('t', _) => calls.told(ids[0]),
                 ('r', _) => calls.restart(),
@@ -163,7 +162,6 @@ mod tests {
     #[test]
     fn a_failure_brings_it_again_until_it_is_given_up() {
         check("ft", "1@5 -");
-        check("wt", "1@9 -");
         check("nr", "- -");
         check("ffffr", "1@5 1@5 1@5 - -");
         check("frt", "1@5 1@5 -");
@@ -173,5 +171,11 @@ mod tests {
     fn one_that_ends_instances_is_given_up() {
         check("crcr", "1@5 1@5 - -");
         check("ctrcr", "1@5 - 1@0 - -");
+    }
+
+    #[test]
+    fn what_fails_because_something_is_missing_is_not_given_up() {
+        check("hhhhhhfffft", "1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 - -");
+        check("xrxrxrcrct", "1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 - -");
     }
 }

@@ -102,6 +102,7 @@ impl PluginCore {
         facts.step(Input::Loaded, now);
         (facts.last_error, facts.last_retry) = (None, None);
         facts.misses_keys = false;
+        facts.failed_syncs.clear();
         facts.shards = shards;
         facts.lost.clear();
     }
@@ -194,6 +195,15 @@ impl PluginCore {
     /// Notes why a call failed that comes again.
     pub(crate) fn comes_again(&self, error: &str) {
         self.facts.lock().last_retry = Some(error.to_owned());
+    }
+
+    /// Notes how the call ended that tells a shard that a subscription has synced: what became of it if it failed.
+    pub(crate) fn told_synced(&self, shard: usize, subscription: &str, failed: Option<String>) {
+        let (mut facts, of) = (self.facts.lock(), (shard, subscription.to_owned()));
+        match failed {
+            Some(failed) => _ = facts.failed_syncs.insert(of, failed),
+            None => _ = facts.failed_syncs.remove(&of),
+        }
     }
 
     /// Notes that keys of events are missing, and whether that is new of this version.

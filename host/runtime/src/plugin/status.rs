@@ -70,6 +70,7 @@ pub struct PluginStatus {
     last_load: Option<LastLoad>,
     last_error: Option<(String, Timestamp)>,
     last_retry: Option<String>,
+    failed_sync: Option<String>,
     last_dead_letter: Option<String>,
 }
 
@@ -117,6 +118,7 @@ impl PluginStatus {
             last_load: facts.last_load.clone(),
             last_error: facts.last_error.clone(),
             last_retry: facts.last_retry.clone(),
+            failed_sync: facts.failed_syncs.values().next().cloned(),
             last_dead_letter,
         }
     }

@@ -122,5 +122,7 @@ async fn a_trap_in_it_is_tried_again_and_given_up_and_events_go_on() {
     bench.source.add(&pod("c"));
     bench.until("hello", |status| handled(status) == 3).await;
     assert_eq!(trapped(bench.status("hello").as_ref()), 3);
+    let why = bench.status("hello").map(|status| status.why(|_, _| None)).unwrap_or_default();
+    assert!(why.concat().starts_with("synced of v1/pods was given up: "), "{why:?}");
     bench.stop().await;
 }

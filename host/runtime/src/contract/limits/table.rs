@@ -169,13 +169,13 @@ limits! {
     "the same", "informant_plugin_metric_bytes", "what_series_take_on_the_page_is_bounded";
 
     /// How often an event or a firing is tried: 20 times take almost four minutes, with waits of 5 ms, doubled each time, up to 30 s. Attempts
-    /// that fail because the cluster, a grant or the lead is missing count only after an hour of them, unless they end the instance. A key that fails comes again without end, after 30 s at most.
+    /// that fail because the cluster, a grant or the lead is missing do not count. A key that fails comes again without end, after 30 s at most.
     attempts_max: u32, "attempts" = 20, up to 1_000, Count;
     "the event becomes a dead letter", "informant_plugin_events_total",
     "dead_letters_are_kept_sent_again_and_thrown_away";
 
-    /// How many instances the events of one object, or one key, may end. The next attempt comes after 1 s, then 2 s; after 30 s where the cluster, a grant
-    /// or the lead was missing.
+    /// How many instances the events of one object, or one key, may end. The next attempt comes after 1 s, then 2 s. Ends
+    /// while the cluster, a grant or the lead is missing do not count; the next attempt comes after 30 s then, doubled each time, up to 10 minutes.
     crashes_per_event_max: u32, "crashesPerEvent" = 3, up to 100, Count;
     "the event becomes a dead letter, the key is given up", "informant_plugin_restarts_total", "trap_hurts_nobody";
 

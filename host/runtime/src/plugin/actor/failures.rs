@@ -14,49 +14,50 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
 
-/// The first wait ([`RETRY_BASE`] otherwise) of an event, a key or a firing that ended its instance: few more attempts are left of it, and what it met may pass. A plugin that panics
-/// where the cluster, a grant or the lead is missing waits for the longest time instead: so its three attempts outlast a minute.
+/// The first wait ([`RETRY_BASE`] otherwise) of an event, a key or a firing that ended its instance: few more attempts are left of it, and what it met may pass.
 const CRASH_RETRY_BASE: Duration = Duration::from_secs(1);
+
+/// The longest wait of what ended its instance where the cluster, a grant or the lead was missing; the first is [`RETRY_MAX`]. None of these ends counts, and
+/// a plugin may have passed over what was missing: its instances, and what they remember, are lost no more often than that for one object.
+const HINDERED_CRASH_RETRY_MAX: Duration = Duration::from_secs(600);
 
 /// An event may be forestalled by other shards so many times as often as it may fail. What its calls do to others is done each time.
 const CONFLICTS_FOR_ONE: u32 = 10;
-
-/// Attempts of an event, a key or a firing that do not count, because the cluster, a grant or the lead was missing. With their waits they take an hour;
-/// those after them count, so that nothing is tried for ever.
-const EXCUSED_MAX: u32 = 132;
 
 /// A call that failed, of an event, a key or a firing.
 #[derive(Clone, Copy)]
 pub(super) struct FailedCall<'a> {
     pub(super) error: &'a CallError,
-    /// The cluster, a grant or the lead was missing.
+    /// The cluster, a grant or the lead was missing. Then the attempt does not count, however often there is another: it will be over for all at once, and
+    /// what it was about is still to be done.
     pub(super) is_hindered: bool,
 }
 
 impl FailedCall<'_> {
-    /// Whether the attempt does not count, after so many that did not. One that ended its instance always counts: the plugin may have passed over what was
-    /// missing, and met something else.
-    pub(super) fn is_excused(self, excused: u32) -> bool {
-        self.is_hindered && !self.error.ends_instance() && excused < EXCUSED_MAX
+    /// It ended its instance, and counts.
+    pub(super) fn is_crash(self) -> bool {
+        self.error.ends_instance() && !self.is_hindered
     }
 
-    /// How long the next attempt waits where the rate limiter says `backoff`, after so many calls that ended their instances.
-    pub(super) fn retry_wait(self, backoff: Duration, crashes: u32, is_excused: bool) -> Duration {
+    /// How long the attempt after this one waits where the rate limiter says `backoff`, after so many calls that ended their instances and count.
+    pub(super) fn retry_wait(self, backoff: Duration, (attempt, crashes): (u32, u32)) -> Duration {
         match self.error {
             error if error.waits_for_others() => RETRY_MAX,
-            // However soon the guest wants it again: the bound is one of attempts.
-            CallError::Guest { retry: Retry::After(asked), .. } if is_excused => {
+            // However soon the guest wants it again: there is no bound of attempts.
+            CallError::Guest { retry: Retry::After(asked), .. } if self.is_hindered => {
                 backoff.max(*asked)
             }
             CallError::Guest { retry: Retry::After(asked), .. } => *asked,
-            _ => backoff.max(self.crash_wait(crashes)),
+            _ => backoff.max(self.crash_wait(attempt, crashes)),
         }
     }
 
-    /// How long at least the next attempt waits if the call ended its instance, after so many that did.
-    pub(super) fn crash_wait(self, crashes: u32) -> Duration {
+    /// How long at least the attempt after this one waits if the call ended its instance.
+    pub(super) fn crash_wait(self, attempt: u32, crashes: u32) -> Duration {
         match self.error.ends_instance() {
-            true if self.is_hindered => RETRY_MAX,
+            true if self.is_hindered => {
+                exponential(RETRY_MAX, attempt - 1, HINDERED_CRASH_RETRY_MAX)
+            }
             true => exponential(CRASH_RETRY_BASE, crashes, RETRY_MAX),
             false => Duration::ZERO,
         }
@@ -97,14 +98,13 @@ impl Actor {
     pub(super) fn failed(&mut self, queued: &Queued, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         self.core.failed(&error.to_string(), Timestamp::now());
-        let is_excused = call.is_excused(queued.excused);
         let tried = (queued.counted(), queued.crashes);
-        let settled = match self.given_up(tried, error, is_excused) {
+        let settled = match self.given_up(tried, call) {
             Some(why) => {
                 self.bury(queued, error, why);
                 Settled::Finished
             }
-            None => self.again(queued, call, is_excused, now),
+            None => self.again(queued, call, now),
         };
         self.keep_retry(queued, settled);
         self.core.queue.settle(self.shard, settled, now);
@@ -162,31 +162,24 @@ impl Actor {
     pub(super) fn given_up(
         &self,
         (attempt, crashes): (u32, u32),
-        error: &CallError,
-        is_excused: bool,
+        call: FailedCall<'_>,
     ) -> Option<GivenUp> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
-        match error {
-            _ if error.is_lasting() => Some(GivenUp::Failed),
-            _ if error.waits_for_others() || is_excused => None,
-            _ if error.is_conflict() => {
+        match call.error {
+            error if error.is_lasting() => Some(GivenUp::Failed),
+            error if error.waits_for_others() || call.is_hindered => None,
+            error if error.is_conflict() => {
                 let attempts_max = self.limits.attempts_max.saturating_mul(CONFLICTS_FOR_ONE);
                 (attempt >= attempts_max).then_some(GivenUp::Failed)
             }
             _ if attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
-            _ if error.ends_instance() && parked => Some(GivenUp::Parked),
+            _ if call.is_crash() && parked => Some(GivenUp::Parked),
             _ => None,
         }
     }
 
     /// When the event comes again.
-    fn again(
-        &self,
-        queued: &Queued,
-        call: FailedCall<'_>,
-        is_excused: bool,
-        now: Instant,
-    ) -> Settled {
+    fn again(&self, queued: &Queued, call: FailedCall<'_>, now: Instant) -> Settled {
         let error = call.error;
         if matches!(error, CallError::Withheld { .. }) {
             // `/plugins` says what is withheld and why. It is no retry, and takes none from those that failed.
@@ -195,7 +188,7 @@ impl Actor {
         add_one(&self.core.counters.retry);
         let overall = self.together.retry_wait(now);
         let backoff = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
-        let wait = call.retry_wait(backoff, queued.crashes, is_excused);
+        let wait = call.retry_wait(backoff, (queued.attempt, queued.crashes));
         self.core.comes_again(&error.to_string());
         // Once for each event: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
         if queued.attempt == 1 && self.together.next_call().is_none() {
@@ -211,9 +204,9 @@ impl Actor {
                 "attempt 1 failed, the event comes again; its next failures are not logged: {error}"
             );
         }
-        match error {
-            _ if is_excused => Settled::ExcusedRetryAt(now + wait),
-            error if error.ends_instance() => Settled::CrashedRetryAt(now + wait),
+        match call {
+            call if call.is_hindered => Settled::ExcusedRetryAt(now + wait),
+            call if call.is_crash() => Settled::CrashedRetryAt(now + wait),
             _ => Settled::RetryAt(now + wait),
         }
     }
@@ -279,40 +272,35 @@ mod tests {
         assert_eq!(waits.sum::<Duration>(), Duration::from_millis(220_955));
     }
 
-    /// The milliseconds until the next attempt where the rate limiter says 40 ms and two attempts have ended their instances, and whether this one counts:
-    /// where nothing was missing, and where something was.
+    /// The milliseconds until the next attempt where the rate limiter says 40 ms, this is the second attempt and two have ended their instances: where nothing
+    /// was missing, and where something was.
     #[track_caller]
-    fn check(error: &CallError, plain: u64, hindered: (u64, bool)) {
+    fn check(error: &CallError, plain: u64, hindered: u64) {
         let wait = |is_hindered| {
             let call = FailedCall { error, is_hindered };
-            let is_excused = call.is_excused(0);
-            let wait = call.retry_wait(Duration::from_millis(40), 2, is_excused);
-            (wait.as_millis() as u64, !is_excused)
+            call.retry_wait(Duration::from_millis(40), (2, 2)).as_millis() as u64
         };
-        assert_eq!([wait(false), wait(true)], [(plain, true), hindered], "{error:?}");
+        assert_eq!([wait(false), wait(true)], [plain, hindered], "{error:?}");
     }
 
     #[test]
-    fn an_attempt_waits_as_its_failure_says_and_does_not_count_where_something_was_missing() {
+    fn an_attempt_waits_as_its_failure_says_and_longer_where_something_was_missing() {
         let guest = |retry| CallError::guest("no", retry);
         let after = |ms| guest(Retry::After(Duration::from_millis(ms)));
-        check(&guest(Retry::Backoff), 40, (40, false));
-        check(&after(10), 10, (40, false));
-        check(&after(50), 50, (50, false));
-        check(&CallError::Trap("unreachable".into()), 4_000, (30_000, true));
+        check(&guest(Retry::Backoff), 40, 40);
+        check(&after(10), 10, 40);
+        check(&after(50), 50, 50);
+        check(&CallError::Trap("unreachable".into()), 4_000, 60_000);
         let full = CallError::KeyRefused { reason: "it is full".into(), later: true };
-        check(&full, 30_000, (30_000, false));
+        check(&full, 30_000, 30_000);
     }
 
+    /// It loses what its instances remember each time.
     #[test]
-    fn attempts_that_do_not_count_span_an_hour() {
-        let error = CallError::StateConflict("of a test".into());
-        let call = |is_hindered| FailedCall { error: &error, is_hindered };
-        let excused = (0..).take_while(|excused| call(true).is_excused(*excused));
-        let waits = excused.map(|excused| exponential(RETRY_BASE, excused, RETRY_MAX));
-        let (hour, most) = (Duration::from_secs(3_600), Duration::from_secs(3_630));
-        let span = waits.sum::<Duration>();
-        assert!((hour..most).contains(&span), "{span:?}");
-        assert!(!call(false).is_excused(0));
+    fn what_ends_its_instance_while_something_is_missing_comes_within_ten_minutes_of_its_end() {
+        let error = CallError::Trap("unreachable".into());
+        let call = FailedCall { error: &error, is_hindered: true };
+        let waits = (1..8).map(|attempt| call.crash_wait(attempt, 0).as_secs());
+        assert_eq!(waits.collect::<Vec<_>>(), [30, 60, 120, 240, 480, 600, 600]);
     }
 }

@@ -71,9 +71,8 @@ impl Actor {
         self.core.timers.lock().ended(&firing.schedule, true);
         let (plugin, attempt) = (self.name.as_str(), firing.attempt);
         let counters = &self.core.counters;
-        let is_excused = call.is_excused(firing.excused);
         let tried = (attempt - firing.excused, firing.crashes);
-        if self.given_up(tried, error, is_excused).is_some() {
+        if self.given_up(tried, call).is_some() {
             add_one(&counters.firings_dead);
             error!(plugin, schedule, "gave up on the firing after {attempt} attempts: {error}");
         } else {
@@ -82,11 +81,10 @@ impl Actor {
                 warn!(plugin, schedule, "attempt 1 failed, the firing comes again: {error}");
             }
             let backoff = exponential(RETRY_BASE, attempt - 1, RETRY_MAX);
-            let wait = call.retry_wait(backoff, firing.crashes, is_excused);
+            let wait = call.retry_wait(backoff, (attempt, firing.crashes));
             let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
-            let crashed = error.ends_instance();
-            firing.excused += u32::from(is_excused);
-            self.core.timers.lock().again(firing, crashed, at, self.surroundings.read());
+            firing.excused += u32::from(call.is_hindered);
+            self.core.timers.lock().again(firing, call.is_crash(), at, self.surroundings.read());
         }
         self.call_failed(call, attempt == 1, now);
     }

@@ -221,8 +221,7 @@ impl Actor {
         self.core.failed(&told, Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), work.attempt);
         let counters = &self.core.counters;
-        let ends_instance = error.ends_instance();
-        let worked = match self.key_given_up((work.crashes, ends_instance), error) {
+        let worked = match self.key_given_up(work.crashes, call) {
             Some(why) => {
                 add_one(&counters.keys_dead);
                 let parked = match why {
@@ -247,12 +246,12 @@ impl Actor {
                 }
                 let after = match error {
                     CallError::Guest { retry: Retry::After(wait), .. } => Some(*wait),
-                    _ if ends_instance => Some(call.crash_wait(work.crashes)),
+                    _ if error.ends_instance() => Some(call.crash_wait(attempt, work.crashes)),
                     _ => None,
                 };
                 match error.waits_for_others() {
                     true => Worked::NoRoom,
-                    false => Worked::Failed { after, crashed: ends_instance },
+                    false => Worked::Failed { after, crashed: call.is_crash() },
                 }
             }
         };
@@ -261,15 +260,11 @@ impl Actor {
     }
 
     /// Why a key does not come again. One that only fails does, however often: its object may be gone, and no event would bring it back.
-    fn key_given_up(
-        &self,
-        (crashes, ends_instance): (u32, bool),
-        error: &CallError,
-    ) -> Option<GivenUp> {
+    fn key_given_up(&self, crashes: u32, call: FailedCall<'_>) -> Option<GivenUp> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
-        match error {
-            _ if error.is_lasting() => Some(GivenUp::Failed),
-            _ if ends_instance && parked => Some(GivenUp::Parked),
+        match call.error {
+            error if error.is_lasting() => Some(GivenUp::Failed),
+            _ if call.is_crash() && parked => Some(GivenUp::Parked),
             _ => None,
         }
     }

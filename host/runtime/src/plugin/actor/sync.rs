@@ -1,7 +1,7 @@
 //! How the guest is told that the initial objects of a subscription are through.
 
+use super::failures::FailedCall;
 use super::{Actor, Running};
-use crate::call_error::CallError;
 use crate::delivery::breaker::Outcome;
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
 use crate::event::SubscriptionId;
@@ -29,24 +29,33 @@ impl Actor {
         let result = instance.synced(subscription.index).await;
         let now = self.surroundings.now();
         self.pace.took(now - called, now);
+        let is_hindered = instance.state().is_hindered;
         let owes = Self::look_after(&self.name, &self.core.counters, instance, now);
         match result {
             Ok(()) => {
                 self.syncs.told(id);
+                self.core.told_synced(self.shard, &name, None);
                 (!owes).then_some(now)
             }
             Err(error) => {
-                self.sync_failed(id, &name, &error, now);
+                self.sync_failed(id, &name, FailedCall { error: &error, is_hindered }, now);
                 None
             }
         }
     }
 
-    fn sync_failed(&mut self, id: SubscriptionId, name: &str, error: &CallError, now: Instant) {
+    fn sync_failed(&mut self, id: SubscriptionId, name: &str, call: FailedCall<'_>, now: Instant) {
+        let error = call.error;
         self.core.failed(&format!("synced: {error}"), Timestamp::now());
-        let (plugin, attempt) = (self.name.as_str(), self.syncs.attempt(id));
-        let wait = exponential(RETRY_BASE, attempt.saturating_sub(1), RETRY_MAX);
-        if self.syncs.failed(id, error, wait, &self.limits, now) {
+        let (plugin, (attempt, crashes)) = (self.name.as_str(), self.syncs.tried(id));
+        let backoff = exponential(RETRY_BASE, attempt - 1, RETRY_MAX);
+        let wait = call.retry_wait(backoff, (attempt, crashes));
+        let is_excused = call.is_hindered || error.waits_for_others();
+        let is_given_up = self.syncs.failed(id, (error, is_excused), now + wait, &self.limits);
+        let became = if is_given_up { "was given up" } else { "failed and comes again" };
+        let failed = format!("synced of {name} {became}: {error}");
+        self.core.told_synced(self.shard, name, Some(failed));
+        if is_given_up {
             error!(
                 plugin,
                 "gave up after {attempt} attempts to tell that {name} has synced: {error}"

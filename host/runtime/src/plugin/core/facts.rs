@@ -4,7 +4,7 @@ use crate::contract::component::WasiImports;
 use crate::contract::configuration::PluginSettings;
 use crate::plugin::lifecycle::{Input, State};
 use jiff::Timestamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What is known of a plugin.
@@ -19,6 +19,8 @@ pub(crate) struct Facts {
     pub(crate) last_error: Option<(String, Timestamp)>,
     /// Why the last call failed that comes again.
     pub(crate) last_retry: Option<String>,
+    /// By shard and subscription: what became of the call that tells that it has synced, where the last one failed.
+    pub(crate) failed_syncs: BTreeMap<(usize, String), String>,
     /// It has been said that keys of events are missing.
     pub(crate) misses_keys: bool,
 }
@@ -58,6 +60,7 @@ impl Facts {
             last_load: None,
             last_error: None,
             last_retry: None,
+            failed_syncs: BTreeMap::new(),
             misses_keys: false,
         }
     }

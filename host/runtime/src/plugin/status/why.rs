@@ -31,6 +31,7 @@ impl PluginStatus {
             self.running.as_ref().and_then(|running| running.settings.not_in_force()),
             self.access.as_ref().and_then(|shown| Some(shown.refused.first()?.why.clone())),
             informers,
+            self.failed_sync.clone(),
             self.failures(),
             self.behind(Instant::now()),
         ];
