@@ -63,6 +63,7 @@ pub use contract::{configuration, selectors};
 pub use counters::{BUCKETS, Counters, Histogram};
 pub use delivery::key_queue::KeysSnapshot;
 pub use delivery::mailboxes::QueueSnapshot;
+pub use delivery::timers::TimersSnapshot;
 pub use directory::plugin_files;
 pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
 pub use guest::compiler::{

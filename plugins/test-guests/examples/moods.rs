@@ -29,10 +29,17 @@ struct Options {
     /// Milliseconds from one moment of a timer to the next.
     #[serde(default = "half_a_second")]
     every: u64,
+    /// Of a timer.
+    #[serde(default = "one")]
+    schedules: usize,
 }
 
 fn half_a_second() -> u64 {
     500
+}
+
+fn one() -> usize {
+    1
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -102,15 +109,18 @@ fn pass(time: Duration) {
 
 impl Plugin for Moods {
     fn describe(config: &Config) -> Result<Descriptor> {
-        let Options { r#as, resource, namespace, mood, every, .. } = config.parse()?;
+        let Options { r#as, resource, namespace, mood, every, schedules, .. } = config.parse()?;
         let view = || Subscription::to(resource.clone()).in_namespace(namespace.clone());
         let descriptor = Descriptor::new(env!("CARGO_PKG_VERSION"));
         let descriptor = match r#as {
             Kind::Handler => descriptor.subscribe(view()),
             Kind::Controller => descriptor.subscribe(view().enqueue(EnqueueRule::itself())),
-            Kind::Timer => descriptor
-                .read(Read::of(resource.clone()).in_namespace(namespace.clone()))
-                .schedule(Schedule::new("tick", Every::Period(Duration::from_millis(every)))),
+            Kind::Timer => {
+                let read = Read::of(resource.clone()).in_namespace(namespace.clone());
+                let period = || Every::Period(Duration::from_millis(every));
+                let schedule = |number| Schedule::new(format!("tick-{number}"), period());
+                (0..schedules).map(schedule).fold(descriptor.read(read), Descriptor::schedule)
+            }
         };
         Ok(match mood {
             Mood::Asks => descriptor.write(Write::of("v1/configmaps", [Verb::Patch])),

@@ -74,6 +74,12 @@ impl Snapshot {
                 results.map(|(result, n)| (vec![name(plugin), ("result", result)], n))
             }),
         )?;
+        gauges(
+            encoder,
+            "informant_plugin_schedule_age_seconds",
+            "Time since the first moment of a schedule that is still to be called for",
+            self.plugin_gauge(|plugin| plugin.timers.age.as_secs_f64()),
+        )?;
         histograms(
             encoder,
             "informant_plugin_fire_seconds",

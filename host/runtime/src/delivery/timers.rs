@@ -47,6 +47,15 @@ pub(crate) struct Firing {
     pub(crate) crashes: u32,
 }
 
+/// How far the calls by the clock are behind it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimersSnapshot {
+    /// Schedules whose moment has come.
+    pub due: usize,
+    /// How long the first of them has waited.
+    pub age: Duration,
+}
+
 #[derive(Debug)]
 struct Timer {
     spec: ScheduleSpec,
@@ -134,6 +143,17 @@ impl Timers {
         failing.map(|timer| timer.spec.name.clone()).collect()
     }
 
+    /// Moments that are still to be taken. What failed and comes again is none of them, nor is what nobody has to look for yet.
+    pub(crate) fn snapshot(&self, now: Now) -> TimersSnapshot {
+        let is_looked_for = self.look_at.and_then(|at| now.instant.checked_duration_since(at));
+        let wait = |timer: &Timer| Some(timer.waits(now)?.min(is_looked_for?));
+        let waits = self.timers.iter().filter_map(wait);
+        waits.fold(TimersSnapshot::default(), |snapshot, wait| TimersSnapshot {
+            due: snapshot.due + 1,
+            age: snapshot.age.max(wait),
+        })
+    }
+
     fn look(&mut self, now: Now) {
         let at = self.timers.iter_mut().filter_map(|timer| timer.due(now)).min();
         self.look_at = at.map(|at| at.min(now.instant + LOOK_AGAIN));
@@ -180,6 +200,14 @@ impl Timer {
             Next::Every { at, .. } => Some(*at),
         };
         regular.into_iter().chain(self.again.as_ref().map(|(at, _)| *at)).min()
+    }
+
+    /// How long its moment has waited; none if that is still to come.
+    fn waits(&self, now: Now) -> Option<Duration> {
+        match &self.next {
+            Next::Every { at, .. } => now.instant.checked_duration_since(*at),
+            Next::Cron { at, .. } => at.filter(|at| *at <= now.wall).map(|at| wait(at, now.wall)),
+        }
     }
 
     fn take(&mut self, now: Now) -> Option<Firing> {
@@ -233,7 +261,7 @@ mod tests {
 
     /// What these schedules fire, from midnight on. `5` and `5s` let as many ms or seconds pass on both clocks, `set-5s` and `set+5s` set the
     /// wall's; `*` takes what is due, as name@seconds, with its attempt; `no5` has the last one come again after as many ms, `ended` also
-    /// says that its instance ended; `?` says when it is worth to look, in ms; `same` and `other` follow a version's schedules.
+    /// says that its instance ended; `?` says when it is worth to look, in ms; `!` how many are due, and for how many ms; `same` and `other` follow a version's schedules.
     #[track_caller]
     fn check(schedules: &[(&str, &str)], steps: &str, expect: &str) {
         let specs: Vec<_> = schedules.iter().map(|(name, when)| spec(name, when)).collect();
@@ -256,6 +284,9 @@ mod tests {
                     let crashes = "c".repeat(firing.crashes as usize);
                     format!("{}@{at}#{}{crashes}", firing.schedule, firing.attempt)
                 }));
+            } else if step == "!" {
+                let TimersSnapshot { due, age } = timers.snapshot(now);
+                shown.push(format!("{due}+{}", age.as_millis()));
             } else if step == "?" {
                 let at = timers.look_at().map(|at| (at - now.instant).as_millis());
                 shown.push(at.map_or("never".to_owned(), |ms| ms.to_string()));
@@ -317,6 +348,20 @@ mod tests {
     fn what_has_been_due_for_longer_comes_first() {
         let two = [("slow", "150ms"), ("fast", "100ms")];
         check(&two, "100 * 100 * * *", "fast@0.1#1 slow@0.15#1 fast@0.2#1 -");
+    }
+
+    #[test]
+    fn a_moment_is_late_until_it_is_taken() {
+        let two = [("slow", "150ms"), ("fast", "100ms")];
+        check(
+            &two,
+            "! 99 ! 31 ! 30 ! * ! * !",
+            "0+0 0+0 1+30 2+60 fast@0.1#1 1+10 slow@0.15#1 0+0",
+        );
+        // What failed says so by itself.
+        check(EVERY, "100 * no30 60 !", "beat@0.1#1 0+0");
+        // Nobody has to know at once that the clock was set.
+        check(NOON, "set+43260s ! 60s ! 5s ! * !", "0+0 1+0 1+5000 noon@43200#1 0+0");
     }
 
     #[test]

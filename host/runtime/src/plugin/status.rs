@@ -8,7 +8,7 @@ use crate::account::Account;
 use crate::counters::Counters;
 use crate::delivery::key_queue::KeysSnapshot;
 use crate::delivery::mailboxes::QueueSnapshot;
-use crate::delivery::timers::Now;
+use crate::delivery::timers::{Now, TimersSnapshot};
 use crate::directory::Problem;
 use crate::kept::plugin_archive::KeptSnapshot;
 use crate::plugin::core::{
@@ -47,6 +47,8 @@ pub struct PluginStatus {
     pub replays: Vec<ReplaySnapshot>,
     /// Its schedules and when each comes next, as `/plugins` shows them.
     pub schedules: Value,
+    /// Those of them whose moment has come.
+    pub timers: TimersSnapshot,
     /// Those of them whose last call failed.
     pub failing_schedules: Vec<Arc<str>>,
     /// How many series its metrics have, and the bytes that they may take on the page.
@@ -80,9 +82,9 @@ impl PluginStatus {
         let facts = core.facts();
         // One lock after the other: those in the fields of one expression would all be held until it ends.
         let account = core.account_of(facts.running.as_ref());
-        let (schedules, failing_schedules) = {
-            let timers = core.timers.lock();
-            (timers.to_json(Now::read()), timers.failing())
+        let (schedules, timers, failing_schedules) = {
+            let (timers, now) = (core.timers.lock(), Now::read());
+            (timers.to_json(now), timers.snapshot(now), timers.failing())
         };
         let metric_size = core.metrics.lock().size();
         let keys = core.keys.lock().snapshot(Instant::now());
@@ -101,6 +103,7 @@ impl PluginStatus {
             ),
             queue: core.queue.look(|mailboxes| mailboxes.snapshot(Instant::now())),
             schedules,
+            timers,
             failing_schedules,
             metric_size,
             keys,

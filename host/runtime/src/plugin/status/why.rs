@@ -119,8 +119,11 @@ impl PluginStatus {
     fn behind(&self, now: Instant) -> Option<String> {
         let age = |since: Option<Instant>| since.map(|since| now.saturating_duration_since(since));
         let is_late = |age: &Duration| *age >= BEHIND_MIN && self.state.takes_events();
-        let waits = age(self.queue.oldest_ready).max(age(self.keys.oldest)).filter(is_late)?;
-        let waiting = [(self.queue.ready, "event"), (self.keys.depth, "key")];
+        let of_timers = (self.timers.due > 0).then_some(self.timers.age);
+        let ages = [age(self.queue.oldest_ready), age(self.keys.oldest), of_timers];
+        let waits = ages.into_iter().flatten().max().filter(is_late)?;
+        let (events, keys) = (self.queue.ready, self.keys.depth);
+        let waiting = [(events, "event"), (keys, "key"), (self.timers.due, "schedule")];
         let waiting = waiting.into_iter().filter(|(n, _)| *n > 0);
         let waiting: Vec<String> = waiting.map(|(n, what)| counted(n, what)).collect();
         let why = if self.queue.is_rate_limited { " (rateLimit)" } else { "" };
@@ -135,6 +138,7 @@ mod tests {
     use crate::delivery::key_queue::Worked;
     use crate::delivery::mailbox::Settled;
     use crate::delivery::mailbox::tests::parse;
+    use crate::delivery::timers::TimersSnapshot;
     use crate::directory::Problem;
     use crate::event::Event;
     use crate::kept::dead_letters::DeadLetter;
@@ -177,6 +181,18 @@ mod tests {
         check_behind(&core, now, Some("behind by 600 s, with 1 event to go"));
         queue.settle(0, Settled::Finished, again);
         check_behind(&core, now, Some("behind by 600 s, with 2 events to go"));
+    }
+
+    #[test]
+    fn a_moment_that_waits_says_that_the_plugin_is_behind() {
+        let core = running();
+        let timers = TimersSnapshot { due: 2, age: BEHIND_MIN };
+        let status = PluginStatus { timers, ..PluginStatus::of(&core) };
+        let expect = "behind by 10 s, with 2 schedules to go";
+        assert_eq!(status.behind(Instant::now()).as_deref(), Some(expect));
+        let timers = TimersSnapshot { due: 2, age: BEHIND_MIN - Duration::from_millis(1) };
+        let status = PluginStatus { timers, ..PluginStatus::of(&core) };
+        assert_eq!(status.behind(Instant::now()), None);
     }
 
     fn give_up(core: &PluginCore, key: &str, error: &str) {
