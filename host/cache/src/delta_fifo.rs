@@ -156,13 +156,14 @@ impl DeltaFifo {
         }
     }
 
-    /// Takes everything that is waiting, perhaps nothing.
+    /// Takes everything that is waiting, perhaps nothing. Whoever takes is through with what was taken before.
     pub(crate) fn try_pop_all(&self) -> VecDeque<(PartId, Delta)> {
         let deltas = {
             let mut waiting = self.waiting.lock();
             let Waiting { deltas, .. } = std::mem::take(&mut *waiting);
-            if !deltas.is_empty() {
-                self.flow.taken();
+            match deltas.is_empty() {
+                true => self.flow.idle(),
+                false => self.flow.taken(),
             }
             deltas
         };
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_that_nobody_pops_are_work_without_a_step() {
+    fn deltas_that_nobody_pops_or_that_are_not_through_are_work_without_a_step() {
         let flow = Arc::<Flow>::default();
         let fifo = DeltaFifo::watched(flow.clone());
         let pulse =
@@ -240,7 +241,7 @@ mod tests {
         fifo.push(0, bookmark(0)).now_or_never().expect("there is room");
         pulse(0, true);
         assert_eq!(numbers(fifo.try_pop_all()), [0]);
-        pulse(1, false);
+        pulse(1, true);
         assert!(fifo.try_pop_all().is_empty());
         pulse(1, false);
     }

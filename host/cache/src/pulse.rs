@@ -24,9 +24,13 @@ impl Flow {
         self.waits.store(true, Ordering::Release);
     }
 
-    /// Everything that was there was taken.
+    /// Everything that was there was taken, and is worked on.
     pub(crate) fn taken(&self) {
         self.taken.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// What was taken is through, and nothing is there.
+    pub(crate) fn idle(&self) {
         self.waits.store(false, Ordering::Release);
     }
 

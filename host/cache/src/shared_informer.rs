@@ -263,8 +263,11 @@ impl SharedIndexInformer {
     /// How far its task has come with what its reflectors brought it. One that ended by itself has work and makes no step.
     pub fn pulse(&self) -> Pulse {
         let pulse = self.shared.progress.flow().pulse();
-        let has_ended = || matches!(self.state(), InformerState::Stopped { message: Some(_) });
-        Pulse { has_work: pulse.has_work || has_ended(), ..pulse }
+        let has_work = match self.state() {
+            InformerState::Stopped { message } => message.is_some(),
+            _ => pulse.has_work,
+        };
+        Pulse { has_work, ..pulse }
     }
 
     /// Runs until `shutdown` is ready; both of its tasks have ended when this returns. Only the first call

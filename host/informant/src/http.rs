@@ -18,6 +18,8 @@ mod readiness;
 mod resources;
 mod scrapes;
 mod server;
+#[cfg(test)]
+mod stuck_tests;
 mod write_deadline;
 
 pub(crate) use answers::message;

@@ -3,7 +3,8 @@
 //! It is not told by the clock, because a process that was stopped for a while, or a machine that slept, has done nothing wrong: a look is a second
 //! in which the one who looks did run. A runtime of several threads beats for as long as one of them does.
 
-use informant_cache::Pulse;
+use informant_cache::{Pulse, SharedInformerFactory};
+use informant_runtime::Plugins;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -89,6 +90,14 @@ impl Heartbeat {
     fn miss(&self) {
         self.missed.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// How far the tasks of informers and plugins have come.
+pub(super) fn pulses(informers: &SharedInformerFactory, plugins: &Plugins) -> Vec<(String, Pulse)> {
+    let informers = informers.informers();
+    let informers = informers.iter();
+    let informers = informers.map(|it| (format!("the informer of {}", it.resource()), it.pulse()));
+    informers.chain(plugins.pulses(std::time::Instant::now())).collect()
 }
 
 async fn every_second(act: impl Fn()) {

@@ -38,7 +38,7 @@ async fn livez(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> 
 }
 
 /// Alive while the async runtime and the tasks that have work go on. A cluster that is away, or a plugin that fails, says nothing of that.
-fn live(heartbeat: &Heartbeat, query: Option<&str>) -> Response {
+pub(super) fn live(heartbeat: &Heartbeat, query: Option<&str>) -> Response {
     let checks = [
         Check::new("runtime", heartbeat.check_runtime()),
         Check::new("tasks", heartbeat.check_tasks()),

@@ -4,7 +4,7 @@
 use super::answers::message;
 use super::connections::{self, Bounds};
 use super::exposure::{Exposure, is_probe};
-use super::heartbeat::Heartbeat;
+use super::heartbeat::{Heartbeat, pulses};
 use super::listeners::{Bound, Listeners};
 use super::on_demand::{IDLE_CHECK, OnDemand};
 use super::open::{self, method_not_allowed};
@@ -19,12 +19,11 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
-use informant_cache::Pulse;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::error;
@@ -122,7 +121,7 @@ impl Server {
             },
             () = expire => {}
             () = shared.heartbeat.beat() => {}
-            () = shared.heartbeat.look(|| pulses(&shared.sources)), if is_alone => {}
+            () = shared.heartbeat.look(|| pulses(&shared.sources.informers, &shared.sources.plugins)), if is_alone => {}
         }
     }
 }
@@ -158,18 +157,10 @@ async fn serve_apart(doors: Vec<Door>, shared: Arc<Shared>) -> Result<()> {
         let served = futures::future::try_join_all(doors.into_iter().map(Door::serve));
         tokio::select! {
             served = served => served.map(drop),
-            () = shared.heartbeat.look(|| pulses(&shared.sources)) => Ok(()),
+            () = shared.heartbeat.look(|| pulses(&shared.sources.informers, &shared.sources.plugins)) => Ok(()),
         }
     };
     own_thread::run("probes", serve).await.flatten()
-}
-
-/// How far the tasks of informers and plugins have come.
-fn pulses(sources: &Sources) -> Vec<(String, Pulse)> {
-    let informers = sources.informers.informers();
-    let informers = informers.iter();
-    let informers = informers.map(|it| (format!("the informer of {}", it.resource()), it.pulse()));
-    informers.chain(sources.plugins.pulses(Instant::now())).collect()
 }
 
 fn api_routes(shared: Arc<Shared>, scrapes: Scrapes) -> Router {

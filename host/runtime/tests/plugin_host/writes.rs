@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -539,6 +539,42 @@ async fn an_actor_has_work_for_as_long_as_a_call_lasts_however_that_ends() {
         bench.until("hello", |_| !has_work()).await;
         bench.stop().await;
     }
+}
+
+/// Never comes back from a request, nor gives its thread away, until it is let go.
+struct BlockingCluster(Arc<Mutex<mpsc::Receiver<()>>>);
+
+impl ClusterWriter for BlockingCluster {
+    fn write(&self, _: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>> {
+        let let_go = self.0.clone();
+        Box::pin(async move {
+            _ = let_go.lock().recv();
+            Ok(b"{}".to_vec())
+        })
+    }
+}
+
+#[tokio::test]
+async fn an_actor_that_never_comes_back_from_a_function_of_the_host_has_work_and_makes_no_step() {
+    let (go, let_go) = mpsc::channel();
+    let cluster = Arc::new(BlockingCluster(Arc::new(Mutex::new(let_go))));
+    let bench = Bench::start_beside(None, granted(PODS), None, cluster);
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &patches("shop", "web", ""));
+    let pulse = || {
+        let pulses = bench.plugins.pulses(Instant::now());
+        let of_plugin = pulses.into_iter().find(|(task, _)| task.ends_with("the plugin hello"));
+        of_plugin.map(|(_, pulse)| pulse)
+    };
+    let has_work = || pulse().is_some_and(|pulse| pulse.has_work);
+    bench.until("hello", |_| has_work()).await;
+    let before = pulse();
+    bench.source.add(&pod("b"));
+    bench.until("hello", |status| status.is_some_and(|status| status.queue.depth > 0)).await;
+    assert_eq!(pulse(), before);
+    drop(go);
+    bench.until("hello", |status| handled(status) == 2 && !has_work()).await;
+    bench.stop().await;
 }
 
 #[tokio::test]
