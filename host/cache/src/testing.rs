@@ -60,7 +60,8 @@ struct Source {
 enum Occurrence {
     /// A change that watches are not told of.
     Dropped,
-    Bookmark,
+    /// Whether it says that the initial events end.
+    Bookmark(bool),
     /// A change, and the object as it was before.
     Changed(Change, Object, Option<Object>),
 }
@@ -136,9 +137,18 @@ impl FakeControllerSource {
 
     /// Sends every watch a bookmark.
     pub fn bookmark(&self) {
+        self.send_bookmark(false);
+    }
+
+    /// Sends every watch the bookmark that ends the initial events.
+    pub fn end_initial_events(&self) {
+        self.send_bookmark(true);
+    }
+
+    fn send_bookmark(&self, initial_events_end: bool) {
         let mut source = self.inner.source.lock();
         let resource_version = source.resource_version;
-        source.history.push((resource_version, Occurrence::Bookmark));
+        source.history.push((resource_version, Occurrence::Bookmark(initial_events_end)));
         drop(source);
         self.inner.changed.notify_waiters();
     }

@@ -188,6 +188,17 @@ fn an_own_write_never_hides_another_object_of_the_same_name() {
 }
 
 #[test]
+fn the_end_of_another_object_of_the_name_says_nothing_of_a_later_own_write() {
+    let bench = Bench::new();
+    bench.mutated(object("a", "ua", 13, "y"));
+    bench.informer(11, Some(object("a", "other", 11, "x")));
+    bench.informer_removes("a", 12);
+    bench.check(&["a@13 y", "b@10 x"]);
+    bench.informer(14, None);
+    bench.check(&["b@10 x"]);
+}
+
+#[test]
 fn a_deletion_counts_although_its_maker_knew_an_older_version() {
     let bench = Bench::new();
     bench.mutated(object("a", "ua", 12, "y"));

@@ -163,13 +163,13 @@ impl Place {
         let selection = &self.selection;
         let from = self.from;
         let new = new.iter().filter(|(version, occurrence)| {
-            *version > from || (*version == from && matches!(occurrence, Occurrence::Bookmark))
+            *version > from || (*version == from && matches!(occurrence, Occurrence::Bookmark(_)))
         });
         self.ready.extend(new.filter_map(|(version, occurrence)| match occurrence {
             Occurrence::Dropped => None,
-            Occurrence::Bookmark => Some(WatchEvent::Bookmark {
+            Occurrence::Bookmark(initial_events_end) => Some(WatchEvent::Bookmark {
                 resource_version: version.to_string().into(),
-                initial_events_end: false,
+                initial_events_end: *initial_events_end,
             }),
             Occurrence::Changed(change, new, old) => {
                 selection.event(*change, new, old.as_ref(), now)

@@ -61,6 +61,46 @@ async fn a_bookmark_whose_annotation_says_false_does_not_end_the_initial_events(
     assert_eq!(bench.informer.last_sync_resource_version(), None);
 }
 
+/// TestWatchList, updates and deletions before the bookmark: they count.
+#[tokio::test(start_paused = true)]
+async fn changes_and_deletions_among_the_initial_events_count() {
+    let bench = Bench::new(|source| {
+        source.set_watch_lists(WatchLists::WithoutBookmark);
+        source.add(&pod("a"));
+        source.add(&pod("b"));
+    });
+    bench.factory.start();
+    settle().await;
+    bench.source.modify(&pod("a"));
+    bench.source.delete(&pod("b"));
+    bench.source.add(&pod("c"));
+    settle().await;
+    assert!(!bench.informer.has_synced());
+    bench.source.end_initial_events();
+    settle().await;
+    assert!(bench.informer.has_synced());
+    bench.check_cache();
+    assert_eq!((bench.lists(), bench.watches()), (vec![], vec![(String::new(), true)]));
+}
+
+/// TestWatchList, a watch that is stopped before the bookmark: it was no list. client-go asks for the same again, without end where a proxy cuts each.
+#[tokio::test(start_paused = true)]
+async fn a_watch_list_that_ends_before_its_bookmark_is_no_list_and_pages_follow() {
+    let bench = Bench::new(|source| {
+        source.set_watch_lists(WatchLists::WithoutBookmark);
+        source.add(&pod("a"));
+    });
+    bench.factory.start();
+    settle().await;
+    assert!(!bench.informer.has_synced());
+    bench.source.end_watches(None);
+    back_off().await;
+    assert!(bench.informer.has_synced());
+    assert_eq!(bench.lists().len(), 1);
+    assert_eq!(bench.watches(), [(String::new(), true), ("1".to_owned(), false)]);
+    bench.check_cache();
+}
+
 /// TestReflectorResyncWithResourceVersion, in pages: client-go asks for what is not older than what it saw, here each
 /// list is a consistent read.
 #[tokio::test(start_paused = true)]
