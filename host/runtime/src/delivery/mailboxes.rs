@@ -267,14 +267,14 @@ impl Mailboxes {
         self.shards = after;
     }
 
-    /// What waits for each shard.
-    pub(crate) fn loads(&self) -> impl Iterator<Item = Load> {
-        self.shards.iter().map(Mailbox::load)
+    /// Events that wait for each shard.
+    pub(crate) fn depths(&self) -> Vec<usize> {
+        self.shards.iter().map(|mailbox| mailbox.load().events).collect()
     }
 
     /// What waits, events in flight and the lines of replays not counted.
     pub(crate) fn load(&self) -> Load {
-        self.loads().sum()
+        self.shards.iter().map(Mailbox::load).sum()
     }
 
     /// Events that a call has.

@@ -97,10 +97,7 @@ impl PluginStatus {
         Self {
             name: core.name.clone(),
             state: facts.state.clone(),
-            shards: shards(
-                &facts,
-                &core.queue.look(|it| it.loads().map(|load| load.events).collect::<Vec<_>>()),
-            ),
+            shards: shards(&facts, &core.queue.look(|mailboxes| mailboxes.depths())),
             queue: core.queue.look(|mailboxes| mailboxes.snapshot(Instant::now())),
             schedules,
             timers,

@@ -14,10 +14,6 @@ fn apart(shards: usize) -> [char; 2] {
     ['a', other.expect("not all are in one")]
 }
 
-fn depths(queue: &Mailboxes) -> Vec<usize> {
-    queue.loads().map(|load| load.events).collect()
-}
-
 fn sharded(marks: Marks, shards: usize) -> Mailboxes {
     let mut queue = Mailboxes::new(marks);
     queue.reshard(shards, Instant::now());
@@ -166,7 +162,7 @@ fn one_shards_event_holds_up_no_other() {
     let of = shard::of_object(parse(&format!("+{one}1")).object.key(), 2);
     assert_eq!(queue.pop(of, now).as_ref().map(show), Some(format!("+{one}1")));
     assert_eq!(queue.pop(1 - of, now).as_ref().map(show), Some(format!("+{other}1")));
-    assert_eq!(depths(&queue)[of], 1, "the first one's next waits for it");
+    assert_eq!(queue.depths()[of], 1, "the first one's next waits for it");
     assert_eq!((queue.load().events, queue.in_flight()), (1, 2), "what is in flight does not wait");
     assert!(!queue.is_drained());
     queue.settle(1 - of, Settled::Finished, now);
@@ -225,7 +221,7 @@ fn the_rate_is_that_of_all_shards_together() {
     assert!(queue.pop(1, now).is_some());
     assert!(!queue.settle(1, Settled::Finished, now));
     queue.push(parse(&format!("~{one}2")));
-    let shard = depths(&queue).iter().position(|depth| *depth == 1).expect("it waits");
+    let shard = queue.depths().iter().position(|depth| *depth == 1).expect("it waits");
     let due = queue.next_due(shard, now).expect("it waits");
     assert_eq!((due - now).as_millis(), 1_000);
 }
@@ -237,11 +233,11 @@ fn what_is_withheld_comes_out_of_no_line_and_goes_on_in_all() {
     texts.iter().for_each(|text| _ = queue.push(parse(text)));
     let bytes = queue.load().bytes;
     queue.withhold(SUBSCRIPTION);
-    assert_eq!((depths(&queue), queue.load().bytes), (vec![0, 0], 0));
+    assert_eq!((queue.depths(), queue.load().bytes), (vec![0, 0], 0));
     assert!([0, 1].iter().all(|shard| queue.pop(*shard, now).is_none()));
     queue.check_invariants();
     queue.release_withheld(SUBSCRIPTION, now);
-    assert_eq!((depths(&queue), queue.load().bytes), (vec![1, 1], bytes));
+    assert_eq!((queue.depths(), queue.load().bytes), (vec![1, 1], bytes));
     queue.check_invariants();
     let mut told = [0, 1].map(|shard| queue.pop(shard, now).as_ref().map(show));
     told.sort();
