@@ -9,9 +9,9 @@ use informant_plugin::{Index, Read, resource_of};
 const BY_NODE: &str = "node";
 
 /// The plugin; it remembers nothing.
-pub struct NodeWatcher;
+pub struct Nodes;
 
-impl Plugin for NodeWatcher {
+impl Plugin for Nodes {
     fn describe(_: &Config) -> Result<Descriptor> {
         let pods = resource_of::<Pod>();
         Ok(Descriptor::new(env!("CARGO_PKG_VERSION"))
@@ -42,7 +42,7 @@ impl Plugin for NodeWatcher {
     }
 }
 
-export_plugin!(NodeWatcher);
+export_plugin!(Nodes);
 
 /// What the node's condition `Ready` says.
 fn readiness(node: &Node) -> &'static str {
@@ -81,7 +81,7 @@ mod tests {
                 json!({"metadata": metadata, "spec": {"nodeName": node, "containers": []}}),
             );
         }
-        let mut watcher = host.start::<NodeWatcher>(json!({})).expect("the plugin starts");
+        let mut watcher = host.start::<Nodes>(json!({})).expect("the plugin starts");
         watcher.handle(event).expect("the event is handled");
         assert_eq!(host.messages(), expected);
     }
