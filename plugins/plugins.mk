@@ -1,6 +1,6 @@
 # Plugins and test guests: source in, `.wasm` out. Included by the Makefile at the top, and run from there.
 #
-#   make plugins       target/plugins/<name>.wasm, of all kinds:
+#   make plugins       target/plugins/<name>.wasm, with the <name>.yaml that it is shipped with, of all kinds:
 #   make rust-plugins    those in Rust, all that the demo needs
 #   make wat-plugins     those in WebAssembly text, whose assembler takes longer to build than they do
 #   make go-plugins      those in Go, js-plugins those in JavaScript, python-plugins those in Python: each says what it needs, and is
@@ -36,6 +36,12 @@ define assemble
 $(WAT2PLUGIN) $(1) target/.$(notdir $(2)) && { $(call put,target/.$(notdir $(2)),$(2)); }
 endef
 
+# $(call put_configurations,names): beside each of these plugins that is built, the configuration that it is shipped with.
+define put_configurations
+for name in $(1); do for file in plugins/$$name/$$name.yaml examples/$$name/$$name.yaml; do \
+  [ ! -e $$file ] || [ ! -e $(PLUGINS_OUT)/$$name.wasm ] || { $(call put,$$file,$(PLUGINS_OUT)/$$name.yaml); } || exit 1; done; done
+endef
+
 # $(call cargo_name,name): what cargo makes of a name in a file name.
 cargo_name = $(subst -,_,$(1))
 
@@ -63,6 +69,7 @@ rust-plugins: prerequisites
 	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) $(RUST_PLUGINS:%=-p %)
 	@mkdir -p $(PLUGINS_OUT)
 	@set -e; $(foreach p,$(RUST_PLUGINS),$(call put,$(WASM_BUILT)/$(call cargo_name,$(p)).wasm,$(PLUGINS_OUT)/$(p).wasm);)
+	@$(call put_configurations,$(RUST_PLUGINS))
 
 wat-plugins: wat2plugin
 	@echo "building plugins in WebAssembly text: $(WAT_PLUGINS)"
@@ -72,10 +79,13 @@ wat-plugins: wat2plugin
 go-plugins: go-sdk
 	@mkdir -p $(PLUGINS_OUT); [ ! -e $(GO_SDK_READY) ] || { set -e; echo "building plugins in Go: $(GO_PLUGINS)"; \
 	  $(foreach p,$(GO_PLUGINS),(cd plugins/$(p) && $(GO_WASM) -o $(CURDIR)/target/.$(p).wasm .); $(call put,target/.$(p).wasm,$(PLUGINS_OUT)/$(p).wasm);) }
+	@$(call put_configurations,$(GO_PLUGINS))
 
 # What these two are made of is made anew with every build: they are built when their sources are newer.
 js-plugins: $(JS_PLUGINS:%=$(PLUGINS_OUT)/%.wasm)
+	@$(call put_configurations,$(JS_PLUGINS))
 python-plugins: $(PYTHON_PLUGINS:%=$(PLUGINS_OUT)/%.wasm)
+	@$(call put_configurations,$(PYTHON_PLUGINS))
 
 test-guests: prerequisites wat2plugin
 	@echo "building test guests: $(RUST_GUESTS) $(WAT_GUESTS) $(PLAIN_GUESTS)"
