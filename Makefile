@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 # Most facts wait for a host or a cluster: more of them at once than there are processors.
 export RUST_TEST_THREADS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
-.PHONY: help demo demo-plugin bench-readers build everyday-build test lint format format-check clean-demo prerequisites
+.PHONY: help demo demo-plugin bench-readers build everyday-build test lint format format-check prerequisites
 
 help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"

@@ -96,6 +96,11 @@ fn targets_that_compile_bring_the_toolchain() {
 }
 
 #[test]
+fn declared_targets_have_a_rule() {
+    check(makefile::without_rule(&makefile::read()));
+}
+
+#[test]
 fn links_lead_somewhere() {
     let exists = |path: &std::path::Path| paths::root().join(path).exists();
     check(links::broken(&Repository::read().texts, exists));

@@ -1,5 +1,5 @@
 //! Every make target that compiles Rust brings the toolchain first: what a fresh machine lacks is never
-//! found out in the middle of a build.
+//! found out in the middle of a build. And every target that is declared has a rule.
 
 use informant_e2e::paths;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,6 +7,8 @@ use std::process::Command;
 
 /// The target that brings the toolchain.
 const TOOLCHAIN: &str = "prerequisites";
+/// What make's own list of targets without a file depends on: these targets.
+const PHONY: &str = ".PHONY";
 /// What compiles, in a recipe.
 const COMPILERS: [&str; 5] =
     ["cargo ", "$(CARGO) ", "$(SIMULATION)", "examples/demo/demo.sh", "examples/demo/plugin.sh"];
@@ -55,7 +57,8 @@ fn parse(data_base: &str) -> BTreeMap<String, Rule> {
 
 /// Variables, comments and what belongs to one target are no rules.
 fn is_rule(line: &str) -> bool {
-    !line.starts_with(['#', '.', ' ']) && !line.contains(" := ") && !line.contains(" = ")
+    let is_own = line.starts_with(['#', '.', ' ']) && !line.starts_with(PHONY);
+    !is_own && !line.contains(" := ") && !line.contains(" = ")
 }
 
 /// Complaints about targets that compile, and depend on what brings the toolchain neither directly nor by others.
@@ -70,6 +73,16 @@ pub fn without_toolchain(rules: &BTreeMap<String, Rule>) -> Vec<String> {
         complaints.push(format!("there is no make target {TOOLCHAIN}"));
     }
     complaints
+}
+
+/// Complaints about targets that are declared to have no file, and have neither a recipe nor prerequisites.
+pub fn without_rule(rules: &BTreeMap<String, Rule>) -> Vec<String> {
+    let is_empty = |name: &&String| {
+        let rule = rules.get(*name);
+        rule.is_none_or(|rule| rule.depends_on.is_empty() && rule.recipe.is_empty())
+    };
+    let phony = rules.get(PHONY).into_iter().flat_map(|rule| &rule.depends_on);
+    phony.filter(is_empty).map(|name| format!("make {name} is declared and has no rule")).collect()
 }
 
 fn reaches<'a>(
@@ -92,6 +105,12 @@ mod tests {
         let found = without_toolchain(&rules);
         let names = found.iter().filter_map(|text| text.split(' ').nth(1)).collect::<Vec<_>>();
         assert_eq!(names, complaints);
+    }
+
+    #[test]
+    fn a_declared_target_without_a_rule_is_complained_of() {
+        let rules = parse(".PHONY: a b c\n\na:\n\techo\n\nb: a\n\nc:\n#  Phony target\n");
+        assert_eq!(without_rule(&rules), ["make c is declared and has no rule"]);
     }
 
     #[test]
