@@ -17,14 +17,16 @@ cargo build --workspace --bin informant || fail "the host was not built; the fir
 step "2/3  build the plugin plugins/event-printer"
 mkdir -p "$plugins"
 cp examples/demo/event-printer.yaml "$plugins/event-printer.yaml"
-examples/demo/plugin.sh
+examples/demo/plugin.sh "make demo"
 step "3/3  run the host with an embedded cluster"
 
-hint='A WebAssembly plugin logs each change of a pod in an embedded Kubernetes cluster.
+hint='Informant runs a WebAssembly plugin that logs each change of a pod. The cluster is embedded.
+(initial) marks the pods that were there before the plugin.
 Change the plugin while it runs. In another terminal, in this directory:
   1. in plugins/event-printer/src/lib.rs, replace "{} pod {}" by "{} POD {}"
   2. make demo-plugin
-The new version takes over and no event is lost: look for "reloaded". Ctrl-C ends with a summary.'
+The new version takes over and no event is lost: look for "reloaded".
+Ctrl-C ends with a summary. To undo the change: git checkout plugins/event-printer'
 
 "$host" dev "$plugins" --listen 127.0.0.1:0 --hint "$hint" &
 pid=$!

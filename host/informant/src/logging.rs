@@ -6,7 +6,7 @@ mod text;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
-pub(crate) use footer::pin;
+pub(crate) use footer::{pin, unpin};
 use std::sync::OnceLock;
 pub(crate) use stdout::{Stdout, end};
 use text::TextLines;

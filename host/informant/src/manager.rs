@@ -64,6 +64,8 @@ pub(crate) struct ManagerOptions {
     /// None: where hosts listen by default, if that can be had.
     pub(crate) admin_socket: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
+    /// Then the first lines leave out the user and the admin socket, which are no choice.
+    pub(crate) is_cluster_embedded: bool,
 }
 
 /// A running host.
@@ -359,10 +361,12 @@ fn introduce(options: &ManagerOptions, listeners: &Listeners, socket: Option<&Ad
             // Whoever is gone already does not read it.
             let _ = writeln!(
                 Stdout,
-                "Informant {version}\n  cluster  {cluster}\n  user     {user}\n  plugins  {directories}\n  \
-                 address  http://{address}  (/plugins, /metrics, /readyz)\n  \
-                 admin    {admin}"
+                "Informant {version}\n  cluster  {cluster}\n  plugins  {directories}\n  \
+                 address  http://{address}  (/plugins, /metrics, /readyz)"
             );
+            if !options.is_cluster_embedded {
+                let _ = writeln!(Stdout, "  user     {user}\n  admin    {admin}");
+            }
             if let Some(metrics) = metrics {
                 let _ =
                     writeln!(Stdout, "  metrics  http://{metrics}  (/metrics, /livez, /readyz)");

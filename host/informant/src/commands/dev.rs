@@ -123,6 +123,7 @@ async fn shown(
     let plugins = manager.plugins().clone();
     run(manager, builders, stop).await?;
     if is_text {
+        logging::unpin();
         let next = next.map_or_else(String::new, |next| format!("{next}\n"));
         let _ = write!(Stdout, "{}{next}", summary::summary(began.elapsed(), &plugins.status()));
     }
@@ -146,6 +147,7 @@ async fn start(args: DevArgs, embedded: Option<&Path>) -> Result<Manager> {
         metrics_bind_address: None,
         admin_socket: args.serve.admin.admin_socket,
         log_format: args.serve.log_format,
+        is_cluster_embedded: embedded.is_some(),
     };
     let manager = Manager::start(options).await?;
     if let Some(kubeconfig) = embedded {

@@ -29,6 +29,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             metrics_bind_address: args.metrics.metrics_bind_address,
             admin_socket: args.serve.admin.admin_socket,
             log_format: args.serve.log_format,
+            is_cluster_embedded: false,
         };
         Manager::start(options).await?.run_until(&stop.asked, Some(stop.at_once())).await
     })

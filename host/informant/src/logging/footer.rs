@@ -34,8 +34,8 @@ pub(crate) fn pin(text: &str) -> bool {
     true
 }
 
-/// Erases the text, and draws it no more.
-pub(super) fn unpin() {
+/// Erases the text, and draws it no more: what is written next takes its place.
+pub(crate) fn unpin() {
     // A panic of the thread that draws must not wait for itself.
     let Some(footer) = FOOTER.try_lock().and_then(|mut footer| footer.take()) else { return };
     let _ = write_all(footer.erased(size().columns).as_bytes());

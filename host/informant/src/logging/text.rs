@@ -1,7 +1,7 @@
 //! One log line for people: `12:03:55  event-printer  added   pod default/web-1: Running`.
 //!
-//! Colours have a meaning: each plugin's name has its own, a change is green, yellow or red, and the host's own
-//! lines are dim.
+//! Colours have a meaning: each plugin's name has its own, a change is green, yellow or red, a reload is cyan, and
+//! the host's other lines are dim.
 
 use anstyle::{Ansi256Color, AnsiColor, Style};
 use std::borrow::Cow;
@@ -19,8 +19,8 @@ const HOST: &str = "host";
 const SOURCE_COLUMNS_MAX: usize = 24;
 /// Columns of a change: `updated` and `deleted` are the longest.
 const CHANGE_COLUMNS: usize = 7;
-/// Colours of plugins' names: readable on light and dark ground, and none of them green, yellow or red.
-const NAME_COLOURS: [u8; 10] = [32, 37, 67, 69, 73, 99, 105, 133, 170, 38];
+/// Colours of plugins' names: readable on light and dark ground, and none of them green, yellow, red or cyan.
+const NAME_COLOURS: [u8; 7] = [32, 67, 69, 99, 105, 133, 170];
 
 const DIM: Style = Style::new().dimmed();
 
@@ -139,11 +139,11 @@ fn change_style(word: &str) -> Option<Style> {
     }
 }
 
-/// A reload is the host's most important line, the others are dim unless they warn.
+/// A reload is the host's most important line and has a colour of its own; the others are dim unless they warn.
 fn message_style(line: &Line) -> Style {
     match line.is_from_plugin || line.level != Level::INFO {
         true => Style::new(),
-        false if line.message.starts_with("reloaded ") => Style::new().bold(),
+        false if line.message.starts_with("reloaded ") => AnsiColor::Cyan.on_default().bold(),
         false => DIM,
     }
 }
@@ -250,8 +250,8 @@ mod tests {
         ];
         let expect = [
             "^[2m12:03:55^[0m^[2m  host  ^[0m^[2mcluster answers^[0m",
-            "^[2m12:03:55^[0m^[38;5;133m  a     ^[0m^[1mreloaded in 0.3 s^[0m",
-            "^[2m12:03:55^[0m^[38;5;170m  b     ^[0m^[32madded  ^[0m pod a/b",
+            "^[2m12:03:55^[0m^[38;5;170m  a     ^[0m^[1m^[36mreloaded in 0.3 s^[0m",
+            "^[2m12:03:55^[0m^[38;5;32m  b     ^[0m^[32madded  ^[0m pod a/b",
         ];
         check(true, &lines, &expect);
     }
