@@ -1,6 +1,7 @@
 //! `examples/deployment`: its files are whole, and the API server takes them as they stand.
 
 pub mod manifests;
+mod monitoring;
 
 use std::collections::BTreeSet;
 use std::process::Command;

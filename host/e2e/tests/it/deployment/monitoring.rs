@@ -1,0 +1,125 @@
+//! `examples/deployment/monitoring`: its objects are what the Prometheus Operator's definitions allow, and their expressions
+//! are what Prometheus can read.
+
+use std::io::Write as _;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::manifests::{of_folder, yaml};
+use crate::bench::{Bench, fact};
+use informant_e2e::api::DEADLINE;
+use informant_e2e::{poll, skip};
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const GROUP: &str = "monitoring.coreos.com";
+
+/// How Prometheus writes a duration.
+const DURATION: &str =
+    "^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$";
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+fn list(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+fn texts() -> Value {
+    json!({"type": "object", "additionalProperties": {"type": "string"}})
+}
+
+/// The fields of a rule and its groups, as the operator defines them (0.76).
+fn prometheus_rule() -> Value {
+    let (text, duration) =
+        (json!({"type": "string"}), json!({"type": "string", "pattern": DURATION}));
+    let rule = json!({
+        "alert": text, "record": text, "for": duration, "keep_firing_for": duration,
+        "expr": {"x-kubernetes-int-or-string": true}, "labels": texts(), "annotations": texts(),
+    });
+    let group = json!({
+        "name": {"type": "string", "minLength": 1}, "interval": duration, "limit": {"type": "integer"},
+        "rules": list(object(rule, &["expr"])),
+    });
+    object(json!({"groups": list(object(group, &["name"]))}), &[])
+}
+
+/// The fields of a monitor that ours has, as the operator defines them; it has many more.
+fn service_monitor() -> Value {
+    let text = json!({"type": "string"});
+    let endpoint = json!({
+        "port": text, "path": text, "scheme": text,
+        "interval": {"type": "string", "pattern": DURATION},
+        "scrapeTimeout": {"type": "string", "pattern": DURATION},
+    });
+    let selector = json!({"matchLabels": texts()});
+    let spec = json!({
+        "jobLabel": text, "selector": object(selector, &[]), "endpoints": list(object(endpoint, &[])),
+    });
+    object(spec, &["endpoints", "selector"])
+}
+
+/// Creates the definition of a kind and waits until its resource is served, at this path.
+async fn establish(bench: &Bench, kind: &str, spec: Value) -> String {
+    let singular = kind.to_lowercase();
+    let plural = format!("{singular}s");
+    let schema = object(json!({"spec": spec}), &["spec"]);
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{GROUP}")},
+        "spec": {
+            "group": GROUP, "scope": "Namespaced",
+            "names": {"plural": plural, "singular": singular, "kind": kind},
+            "versions": [
+                {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}},
+            ],
+        },
+    });
+    bench.create(DEFINITIONS, &definition).await;
+    let path = format!("/apis/{GROUP}/v1/namespaces/{}/{plural}", bench.namespace);
+    let served = async || (bench.api.get(&path).await.status == 200).then_some(());
+    poll::until("the kind to be served", DEADLINE, served).await.unwrap();
+    path
+}
+
+#[test]
+fn monitoring_is_what_the_operators_definitions_allow() {
+    fact(async |bench| {
+        let manifests = of_folder("monitoring");
+        let schemas =
+            [("ServiceMonitor", service_monitor()), ("PrometheusRule", prometheus_rule())];
+        assert_eq!(manifests.len(), schemas.len());
+        for (kind, spec) in schemas {
+            let path = establish(bench, kind, spec).await;
+            let manifest = manifests.iter().find(|manifest| manifest.kind() == kind);
+            let mut object =
+                manifest.unwrap_or_else(|| panic!("there is no {kind}")).object.clone();
+            object["metadata"]["namespace"] = bench.namespace.clone().into();
+            let made = bench.api.create(&path, &object).await.expect(201);
+            assert_eq!(
+                made["spec"], object["spec"],
+                "{kind}: fields that it does not have are dropped"
+            );
+        }
+    });
+}
+
+#[test]
+fn prometheus_reads_the_rules() {
+    let rule = yaml("monitoring", "prometheus_rule.yaml");
+    let mut file = tempfile::NamedTempFile::with_suffix(".json").expect("a file");
+    // JSON is YAML.
+    file.write_all(rule["spec"].to_string().as_bytes()).expect("it is written");
+    let promtool = Command::new("promtool").args(["check", "rules"]).arg(file.path()).output();
+    let Ok(output) = promtool else {
+        return skip::say("there is no promtool on PATH: the alerts' expressions were not read");
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+}
