@@ -97,7 +97,8 @@ async fn node_and_npm(search: &Search, folder: &Path) -> Result<(PathBuf, PathBu
 async fn rust(search: &Search, folder: &Path) -> Result<Toolchain> {
     let get = "install Rust: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh";
     let (cargo, rustc) = (search.need("cargo", get)?, search.need("rustc", get)?);
-    at_least(&rustc, &["--version"], folder, (1, 95), "run: rustup update").await?;
+    let renew = "run: rustup update stable && rustup default stable";
+    at_least(&rustc, &["--version"], folder, (1, 95), renew).await?;
     let library = ["--print", "target-libdir", "--target", "wasm32-unknown-unknown"];
     let library = answer(&rustc, &library, folder).await.unwrap_or_default();
     if !Path::new(library.trim()).is_dir() {
