@@ -5,6 +5,8 @@
 
 RECORDING_PYTHON := target/recording/python
 PYTE_VERSION     := 0.8.2
+# cargo names it on the screen, so that it is short.
+RECORDED_COPY    := /tmp/informant
 
 .PHONY: recording
 
@@ -16,7 +18,7 @@ recording: everyday-build
 	  --target $(RECORDING_PYTHON) pyte==$(PYTE_VERSION) || { rm -rf $(RECORDING_PYTHON); \
 	  echo "make recording: pip cannot fetch pyte $(PYTE_VERSION); nothing was recorded" >&2; exit 1; }
 	mkdir -p target/demo/plugins && examples/demo/plugin.sh
-	set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; mkdir -p "$$copy/informant/target"; \
-	git ls-files -z | xargs -0 cp --parents -p -t "$$copy/informant"; \
-	cp -a target/debug target/wasm32-unknown-unknown target/plugin "$$copy/informant/target"; \
-	PYTHONPATH=$(RECORDING_PYTHON) python3 examples/demo/record.py "$$copy/informant" examples/demo/demo.svg
+	set -e; mkdir $(RECORDED_COPY); trap 'rm -rf $(RECORDED_COPY)' EXIT; mkdir $(RECORDED_COPY)/target; \
+	git ls-files -z | xargs -0 cp --parents -p -t $(RECORDED_COPY); \
+	cp -a target/debug target/wasm32-unknown-unknown target/plugin $(RECORDED_COPY)/target; \
+	PYTHONPATH=$(RECORDING_PYTHON) python3 examples/demo/record.py $(RECORDED_COPY) examples/demo/demo.svg

@@ -77,7 +77,8 @@ def picture(frames, rows, columns, titles):
         strip.append(f'<g transform="translate({number * width + MARGIN})">{"".join(uses)}</g>')
     defs = "".join(f'<text id="{name}">{text}</text>' for text, name in known.items())
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}">',
         "<title>make demo: a plugin logs each change of a pod, and is replaced while it runs</title>",
         f"<style>{style(frames, width)}{classes.css()}</style>",
         f"<defs>{defs}</defs>",

@@ -2,7 +2,8 @@
 """Records the demo as an animated SVG: `make recording` runs this with pyte installed.
 
 Two shells run in pseudo-terminals: the upper one runs `make demo`, the lower one changes the plugin and runs
-`make demo-plugin`. The picture shows the output of these two sessions as it was. Only waiting is cut.
+`make demo-plugin`. The picture shows the output of these two sessions as it was, from the first event on. Only
+waiting is cut.
 """
 
 import fcntl
@@ -21,11 +22,14 @@ from picture import picture
 
 COLUMNS = 100
 ROWS = {"demo": 27, "edit": 5}
+TITLES = ["make demo (the first build takes minutes)", "another terminal: changes the plugin and builds it"]
 # A pause longer than this is cut to it, in seconds.
 PAUSE_MAX = 2.2
 # Between two frames, in seconds: more often nobody can read.
 FRAME = 0.12
-TYPING = 0.035
+TYPING = 0.02
+# Of a wait for the compiler, in seconds: the rest is cut.
+BUILD_MAX = 1.5
 
 
 class Shell:
@@ -91,24 +95,30 @@ class Recording:
         self.shells = {name: Shell(rows, directory) for name, rows in ROWS.items()}
         self.frames = []
         self.clock = 0.0
+        self.is_on = False
 
-    def run(self, until, deadline):
-        """Records until the condition holds."""
+    def run(self, until, deadline, shown):
+        """Runs until the condition holds, and records so many seconds of it at most."""
         begin = time.monotonic()
+        on = self.is_on
         while not until():
+            self.is_on = on and time.monotonic() - begin < shown
             if time.monotonic() - begin > deadline:
                 tail = {name: "\n".join(shell.screen.display) for name, shell in self.shells.items()}
                 sys.exit("record: the session did not go on within %d s; the screens:\n%s\n%s" % (
                     deadline, tail["demo"], tail["edit"]))
             self.step(FRAME)
+        self.is_on = on
 
     def step(self, seconds):
-        """Reads for this time, then takes a frame."""
+        """Reads for this time, then takes a frame if the recording is on."""
         end = time.monotonic() + seconds
         terminals = {shell.terminal: shell for shell in self.shells.values()}
         while (left := end - time.monotonic()) > 0:
             for terminal in select.select(list(terminals), [], [], left)[0]:
                 terminals[terminal].read()
+        if not self.is_on:
+            return
         self.clock += seconds
         rows = tuple(tuple(shell.rows()) for shell in self.shells.values())
         if not self.frames or self.frames[-1][1] != rows:
@@ -128,24 +138,25 @@ class Recording:
         self.step(0.3)
         os.write(self.shells[name].terminal, b"\r")
 
-    def wait(self, name, text, deadline):
-        """Records until the shell has written the text, from now on."""
+    def wait(self, name, text, deadline, shown=60.0):
+        """Runs until the shell has written the text, from now on, and records so many seconds of it at most."""
         shell = self.shells[name]
         begin = len(shell.text)
-        self.run(lambda: text in shell.text[begin:], deadline)
+        self.run(lambda: text in shell.text[begin:], deadline, shown)
 
 
 def session(recording):
-    """What is shown: the demo, a change of the plugin, the reload, the summary."""
+    """What is shown: the running demo, a change of the plugin, the reload, the summary."""
     recording.step(0.5)
     recording.type("demo", "make demo")
     recording.wait("demo", "(initial)", 3600)
-    recording.rest(9)
+    recording.is_on = True
+    recording.rest(3)
     edit = "sed -i 's/{} pod {}/{} POD {}/' plugins/event-printer/src/lib.rs && make demo-plugin"
     recording.type("edit", edit)
-    recording.wait("demo", "reloaded in", 600)
+    recording.wait("demo", "reloaded in", 600, BUILD_MAX)
     recording.wait("demo", " POD ", 120)
-    recording.rest(7)
+    recording.rest(8)
     os.write(recording.shells["demo"].terminal, b"\x03")
     recording.wait("demo", "informant dev hello", 60)
     recording.step(0.5)
@@ -159,7 +170,7 @@ def main():
     checkout, path = sys.argv[1:]
     recording = Recording(checkout)
     session(recording)
-    svg = picture(recording.frames, list(ROWS.values()), COLUMNS, ["make demo", "another terminal"])
+    svg = picture(recording.frames, list(ROWS.values()), COLUMNS, TITLES)
     with open(path, "w", encoding="utf-8") as file:
         file.write(svg)
     seconds, size = recording.frames[-1][0], len(svg.encode()) // 1000
