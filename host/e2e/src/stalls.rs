@@ -40,11 +40,6 @@ impl Stalls {
         std::thread::park_timeout(2 * EVERY);
         self.0.since(from)
     }
-
-    /// What is left of the time from one moment to another without those in which the machine stalled.
-    pub(crate) fn without(&self, from: Instant, to: Instant) -> Duration {
-        self.0.without(from, to)
-    }
 }
 
 impl Drop for Stalls {
@@ -65,16 +60,6 @@ impl Shared {
         let stalls = self.stalls.lock();
         let later = stalls.iter().rev().take_while(|(ended, _)| *ended >= from);
         later.map(|(_, stall)| *stall).sum()
-    }
-
-    fn without(&self, from: Instant, to: Instant) -> Duration {
-        let stalls = self.stalls.lock();
-        let within = |&(ended, stall): &(Instant, Duration)| {
-            let began = ended.checked_sub(stall).unwrap_or(ended);
-            ended.min(to).saturating_duration_since(began.max(from))
-        };
-        let stalled = stalls.iter().map(within).sum();
-        to.saturating_duration_since(from).saturating_sub(stalled)
     }
 }
 
@@ -97,21 +82,5 @@ mod tests {
         check(1_110, 1_000 + 290);
         check(1_111, 290);
         check(1_501, 0);
-    }
-
-    #[test]
-    fn a_time_is_shorter_by_the_stalls_within_it() {
-        let (shared, begin) = (Shared::default(), Instant::now());
-        let at = |ms| begin + Duration::from_millis(ms);
-        shared.woke(at(100), at(1_110));
-        let check = |from, to, expect| {
-            assert_eq!(shared.without(at(from), at(to)), Duration::from_millis(expect), "{from}");
-        };
-        check(0, 50, 50);
-        check(0, 2_000, 1_000);
-        check(0, 600, 110);
-        check(600, 1_200, 90);
-        check(600, 700, 0);
-        check(1_200, 1_300, 100);
     }
 }

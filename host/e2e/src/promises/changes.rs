@@ -75,9 +75,9 @@ impl Changes {
         change_of(line) == Some((KINDS[number % KINDS.len()], &name(&self.prefix, number)))
     }
 
-    /// When each change was sent and when the host logged it, up to the first one that it has not logged. An error where it logged one twice or
-    /// in another order.
-    pub(super) fn logged(&self, host: &Host) -> anyhow::Result<Vec<(Instant, Instant)>> {
+    /// How long after it was sent the host logged each change, up to the first one that it has not logged. An error where it logged one
+    /// twice or in another order.
+    pub(super) fn logged(&self, host: &Host) -> anyhow::Result<Vec<Duration>> {
         let mut logged: BTreeMap<String, Vec<(String, Instant)>> = BTreeMap::new();
         for line in host.lines_of("event-printer") {
             if let Some((kind, name)) = change_of(&line) {
@@ -85,7 +85,7 @@ impl Changes {
             }
         }
         let made = self.shared.made.lock().clone();
-        let mut times = Vec::with_capacity(made.len());
+        let mut latencies = Vec::with_capacity(made.len());
         for (number, sent) in made.into_iter().enumerate() {
             let name = name(&self.prefix, number);
             let of_pod = logged.get(&name).map(Vec::as_slice).unwrap_or_default();
@@ -93,9 +93,9 @@ impl Changes {
             let is_in_order = kinds.eq(KINDS.into_iter().take(of_pod.len()));
             anyhow::ensure!(is_in_order, "{name} was logged as {of_pod:?}");
             let Some((_, at)) = of_pod.get(number % KINDS.len()) else { break };
-            times.push((sent, *at));
+            latencies.push(at.saturating_duration_since(sent));
         }
-        Ok(times)
+        Ok(latencies)
     }
 }
 

@@ -1,9 +1,9 @@
 //! A host beside which an attack is measured, and the check of its promises.
 
-use crate::host::bench::HostBench;
+use crate::host::bench::{HostBench, built_plugin, drop_file};
 use informant_e2e::cluster::User;
 use informant_e2e::host::Host;
-use informant_e2e::promises::Promises;
+use informant_e2e::promises::{Control, Promises};
 use serde_json::Value;
 
 /// Starts a host with the good plugin.
@@ -20,10 +20,14 @@ pub async fn await_good(host: &Host) {
     host.await_plugin("event-printer", "it to run", runs).await.unwrap();
 }
 
-/// Measures the host from here on: the attack comes next.
+/// Measures the host from here on, and one that is not attacked: the attack comes next.
 pub async fn measure<'a>(bench: &HostBench<'_>, host: &'a Host) -> Promises<'a> {
     let kubeconfig = bench.cluster.kubeconfig(User::Admin);
-    Promises::begin(host, kubeconfig).await.unwrap()
+    let plugins = tempfile::tempdir().expect("a directory");
+    drop_file(&built_plugin("event-printer"), &plugins.path().join("event-printer.wasm"));
+    let control = Host::start(&bench.program, &kubeconfig, plugins.path(), &[]).await.unwrap();
+    await_good(&control).await;
+    Promises::begin(host, Control { host: control, plugins }, kubeconfig).await.unwrap()
 }
 
 /// The attack is over, or goes on without help.
