@@ -50,7 +50,7 @@ impl Tables {
         tables.check()
     }
 
-    /// What the host keeps of them, and of so many imports of all core instances, for as long as the code: about, and no less.
+    /// What the host keeps of them, and of so many imports of all core instances, for as long as the code, about.
     pub(crate) fn kept_bytes(&self, arguments: usize) -> u64 {
         let Self { core_types, types, names } = self;
         let kept =
@@ -152,5 +152,9 @@ mod tests {
         check(2, FILE_NAMES_MAX + 1, 5, "it has 30001 imports and exports, all");
         check(2, 10_000, 100, "");
         check(2, 10_500, 100, "it has 108");
+        let wide = format!("(type (func (param{})))", " i32".repeat(900)).repeat(300);
+        let file = wat::parse_str(format!("(module {wide})")).expect("it is well formed");
+        let error = Tables::of(&file).expect_err("300 types of 900 bytes").to_string();
+        assert!(error.contains("bytes of types, all its modules together"), "{error}");
     }
 }
