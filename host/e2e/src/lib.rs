@@ -22,6 +22,6 @@ pub mod proxy;
 pub mod siege;
 pub mod skip;
 pub mod soak;
-mod stalls;
+pub mod stalls;
 pub mod storm;
 pub mod user;

@@ -10,7 +10,7 @@ const EVERY: Duration = Duration::from_millis(10);
 const LEAST: Duration = Duration::from_millis(50);
 
 /// Wakes up for as long as there is this.
-pub(crate) struct Stalls(Arc<Shared>);
+pub struct Stalls(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -21,7 +21,7 @@ struct Shared {
 
 impl Stalls {
     /// Looks from now on.
-    pub(crate) fn begin() -> Self {
+    pub fn begin() -> Self {
         let shared = Arc::<Shared>::default();
         let of = shared.clone();
         std::thread::spawn(move || {
@@ -35,7 +35,7 @@ impl Stalls {
     }
 
     /// How long the machine has stalled in all, in stalls that have ended since then.
-    pub(crate) fn since(&self, from: Instant) -> Duration {
+    pub fn since(&self, from: Instant) -> Duration {
         // One that has just ended is noted by then.
         std::thread::park_timeout(2 * EVERY);
         self.0.since(from)

@@ -4,7 +4,9 @@ use super::routes::{self, Shared};
 use crate::http::{Bounds, serve};
 use crate::metrics::Refused;
 use anyhow::{Context, Result, bail};
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
@@ -41,6 +43,8 @@ impl AdminSocket {
         let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
         own_directory(directory, path == default_path())?;
+        // Of two that start together one would else remove the other's socket, which it found refusing a moment before.
+        let _turn = turn(directory)?;
         make_room(path)?;
         // Under a name of its own until nobody else can open it.
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -134,6 +138,15 @@ pub(crate) fn default_path_of_ours() -> Result<PathBuf> {
     Ok(path)
 }
 
+/// One host at a time looks at what is there and takes its place. It ends with the file that this answers with.
+fn turn(directory: &Path) -> Result<File> {
+    let locked = File::open(directory).and_then(|opened| {
+        flock(&opened, FlockOperation::LockExclusive)?;
+        Ok(opened)
+    });
+    locked.with_context(|| format!("cannot lock {} for the admin socket", directory.display()))
+}
+
 /// Removes what an ended host left behind.
 fn make_room(path: &Path) -> Result<()> {
     let metadata = match std::fs::symlink_metadata(path) {
@@ -163,6 +176,8 @@ fn make_room(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
+    use tokio::runtime::Handle;
 
     fn listen(path: &Path) -> String {
         match AdminSocket::listen(path) {
@@ -198,6 +213,33 @@ mod tests {
         std::fs::write(&path, "precious").expect("a file");
         assert!(listen(&path).contains("is there and is no socket"));
         assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "precious");
+    }
+
+    #[tokio::test]
+    async fn of_hosts_that_start_together_one_has_the_socket() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for round in 0..50 {
+            let path = directory.path().join(format!("{round}.sock"));
+            drop(StdListener::bind(&path).expect("a socket"));
+            let begin = Barrier::new(3);
+            let start = || {
+                begin.wait();
+                AdminSocket::listen(&path)
+            };
+            let runtime = Handle::current();
+            let sockets: Vec<_> = std::thread::scope(|scope| {
+                let host = || {
+                    let _within = runtime.enter();
+                    start()
+                };
+                let hosts = [0, 1, 2].map(|_| scope.spawn(host));
+                hosts.into_iter().map(|host| host.join().expect("no panic")).collect()
+            });
+            let mut listening = sockets.iter().flatten();
+            let first = listening.next().expect("one of them listens");
+            assert!(listening.next().is_none(), "round {round}: two believe that they have it");
+            assert_eq!(identity(&path).expect("it is there"), first.file);
+        }
     }
 
     #[tokio::test]
