@@ -43,9 +43,8 @@ impl AdminSocket {
         let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
         own_directory(directory, path == default_path())?;
-        // Of two that start together one would else remove the other's socket, which it found refusing a moment before.
-        let _turn = turn(directory)?;
-        make_room(path)?;
+        let turn = Turn::take(directory)?;
+        make_room(path, &turn)?;
         // Under a name of its own until nobody else can open it.
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = directory.join(format!(".{file_name}.{}", std::process::id()));
@@ -138,17 +137,26 @@ pub(crate) fn default_path_of_ours() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// One host at a time looks at what is there and takes its place. It ends with the file that this answers with.
-fn turn(directory: &Path) -> Result<File> {
-    let locked = File::open(directory).and_then(|opened| {
-        flock(&opened, FlockOperation::LockExclusive)?;
-        Ok(opened)
-    });
-    locked.with_context(|| format!("cannot lock {} for the admin socket", directory.display()))
+/// Only one host at a time has it: of two that start together one would else remove the other's socket, in whose place it found one that refused.
+struct Turn {
+    _locked: File,
+}
+
+impl Turn {
+    /// Waits until no other host has it in this directory.
+    fn take(directory: &Path) -> Result<Self> {
+        let locked = File::open(directory).and_then(|opened| {
+            flock(&opened, FlockOperation::LockExclusive)?;
+            Ok(opened)
+        });
+        let locked = locked
+            .with_context(|| format!("cannot lock {} for the admin socket", directory.display()))?;
+        Ok(Self { _locked: locked })
+    }
 }
 
 /// Removes what an ended host left behind.
-fn make_room(path: &Path) -> Result<()> {
+fn make_room(path: &Path, _: &Turn) -> Result<()> {
     let metadata = match std::fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -176,8 +184,6 @@ fn make_room(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Barrier;
-    use tokio::runtime::Handle;
 
     fn listen(path: &Path) -> String {
         match AdminSocket::listen(path) {
@@ -215,31 +221,15 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "precious");
     }
 
-    #[tokio::test]
-    async fn of_hosts_that_start_together_one_has_the_socket() {
+    #[test]
+    fn of_hosts_that_start_together_one_has_its_turn() {
         let directory = tempfile::tempdir().expect("a directory");
-        for round in 0..50 {
-            let path = directory.path().join(format!("{round}.sock"));
-            drop(StdListener::bind(&path).expect("a socket"));
-            let begin = Barrier::new(3);
-            let start = || {
-                begin.wait();
-                AdminSocket::listen(&path)
-            };
-            let runtime = Handle::current();
-            let sockets: Vec<_> = std::thread::scope(|scope| {
-                let host = || {
-                    let _within = runtime.enter();
-                    start()
-                };
-                let hosts = [0, 1, 2].map(|_| scope.spawn(host));
-                hosts.into_iter().map(|host| host.join().expect("no panic")).collect()
-            });
-            let mut listening = sockets.iter().flatten();
-            let first = listening.next().expect("one of them listens");
-            assert!(listening.next().is_none(), "round {round}: two believe that they have it");
-            assert_eq!(identity(&path).expect("it is there"), first.file);
-        }
+        let other = File::open(directory.path()).expect("it is there");
+        let may_take = || flock(&other, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let turn = Turn::take(directory.path()).expect("nobody has it");
+        assert!(!may_take());
+        drop(turn);
+        assert!(may_take());
     }
 
     #[tokio::test]
