@@ -104,6 +104,7 @@ async fn send(client: &kube::Client, request: WriteRequest) -> Result<Vec<u8>, W
         .uri(uri)
         .header(CONTENT_TYPE, content_type)
         .header(ACCEPT, "application/json");
+    // Invariant 36.
     if let Some(account) = &service_account {
         request = request.header(IMPERSONATE_USER, account.user());
     }
@@ -188,6 +189,7 @@ mod tests {
         ApiServerWriter { client, impersonates, fence, runtime: Handle::current() }
     }
 
+    /// Invariant 36.
     #[tokio::test]
     async fn what_is_for_a_service_account_is_sent_in_its_name() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -58,7 +58,7 @@ impl Fence {
         }
     }
 
-    /// Does it as long as this host leads, and drops it then.
+    /// Does it as long as this host leads, and drops it then. Invariant 37.
     pub(crate) async fn while_leading<T>(
         &self,
         work: impl Future<Output = T>,
@@ -105,6 +105,7 @@ impl Meter {
 
 impl<S> FencedStream<S> {
     fn check(&self) -> io::Result<()> {
+        // Invariant 37.
         match self.fence.leads() {
             true => Ok(()),
             false => Err(io::Error::other("this host leads no more")),
@@ -210,6 +211,7 @@ pub(crate) mod tests {
         }
     }
 
+    /// Invariant 37.
     #[tokio::test(start_paused = true)]
     async fn what_is_under_way_ends_with_the_lead_and_nothing_begins_after_it() {
         let leader = Leader::start().await;

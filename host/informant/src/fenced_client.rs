@@ -115,6 +115,7 @@ mod tests {
         Request::patch("/api/v1/namespaces/shop/pods/web").body(body).expect("a request")
     }
 
+    /// Invariant 37.
     #[tokio::test]
     async fn nothing_reaches_the_server_once_this_host_leads_no_more() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

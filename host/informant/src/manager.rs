@@ -192,7 +192,7 @@ impl Manager {
     }
 
     /// The last attempt after an end that was cut off. Plugins may still run: as soon as the election is told, this host leads no more and
-    /// sends no write.
+    /// sends no write. Invariant 22.
     async fn give_the_lease_back(&mut self) {
         let Some(election) = &mut self.election else { return };
         election.resign.cancel();
@@ -438,6 +438,7 @@ mod tests {
         assert_eq!((ended.0, ended.1.as_deref()), over, "{drain} {at_once:?}");
     }
 
+    /// Invariant 22.
     #[tokio::test(start_paused = true)]
     async fn what_is_done_last_is_done_where_the_end_in_order_is_cut_off() {
         let cut_off = Some("not everything ended in time and was cut off");

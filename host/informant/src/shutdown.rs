@@ -214,6 +214,7 @@ mod tests {
         assert_eq!(second.status.code(), Some(143), "{said}");
     }
 
+    /// Invariant 22.
     #[tokio::test(start_paused = true)]
     async fn the_end_waits_for_what_is_done_last_and_not_for_long() {
         let stop = Stop::new();

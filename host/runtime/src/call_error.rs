@@ -100,7 +100,7 @@ impl CallError {
         Self::Trap(format!("{text}{}", backtrace.short()))
     }
 
-    /// Whether the instance cannot be called any more.
+    /// Whether the instance cannot be called any more. Invariant 29.
     pub fn ends_instance(&self) -> bool {
         !matches!(
             self,

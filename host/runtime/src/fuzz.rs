@@ -149,6 +149,7 @@ fn text_of_a_guest() {
     });
 }
 
+/// Invariant 38.
 #[test]
 fn url_of_a_request() {
     let words = &[

@@ -207,6 +207,7 @@ impl Plugin {
             warn!(plugin = name.as_str(), "{text}");
         }
         self.settings = Some(settings);
+        // Invariant 40.
         self.hold_to_settings(name);
     }
 

@@ -160,6 +160,7 @@ impl PluginHost {
     pub async fn run(mut self, shutdown: CancellationToken) {
         let events = self.events.take().map(|events| tokio::spawn(events.run()));
         let mut looks = accounts::looks();
+        // Invariant 25.
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => break,

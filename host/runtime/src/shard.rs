@@ -41,6 +41,7 @@ impl Shard {
 
 /// That of an object, of so many.
 pub(crate) fn of_object(key: &ObjectKey, shards: usize) -> usize {
+    // Invariant 25.
     if shards <= 1 {
         return 0;
     }
@@ -84,6 +85,7 @@ mod tests {
         }
     }
 
+    /// Invariant 25.
     #[test]
     fn an_object_and_its_own_key_have_one_shard() {
         for (namespace, name) in [("shop", "web"), ("", "node-1"), ("kube-system", "dns")] {

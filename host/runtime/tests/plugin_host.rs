@@ -319,6 +319,7 @@ async fn a_filter_that_cannot_be_read_keeps_the_plugin_from_running() {
     bench.stop().await;
 }
 
+/// Invariant 24.
 #[tokio::test]
 async fn a_broken_file_leaves_the_version_before_it_running() {
     let bench = Bench::start();

@@ -30,11 +30,13 @@ fn crates_depend_downwards_only() {
     check(dependencies::direction(&repository::packages()));
 }
 
+/// Invariant 33.
 #[test]
 fn heavy_dependencies_stay_behind_their_crate() {
     check(dependencies::heavy(&repository::packages()));
 }
 
+/// Invariant 33.
 #[test]
 fn heavy_dependencies_stay_behind_their_file() {
     check(names::heavy_uses(&Repository::read().sources));

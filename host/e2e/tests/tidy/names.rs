@@ -2,7 +2,7 @@
 
 use crate::repository::{Source, Text};
 
-/// A crate's name in code, and the places that may say it.
+/// A crate's name in code, and the places that may say it. Invariant 33.
 const HEAVY: &[(&str, &[&str])] = &[
     ("wasmtime", &["host/runtime/"]),
     // Traits of kube's core would be fine elsewhere in the cache, its client not; nothing needs either.

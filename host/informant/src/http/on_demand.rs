@@ -46,6 +46,7 @@ impl OnDemand {
         gvr: &GroupVersionResource,
         namespace: Option<&str>,
     ) -> Result<Arc<InformerLease>, Refusal> {
+        // Invariant 41.
         if gvr.is_secrets() {
             return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
         }

@@ -78,6 +78,7 @@ impl Connector {
         let plugin = request.plugin.as_str();
         let unsent = |problem: String| HttpError::Unsent(format!("{origin}: {problem}"));
         let found = self.addresses(plugin, target.host(), target.address()).await;
+        // Invariant 38.
         let (allowed, refused): (Vec<IpAddr>, Vec<IpAddr>) =
             found.map_err(unsent)?.into_iter().partition(|it| request.addresses.allow(*it));
         if allowed.is_empty() {

@@ -22,6 +22,7 @@ const SOUGHT_BYTES_MIN: usize = 8;
 pub(super) fn message(request: &HttpRequest, secrets: &[Secret]) -> Result<Message, HttpError> {
     let unsent = |error: http::Error| HttpError::Unsent(format!("it cannot be sent: {error}"));
     let target = &request.target;
+    // Invariant 38.
     let mut message = Request::builder()
         .method(request.method)
         .uri(target.path_and_query())
@@ -127,6 +128,7 @@ pub(super) fn repeats_a_secret(
             "it is {how}, so that nobody can see whether the secret is in it that the host added"
         ));
     }
+    // Invariant 39.
     let mut sought = secrets.iter().filter(|secret| secret.content.len() >= SOUGHT_BYTES_MIN);
     let repeats = |secret: &&Secret| {
         forms(&secret.content).iter().any(|form| {
@@ -191,6 +193,7 @@ mod tests {
     }
 
     /// Wherever it stands in what the server encodes, and with whatever around it.
+    /// Invariant 39.
     #[test]
     fn a_secret_does_not_come_back_as_base64() {
         for secret in [&b"12345678"[..], b"s3cr3t-t\xffk\xfen~?", b"a/b+c=d&e>f?g"] {

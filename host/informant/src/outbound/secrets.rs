@@ -73,6 +73,7 @@ fn secret(directory: &Path, header: &SecretHeader) -> Result<Secret, String> {
     let value = [header.prefix().as_bytes(), &content].concat();
     let value = HeaderValue::from_bytes(&value);
     let mut value = value.map_err(|_| problem(&"it has characters that no header has"))?;
+    // Invariant 39.
     value.set_sensitive(true);
     Ok(Secret { header: header.name().to_owned(), value, content })
 }

@@ -204,6 +204,7 @@ async fn a_redirect_is_an_answer_here() {
     assert_eq!(answer, Ok("302 ".to_owned()));
 }
 
+/// Invariant 38.
 #[tokio::test]
 async fn only_addresses_that_are_granted_are_connected_to() {
     let server = Server::start(|_| full("well")).await;
@@ -226,6 +227,7 @@ async fn only_addresses_that_are_granted_are_connected_to() {
     assert_eq!(server.connections.load(SeqCst), 1);
 }
 
+/// Invariant 38.
 #[tokio::test]
 async fn a_name_that_leads_elsewhere_after_it_was_looked_at_changes_nothing() {
     let server = Server::start(|_| full("well")).await;
@@ -408,6 +410,7 @@ fn bearer(secret: &str) -> SecretHeader {
     SecretHeader::new("Authorization", "Bearer ", secret).expect("a header")
 }
 
+/// Invariant 39.
 #[tokio::test]
 async fn a_secret_is_added_as_it_is_at_that_moment_and_never_comes_back() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -540,6 +543,7 @@ async fn who_loses_the_lead_while_it_connects_sends_nothing() {
     assert_eq!(answer, Err(HttpError::NotLeader));
 }
 
+/// Invariant 37.
 #[tokio::test]
 async fn a_request_that_is_being_sent_when_the_lead_is_lost_is_cut_off() {
     const BODY_BYTES: usize = 64 << 20;

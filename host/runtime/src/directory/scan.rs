@@ -349,6 +349,7 @@ fn read(directory: usize, path: &Path, id: &FileId, look: &Look<'_>) -> io::Resu
         return Ok(Read::Unread(UnreadCause::NoRoom));
     };
     let Some(bytes) = file.read_whole()? else { return Ok(Read::Unread(UnreadCause::Writing)) };
+    // Invariant 30.
     let content = Content::new(bytes, room);
     let sha256 = content.sha256();
     let is_known = known.is_some_and(|known| known.sha256 == sha256);

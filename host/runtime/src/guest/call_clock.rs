@@ -52,6 +52,7 @@ impl Call {
             // The first look comes within one tick's time, if the thread is running.
             None => (now - self.at).min(TICK),
         };
+        // Invariant 27.
         self.left = self.left.saturating_sub(used);
         (self.at, self.thread_time) = (now, Some(thread_time));
         self.left.is_zero() || self.end.is_some_and(|end| now >= end)
@@ -99,6 +100,7 @@ impl CallClock {
         }
         // The runtime's time: it stands still where a test says so.
         let began = tokio::time::Instant::now();
+        // Invariant 28.
         let answer = tokio::time::timeout(may_wait, awaited).await.ok();
         self.waited(began.elapsed());
         self.go_on(Instant::now(), thread_time());
@@ -134,6 +136,7 @@ impl CallClock {
     /// Whether the call must end. For a host function that can take long, before its first step and after each: ticks do not reach it.
     pub(crate) fn expired(&self, now: Instant) -> bool {
         let mut call = self.call.lock();
+        // Invariant 27.
         !call.has_time(now) && call.look(now, thread_time())
     }
 
@@ -189,12 +192,14 @@ mod tests {
         check("10/10 10/10 80/80", Some(2));
     }
 
+    /// Invariant 27.
     #[test]
     fn a_neighbours_turn_does_not_count() {
         check("10/10 ~500 10/10 ~500 79/79", None);
         check("10/10 ~500 10/10 ~500 80/80", Some(4));
     }
 
+    /// Invariant 27.
     #[test]
     fn what_the_system_gave_to_others_does_not_count() {
         check("500/1 500/40 500/49", None);
@@ -244,6 +249,7 @@ mod tests {
         assert!(!Call::new(start, Duration::ZERO).has_time(start));
     }
 
+    /// Invariant 28.
     #[tokio::test(start_paused = true)]
     async fn a_call_waits_for_as_long_as_it_may_in_all() {
         let clock = CallClock::new(Instant::now(), Pace::default());

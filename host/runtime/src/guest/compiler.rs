@@ -159,6 +159,7 @@ impl Compiler {
         engine: &Engine,
         source: PluginSource,
     ) -> Result<Compiled, CompileError> {
+        // Invariant 32.
         let checked = check_envelope(&source.content);
         checked.map_err(|error| CompileError::NotAPlugin(error.to_string()))?;
         let key = CodeKey::new(engine, &source.sha256);
@@ -218,6 +219,7 @@ impl Compiler {
         };
         let (plugin, file) = (&source.name, &source.content);
         let mut needs = CompileError::Host("there was no attempt".to_owned());
+        // Invariant 32.
         for attempt in program.attempts(file.len()) {
             let turn = self.shared.turns.take(attempt.lane, plugin, file.len()).await;
             let answer = match (&self.shared.functions, &self.shared.cache) {

@@ -244,7 +244,7 @@ fn not_exported(interface: &str) -> CallError {
     CallError::guest(&format!("it exports no {interface}"), Retry::Never)
 }
 
-/// Every call gets its deadline anew: an engine with epochs traps a store that has none.
+/// Every call gets its deadline anew: an engine with epochs traps a store that has none. Invariant 27.
 fn arm(store: &mut Store<GuestState>, now: Instant, deadline: Duration) {
     store.data().clock.arm(now, deadline);
     store.set_epoch_deadline(1);

@@ -273,6 +273,7 @@ impl Reads {
 impl Readable {
     /// What is shown of it now.
     fn allowed(&self) -> impl Iterator<Item = &View> {
+        // Invariant 36.
         self.views.iter().filter(|shown| shown.permissions.allow()).map(|shown| &shown.view)
     }
 

@@ -70,6 +70,7 @@ impl<T: ?Sized> Turns<T> {
         self.line.lock().wait(plugin, waiter);
         hand_out(&self.line);
         let place = place.await.expect("the line keeps everybody who waits");
+        // Invariant 34.
         self.leading.is_leader().then_some(Turn { sender: &*self.sender, _place: place })
     }
 }
@@ -159,6 +160,7 @@ mod tests {
         assert!(timeout(SECOND, turns.turn("b", 1)).await.is_ok());
     }
 
+    /// Invariant 34.
     #[tokio::test(start_paused = true)]
     async fn who_waits_while_the_lead_is_lost_gets_no_turn() {
         let config = LeaderElectionConfig::new("a");

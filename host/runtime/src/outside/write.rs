@@ -218,6 +218,7 @@ impl Write {
         }
         let resource = resource.parse::<GroupVersionResource>().map_err(|it| it.to_string())?;
         let what = Writable::new(resource, subresource)?;
+        // Invariant 34.
         if !namespace.is_empty() && !is_namespace(namespace) {
             return Err(format!("{namespace:?} cannot be the name of a namespace"));
         }

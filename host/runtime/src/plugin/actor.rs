@@ -165,6 +165,7 @@ enum Wake {
 impl Actor {
     /// Runs until it is told to stop. What is rare is boxed: an actor is as large as the largest of what it may be about.
     pub(crate) async fn run(mut self) {
+        // Invariants 25 and 28.
         loop {
             let wake = tokio::select! {
                 biased;

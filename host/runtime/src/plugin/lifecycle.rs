@@ -98,7 +98,7 @@ pub enum Input {
 }
 
 impl State {
-    /// The state after `input`. A version that runs goes on running whatever happens to its successor.
+    /// The state after `input`. A version that runs goes on running whatever happens to its successor. Invariant 24.
     #[must_use]
     pub fn step(self, input: Input) -> Self {
         use Input as I;
@@ -253,6 +253,7 @@ mod tests {
         assert_eq!(state.name(), expect, "{inputs:?}");
     }
 
+    /// Invariant 24.
     #[test]
     fn a_good_version_runs_on_whatever_follows_it() {
         check(&["loaded"], "running");

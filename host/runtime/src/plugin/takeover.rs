@@ -22,6 +22,7 @@ impl Takeover {
         let asked = join_all(self.commands.iter().map(|shard| ask(shard, &version))).await;
         // The others hear of an error by the end of what is to let them go.
         let ready = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
+        // Invariant 26.
         self.together.swap(&version, &self.core, Now::read());
         let mut restored = false;
         for (has_restored, go) in ready {

@@ -71,10 +71,11 @@ impl PluginHost {
     /// Whether the plugin was configured anew since the version was prepared. It never runs with what it has: it is
     /// prepared again, with its code.
     fn is_superseded(&self, name: &PluginName, prepared: &Prepared) -> bool {
+        // Invariant 40.
         self.plugins.get(name).is_some_and(|plugin| !plugin.is_configured_as(prepared))
     }
 
-    /// Keeps what runs, and says why the new version does not.
+    /// Keeps what runs, and says why the new version does not. Invariant 24.
     fn refused(&mut self, load: &Load, error: &LoadError) -> String {
         // It may name what the file is made of.
         let mut reason = one_line(&error.to_string(), LOAD_ERROR_BYTES_MAX).into_owned();

@@ -129,6 +129,7 @@ impl PluginHost {
 
 /// Answers: what is said to be done is not undone by the end of the host.
 fn tell(archive: Option<Archive>, answer: Result<String, AdminError>, reply: Reply) {
+    // Invariant 23.
     match archive {
         Some(archive) if answer.is_ok() => archive.when_written(move |is_written| {
             let note = if is_written { "" } else { NOT_WRITTEN };

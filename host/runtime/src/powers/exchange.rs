@@ -71,6 +71,7 @@ impl Exchange<'_> {
         request: &OutboundRequest,
         is_at_home: bool,
     ) -> Result<HttpResponse, Failure> {
+        // Invariant 38.
         let granted = || self.granted(request, is_at_home).map_err(Failure::NotGranted);
         granted()?;
         let limits = &self.settings.limits;
@@ -109,9 +110,11 @@ impl Exchange<'_> {
     /// What the rules have for it, or what is missing.
     fn granted(&self, request: &OutboundRequest, is_at_home: bool) -> Result<Granted, String> {
         let mut granted = self.settings.http.check_request(self.plugin, request)?;
+        // Invariant 40.
         if let Some(later) = self.restriction.settings() {
             granted = granted.and(&later.http.check_request(self.plugin, request)?);
         }
+        // Invariant 39.
         if !is_at_home {
             granted.secrets.clear();
         }

@@ -79,6 +79,7 @@ fn check(file: Vec<u8>) {
     assert!(account <= most, "{kept} bytes are kept, the account has {account}");
 }
 
+/// Invariant 32.
 #[test]
 fn the_account_has_all_that_is_kept_of_a_file() {
     check(module(""));

@@ -80,6 +80,7 @@ impl Bench {
     }
 }
 
+/// Invariant 36.
 #[tokio::test]
 async fn what_the_account_may_not_read_is_not_told_and_nothing_of_it_is_lost() {
     let reviewer = Reviewer::new(Err("no route to host".to_owned()));
@@ -269,6 +270,7 @@ impl AccessReviewer for &'static Late {
     }
 }
 
+/// Invariant 25.
 #[tokio::test]
 async fn the_first_to_act_in_a_name_waits_for_the_answer_before_it_starts() {
     let late: &'static Late = Box::leak(Box::new(Late(tokio::sync::Semaphore::new(0))));

@@ -284,6 +284,7 @@ fn of_secrets() -> Vec<u8> {
     hello_with(r#""types":["added"]},{"name":"secrets","resource":"v1/secrets""#)
 }
 
+/// Invariant 41.
 #[tokio::test]
 async fn secrets_are_for_the_hosts_own_configuration_to_grant() {
     let bench = Bench::start();

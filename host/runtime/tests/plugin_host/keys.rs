@@ -195,6 +195,7 @@ async fn a_key_that_is_not_to_come_again_does_not_until_somebody_adds_it() {
     bench.stop().await;
 }
 
+/// Invariant 29.
 #[tokio::test]
 async fn a_key_that_ends_instances_is_given_up_and_the_others_go_on() {
     let traps = format!("(if {IS_A} (then unreachable))");
@@ -445,6 +446,7 @@ async fn keys_that_are_for_later_are_not_waited_for() {
 }
 
 /// As the workers of client-go's controllers, which start after `WaitForCacheSync`.
+/// Invariant 21.
 #[tokio::test]
 async fn no_key_is_worked_on_before_all_that_is_read_has_synced() {
     let bench = Bench::working(&["a"], Limits::default(), &worker(""));

@@ -85,6 +85,7 @@ fn endless(export: &str) -> Vec<u8> {
     wat::parse_str(text).expect("it is well formed")
 }
 
+/// Invariant 27.
 #[tokio::test]
 async fn every_export_has_a_deadline() {
     let deadline = Duration::from_millis(50);

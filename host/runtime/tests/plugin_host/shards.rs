@@ -198,6 +198,7 @@ async fn a_shard_whose_instance_ends_leaves_the_others_alone() {
     bench.stop().await;
 }
 
+/// Invariant 25.
 #[tokio::test]
 async fn each_objects_events_come_in_order_over_retries_and_other_numbers_of_shards() {
     let names = ["a", "b", "c", "d", "e", "f", "g"];
@@ -227,6 +228,7 @@ async fn each_objects_events_come_in_order_over_retries_and_other_numbers_of_sha
     bench.stop().await;
 }
 
+/// Invariant 26.
 #[tokio::test]
 async fn no_shard_of_the_old_version_is_called_once_the_new_one_is() {
     let cluster = Cluster::new(Answer::Later);

@@ -113,6 +113,7 @@ async fn a_plugin_to_which_nothing_is_replayed_hears_it_too() {
     check("never", &["c added", "a deleted"]).await;
 }
 
+/// Invariant 29.
 #[tokio::test]
 async fn a_trap_in_it_is_tried_again_and_given_up_and_events_go_on() {
     let bench = Bench::with_pods().await;

@@ -314,6 +314,7 @@ async fn a_plugin_that_asks_for_more_than_it_may_write_waits() {
     bench.stop().await;
 }
 
+/// Invariants 34 and 40.
 #[tokio::test]
 async fn a_write_that_is_not_granted_any_more_is_not_made_though_the_version_runs_on() {
     let descriptor = super::DESCRIPTOR.strip_suffix('}').expect("it is an object");
@@ -380,6 +381,7 @@ async fn the_api_servers_words_reach_the_plugin() {
     bench.stop().await;
 }
 
+/// Invariant 28.
 #[tokio::test]
 async fn who_waits_for_the_cluster_keeps_nobody_waiting_and_gives_up_in_time() {
     let cluster = Cluster::new(Answer::Later);
@@ -498,6 +500,7 @@ async fn who_may_write_a_secret_does_not_read_it() {
     }
 }
 
+/// Invariant 28.
 #[tokio::test]
 async fn a_request_under_way_ends_before_another_version_takes_over() {
     let cluster = Cluster::new(Answer::Later);

@@ -149,6 +149,7 @@ fn check_refused(file: impl FnOnce() -> Vec<u8>, reasons: &[&str]) {
 const TOO_MUCH_MEMORY: &str = "that the compiler may use";
 const TOO_DEEP: &str = "nests too deeply";
 
+/// Invariant 32.
 #[test]
 fn types_that_nest_without_end_end_the_process_that_reads_them() {
     // A checker that counts the levels may be first.
@@ -242,6 +243,7 @@ async fn revocations(bench: &HostBench<'_>, host: &Host) -> Duration {
 
 /// The load is still under way after every revocation. On a quiet machine it delays them by less than 100 ms; where a revocation takes longer
 /// by itself, chance may double that.
+/// Invariant 40.
 #[test]
 #[allow(clippy::print_stdout)] // The harness keeps it, and shows it with `--nocapture`.
 fn a_load_that_hangs_delays_no_revocation() {

@@ -75,6 +75,7 @@ fn secrets_are_no_resource_however_they_are_spelled() {
 /// A name for the try, what the descriptor reads, the host's own settings of the plugin, the file beside it, and what is said of it in the end.
 type Asked = (&'static str, &'static str, Value, &'static str, &'static str);
 
+/// Invariant 41.
 #[test]
 fn secrets_are_granted_to_nobody_by_another_name() {
     let star = json!([{"resources": ["*"]}]);

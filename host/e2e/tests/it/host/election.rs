@@ -86,6 +86,7 @@ fn one_of_several_hosts_leads_and_another_takes_over() {
     });
 }
 
+/// Invariant 22.
 #[test]
 fn a_host_that_is_ended_at_once_gives_its_lease_back() {
     host_fact(async |bench| {

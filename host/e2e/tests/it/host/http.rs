@@ -129,6 +129,7 @@ fn query_that_cannot_be_answered_says_why() {
     });
 }
 
+/// Invariant 41.
 #[test]
 fn secrets_are_never_served() {
     host_fact(async |bench| {

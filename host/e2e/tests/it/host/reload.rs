@@ -76,6 +76,7 @@ fn is_running(plugin: &Value) -> bool {
     plugin["state"] == "running"
 }
 
+/// Invariant 24.
 #[test]
 fn broken_file_changes_nothing_but_a_line_that_says_why() {
     host_fact(async |bench| {

@@ -209,6 +209,7 @@ impl Grants {
     fn allows(&self, ask: &Ask) -> bool {
         let is_granted = match &self.rules {
             Some(rules) => cover(rules, ask),
+            // Invariant 41.
             None => !ask.resource.is_secrets(),
         };
         is_granted && self.is_possible(ask)

@@ -161,6 +161,7 @@ fn links_are_followed_and_loops_are_not() {
 }
 
 /// It has no blocks on the disk, and would take a while to read.
+/// Invariant 32.
 #[test]
 fn a_file_that_is_too_large_is_not_read() {
     check(

@@ -135,6 +135,7 @@ impl CodeCache {
         if format != FORMAT {
             return Err(damaged());
         }
+        // Invariant 31.
         hmac::verify(&self.key, &marked(key, &code), mark).map_err(|_| damaged())?;
         // So that it counts as used; it is no worse if it cannot be noted.
         let _ = file.set_modified(SystemTime::now());

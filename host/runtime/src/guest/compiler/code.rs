@@ -46,6 +46,7 @@ impl CompiledPlugin {
     /// Makes it ready to run. Fails where it was made by another version of the engine or for another machine.
     pub(super) fn component(&self, engine: &Engine) -> Result<Component, CompileError> {
         let code = &self.content[self.code_at..];
+        // Invariant 31.
         #[allow(
             unsafe_code,
             reason = "there is no other way to take over what was compiled elsewhere"

@@ -263,6 +263,7 @@ async fn send(
     let asked = async {
         let per_second = limits.cluster_writes_per_second;
         let turn = powers.powers.cluster.turn(plugin, per_second).await?;
+        // Invariant 34.
         refused = powers.check_write(plugin, &write).err();
         if refused.is_some() {
             return None;

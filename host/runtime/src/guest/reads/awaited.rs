@@ -36,7 +36,7 @@ impl Reads {
         is_over
     }
 
-    /// Waits for that. Says once what is missing where it takes long.
+    /// Waits for that. Says once what is missing where it takes long. Invariant 21.
     pub(crate) async fn synced(&self, plugin: &PluginName) {
         let since = *self.awaiting.since.get_or_init(Instant::now);
         let told = async {

@@ -184,6 +184,7 @@ async fn an_index_shows_only_what_a_visible_object_has() {
     assert_eq!((count(None), count(Some("a"))), (Ok(3), Ok(2)));
 }
 
+/// Invariant 27.
 #[tokio::test]
 async fn a_search_ends_at_the_deadline() {
     let bench = Bench::new(NARROW).await;
@@ -248,6 +249,7 @@ async fn refused(subscription: bool, read: bool) -> Vec<&'static str> {
     refused.map(|(name, _)| *name).collect()
 }
 
+/// Invariant 36.
 #[tokio::test]
 async fn what_is_refused_to_the_account_is_refused_by_every_function() {
     assert!(refused(false, false).await.is_empty());

@@ -92,7 +92,7 @@ impl Archive {
         self.put_at(u32::MAX, changes);
     }
 
-    /// Takes changes of one plugin that belong together. So much of the plugin is written in a second. Never waits.
+    /// Takes changes of one plugin that belong together. So much of the plugin is written in a second. Never waits. Invariant 23.
     pub(crate) fn put_at(&self, bytes_per_second: u32, changes: Changes) {
         if changes.is_empty() {
             return;

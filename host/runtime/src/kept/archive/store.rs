@@ -143,6 +143,7 @@ impl Store {
 
     /// Writes all of it or nothing, with the transaction's number. It is on the disk when this returns; after an error it may be.
     pub(super) fn write(&self, changes: &Changes, number: u64) -> Result<(), redb::Error> {
+        // Invariant 23.
         let transaction = self.database.begin_write()?;
         {
             transaction.open_table(ABOUT)?.insert(WRITTEN, number)?;

@@ -19,6 +19,7 @@ pub(crate) enum Answered {
 impl Write {
     /// What its answer may show. What is asked of a Secret's subresource is as secret as itself.
     pub(crate) fn answered(&self) -> Answered {
+        // Invariant 35.
         if self.what.resource.is_secrets() { Answered::WithoutContent } else { Answered::Whole }
     }
 }
@@ -130,6 +131,7 @@ mod tests {
         assert_eq!(shown, expect);
     }
 
+    /// Invariant 35.
     #[test]
     fn a_secret_is_answered_without_what_is_in_it() {
         let head = r#""apiVersion":"v1","kind":"Secret""#;

@@ -62,6 +62,7 @@ struct Operation {
 pub(super) fn check_patch_of_secret(body: &[u8]) -> Result<(), String> {
     let operations: Vec<Operation> =
         serde_json::from_slice(body).map_err(|error| format!("the patch: {error}"))?;
+    // Invariant 35.
     let only_writes = |op: &str| ["add", "replace", "remove"].contains(&op);
     match operations.iter().find(|operation| !only_writes(&operation.op)) {
         None => Ok(()),

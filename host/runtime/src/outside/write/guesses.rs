@@ -63,6 +63,7 @@ impl SecretGuesses {
         let per_second = 1.0 / REFUSED_EVERY.as_secs_f64();
         let new = || TokenBucket::new(per_second, f64::from(REFUSED_AT_ONCE), now);
         let bucket = secrets.entry(key.clone()).or_insert_with(new);
+        // Invariant 35.
         if bucket.tokens() < 1.0 {
             return Err(bucket.until(1.0));
         }
@@ -126,6 +127,7 @@ mod tests {
         assert_eq!(count, sent, "{how:?} {answer:?}");
     }
 
+    /// Invariant 35.
     #[test]
     fn so_many_writes_of_a_secret_are_refused_and_then_one_a_minute() {
         for how in [How::MergePatch, How::StrategicPatch, How::JsonPatch, How::Update] {

@@ -106,6 +106,7 @@ fn a_dry_run_is_one_whichever_place_the_server_looks_at() {
 }
 
 /// Tricks with the names of paths: each is refused in each of the places that names go to.
+/// Invariant 34.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     let long = "a".repeat(254);
@@ -238,6 +239,7 @@ fn an_update_of_no_known_object_may_be_made() {
     check("{}", "status", update);
 }
 
+/// Invariant 35.
 #[test]
 fn a_patch_of_a_secret_does_not_tell_what_is_in_it() {
     let secret = Named { resource: "v1/secrets", ..POD };

@@ -45,6 +45,7 @@ pub(super) enum Works {
 
 impl Works {
     fn of(instance: &Instance, reads: &Reads) -> Self {
+        // Invariant 21.
         match instance.works_on_keys() {
             false => Self::Never,
             true if reads.are_synced() => Self::Now,

@@ -63,6 +63,7 @@ impl Actor {
 
     /// A call has ended the running instance.
     pub(super) fn lose_running(&mut self, error: &CallError) {
+        // Invariant 29.
         let running = std::mem::replace(&mut self.running, Running::Nothing);
         if let Running::Alive { version, instance } = running {
             give_back(instance);

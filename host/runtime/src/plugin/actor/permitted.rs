@@ -12,6 +12,7 @@ pub(super) fn is_put_by(
     id: SubscriptionId,
     permissions: &Permissions,
 ) -> bool {
+    // Invariant 36.
     if permissions.allow() {
         return false;
     }

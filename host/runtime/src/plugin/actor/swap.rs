@@ -24,6 +24,7 @@ impl Actor {
     pub(super) async fn swap(&mut self, swap: Swap) {
         let Swap { version, ready, go } = swap;
         self.pace.is_new();
+        // Invariant 24.
         let (instance, restored) = match self.prepare(&version).await {
             Ok(prepared) => prepared,
             Err(error) => {

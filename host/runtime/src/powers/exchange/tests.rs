@@ -143,6 +143,7 @@ async fn a_redirect_within_an_origin_keeps_the_credential() {
     assert_eq!(ended, Ok(200));
 }
 
+/// Invariant 39.
 #[tokio::test]
 async fn a_redirect_elsewhere_has_no_credential_neither_this_nor_that_nor_on_its_way_back() {
     let rules = format!("{A}, {B}");
@@ -166,6 +167,7 @@ async fn check_not_followed(location: &str, expect: &str) {
     assert!(!told.contains("token"), "it shows what the answer has: {told}");
 }
 
+/// Invariant 38.
 #[tokio::test]
 async fn a_redirect_to_where_nothing_is_granted_is_not_followed() {
     check_not_followed("https://evil.org/?token", "to GET https://evil.org is not granted").await;
@@ -233,6 +235,7 @@ async fn asked_under(rules: &str, later: &str) -> Result<HttpRequest, Failure> {
     Ok(asked.remove(0))
 }
 
+/// Invariant 40.
 #[tokio::test]
 async fn what_a_version_runs_with_and_what_was_configured_since_both_grant_a_request() {
     let private = "{origins: [a.org], methods: [POST], addresses: [private]}";

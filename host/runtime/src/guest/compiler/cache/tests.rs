@@ -66,6 +66,7 @@ fn rewrite(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).expect("the entry");
 }
 
+/// Invariant 31.
 #[test]
 fn an_entry_that_was_changed_is_not_used() {
     for at in [0, FORMAT.len(), FORMAT.len() + MARK_BYTES, FORMAT.len() + MARK_BYTES + 8] {
@@ -81,6 +82,7 @@ fn an_entry_that_was_cut_off_is_not_used() {
     }
 }
 
+/// Invariant 31.
 #[test]
 fn an_entry_of_another_name_or_key_is_not_used() {
     check_unusable(|path| {

@@ -62,6 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// What was written is there whenever and however the host ends; what was being written is there as a whole or not at all.
+    /// Invariant 23.
     #[test]
     fn every_transaction_is_whole_and_none_is_lost(hosts in proptest::collection::vec(host(), 1..5)) {
         let (mut disk, mut model) = (Disk::default(), Model::new());

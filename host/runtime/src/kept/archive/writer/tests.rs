@@ -41,6 +41,7 @@ fn start(disk: &Disk) -> ArchiveThread {
     ArchiveThread::over(disk.open(), Box::new(move || on.try_open()), Duration::MAX).unwrap()
 }
 
+/// Invariant 23.
 #[tokio::test]
 async fn a_disk_that_fails_is_told_of_and_written_when_it_works_again() {
     let disk = Disk::default();
