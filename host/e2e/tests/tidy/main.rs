@@ -8,6 +8,7 @@ mod cycles;
 mod dependencies;
 mod facts;
 mod guests;
+mod invariants;
 mod links;
 mod makefile;
 mod modules;
@@ -68,6 +69,11 @@ fn every_fact_of_a_table_has_its_test() {
     let Repository { texts, sources } = Repository::read();
     let complaints = |path| facts::missing_tests(path, &texts, &sources);
     check(facts::TABLES.into_iter().flat_map(complaints).collect());
+}
+
+#[test]
+fn invariants_have_addresses() {
+    check(invariants::complaints(&Repository::read().texts, allowed::UNTESTED_INVARIANTS));
 }
 
 #[test]

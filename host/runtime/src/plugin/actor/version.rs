@@ -14,6 +14,7 @@ use crate::shard::Shard;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// Everything that one version of a plugin needs to run.
@@ -45,11 +46,10 @@ impl VersionTapes {
         shard: usize,
         begin: impl FnOnce() -> Option<Arc<dyn Tape>>,
     ) -> Option<Arc<dyn Tape>> {
-        let mut tapes = self.0.lock();
-        if !tapes.contains_key(&shard) {
-            tapes.insert(shard, begin()?);
+        match self.0.lock().entry(shard) {
+            Entry::Occupied(tape) => Some(tape.get().clone()),
+            Entry::Vacant(place) => Some(place.insert(begin()?).clone()),
         }
-        tapes.get(&shard).cloned()
     }
 }
 
