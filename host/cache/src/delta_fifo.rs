@@ -47,7 +47,7 @@ impl Delta {
 }
 
 /// Where a full queue makes the reflector wait: a batch, or 4 MiB, whichever comes first. One delta is always let in. What waits
-/// here is most of what a first list takes and gives back.
+/// here is most of what a first list takes and gives back. Invariant 19.
 const DELTAS_WAITING_MAX: usize = 256;
 const BYTES_WAITING_MAX: usize = 4 << 20;
 
@@ -218,6 +218,7 @@ mod tests {
         assert!(fifo.pop_all().now_or_never().is_none(), "an empty queue waits");
     }
 
+    /// Invariant 19.
     #[test]
     fn a_full_queue_makes_the_reflector_wait() {
         let fifo = DeltaFifo::default();

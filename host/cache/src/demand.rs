@@ -77,11 +77,13 @@ impl Demand {
         asked.scopes.retain(|_, entry| ends(entry).is_none_or(|end| end > now));
         asked.due = asked.scopes.values().filter_map(ends).min();
         let scopes = || asked.scopes.values().map(|entry| &*entry.scope);
+        // Invariant 9.
         let union = Scope::union(scopes());
         let mut wanted = union.map(|union| match union.covered_namespaces() {
             Namespaces::Set(set) if set.len() > NAMESPACES_MAX => union.everywhere().parts(),
             Namespaces::Set(_) | Namespaces::All => union.parts(),
         });
+        // Invariant 10.
         if let (Some(wanted), true) = (&mut wanted, is_refused_whole) {
             let narrow = scopes().filter(|it| *it.covered_namespaces() != Namespaces::All);
             let parts = Scope::union(narrow).map(|union| union.parts()).unwrap_or_default();
@@ -167,6 +169,7 @@ mod tests {
         assert_eq!(count(true), Some(1 + NAMESPACES_MAX));
     }
 
+    /// Invariant 10.
     #[test]
     fn who_asks_for_less_than_what_is_refused_is_served() {
         let (demand, now, linger) = (Demand::default(), Instant::now(), Duration::ZERO);

@@ -67,7 +67,7 @@ pub struct Indexer {
 #[derive(Debug, Default)]
 struct Shared {
     published: Published<State>,
-    /// No reader takes it.
+    /// No reader takes it. Invariant 3.
     writer: Mutex<Writer>,
 }
 

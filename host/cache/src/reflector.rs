@@ -212,6 +212,7 @@ impl Reflector {
     fn note(&self, arrived: &Arrived) {
         match arrived {
             Arrived::List(ListEvent::Malformed(_)) | Arrived::Watch(WatchEvent::Malformed(_)) => {
+                // Invariant 14.
                 self.progress.malformed();
             }
             Arrived::List(_) | Arrived::Watch(_) => {
@@ -233,6 +234,7 @@ impl Reflector {
             hands.epoch = machine.epoch();
             self.progress.rewound();
         }
+        // Invariant 15.
         let Some(error) = &machine.failure else { return };
         let one_object = matches!(
             arrived,

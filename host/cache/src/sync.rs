@@ -25,7 +25,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// What is published: read at any time in a bounded number of steps, replaced as a whole.
+/// What is published: read at any time in a bounded number of steps, replaced as a whole. Invariant 3.
 #[derive(Debug, Default)]
 pub(crate) struct Published<T>(ArcSwap<T>);
 

@@ -254,6 +254,7 @@ impl View {
         let mut cursor = cursor.map(str::to_owned);
         while !found.is_enough() {
             let Page { items, next } = page(cursor.as_deref())?;
+            // Invariant 9.
             found.items.extend(items.into_iter().filter(|object| self.scope().contains(object)));
             cursor = next;
             if cursor.is_none() {

@@ -286,7 +286,7 @@ async fn told(at_once: Option<&mut watch::Receiver<()>>) {
     std::future::pending().await
 }
 
-/// Waits for what ends a host that takes part in an election: it leads no more, or its task ends.
+/// Waits for what ends a host that takes part in an election: it leads no more, or its task ends. Invariant 20.
 async fn election_ended(election: &mut Option<Election>) -> anyhow::Error {
     let Some(election) = election else { return std::future::pending().await };
     tokio::select! {

@@ -149,7 +149,7 @@ impl Pace {
         self.shared.short.store(0, Relaxed);
     }
 
-    /// Whether the plugin's calls are so short that an informer's thread may make them.
+    /// Whether the plugin's calls are so short that an informer's thread may make them. Invariant 1.
     pub(crate) fn may_be_lent(&self, now: Instant) -> bool {
         !self.is_slow()
             && self.shared.short.load(Relaxed) >= SHORT_CALLS
@@ -158,6 +158,7 @@ impl Pace {
 
     /// A turn that was lent has used so much of the processor. One that kept an informer waiting is not lent another for a while, longer each time.
     pub(crate) fn was_lent(&self, time: Duration, now: Instant) {
+        // Invariant 2.
         if time <= LENT_MAX {
             return;
         }
@@ -248,6 +249,7 @@ mod tests {
         }
     }
 
+    /// Invariant 1.
     #[test]
     fn only_a_row_of_short_calls_promises_another() {
         let (pace, now) = (Pace::default(), Instant::now());
@@ -273,6 +275,7 @@ mod tests {
         assert!(!pace.may_be_lent(now));
     }
 
+    /// Invariant 2.
     #[test]
     fn whoever_keeps_an_informer_waiting_is_trusted_less_each_time() {
         let (pace, mut now) = (Pace::default(), Instant::now());

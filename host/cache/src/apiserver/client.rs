@@ -15,7 +15,7 @@ use kube::{Config, Error};
 use std::time::Duration;
 use tower::ServiceBuilder;
 
-/// When a connection is probed, and when it is given up. The default finds a lost peer within 45 s, as client-go does.
+/// When a connection is probed, and when it is given up. The default finds a lost peer within 45 s, as client-go does. Invariant 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Without a byte for so long, the kernel asks the other end whether it is there. At least a second: the kernel counts seconds.
@@ -155,6 +155,7 @@ mod tests {
         assert!(causes.contains("timed out") || causes.contains("os error 110"), "{causes}");
     }
 
+    /// Invariant 16.
     #[tokio::test]
     async fn a_watch_whose_server_is_gone_without_a_word_ends() {
         check_is_found(true).await;
@@ -165,6 +166,7 @@ mod tests {
         check_is_found(false).await;
     }
 
+    /// Invariant 16.
     #[test]
     fn by_default_a_lost_server_is_found_within_45_seconds() {
         let KeepAlive { idle, interval, lost_after } = KeepAlive::default();

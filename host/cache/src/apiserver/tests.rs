@@ -409,6 +409,7 @@ async fn check_served(paths: &[(&'static str, u16, &'static str)], expect: &str)
     assert!(shown.starts_with(expect), "{shown} does not start with {expect}, for {paths:?}");
 }
 
+/// Invariant 13.
 #[tokio::test]
 async fn only_discovery_itself_says_that_a_resource_is_gone() {
     const GROUP: &str = "/apis/example.com/v1";

@@ -86,6 +86,7 @@ impl NotificationQueue {
         let last = entry.notification.object().and_then(|object| self.last.get(object.key()));
         match last.copied() {
             Some(_) if is_resync(&entry.notification) => self.coalesced += 1,
+            // Invariant 12.
             Some(number) if self.is_over_mark() => self.merge_at(number, entry),
             _ => self.append(entry),
         }

@@ -22,7 +22,7 @@ pub(super) enum Verdict {
 }
 
 /// Whether `new` replaces `old`. An older resourceVersion never overwrites a newer one, but for a consistent
-/// list: after the server was set back, its numbers are handed out again and mean other bytes.
+/// list: after the server was set back, its numbers are handed out again and mean other bytes. Invariant 5.
 pub(super) fn judge(old: &Object, new: &Object, write: Write) -> Verdict {
     let order = compare_resource_versions(new.resource_version(), old.resource_version());
     let set_back = write == Write::Listed { consistent: true };

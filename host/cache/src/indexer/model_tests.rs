@@ -235,6 +235,7 @@ fn check(snapshot: &Snapshot, (objects, has_index): &(Objects, bool)) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
+    /// Invariant 3.
     #[test]
     fn every_published_state_is_what_was_written_and_stays_so(
         steps in prop::collection::vec(step(), 0..400),

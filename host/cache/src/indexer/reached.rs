@@ -60,7 +60,7 @@ pub(super) fn set<'a>(
 
 impl State {
     /// The resourceVersion up to which everything is here that may concern this object, in the store or not. Of several parts that show
-    /// it the one counts that has come furthest: what any of them has shown is written.
+    /// it the one counts that has come furthest: what any of them has shown is written. Invariant 7.
     pub(super) fn resource_version_for(&self, object: &Object) -> Option<&str> {
         let shows = |one: &&Reached| one.selection.contains(object);
         let mut parts = self.reached.iter().filter(shows).peekable();

@@ -82,6 +82,7 @@ fn read(indexer: &Indexer) {
     assert_eq!(versions[0], versions[1], "one state");
 }
 
+/// Invariant 3.
 #[test]
 fn no_reader_waits_for_a_writer_in_the_middle_of_a_batch() {
     check(|indexer, finished| {
@@ -114,6 +115,7 @@ fn no_reader_waits_for_a_writer_in_an_index_function() {
     });
 }
 
+/// Invariant 3.
 #[test]
 fn no_reader_waits_for_writers_that_publish_and_wait_with_the_lock() {
     check(|indexer, finished| {

@@ -242,6 +242,7 @@ fn check_put(old: (u64, &str), new: (u64, &str), write: Write, expect: &str) {
     assert!(outcome.starts_with(expect), "{old:?} then {new:?} by {write:?}: {outcome}");
 }
 
+/// Invariant 5.
 #[test]
 fn an_older_version_never_overwrites_a_newer_one_but_in_a_consistent_list() {
     let consistent = Write::Listed { consistent: true };
@@ -292,6 +293,7 @@ fn a_complete_list_removes_what_it_did_not_show() {
     check_list(&indexer, None, "", &["b", "e", "g"]);
 }
 
+/// Invariant 5.
 #[test]
 fn an_interrupted_list_removes_nothing_and_counts_for_nothing() {
     let indexer = Indexer::default();

@@ -90,6 +90,7 @@ async fn back_off() {
     tokio::time::sleep(Duration::from_secs(5)).await;
 }
 
+/// Invariant 4.
 #[tokio::test(start_paused = true)]
 async fn whoever_hears_of_a_deletion_by_a_relist_no_longer_reads_an_own_write() {
     let informed = Informed::new(&["x"]).await;
@@ -102,6 +103,7 @@ async fn whoever_hears_of_a_deletion_by_a_relist_no_longer_reads_an_own_write() 
     informed.check(&["x/a -", "x/b -"]);
 }
 
+/// Invariants 4 and 7.
 #[tokio::test(start_paused = true)]
 async fn an_own_write_is_judged_by_its_own_namespace_and_not_by_a_quieter_one() {
     let informed = Informed::new(&["x", "y"]).await;

@@ -84,6 +84,7 @@ pub(super) fn object(
     last_applied: LastApplied,
 ) -> Result<Object, DecodeError> {
     let json = without_space_around(json);
+    // Invariant 17.
     let scan = scan(json, last_applied)?;
     let Scan { metadata, cuts, has_other_fields, .. } = scan;
     if metadata.name.is_empty() {

@@ -81,6 +81,7 @@ impl Bench {
     }
 }
 
+/// Invariant 16.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_dies_without_a_word_is_found_by_the_silence_of_bookmarks() {
     let bench = Bench::start(two_pods).await;
@@ -94,6 +95,7 @@ async fn a_connection_that_dies_without_a_word_is_found_by_the_silence_of_bookma
     assert_eq!(bench.all_relists(), 1, "nothing was listed again");
 }
 
+/// Invariant 16.
 #[tokio::test(start_paused = true)]
 async fn without_bookmarks_a_dead_connection_is_found_when_its_time_is_up() {
     let bench = Bench::start(|source| {
@@ -227,6 +229,7 @@ async fn a_resource_that_is_gone_leaves_an_empty_cache_and_comes_back() {
     assert_eq!(bench.informer.stats().epoch, 0);
 }
 
+/// Invariant 13.
 #[tokio::test(start_paused = true)]
 async fn a_404_that_discovery_does_not_confirm_empties_nothing() {
     let not_found = || ListWatchError::NotFound { message: "404 page not found".to_owned() };
@@ -282,6 +285,7 @@ async fn a_broken_watch_asks_for_one_known_event_and_nothing_more() {
 }
 
 /// Every failure of a stream or a request is reported, once, as what it is.
+/// Invariant 15.
 #[tokio::test(start_paused = true)]
 async fn every_failure_is_reported_once_as_what_it_is() {
     let text = String::new;

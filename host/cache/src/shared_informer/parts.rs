@@ -92,7 +92,7 @@ impl Parts {
     }
 
     /// A part that is wanted begins, unless it is there. One that left something to others before it was wanted again begins anew: what
-    /// it showed is still right, by the grace of the others, which go on until it has been listed.
+    /// it showed is still right, by the grace of the others, which go on until it has been listed. Invariant 11.
     fn start(&mut self, part: &Part) -> Option<Step> {
         let there = self.parts.iter().find(|(_, state)| state.part() == part);
         if there.is_some_and(|(_, state)| !state.gave_way) {
@@ -133,6 +133,7 @@ impl Parts {
         let unwanted = |(id, state): (&PartId, &PartState)| (!state.wanted).then_some(*id);
         let unwanted: Vec<_> = self.parts.iter().filter_map(unwanted).collect();
         let awaits = |state: &PartState| state.wanted && !state.awaited.is_empty();
+        // Invariant 11.
         if !unwanted.is_empty() && self.parts.values().any(awaits) {
             let until = *self.goes_on_until.get_or_insert(now + SHOWN_WITHIN);
             if now < until {
@@ -178,7 +179,7 @@ impl Parts {
         self.parts.remove(&id).map(|state| Step::Stop(id, state.progress))
     }
 
-    /// Lists anew what has not shown everything that others wrote.
+    /// Lists anew what has not shown everything that others wrote. Invariant 11.
     fn list_again(&mut self) -> Vec<Step> {
         let again = |(id, state): (&PartId, &PartState)| (!state.awaited.is_empty()).then_some(*id);
         let again: Vec<_> = self.parts.iter().filter_map(again).collect();
@@ -264,7 +265,7 @@ impl Parts {
         })
     }
 
-    /// Whether a part is not wanted any more and one that is shows this object already, with all that becomes of it.
+    /// Whether a part is not wanted any more and one that is shows this object already, with all that becomes of it. Invariant 9.
     pub(super) fn gives_way(&self, id: PartId, object: &Object) -> bool {
         self.overlap
             && self.parts.get(&id).is_some_and(|state| !state.wanted)

@@ -81,6 +81,7 @@ impl Deltas {
                 break;
             }
         }
+        // Invariant 4.
         self.publish(write);
         self.tell(processor);
         ended

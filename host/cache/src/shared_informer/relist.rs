@@ -45,6 +45,7 @@ impl Deltas {
         let Some(mut listing) = self.parts.get_mut(id).and_then(|part| part.listing.take()) else {
             return false;
         };
+        // Invariants 5 and 14.
         if whole {
             self.see_staged(&listing);
             self.sweep(id, &mut listing, Some(resource_version)).await;
@@ -86,7 +87,7 @@ impl Deltas {
         false
     }
 
-    /// Publishes what was left unseen, then tells it.
+    /// Publishes what was left unseen, then tells it. Invariants 4 and 6.
     async fn show(&mut self, processor: &mut SharedProcessor) {
         let indexer = self.indexer.clone();
         self.publish(indexer.write());

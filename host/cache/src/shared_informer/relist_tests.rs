@@ -124,12 +124,14 @@ fn new() -> Seen {
     (OLD, OLD * 2 / 3, Some((OLD * 2 + 1).to_string().into()))
 }
 
+/// Invariant 6.
 #[tokio::test(start_paused = true)]
 async fn readers_and_handlers_see_the_old_state_or_the_new_one() {
     assert_eq!(seen(WatchLists::Served, 0).await, [old(), new()]);
     assert_eq!(seen(WatchLists::Refused, 0).await, [old(), new()]);
 }
 
+/// Invariant 6.
 #[tokio::test(start_paused = true)]
 async fn a_relist_that_changes_more_than_is_held_is_seen_as_it_comes() {
     // 400 changed objects of 64 KiB.

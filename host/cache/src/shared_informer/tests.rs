@@ -254,6 +254,7 @@ async fn a_server_that_cannot_do_watch_lists_is_not_asked_again_soon() {
     assert_eq!(watch_lists.count(), 1);
 }
 
+/// Invariant 8.
 #[tokio::test(start_paused = true)]
 async fn every_list_is_a_consistent_read() {
     let bench = Bench::start(|source| {
@@ -275,6 +276,7 @@ fn list_options(request: Request) -> Option<ListOptions> {
     }
 }
 
+/// Invariant 5.
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_relist_forgets_nothing() {
     let bench = Bench::start(|source| {

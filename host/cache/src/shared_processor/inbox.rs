@@ -88,7 +88,7 @@ impl Inbox {
         self.admit(Told::ByTask { handler, queue }, beginning)
     }
 
-    /// A handler that is called in the informer's task.
+    /// A handler that is called in the informer's task. Invariant 12.
     pub(crate) fn add_inline(
         self: &Arc<Self>,
         handler: Arc<dyn ResourceEventHandler>,

@@ -218,7 +218,7 @@ impl Place {
         &self.listener
     }
 
-    /// The task that calls the handler, if it has one of its own.
+    /// The task that calls the handler, if it has one of its own. Invariant 12.
     pub(super) fn task(
         &mut self,
         progress: Arc<Progress>,

@@ -68,6 +68,7 @@ fn drain(notifications: &mut Notifications) -> Vec<String> {
     std::iter::from_fn(|| notifications.try_next()).map(|told| shown(&told)).collect()
 }
 
+/// Invariant 12.
 #[test]
 fn a_handler_that_sleeps_through_a_million_changes_holds_a_bounded_queue() {
     const OBJECTS: usize = 100;
@@ -118,6 +119,7 @@ impl ResourceEventHandler for Last {
     }
 }
 
+/// Invariant 12.
 #[tokio::test(start_paused = true)]
 async fn a_call_between_notifications_sees_what_was_told_and_no_more() {
     let bench = Bench::start(1).await;
@@ -161,6 +163,7 @@ async fn a_call_to_an_informer_that_has_stopped_is_dropped() {
     assert!(called.await.is_err(), "nobody will call it");
 }
 
+/// Invariant 12.
 #[tokio::test(start_paused = true)]
 async fn a_slow_handler_holds_nobody_up() {
     let bench = Bench::start(1).await;

@@ -191,6 +191,7 @@ async fn a_namespace_that_joins_is_initial_for_who_asked_and_silent_for_the_othe
     both.check(&["update b/y@3 from 2 Watch"]);
 }
 
+/// Invariant 9.
 #[tokio::test(start_paused = true)]
 async fn widening_tells_nobody_what_they_know_and_the_narrower_lists_stop() {
     let bench = Bench::start(|source| {
@@ -487,6 +488,7 @@ fn random_scope(random: &mut fastrand::Rng) -> Scope {
     }
 }
 
+/// Invariant 9.
 #[tokio::test(start_paused = true)]
 async fn views_that_come_and_go_at_random_end_with_exactly_their_part_of_the_truth() {
     for seed in 0..90 {

@@ -143,6 +143,7 @@ fn check(what: &str, found: u64, max: u64) {
     );
 }
 
+/// Invariant 17.
 #[test]
 fn memory_of_a_pod_and_allocations_of_an_update_are_bounded() {
     let generated = Pods::new(WORKLOADS);

@@ -15,7 +15,7 @@ pub fn watched_namespaces(named: &BTreeSet<String>) -> Option<&BTreeSet<String>>
     Some(named).filter(|named| (1..=NAMESPACES_WATCHED_MAX).contains(&named.len()))
 }
 
-/// What an informer has to cover for a view of these namespaces.
+/// What an informer has to cover for a view of these namespaces. Invariant 10.
 pub fn watched_scope(named: &BTreeSet<String>) -> Scope {
     let watched = watched_namespaces(named);
     watched.map_or_else(Scope::all, |names| Scope::namespaces(names.iter().map(String::as_str)))

@@ -35,7 +35,7 @@ const DELAY_MAX: Duration = Duration::from_secs(365 * 86_400);
 /// Once so many keys are gone what they stood in is made anew: it does not become smaller by itself.
 const EMPTIED_MIN: usize = 4_096;
 
-/// How many keys there may be, whether they wait, are delayed or only have failed.
+/// How many keys there may be, whether they wait, are delayed or only have failed. Invariant 19.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) keys: usize,

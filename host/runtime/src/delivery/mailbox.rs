@@ -39,7 +39,7 @@ use withheld::Withheld;
 /// a plugin that is behind has it unpacked when its turn comes. Four hundred updates of 5 KB objects, of each plugin that is behind.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// Where merging begins.
+/// Where merging begins. Invariant 19.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks {
     pub(crate) events: usize,
@@ -256,7 +256,7 @@ impl Mailbox {
         }
     }
 
-    /// An event whose first attempt this is. What happens and what walks have come to take turns.
+    /// An event whose first attempt this is. What happens and what walks have come to take turns. Invariant 18.
     fn pop_untried(&mut self, now: Instant) -> Option<Queued> {
         if let Some(head) = self.held.pop_untried(now) {
             return Some(head);
@@ -278,7 +278,7 @@ impl Mailbox {
         None
     }
 
-    /// An event that has its turn, unless it waits behind one of its object's that comes again.
+    /// An event that has its turn, unless it waits behind one of its object's that comes again. Invariant 18.
     fn unless_held(&mut self, event: Event) -> Option<Queued> {
         let lane = Lane::of(&event);
         if !self.held.has(&lane) {

@@ -141,6 +141,7 @@ impl PluginQueue {
     }
 
     fn unannounced(&self, push: impl FnOnce(&mut Mailboxes) -> usize) {
+        // Invariant 1.
         {
             let mut shared = self.shared.lock();
             let shard = push(&mut shared.mailboxes);

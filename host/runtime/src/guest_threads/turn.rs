@@ -149,6 +149,7 @@ impl Seat {
         else {
             return false;
         };
+        // Invariant 1.
         if !self.pace.may_be_lent(now) || !self.may_lend(now) || !waits() {
             return false;
         }
@@ -229,6 +230,7 @@ mod tests {
     use std::sync::mpsc;
     use std::task::Wake;
 
+    /// Invariant 1.
     #[test]
     fn a_share_of_the_time_is_lent() {
         let (start, ms) = (Instant::now(), Duration::from_millis(1));
@@ -359,6 +361,7 @@ mod tests {
         assert_eq!(fixture.polled_on(), here());
     }
 
+    /// Invariant 1.
     #[test]
     fn nobody_else_takes_the_turn_of_a_plugin_that_is_not_known_to_be_quick() {
         assert!(!Fixture::new(31).take(None));

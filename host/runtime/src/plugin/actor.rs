@@ -132,6 +132,7 @@ impl Running {
         (leading, not_before): (&Leading, Option<Instant>),
         core: &PluginCore,
     ) -> Wake {
+        // Invariant 20.
         leading.acquired().await;
         until_or_now(not_before).await;
         let syncs = not_before.is_none().then_some(syncs);
@@ -254,6 +255,7 @@ impl Actor {
 
     /// Takes the next event to the guest and settles it; answers when, if the one after it may follow at once.
     async fn deliver(&mut self, now: Instant) -> Option<Instant> {
+        // Invariant 20.
         if !self.leading.is_leader() || self.together.holds_back(now) {
             return None;
         }

@@ -21,6 +21,7 @@ fn pod(version: u64) -> Object {
     Object::decode(json.as_bytes(), None).expect("it is a Pod").at_rest()
 }
 
+/// Invariant 17.
 #[test]
 fn a_queue_that_has_grown_allocates_nothing_for_an_event() {
     let (old, object) = (pod(1), pod(2));

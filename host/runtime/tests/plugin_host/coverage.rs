@@ -47,6 +47,7 @@ impl Bench {
     }
 }
 
+/// Invariant 10.
 #[tokio::test]
 async fn a_plugin_of_some_namespaces_has_those_watched_alone() {
     let bench = Bench::with_namespaces();
@@ -85,6 +86,7 @@ async fn one_that_wants_all_is_served_from_one_watch_and_disturbs_nobody() {
     bench.stop().await;
 }
 
+/// Invariant 10.
 #[tokio::test]
 async fn where_all_namespaces_are_refused_who_wants_some_of_them_is_served() {
     let bench = Bench::with_namespaces();

@@ -29,6 +29,7 @@ fn waits(status: Option<&PluginStatus>) -> (Option<(usize, usize)>, usize) {
     (status.and_then(replay), status.map_or(0, |status| status.queue.depth))
 }
 
+/// Invariant 1.
 #[tokio::test]
 async fn a_replay_waits_for_a_paused_plugin_and_what_happens_does_not_wait_for_it() {
     let bench = Bench::with_many_pods();

@@ -69,6 +69,7 @@ async fn plugins_get_ready_on_standby_and_run_when_the_host_leads() {
     bench.stop().await;
 }
 
+/// Invariant 20.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_told_by_a_host_that_has_lost_the_lead() {
     let (elector, lock) = elector();

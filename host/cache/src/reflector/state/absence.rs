@@ -29,6 +29,7 @@ impl Machine {
     /// Discovery has answered, or could not.
     pub(super) fn asked(mut self, next: Next, input: Input<'_>, now: Instant) -> (Self, Action) {
         match input {
+            // Invariant 13.
             Input::Served(Some(false)) => {
                 self.listed = None;
                 self.begun = false;

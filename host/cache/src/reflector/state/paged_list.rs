@@ -14,6 +14,7 @@ impl Machine {
     fn list_from_first_page(self, cause: RelistCause, limit: u32, now: Instant) -> (Self, Action) {
         let parameters = self.tweaks.parameters();
         let metadata_only = self.tweaks.asks_for_metadata_only();
+        // Invariant 8.
         let options = ListOptions { limit, metadata_only, parameters, ..ListOptions::default() };
         self.page(Page { options, begun: false, cause, whole: true }, now)
     }

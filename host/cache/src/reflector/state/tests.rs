@@ -476,6 +476,7 @@ fn the_pauses_of_an_outage_do_not_delay_the_list_after_it() {
     assert!(soon.pause() > Duration::from_secs(10), "lists in quick succession");
 }
 
+/// Invariant 8.
 #[test]
 fn a_server_that_sends_another_change_than_the_one_it_must_repeat_was_set_back() {
     let broken = || {
@@ -509,6 +510,7 @@ fn a_server_that_repeats_nothing_is_asked_for_everything() {
     assert_eq!(bench.machine.epoch(), 0, "it may have been slow");
 }
 
+/// Invariant 15.
 #[test]
 fn a_cut_of_a_quiet_resource_never_leads_to_a_list() {
     // The bookmarks have come far, and the newest change is forgotten.
@@ -532,6 +534,7 @@ fn a_cut_of_a_quiet_resource_never_leads_to_a_list() {
     }
 }
 
+/// Invariant 8.
 #[test]
 fn after_an_outage_what_the_server_does_not_remember_is_listed() {
     let cut = || Bench::watching().step(bookmark("5000"), "enqueue").fail(&transient(), "wait");
@@ -867,6 +870,7 @@ fn where_somebody_tells_when_a_resource_may_be_there_the_pauses_grow() {
     assert_eq!(bench.action, Action::Wait(Duration::from_secs(30)), "the server's word counts");
 }
 
+/// Invariant 13.
 #[test]
 fn a_resource_is_forgotten_only_if_discovery_says_so() {
     let gone = || Bench::watching().fail(&absent(), "discover").check_failure("NotFound");
@@ -904,6 +908,7 @@ fn what_another_machine_listed_is_forgotten_with_the_resource() {
     bench.fail(&absent(), "discover").step(Input::Served(Some(false)), "forget");
 }
 
+/// Invariant 14.
 #[test]
 fn an_event_that_cannot_be_read_is_followed_by_a_list() {
     let bench = Bench::watching().step(malformed(true), "read").check_failure("Unreadable");
@@ -916,6 +921,7 @@ fn an_event_that_cannot_be_read_is_followed_by_a_list() {
     Bench::watching().step(malformed(false), "read").check_deadline(150);
 }
 
+/// Invariant 14.
 #[test]
 fn a_list_with_something_unreadable_removes_nothing_and_is_made_again() {
     let in_part = [

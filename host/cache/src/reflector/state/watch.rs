@@ -41,6 +41,7 @@ impl Watch {
     }
 
     pub(super) fn deadline(&self, bookmarks: bool) -> Instant {
+        // Invariant 16.
         let end = self.ends + WATCH_TIMEOUT_GRACE;
         if !self.opened {
             self.since + ANSWER_MAX
@@ -81,6 +82,7 @@ impl Machine {
         let repeated = self.history.repeatable().filter(|_| doubt != Doubt::None);
         let repeated = repeated.map(|(newest, before)| (newest.clone(), before));
         let (expected, before) = repeated.unzip();
+        // Invariant 8.
         if after_outage && expected.is_none() {
             return self.list_unconfirmed(now);
         }
@@ -201,6 +203,7 @@ impl Machine {
             // It may have been the very change that must come first.
             return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
         }
+        // Invariant 14.
         if known {
             self.repair.unreadable(now);
         }
@@ -208,7 +211,7 @@ impl Machine {
         (self, Action::Read)
     }
 
-    /// The first event of a watch that must begin with what is known. It is not queued: it was.
+    /// The first event of a watch that must begin with what is known. It is not queued: it was. Invariant 8.
     fn repeated(
         mut self,
         watch: Watch,
@@ -348,7 +351,7 @@ impl Machine {
 
     fn watch_expired(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
         if watch.expected.is_some() && !watch.after_outage {
-            // The newest change is too old to be repeated, which is no reason to doubt a server that was never away.
+            // The newest change is too old to be repeated, which is no reason to doubt a server that was never away. Invariant 15.
             self.failure = None;
             self.doubt = Doubt::None;
             return self.watch(now);

@@ -98,6 +98,7 @@ fn parts_whose_first_gave_way() -> Parts {
     parts
 }
 
+/// Invariant 11.
 #[test]
 fn a_part_that_left_something_to_others_is_listed_anew_when_it_is_wanted_again() {
     let store = Indexer::default();
@@ -152,12 +153,14 @@ fn check_overtaken(shows: Option<u32>, soon: &[&str], later: &[&str]) {
     assert!(parts.due().is_none() && parts.settle(now).is_empty());
 }
 
+/// Invariant 11.
 #[test]
 fn what_is_not_wanted_goes_once_what_it_wrote_was_shown() {
     check_overtaken(Some(9), &["stop 1 namespace a"], &[]);
     check_overtaken(Some(10), &["stop 1 namespace a"], &[]);
 }
 
+/// Invariant 11.
 #[test]
 fn what_never_shows_what_another_part_wrote_is_listed_again() {
     let later = ["stop 1 namespace a", "restart 2 as 3 all namespaces"];
@@ -182,6 +185,7 @@ fn a_list_that_began_alone_is_not_the_last_word_once_another_part_starts() {
     check(&mut parts, false);
 }
 
+/// Invariant 9.
 #[test]
 fn what_is_not_wanted_is_silent_on_what_the_wanted_shows() {
     let mut parts = parts();

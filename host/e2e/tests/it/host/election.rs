@@ -53,6 +53,7 @@ fn leads(host: &Host) -> bool {
     metrics.contains("leader_election_master_status{name=\"informant\"} 1.0")
 }
 
+/// Invariant 20.
 #[test]
 fn one_of_several_hosts_leads_and_another_takes_over() {
     host_fact(async |bench| {

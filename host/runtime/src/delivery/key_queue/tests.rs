@@ -207,6 +207,7 @@ fn waits_that_the_guest_asked_for_grow_until_it_forgets() {
     check("b~ ?", "0");
 }
 
+/// Invariant 19.
 #[test]
 fn more_keys_or_bytes_than_fit_are_refused() {
     let full = "the workqueue is full: it has 3 keys of 771 bytes";

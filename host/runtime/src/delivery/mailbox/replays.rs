@@ -165,7 +165,7 @@ impl Mailbox {
         self.initials.ended(resync.subscription, resync.before_sync.into());
     }
 
-    /// What waits of an object as a replay goes before what happens to it now.
+    /// What waits of an object as a replay goes before what happens to it now. Invariant 18.
     pub(super) fn bring_along(&mut self, lane: &Lane) {
         let taken = self.replays.take(lane);
         for event in self.without_resyncs(taken) {
@@ -260,12 +260,14 @@ mod tests {
         assert_eq!(popped.join(" "), expect, "{steps}");
     }
 
+    /// Invariant 18.
     #[test]
     fn while_both_wait_they_take_turns() {
         check("(+a1) (+b1) (+c1) ~d2 ~d3", "+a1 ~d2 +b1 ~d3 +c1");
         check("~d2 ~d3 ~d4 (+a1)", "+a1 ~d2 ~d3 ~d4");
     }
 
+    /// Invariant 18.
     #[test]
     fn what_happens_takes_its_objects_replay_along() {
         check("(+a1) (+b1) ~b2 ~b3", "+a1 +b1 ~b2 ~b3");

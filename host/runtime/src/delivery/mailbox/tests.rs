@@ -105,6 +105,7 @@ fn below_the_mark_every_event_is_kept_in_order() {
     check(100, "+a1 ~a2 +b3 ~a4 -a5 +A6", "+a1 ~a2 +b3 ~a4 -a5 +A6");
 }
 
+/// Invariant 19.
 #[test]
 fn above_the_mark_events_of_one_object_merge() {
     check(0, "+a1 ~a2", "+a2*1");
@@ -137,6 +138,7 @@ fn what_an_actor_left_in_flight_comes_again() {
     assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("~a2"));
 }
 
+/// Invariant 18.
 #[test]
 fn a_failed_event_holds_up_only_its_own_object() {
     let mut queue = Mailbox::new(NO_MARK);

@@ -335,6 +335,7 @@ async fn live(seed: u64) -> usize {
     bench.resynced
 }
 
+/// Invariant 18.
 #[tokio::test(start_paused = true)]
 async fn each_object_is_told_as_it_went_whatever_replays_and_reloads_meet() {
     let mut resynced = 0;

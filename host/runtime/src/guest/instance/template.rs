@@ -88,6 +88,7 @@ impl Template {
             if clock.tick(Instant::now(), thread_time()) {
                 return Err(Trap::Interrupt.into());
             }
+            // Invariant 2.
             Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
         });
         store.set_hostcall_fuel(hostcall_bytes);

@@ -15,7 +15,7 @@ pub(crate) struct Bounds<'a> {
 }
 
 impl Bounds<'_> {
-    /// Asked after every step of a search, because nothing else can end it.
+    /// Asked after every step of a search, because nothing else can end it. Invariant 2.
     pub(super) fn check_deadline(&self) -> Result<(), ReadError> {
         match self.clock.expired(Instant::now()) {
             true => Err(ReadError::DeadlineExceeded),

@@ -184,7 +184,7 @@ async fn an_index_shows_only_what_a_visible_object_has() {
     assert_eq!((count(None), count(Some("a"))), (Ok(3), Ok(2)));
 }
 
-/// Invariant 27.
+/// Invariants 2 and 27.
 #[tokio::test]
 async fn a_search_ends_at_the_deadline() {
     let bench = Bench::new(NARROW).await;
