@@ -5,6 +5,7 @@
 //! directory: entries and the key come into place by a rename or a link, and every entry stands for itself.
 
 use super::code::CompiledPlugin;
+use super::report::REPORT_VERSION;
 use crate::contract::component::CONTRACT_VERSION;
 use crate::guest::engine::Engine;
 use crate::private_files;
@@ -68,7 +69,8 @@ impl CodeKey {
     /// For what this engine makes of a plugin file with this hash. What another release of this program has checked
     /// is checked anew.
     pub(super) fn new(engine: &Engine, sha256: &str) -> Self {
-        let release = format!("{} {CONTRACT_VERSION} ", env!("CARGO_PKG_VERSION"));
+        let release = env!("CARGO_PKG_VERSION");
+        let release = format!("{release} {CONTRACT_VERSION} {REPORT_VERSION} ");
         let parts = [&FORMAT, release.as_bytes(), &engine.compatibility(), sha256.as_bytes()];
         Self::hashed(&parts)
     }

@@ -7,7 +7,7 @@ use super::CompileError;
 use serde::{Deserialize, Serialize};
 
 /// Changes with what is in a report, and with what is asked of a plugin before it is compiled.
-const VERSION: u32 = 2;
+pub(super) const REPORT_VERSION: u32 = 2;
 /// Bytes of a report at most: all names at their bounds, and some.
 pub(super) const REPORT_BYTES_MAX: usize = 256 << 10;
 /// Interfaces that a plugin imports or exports at most. The contract has some twenty.
@@ -40,7 +40,7 @@ impl Report {
         (instance_bytes, table_bytes): (u64, u64),
         unconfined: Option<String>,
     ) -> Result<Self, String> {
-        let version = VERSION;
+        let version = REPORT_VERSION;
         let report = Self { version, imports, exports, instance_bytes, table_bytes, unconfined };
         report.check().map(|()| report)
     }
@@ -72,8 +72,11 @@ impl Report {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.version != VERSION {
-            return Err(format!("a report of version {}, this host reads {VERSION}", self.version));
+        if self.version != REPORT_VERSION {
+            return Err(format!(
+                "a report of version {}, this host reads {REPORT_VERSION}",
+                self.version
+            ));
         }
         for (verb, names) in [("imports", &self.imports), ("exports", &self.exports)] {
             if names.len() > INTERFACES_MAX {
