@@ -7,7 +7,7 @@
 //! of that object wait behind it, other objects do not: while a retry and another event are due they take turns.
 //!
 //! Each part keeps its own account of what waits in it: the [`Backlog`] has what comes for the first time, [`Replays`] what walks through the store have come
-//! to, [`Held`] the objects of which an event was attempted, [`Withheld`] what may not be told for now.
+//! to, [`HeldObjects`] the objects of which an event was attempted, [`WithheldEvents`] what may not be told for now.
 
 mod backlog;
 mod drain;
@@ -25,15 +25,15 @@ use crate::event::merge::{Merged, merge};
 use crate::event::{Event, Reason, SubscriptionId};
 use backlog::Backlog;
 use hashbrown::HashSet;
-use held::Held;
+use held::HeldObjects;
 pub(crate) use initials::Initials;
 use lane::Lane;
-pub(crate) use load::Load;
+pub(crate) use load::QueueLoad;
 pub(crate) use queued::{Again, Queued, Settled};
 pub(super) use replays::ROOM;
 use replays::Replays;
 use std::time::{Duration, Instant};
-use withheld::Withheld;
+use withheld::WithheldEvents;
 
 /// Once the waiting events take this many bytes, those that come wait without the text that their objects carry for whoever reads them soon:
 /// a plugin that is behind has it unpacked when its turn comes. Four hundred updates of 5 KB objects, of each plugin that is behind.
@@ -53,7 +53,7 @@ impl From<&Limits> for Marks {
 }
 
 impl Marks {
-    fn are_reached_by(self, load: Load) -> bool {
+    fn are_reached_by(self, load: QueueLoad) -> bool {
         load.events >= self.events || load.bytes >= self.bytes
     }
 
@@ -67,13 +67,13 @@ impl Marks {
 pub(crate) struct Mailbox {
     marks: Marks,
     /// What waits in the other mailboxes of the plugin: it counts towards the marks.
-    beside: Load,
+    beside: QueueLoad,
     /// An event waits so long for others of its object, which are merged into it.
     debounce: Duration,
     backlog: Backlog,
     replays: Replays,
-    held: Held,
-    withheld: Withheld,
+    held: HeldObjects,
+    withheld: WithheldEvents,
     in_flight: Option<Queued>,
     /// What came since nothing new is taken in; none while everything is.
     aside: Option<Box<Mailbox>>,
@@ -91,12 +91,12 @@ impl Mailbox {
     pub(crate) fn new(marks: Marks) -> Self {
         Self {
             marks,
-            beside: Load::default(),
+            beside: QueueLoad::default(),
             debounce: Duration::ZERO,
             backlog: Backlog::default(),
             replays: Replays::default(),
-            held: Held::default(),
-            withheld: Withheld::default(),
+            held: HeldObjects::default(),
+            withheld: WithheldEvents::default(),
             in_flight: None,
             aside: None,
             initials: Initials::default(),
@@ -118,7 +118,7 @@ impl Mailbox {
     }
 
     /// So much waits in the plugin's other mailboxes, and so much is put aside there.
-    pub(super) fn set_beside(&mut self, beside: Load, aside: Load) {
+    pub(super) fn set_beside(&mut self, beside: QueueLoad, aside: QueueLoad) {
         self.beside = beside;
         if let Some(put) = &mut self.aside {
             put.beside = aside;
@@ -126,13 +126,13 @@ impl Mailbox {
     }
 
     /// What waits, the event in flight, the line of replays and what is withheld not counted.
-    pub(crate) fn load(&self) -> Load {
+    pub(crate) fn load(&self) -> QueueLoad {
         self.backlog.load() + self.held.load()
     }
 
     /// The same of what is put aside.
-    pub(super) fn load_aside(&self) -> Load {
-        self.aside.as_ref().map_or_else(Load::default, |aside| aside.load())
+    pub(super) fn load_aside(&self) -> QueueLoad {
+        self.aside.as_ref().map_or_else(QueueLoad::default, |aside| aside.load())
     }
 
     /// How many events were merged into others or cancelled so far.
@@ -213,7 +213,7 @@ impl Mailbox {
 
     /// Puts an event behind everything of its object.
     fn push_live(&mut self, event: Event) {
-        if !self.is_over_mark(Load::default()) && self.debounce.is_zero() {
+        if !self.is_over_mark(QueueLoad::default()) && self.debounce.is_zero() {
             return self.backlog.append(event);
         }
         let debounces = !self.debounce.is_zero();
@@ -229,7 +229,7 @@ impl Mailbox {
     }
 
     /// Whether the mark is reached once this waits as well.
-    fn is_over_mark(&self, more: Load) -> bool {
+    fn is_over_mark(&self, more: QueueLoad) -> bool {
         self.marks.are_reached_by(self.load() + self.beside + more)
     }
 
@@ -261,10 +261,15 @@ impl Mailbox {
         if let Some(head) = self.held.pop_untried(now) {
             return Some(head);
         }
-        let (replay_first, live) = (!self.replay_had_turn, Self::pop_live);
-        let first = if replay_first { self.pop_replayed() } else { live(self, now) };
-        self.replay_had_turn = first.is_some() == replay_first;
-        first.or_else(|| if replay_first { live(self, now) } else { self.pop_replayed() })
+        if self.replay_had_turn {
+            let live = self.pop_live(now);
+            self.replay_had_turn = live.is_none();
+            live.or_else(|| self.pop_replayed())
+        } else {
+            let replayed = self.pop_replayed();
+            self.replay_had_turn = replayed.is_some();
+            replayed.or_else(|| self.pop_live(now))
+        }
     }
 
     fn pop_live(&mut self, now: Instant) -> Option<Queued> {
@@ -284,7 +289,7 @@ impl Mailbox {
         if !self.held.has(&lane) {
             return Some(Queued::untried(event));
         }
-        let merges = self.is_over_mark(Load::of(&event));
+        let merges = self.is_over_mark(QueueLoad::of(&event));
         let (initials, coalesced) = (&mut self.initials, &mut self.coalesced);
         let merge = |older, newer| merge_counted(older, newer, initials, coalesced);
         self.held.push(&lane, event, merges.then_some(merge));

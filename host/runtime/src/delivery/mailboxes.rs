@@ -6,7 +6,7 @@
 mod call_rate;
 mod snapshot;
 
-use super::mailbox::{Initials, Load, Mailbox, Marks, Queued, ROOM, Settled};
+use super::mailbox::{Initials, Mailbox, Marks, QueueLoad, Queued, ROOM, Settled};
 use crate::contract::configuration::RateLimit;
 use crate::event::{Event, SubscriptionId};
 use crate::shard;
@@ -273,7 +273,7 @@ impl Mailboxes {
     }
 
     /// What waits, events in flight and the lines of replays not counted.
-    pub(crate) fn load(&self) -> Load {
+    pub(crate) fn load(&self) -> QueueLoad {
         self.shards.iter().map(Mailbox::load).sum()
     }
 

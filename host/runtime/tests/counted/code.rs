@@ -2,6 +2,7 @@
 
 use allocation_counter::measure;
 use informant_runtime::bench_parts::CompiledFile;
+use wasm_encoder::Encode as _;
 
 /// A whole plugin as WebAssembly text, and the contract.
 const HELLO: &str = include_str!("../../../../plugins/hello-wat/hello-wat.wat");
@@ -53,17 +54,10 @@ fn component(inner: &str) -> Vec<u8> {
     [plugin, inner, instance].concat()
 }
 
-fn leb(mut number: usize) -> Vec<u8> {
+fn leb(number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    loop {
-        let low = (number & 0x7f) as u8;
-        number >>= 7;
-        if number == 0 {
-            bytes.push(low);
-            return bytes;
-        }
-        bytes.push(low | 0x80);
-    }
+    number.encode(&mut bytes);
+    bytes
 }
 
 #[track_caller]

@@ -11,6 +11,7 @@ use informant_e2e::host::Host;
 use informant_e2e::paths;
 use informant_e2e::percentiles::Percentiles;
 use serde_json::Value;
+use wasm_encoder::Encode as _;
 
 /// The header of a component.
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
@@ -30,17 +31,10 @@ const GLOBAL: u8 = 6;
 /// A host ends within its grace.
 const END_DEADLINE: Duration = Duration::from_secs(30);
 
-fn leb(mut number: usize) -> Vec<u8> {
+fn leb(number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    loop {
-        let low = (number & 0x7f) as u8;
-        number >>= 7;
-        if number == 0 {
-            bytes.push(low);
-            return bytes;
-        }
-        bytes.push(low | 0x80);
-    }
+    number.encode(&mut bytes);
+    bytes
 }
 
 fn section(kind: u8, content: &[u8]) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Events that wait for their first turn, in the order in which they came. A newer event can be merged into its object's last one.
 
 use super::Lane;
-use super::load::Load;
+use super::load::QueueLoad;
 use crate::event::merge::Merged;
 use crate::event::{Event, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
@@ -20,11 +20,11 @@ pub(super) struct Backlog {
     last: Option<HashMap<Lane, u64>>,
     /// How many events of each object wait. Made by the first that asks, let go when nothing waits.
     counts: Option<HashMap<Lane, usize>>,
-    load: Load,
+    load: QueueLoad,
 }
 
 impl Backlog {
-    pub(super) fn load(&self) -> Load {
+    pub(super) fn load(&self) -> QueueLoad {
         self.load
     }
 
@@ -42,8 +42,9 @@ impl Backlog {
 
     /// Puts an event at the end.
     pub(super) fn append(&mut self, event: Event) {
-        let (lane, number) = (Lane::of(&event), self.first + self.entries.len() as u64);
+        let number = self.first + self.entries.len() as u64;
         if let Some(last) = &mut self.last {
+            let lane = Lane::of(&event);
             // The key is replaced too: it must not keep an old version of the object alive.
             last.remove(&lane);
             last.insert(lane, number);
@@ -79,7 +80,7 @@ impl Backlog {
 
     /// An event goes into a hole.
     fn fill(&mut self, index: usize, event: Event) {
-        self.load += Load::of(&event);
+        self.load += QueueLoad::of(&event);
         if let Some(counts) = &mut self.counts {
             *counts.entry(Lane::of(&event)).or_default() += 1;
         }
@@ -95,7 +96,7 @@ impl Backlog {
 
     /// An event has left its entry.
     fn leave(&mut self, event: &Event) {
-        self.load -= Load::of(event);
+        self.load -= QueueLoad::of(event);
         if self.load.events == 0 {
             self.counts = None;
         }

@@ -2,7 +2,7 @@
 //!
 //! Heads that have failed, which a tripped plugin holds back, stand apart from those that were never tried.
 
-use super::load::Load;
+use super::load::QueueLoad;
 use super::queued::Queued;
 use super::{Event, Lane};
 use crate::event::SubscriptionId;
@@ -33,7 +33,7 @@ impl Places {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct HeldObjects {
     /// A lane stays while its head is in flight, with what waits behind that.
     lanes: HashMap<Lane, VecDeque<Queued>>,
     /// Lanes whose head was attempted before. Each lane has one place, but for the one whose head is in flight.
@@ -44,11 +44,11 @@ pub(super) struct Held {
     retries_from: Option<Instant>,
     /// Lanes whose head was attempted by a host before this one, and not by this one yet.
     restored: HashSet<Lane>,
-    load: Load,
+    load: QueueLoad,
 }
 
-impl Held {
-    pub(super) fn load(&self) -> Load {
+impl HeldObjects {
+    pub(super) fn load(&self) -> QueueLoad {
         self.load
     }
 
@@ -123,7 +123,7 @@ impl Held {
             self.lanes.remove(lane);
             return None;
         };
-        self.load -= Load::of(&head.event);
+        self.load -= QueueLoad::of(&head.event);
         Some(head)
     }
 
@@ -141,7 +141,7 @@ impl Held {
         };
         let events = match (older, merge) {
             (Some(older), Some(merge)) => {
-                self.load -= Load::of(&older.event);
+                self.load -= QueueLoad::of(&older.event);
                 match merge(older.event, newer) {
                     Merged::One(event) => [Some(event), None],
                     Merged::Nothing => [None, None],
@@ -151,7 +151,7 @@ impl Held {
             _ => [Some(newer), None],
         };
         for event in events.into_iter().flatten() {
-            self.load += Load::of(&event);
+            self.load += QueueLoad::of(&event);
             waiting.push_back(Queued::untried(event));
         }
     }
@@ -160,7 +160,7 @@ impl Held {
     pub(super) fn come_again(&mut self, queued: Queued, at: Instant) {
         let lane = Lane::of(&queued.event);
         self.place(queued.place(), at, lane.clone());
-        self.load += Load::of(&queued.event);
+        self.load += QueueLoad::of(&queued.event);
         self.lanes.entry(lane).or_default().push_front(queued);
     }
 
@@ -176,7 +176,7 @@ impl Held {
         if !self.has(&lane) && in_flight != Some(&lane) {
             self.place(queued.place(), now, lane.clone());
         }
-        self.load += Load::of(&queued.event);
+        self.load += QueueLoad::of(&queued.event);
         self.lanes.entry(lane).or_default().push_back(queued);
     }
 
@@ -200,11 +200,11 @@ impl Held {
         let Some(head) = self.lanes.get_mut(lane).and_then(VecDeque::front_mut) else {
             return Some(event);
         };
-        let before = Load::of(&head.event);
+        let before = QueueLoad::of(&head.event);
         match merge(head.event.clone(), event) {
             Merged::One(merged) => {
                 self.load -= before;
-                self.load += Load::of(&merged);
+                self.load += QueueLoad::of(&merged);
                 head.event = merged;
                 None
             }
@@ -246,8 +246,9 @@ impl Held {
     /// Drops the events of all other subscriptions and says how many those were.
     pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         let gone = self.lanes.extract_if(|lane, _| !keep.contains(&lane.subscription));
-        let gone: Load =
-            gone.map(|(_, events)| events.iter().map(|queued| &queued.event).sum::<Load>()).sum();
+        let gone: QueueLoad = gone
+            .map(|(_, events)| events.iter().map(|queued| &queued.event).sum::<QueueLoad>())
+            .sum();
         self.load -= gone;
         self.forget_lanes(|lane| !keep.contains(&lane.subscription));
         gone.events
@@ -352,7 +353,7 @@ mod tests {
     /// What waits as a lane's head and what comes after it may cancel out, although the head has its place already.
     #[test]
     fn a_lane_whose_head_cancels_out_holds_nothing_back() {
-        let (mut held, now) = (Held::default(), Instant::now());
+        let (mut held, now) = (HeldObjects::default(), Instant::now());
         let [first, next, newest] = ["+a1", "+a2", "-a3"].map(parse);
         let lane = Lane::of(&first);
         let both = |_, _| Merged::Nothing;
@@ -361,7 +362,7 @@ mod tests {
         held.push(&lane, next, Some(both));
         held.release(lane.clone(), now);
         held.push(&lane, newest, Some(both));
-        assert_eq!(held.load(), Load::default());
+        assert_eq!(held.load(), QueueLoad::default());
         assert!(held.pop_untried(now).is_none() && held.is_empty());
         held.check_invariants();
     }

@@ -7,12 +7,12 @@ use std::ops::{Add, AddAssign, SubAssign};
 
 /// Events that wait, and the bytes of their objects. An object that the cache holds too is counted all the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Load {
+pub(crate) struct QueueLoad {
     pub(crate) events: usize,
     pub(crate) bytes: usize,
 }
 
-impl Load {
+impl QueueLoad {
     /// That of one event.
     pub(super) fn of(event: &Event) -> Self {
         let old = event.old.as_ref().map_or(0, Object::size);
@@ -20,7 +20,7 @@ impl Load {
     }
 }
 
-impl Add for Load {
+impl Add for QueueLoad {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -28,26 +28,26 @@ impl Add for Load {
     }
 }
 
-impl AddAssign for Load {
+impl AddAssign for QueueLoad {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
-impl SubAssign for Load {
+impl SubAssign for QueueLoad {
     fn sub_assign(&mut self, other: Self) {
         self.events -= other.events;
         self.bytes -= other.bytes;
     }
 }
 
-impl Sum for Load {
+impl Sum for QueueLoad {
     fn sum<I: Iterator<Item = Self>>(loads: I) -> Self {
         loads.fold(Self::default(), Add::add)
     }
 }
 
-impl<'a> Sum<&'a Event> for Load {
+impl<'a> Sum<&'a Event> for QueueLoad {
     fn sum<I: Iterator<Item = &'a Event>>(events: I) -> Self {
         events.map(Self::of).sum()
     }

@@ -11,9 +11,9 @@ use std::time::Instant;
 
 /// By subscription; one that has none is not withheld. An object's events are in their order.
 #[derive(Debug, Default)]
-pub(super) struct Withheld(HashMap<SubscriptionId, VecDeque<Queued>>);
+pub(super) struct WithheldEvents(HashMap<SubscriptionId, VecDeque<Queued>>);
 
-impl Withheld {
+impl WithheldEvents {
     pub(super) fn get_mut(&mut self, id: SubscriptionId) -> Option<&mut VecDeque<Queued>> {
         // Nearly always there is nothing.
         if self.0.is_empty() {

@@ -260,7 +260,7 @@ fn what_is_withheld_stays_so_in_another_number_of_shards() {
     let late: Vec<String> = ('b'..='i').map(|name| format!("+{name}1")).collect();
     late.iter().for_each(|text| _ = queue.push(parse(text)));
     assert!((0..3).all(|shard| queue.pop(shard, now).is_none()));
-    assert_eq!(queue.load(), Load::default());
+    assert_eq!(queue.load(), QueueLoad::default());
     queue.release_withheld(SUBSCRIPTION, now);
     assert_eq!(queue.load().events, 2 + late.len());
     let mut told = Vec::new();

@@ -1,6 +1,7 @@
 //! How the actor of a shard waits for its mailbox.
 
 use super::PluginQueue;
+use crate::delivery::mailboxes::Mailboxes;
 use crate::delivery::sync_calls::SyncCalls;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,10 +17,7 @@ impl PluginQueue {
         (events, calls): (bool, &SyncCalls),
         now: Instant,
     ) -> Option<Instant> {
-        let queue = &mut self.shared.lock().mailboxes;
-        let call = queue.initials(shard).and_then(|initials| calls.next(initials, now));
-        let event = events.then(|| queue.next_due(shard, now)).flatten();
-        event.into_iter().chain(call.map(|(due, _)| due)).min()
+        first_due(&mut self.shared.lock().mailboxes, shard, (events, Some(calls)), now)
     }
 
     /// Waits until something can be popped for a shard, or one of these calls is to be made. Cancelling it loses nothing.
@@ -62,10 +60,7 @@ impl PluginQueue {
         context: &Context<'_>,
     ) -> Option<Instant> {
         let mut shared = self.shared.lock();
-        let queue = &mut shared.mailboxes;
-        let call = calls.and_then(|calls| calls.next(queue.initials(shard)?, now));
-        let event = events.then(|| queue.next_due(shard, now)).flatten();
-        let due = event.into_iter().chain(call.map(|(due, _)| due)).min();
+        let due = first_due(&mut shared.mailboxes, shard, (events, calls), now);
         let worker = shared.worker(shard);
         worker.is_waiting = events;
         let waker = context.waker();
@@ -75,6 +70,18 @@ impl PluginQueue {
         }
         due
     }
+}
+
+/// When there is something to do for a shard: an event, if they are wanted, or one of these calls.
+fn first_due(
+    mailboxes: &mut Mailboxes,
+    shard: usize,
+    (events, calls): (bool, Option<&SyncCalls>),
+    now: Instant,
+) -> Option<Instant> {
+    let call = calls.and_then(|calls| calls.next(mailboxes.initials(shard)?, now));
+    let event = events.then(|| mailboxes.next_due(shard, now)).flatten();
+    event.into_iter().chain(call.map(|(due, _)| due)).min()
 }
 
 /// The actor of a shard waits for the queue; who stops waiting is not woken for it, and nobody takes its turn while it does something else.

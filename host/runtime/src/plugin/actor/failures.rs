@@ -201,7 +201,7 @@ impl Actor {
                 namespace,
                 name,
                 resource_version,
-                "attempt 1 failed, the event comes again; its next failures are not logged: {error}"
+                "attempt 1 failed, the event comes again: {error}"
             );
         }
         match call {
