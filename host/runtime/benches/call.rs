@@ -7,15 +7,13 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use informant_cache::{Change, FactoryOptions, Object, SharedInformerFactory, WatchEvent};
-use informant_runtime::{
-    CompilerOptions, NoCluster, NoHttp, NoReviews, PluginHost, PluginHostOptions, Plugins,
-};
+use informant_runtime::{PluginHost, PluginHostOptions, Plugins};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 #[path = "../../cache/benches/feed/mod.rs"]
@@ -99,19 +97,10 @@ impl<'a> Bench<'a> {
         let (feed, source) = Feed::new();
         let _inside = runtime.enter();
         let informers = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
-        let host = PluginHost::new(PluginHostOptions {
-            directories: vec![directory.to_owned()],
-            configurations: watch::channel(Arc::default()).1,
-            informers: Arc::new(informers),
-            cluster: Arc::new(NoCluster),
-            access: Arc::new(NoReviews),
-            review_every: Duration::from_secs(60),
-            http: Arc::new(NoHttp),
-            threads: 1,
-            compiler: CompilerOptions::default(),
-            state: None,
-            leadership: None,
-        })
+        let host = PluginHost::new(PluginHostOptions::alone(
+            vec![directory.to_owned()],
+            Arc::new(informers),
+        ))
         .expect("the host can be made");
         let plugins = host.plugins();
         runtime.spawn(host.run(CancellationToken::new()));

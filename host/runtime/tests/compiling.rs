@@ -4,8 +4,8 @@
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
-    CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, NoCluster, NoHttp,
-    NoReviews, PluginHost, PluginHostOptions, Plugins, compile_standard_input,
+    CodeCacheOptions, CompileCounts, CompilerOptions, CompilerProgram, PluginHost,
+    PluginHostOptions, Plugins, compile_standard_input,
 };
 use serde_json::Value;
 use std::fs;
@@ -13,7 +13,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -86,17 +85,8 @@ impl Running {
         let directory = root.join("code");
         let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20, keeps_functions });
         let host = PluginHost::new(PluginHostOptions {
-            directories: vec![root.join("plugins")],
-            configurations: watch::channel(Arc::default()).1,
-            informers: informers.clone(),
-            cluster: Arc::new(NoCluster),
-            access: Arc::new(NoReviews),
-            review_every: Duration::from_secs(60),
-            http: Arc::new(NoHttp),
-            threads: 1,
             compiler: CompilerOptions { program: Some(program), cache },
-            state: None,
-            leadership: None,
+            ..PluginHostOptions::alone(vec![root.join("plugins")], informers.clone())
         })
         .expect("the host can be made");
         let (plugins, shutdown) = (host.plugins(), CancellationToken::new());

@@ -4,14 +4,12 @@
 //! The plugin is the one that the SDK's facts are tried with (`plugin-sdk/go/fails`): it decodes the object's JSON and logs nothing of an update.
 
 use informant_cache::{Change, FactoryOptions, Object, SharedInformerFactory, WatchEvent};
-use informant_runtime::{
-    CompilerOptions, NoCluster, NoHttp, NoReviews, PluginHost, PluginHostOptions, Plugins,
-};
+use informant_runtime::{PluginHost, PluginHostOptions, Plugins};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 #[path = "../../cache/benches/feed/mod.rs"]
@@ -52,19 +50,7 @@ impl Bench {
     fn start(directory: PathBuf) -> Self {
         let (feed, source) = Feed::new();
         let informers = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
-        let host = PluginHost::new(PluginHostOptions {
-            directories: vec![directory],
-            configurations: watch::channel(Arc::default()).1,
-            informers: Arc::new(informers),
-            cluster: Arc::new(NoCluster),
-            access: Arc::new(NoReviews),
-            review_every: Duration::from_secs(60),
-            http: Arc::new(NoHttp),
-            threads: 1,
-            compiler: CompilerOptions::default(),
-            state: None,
-            leadership: None,
-        });
+        let host = PluginHost::new(PluginHostOptions::alone(vec![directory], Arc::new(informers)));
         let host = host.expect("the host can be made");
         let plugins = host.plugins();
         tokio::spawn(host.run(CancellationToken::new()));

@@ -7,15 +7,13 @@ use cap::Cap;
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
-    CodeCacheOptions, CompilerOptions, NoCluster, NoHttp, NoReviews, PluginHost, PluginHostOptions,
-    Plugins, State,
+    CodeCacheOptions, CompilerOptions, PluginHost, PluginHostOptions, Plugins, State,
 };
 use std::alloc::System;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 #[global_allocator]
@@ -79,17 +77,8 @@ async fn check(root: &Path, look: impl AsyncFnOnce(&Plugins)) {
         keeps_functions: false,
     };
     let host = PluginHost::new(PluginHostOptions {
-        directories: vec![directory],
-        configurations: watch::channel(Arc::default()).1,
-        informers: informers.clone(),
-        cluster: Arc::new(NoCluster),
-        access: Arc::new(NoReviews),
-        review_every: Duration::from_secs(60),
-        http: Arc::new(NoHttp),
-        threads: 1,
         compiler: CompilerOptions { program: None, cache: Some(cache) },
-        state: None,
-        leadership: None,
+        ..PluginHostOptions::alone(vec![directory], informers.clone())
     })
     .expect("the host can be made");
     let (plugins, shutdown) = (host.plugins(), CancellationToken::new());

@@ -4,9 +4,8 @@ use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::configuration::{Configurations, Document, Keys, Layer, read};
 use informant_runtime::{
-    CompilerOptions, NoCluster, NoHttp, NoReviews, OfflineOptions, OfflinePlugin, PluginHost,
-    PluginHostOptions, PluginStatus, Plugins, RECORDING_BYTES_DEFAULT, RecordOptions, Recording,
-    Transcript,
+    CompilerOptions, OfflineOptions, OfflinePlugin, PluginHost, PluginHostOptions, PluginStatus,
+    Plugins, RECORDING_BYTES_DEFAULT, RecordOptions, Recording, Transcript,
 };
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -45,17 +44,8 @@ impl Bench {
         let options = FactoryOptions::default();
         let informers = Arc::new(SharedInformerFactory::new(Arc::new(source.clone()), options));
         let mut host = PluginHost::new(PluginHostOptions {
-            directories: vec![directory],
             configurations: watch::channel(Arc::new(configurations)).1,
-            informers: informers.clone(),
-            cluster: Arc::new(NoCluster),
-            access: Arc::new(NoReviews),
-            review_every: DEADLINE,
-            http: Arc::new(NoHttp),
-            threads: 1,
-            compiler: CompilerOptions::default(),
-            state: None,
-            leadership: None,
+            ..PluginHostOptions::alone(vec![directory], informers.clone())
         })
         .expect("the host can be made");
         let directory = root.path().join("recordings");

@@ -8,15 +8,11 @@ use informant_cache::{
     Cause, FactoryOptions, FinalState, HandlerOptions, ListWatchError, Object, Pulse,
     ResourceEventHandler, SharedInformerFactory,
 };
-use informant_runtime::configuration::Configurations;
-use informant_runtime::{
-    CompilerOptions, NoCluster, NoHttp, NoReviews, PluginHost, PluginHostOptions, Plugins,
-};
+use informant_runtime::{PluginHost, PluginHostOptions, Plugins};
 use parking_lot::Mutex;
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Seconds: longer than a task may make no step.
@@ -32,20 +28,10 @@ struct Host {
 
 fn plugin_host(informers: &Arc<SharedInformerFactory>) -> Host {
     let directory = tempfile::tempdir().expect("a directory");
-    let (_, configurations) = watch::channel(Arc::new(Configurations::default()));
-    let host = PluginHost::new(PluginHostOptions {
-        directories: vec![directory.path().to_owned()],
-        configurations,
-        informers: informers.clone(),
-        cluster: Arc::new(NoCluster),
-        access: Arc::new(NoReviews),
-        review_every: Duration::from_secs(60),
-        http: Arc::new(NoHttp),
-        threads: 1,
-        compiler: CompilerOptions::default(),
-        state: None,
-        leadership: None,
-    });
+    let host = PluginHost::new(PluginHostOptions::alone(
+        vec![directory.path().to_owned()],
+        informers.clone(),
+    ));
     let host = host.expect("it can be made");
     let (plugins, shutdown) = (host.plugins(), CancellationToken::new());
     Host { plugins, shutdown, host, _directory: directory }

@@ -4,9 +4,9 @@ use crate::contract::configuration::Configurations;
 use crate::guest::compiler::{CodeCacheError, CompilerOptions};
 use crate::guest::engine::EngineError;
 use crate::kept::archive::{StateDirectoryError, StateDirectoryOptions};
-use crate::outside::access_reviewer::AccessReviewer;
-use crate::outside::cluster_writer::ClusterWriter;
-use crate::outside::http_client::HttpClient;
+use crate::outside::access_reviewer::{AccessReviewer, NoReviews};
+use crate::outside::cluster_writer::{ClusterWriter, NoCluster};
+use crate::outside::http_client::{HttpClient, NoHttp};
 use crate::recording::RecordError;
 use informant_cache::SharedInformerFactory;
 use informant_cache::leader_election::Leadership;
@@ -39,6 +39,26 @@ pub struct PluginHostOptions {
     pub state: Option<StateDirectoryOptions>,
     /// Plugins run only while this says so; none: always. Who loses the lead ends the host: what another one did meanwhile is not made up for.
     pub leadership: Option<Leadership>,
+}
+
+impl PluginHostOptions {
+    /// A host over these directories and informers alone, with one thread: its plugins may send nothing to a cluster or over HTTP, nothing is configured,
+    /// nothing outlives it, and no other host is beside it.
+    pub fn alone(directories: Vec<PathBuf>, informers: Arc<SharedInformerFactory>) -> Self {
+        Self {
+            directories,
+            configurations: watch::channel(Arc::default()).1,
+            informers,
+            cluster: Arc::new(NoCluster),
+            access: Arc::new(NoReviews),
+            review_every: Duration::from_secs(60),
+            http: Arc::new(NoHttp),
+            threads: 1,
+            compiler: CompilerOptions::default(),
+            state: None,
+            leadership: None,
+        }
+    }
 }
 
 /// The host could not be started.

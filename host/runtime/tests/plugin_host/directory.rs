@@ -7,15 +7,12 @@ mod operations;
 use super::{DEADLINE, hello_again};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
-use informant_runtime::{
-    CompilerOptions, NoCluster, NoHttp, NoReviews, PluginHost, PluginHostOptions, Plugins,
-};
+use informant_runtime::{PluginHost, PluginHostOptions, Plugins};
 use operations::{Operation, Site};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Lives at the same time under one host, each with directories and names of its own.
@@ -83,19 +80,10 @@ async fn random_lives_of_directories_end_with_the_right_versions() {
     let sites: Vec<(u64, Site)> = (0..LIVES).map(|seed| (seed, site(seed))).collect();
     let source = Arc::new(FakeControllerSource::default());
     let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
-    let host = PluginHost::new(PluginHostOptions {
-        directories: sites.iter().flat_map(|(_, site)| site.directories()).collect(),
-        configurations: watch::channel(Arc::default()).1,
-        informers: informers.clone(),
-        cluster: Arc::new(NoCluster),
-        access: Arc::new(NoReviews),
-        review_every: Duration::from_secs(60),
-        http: Arc::new(NoHttp),
-        threads: 1,
-        compiler: CompilerOptions::default(),
-        state: None,
-        leadership: None,
-    })
+    let host = PluginHost::new(PluginHostOptions::alone(
+        sites.iter().flat_map(|(_, site)| site.directories()).collect(),
+        informers.clone(),
+    ))
     .expect("the host can be made");
     let (plugins, shutdown) = (host.plugins(), CancellationToken::new());
     let host = tokio::spawn(host.run(shutdown.clone()));
