@@ -1,9 +1,10 @@
 //! What a plugin asks for: the descriptor that `lifecycle.describe` answers with, as a builder. Each
 //! method is one key of the contract's JSON; what is not set is left out, and the host's default holds.
 
-use crate::Subscription;
 use crate::http::Method;
-use serde::{Serialize, Serializer};
+use crate::subscription::duration;
+use crate::{Index, Subscription};
+use serde::Serialize;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -118,25 +119,6 @@ impl Descriptor {
     pub(crate) fn readable(&self) -> impl Iterator<Item = &str> {
         let subscribed = self.subscriptions.iter().map(|s| s.resource.as_str());
         subscribed.chain(self.reads.iter().map(|r| r.resource.as_str()))
-    }
-}
-
-/// An index over a resource: objects by the value at a JSON pointer.
-#[derive(Clone, Debug, Serialize)]
-pub struct Index {
-    pub(crate) resource: String,
-    pub(crate) name: String,
-    pub(crate) pointer: String,
-}
-
-impl Index {
-    /// An index named `name`; in `pointer`, `*` steps into every member of a list or object.
-    pub fn new(
-        resource: impl Into<String>,
-        name: impl Into<String>,
-        pointer: impl Into<String>,
-    ) -> Self {
-        Self { resource: resource.into(), name: name.into(), pointer: pointer.into() }
     }
 }
 
@@ -281,15 +263,6 @@ impl Schedule {
     pub fn new(name: impl Into<String>, every: Every) -> Self {
         Self { name: name.into(), every }
     }
-}
-
-/// As Kubernetes writes durations: `30s`, `1500ms`.
-pub(crate) fn duration<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    let text = match value.subsec_millis() {
-        0 => format!("{}s", value.as_secs()),
-        _ => format!("{}ms", value.as_millis()),
-    };
-    serializer.serialize_str(&text)
 }
 
 #[cfg(test)]

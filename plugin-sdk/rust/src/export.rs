@@ -2,10 +2,10 @@
 
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::types;
+use crate::imports::milliseconds;
 use crate::{Config, Event, Failure, Plugin, Reconciler, Retry, Stateful, SyncAware, Timer, log};
 use std::cell::RefCell;
 use std::thread::LocalKey;
-use std::time::Duration;
 
 /// Makes the module a plugin: exports `lifecycle` and `handler` for a type that implements
 /// [`Plugin`](crate::Plugin). Call it once, at the top level of a crate with `crate-type = ["cdylib"]`.
@@ -251,11 +251,6 @@ pub fn stop<P: Plugin>(instance: &'static Instance<P>) {
     if let Some(mut plugin) = instance.take() {
         plugin.stop();
     }
-}
-
-/// As the contract counts time, and never sooner; what is longer than it can say is as long as it can say.
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 fn to_contract(failure: Failure) -> types::Failure {

@@ -1,5 +1,8 @@
 //! The seam between this crate and the host: the contract's imports under one name. In a wasm module they
-//! are the host's functions, natively [`testing`](crate::testing) answers in its place.
+//! are the host's functions. Natively the host of a test answers in its place.
+
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) mod test_host;
 
 #[cfg(target_arch = "wasm32")]
 pub(crate) use crate::bindings::informant::plugin::{
@@ -8,6 +11,13 @@ pub(crate) use crate::bindings::informant::plugin::{
 #[cfg(target_arch = "wasm32")]
 pub(crate) use crate::bindings::wasi::wasi::clocks::monotonic_clock as clock;
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use crate::testing::imports::{
+pub(crate) use test_host::functions::{
     clock, event_data, host_info, http, indexer, kube, log, metrics, state, workqueue,
 };
+
+use std::time::Duration;
+
+/// A wait as the contract counts time, never shorter. The contract bounds it.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}

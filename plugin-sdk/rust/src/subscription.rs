@@ -1,6 +1,5 @@
 //! What a plugin wants to be told of.
 
-use crate::descriptor::duration;
 use crate::{Change, EnqueueRule};
 use serde::{Serialize, Serializer};
 use std::time::Duration;
@@ -215,4 +214,13 @@ mod tests {
         assert_eq!(resource_of::<Pod>(), "v1/pods");
         assert_eq!(resource_of::<Deployment>(), "apps/v1/deployments");
     }
+}
+
+/// As Kubernetes writes durations: `30s`, `1500ms`.
+pub(crate) fn duration<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = match value.subsec_millis() {
+        0 => format!("{}s", value.as_secs()),
+        _ => format!("{}ms", value.as_millis()),
+    };
+    serializer.serialize_str(&text)
 }

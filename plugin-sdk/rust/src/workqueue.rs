@@ -19,7 +19,7 @@
 //! }
 //! ```
 
-use crate::export::milliseconds;
+use crate::imports::milliseconds;
 use crate::imports::workqueue as host;
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Events made by hand.
 
 use crate::bindings::exports::informant::plugin::handler::{self, Gone};
+use crate::imports::test_host::{key_of, text};
 use crate::{Change, ObjectKey, Reason, Subscription};
 use serde_json::Value;
 
@@ -114,13 +115,4 @@ impl TestEvent {
             old: bytes(old),
         }
     }
-}
-
-/// The key of an object.
-pub(super) fn key_of(object: &Value) -> ObjectKey {
-    ObjectKey::new(text(object, "/metadata/namespace"), text(object, "/metadata/name"))
-}
-
-fn text(object: &Value, pointer: &str) -> String {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

@@ -26,79 +26,22 @@
 //! The host here belongs to the test's thread. It delivers what it is told to: selectors, filters and
 //! replay are the real host's business and are not worked out.
 
-mod cache;
+mod answers;
 mod event;
-mod http;
-pub(crate) mod imports;
-mod keys;
-mod selector;
-mod values;
-mod writes;
 
+pub use crate::imports::test_host::{Line, TestRequest, TestWrite};
 pub use event::{TestEvent, added, deleted, updated};
-pub use http::TestRequest;
-pub use writes::TestWrite;
 
-use crate::log::Level;
+use crate::imports::test_host::{State, with};
 use crate::{
     Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Reconciler, Result, SyncAware,
     Timer,
 };
-use cache::Cache;
-use http::Requests;
-use keys::Keys;
 use serde::Serialize;
 use serde_json::Value;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::time::Duration;
-use values::Values;
-use writes::Writes;
-
-thread_local! {
-    static STATE: RefCell<State> = RefCell::default();
-}
-
-/// What the imports answer from.
-#[derive(Default)]
-struct State {
-    cache: Cache,
-    log: Vec<Line>,
-    values: Values,
-    keys: Keys,
-    metrics: BTreeMap<Metric, f64>,
-    writes: Writes,
-    requests: Requests,
-    /// New and old object of the event being handled, for `event-data`.
-    event: (Option<Value>, Option<Value>),
-}
-
-/// A name and sorted labels.
-type Metric = (String, Vec<(String, String)>);
-
-impl State {
-    fn metric(&mut self, name: &str, labels: &[(String, String)]) -> &mut f64 {
-        let mut labels = labels.to_vec();
-        labels.sort();
-        self.metrics.entry((name.to_owned(), labels)).or_default()
-    }
-}
-
-fn with<R>(use_state: impl FnOnce(&mut State) -> R) -> R {
-    STATE.with_borrow_mut(use_state)
-}
-
-/// One line that the plugin logged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// How loud it is.
-    pub level: Level,
-    /// Its text.
-    pub message: String,
-    /// Its fields, in the plugin's order.
-    pub fields: Vec<(String, String)>,
-}
 
 /// The host of one test. Making another one empties it.
 pub struct Host {
@@ -169,6 +112,7 @@ impl Host {
 
     /// What the next write is answered with, and after several calls the one after that; by itself a write is answered with what was sent.
     pub fn answer_write(&self, answer: std::result::Result<Value, crate::kube::Error>) {
+        let answer = answer.map_err(answers::of_kube);
         with(|state| state.writes.answer(answer));
     }
 
@@ -183,6 +127,7 @@ impl Host {
         &self,
         answer: std::result::Result<crate::http::Response, crate::http::Error>,
     ) {
+        let answer = answer.map(crate::http::Response::into_contract).map_err(answers::of_http);
         with(|state| state.requests.answer(answer));
     }
 
@@ -192,7 +137,8 @@ impl Host {
         let config = Config::from_json(serde_json::to_vec(&config)?);
         let descriptor = P::describe(&config)?;
         descriptor.check()?;
-        with(|state| state.cache.grant(&descriptor));
+        let readable = descriptor.readable().map(str::to_owned).collect();
+        with(|state| state.cache.grant(readable, descriptor.indexes.clone()));
         Ok(Running { plugin: P::start(&config)?, descriptor, seq: 0 })
     }
 

@@ -1,9 +1,8 @@
 //! The cache of a test: objects by resource and key, answered in the contract's words.
 
-use super::event::key_of;
 use super::selector::Selector;
 use crate::bindings::informant::plugin::indexer::{Error, KeyPage, Page, ValuePage};
-use crate::{Descriptor, Index, ObjectKey};
+use crate::{Index, ObjectKey};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -11,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 const DEFAULT_PAGE: usize = 500;
 
 #[derive(Default)]
-pub(super) struct Cache {
+pub(crate) struct Cache {
     /// By resource, then by namespace and name.
     objects: BTreeMap<String, BTreeMap<(String, String), Value>>,
     not_synced: HashSet<String>,
@@ -21,19 +20,19 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn put(&mut self, resource: &str, object: Value) {
+    pub(crate) fn put(&mut self, resource: &str, object: Value) {
         let key = key_of(&object);
         let objects = self.objects.entry(resource.to_owned()).or_default();
         objects.insert((key.namespace, key.name), object);
     }
 
-    pub(super) fn remove(&mut self, resource: &str, key: &ObjectKey) {
+    pub(crate) fn remove(&mut self, resource: &str, key: &ObjectKey) {
         if let Some(objects) = self.objects.get_mut(resource) {
             objects.remove(&(key.namespace.clone(), key.name.clone()));
         }
     }
 
-    pub(super) fn set_synced(&mut self, resource: &str, synced: bool) {
+    pub(crate) fn set_synced(&mut self, resource: &str, synced: bool) {
         if synced {
             self.not_synced.remove(resource);
         } else {
@@ -41,12 +40,12 @@ impl Cache {
         }
     }
 
-    pub(super) fn grant(&mut self, descriptor: &Descriptor) {
-        self.granted = Some(descriptor.readable().map(str::to_owned).collect());
-        self.indexes = descriptor.indexes.clone();
+    pub(crate) fn grant(&mut self, readable: HashSet<String>, indexes: Vec<Index>) {
+        self.granted = Some(readable);
+        self.indexes = indexes;
     }
 
-    pub(super) fn has_synced(&self, resource: &str) -> Result<bool, Error> {
+    pub(crate) fn has_synced(&self, resource: &str) -> Result<bool, Error> {
         match &self.granted {
             Some(granted) if !granted.contains(resource) => Err(Error::NotGranted(format!(
                 "{resource} is neither subscribed to nor among the descriptor's reads"
@@ -55,7 +54,7 @@ impl Cache {
         }
     }
 
-    pub(super) fn get(&self, resource: &str, key: &ObjectKey) -> Result<Option<&Value>, Error> {
+    pub(crate) fn get(&self, resource: &str, key: &ObjectKey) -> Result<Option<&Value>, Error> {
         let synced = self.has_synced(resource)?;
         let key = (key.namespace.clone(), key.name.clone());
         match self.objects.get(resource).and_then(|objects| objects.get(&key)) {
@@ -64,7 +63,7 @@ impl Cache {
         }
     }
 
-    pub(super) fn list(
+    pub(crate) fn list(
         &self,
         resource: &str,
         namespace: Option<&str>,
@@ -81,7 +80,7 @@ impl Cache {
         Ok(Page { items: items.into_iter().map(|o| o.to_string().into_bytes()).collect(), next })
     }
 
-    pub(super) fn by_index(
+    pub(crate) fn by_index(
         &self,
         resource: &str,
         index: &str,
@@ -93,7 +92,7 @@ impl Cache {
         Ok(Page { items: items.into_iter().map(|o| o.to_string().into_bytes()).collect(), next })
     }
 
-    pub(super) fn index_keys(
+    pub(crate) fn index_keys(
         &self,
         resource: &str,
         index: &str,
@@ -105,7 +104,7 @@ impl Cache {
         Ok(KeyPage { keys: items.into_iter().map(key_of).collect(), next })
     }
 
-    pub(super) fn index_values(
+    pub(crate) fn index_values(
         &self,
         resource: &str,
         index: &str,
@@ -119,7 +118,7 @@ impl Cache {
         Ok(ValuePage { values, next })
     }
 
-    pub(super) fn count(&self, resource: &str, namespace: Option<&str>) -> Result<u64, Error> {
+    pub(crate) fn count(&self, resource: &str, namespace: Option<&str>) -> Result<u64, Error> {
         Ok(self.all(resource)?.filter(|((ns, _), _)| namespace.is_none_or(|n| n == ns)).count()
             as u64)
     }
@@ -202,4 +201,14 @@ fn text_of(value: &Value) -> Option<String> {
         Value::Bool(flag) => Some(flag.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// The key of an object.
+pub(crate) fn key_of(object: &Value) -> ObjectKey {
+    ObjectKey::new(text(object, "/metadata/namespace"), text(object, "/metadata/name"))
+}
+
+/// The text at a pointer, empty where there is none.
+pub(crate) fn text(object: &Value, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 pub(crate) mod log {
     use super::{Line, with};
-    use crate::log::Level;
+    use crate::bindings::informant::plugin::log::Level;
 
     pub(crate) fn enabled(_: Level) -> bool {
         true
@@ -31,7 +31,7 @@ pub(crate) mod clock {
 
 pub(crate) mod event_data {
     use super::{at, with};
-    use crate::event_data::Side;
+    use crate::bindings::informant::plugin::event_data::Side;
 
     pub(crate) fn json(side: Side) -> Option<Vec<u8>> {
         with(|state| {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Requirements that must all hold.
-pub(super) struct Selector {
+pub(crate) struct Selector {
     requirements: Vec<Requirement>,
 }
 
@@ -20,7 +20,7 @@ enum Test {
 }
 
 impl Selector {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let requirements = split_outside_brackets(text)
             .into_iter()
             .map(str::trim)
@@ -29,7 +29,7 @@ impl Selector {
         Ok(Self { requirements: requirements.collect::<Result<_, _>>()? })
     }
 
-    pub(super) fn matches(&self, object: &Value) -> bool {
+    pub(crate) fn matches(&self, object: &Value) -> bool {
         self.requirements.iter().all(|r| {
             let labels = object.pointer("/metadata/labels");
             let value = labels.and_then(|l| l.get(&r.label)).and_then(Value::as_str);

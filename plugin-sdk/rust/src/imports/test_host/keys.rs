@@ -11,7 +11,7 @@ const RATE_LIMIT_BASE: Duration = Duration::from_millis(5);
 const RATE_LIMIT_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
-pub(super) struct Keys {
+pub(crate) struct Keys {
     /// In the order in which they were added.
     waiting: Vec<String>,
     delayed: BTreeMap<String, Duration>,
@@ -23,12 +23,12 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.call = Some(Ok(()));
     }
 
     /// Whether every key could be added.
-    pub(super) fn end(&mut self) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self) -> Result<(), Failure> {
         self.call.take().unwrap_or(Ok(()))
     }
 
@@ -38,7 +38,7 @@ impl Keys {
         self.call.as_mut().unwrap_or_else(|| panic!("workqueue.{function}: {text}"))
     }
 
-    pub(super) fn add(&mut self, function: &str, key: &str, after: Duration) {
+    pub(crate) fn add(&mut self, function: &str, key: &str, after: Duration) {
         if !self.is_sound(function, key) {
             return;
         }
@@ -66,7 +66,7 @@ impl Keys {
         self.delayed.insert(key.to_owned(), earliest);
     }
 
-    pub(super) fn add_rate_limited(&mut self, key: &str) {
+    pub(crate) fn add_rate_limited(&mut self, key: &str) {
         if !self.is_sound("add-rate-limited", key) {
             return;
         }
@@ -83,16 +83,16 @@ impl Keys {
         self.delay(key, wait.min(RATE_LIMIT_MAX));
     }
 
-    pub(super) fn forget(&mut self, key: &str) {
+    pub(crate) fn forget(&mut self, key: &str) {
         self.requeues.remove(key);
     }
 
-    pub(super) fn num_requeues(&self, key: &str) -> u32 {
+    pub(crate) fn num_requeues(&self, key: &str) -> u32 {
         self.requeues.get(key).copied().unwrap_or_default()
     }
 
     /// The key is being worked on: because it waits, or else because its time has come.
-    pub(super) fn take(&mut self, key: &str) {
+    pub(crate) fn take(&mut self, key: &str) {
         match self.waiting.iter().position(|waiting| waiting == key) {
             Some(place) => drop(self.waiting.remove(place)),
             None => drop(self.delayed.remove(key)),
@@ -101,7 +101,7 @@ impl Keys {
     }
 
     /// The call for the key has ended so.
-    pub(super) fn settle(&mut self, key: &str, result: &Result<Option<Duration>>) {
+    pub(crate) fn settle(&mut self, key: &str, result: &Result<Option<Duration>>) {
         let limited = self.working.take().is_some_and(|(_, limited)| limited);
         match result {
             Ok(again) => {
@@ -118,11 +118,11 @@ impl Keys {
         }
     }
 
-    pub(super) fn waiting(&self) -> &[String] {
+    pub(crate) fn waiting(&self) -> &[String] {
         &self.waiting
     }
 
-    pub(super) fn delayed(&self) -> &BTreeMap<String, Duration> {
+    pub(crate) fn delayed(&self) -> &BTreeMap<String, Duration> {
         &self.delayed
     }
 }

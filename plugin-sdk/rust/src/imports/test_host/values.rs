@@ -10,24 +10,24 @@ const BYTES_MAX: usize = 1 << 20;
 type Map = BTreeMap<String, Vec<u8>>;
 
 #[derive(Default)]
-pub(super) struct Values {
+pub(crate) struct Values {
     kept: Map,
     /// As the call in progress sees them; none outside of those.
     call: Option<Map>,
 }
 
 impl Values {
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.call = Some(self.kept.clone());
     }
 
-    pub(super) fn end(&mut self, succeeded: bool) {
+    pub(crate) fn end(&mut self, succeeded: bool) {
         if let Some(call) = self.call.take().filter(|_| succeeded) {
             self.kept = call;
         }
     }
 
-    pub(super) fn put(&mut self, key: &str, value: &[u8]) {
+    pub(crate) fn put(&mut self, key: &str, value: &[u8]) {
         self.kept.insert(key.to_owned(), value.to_vec());
     }
 
@@ -35,11 +35,11 @@ impl Values {
         self.call.as_ref().unwrap_or(&self.kept)
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&Vec<u8>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Vec<u8>> {
         self.seen().get(key)
     }
 
-    pub(super) fn set(&mut self, key: &str, value: Option<&[u8]>) -> Result<(), String> {
+    pub(crate) fn set(&mut self, key: &str, value: Option<&[u8]>) -> Result<(), String> {
         let Some(call) = &self.call else {
             return Err("state is written in `handle`, `reconcile` and `fire` only".to_owned());
         };
@@ -64,7 +64,7 @@ impl Values {
         Ok(())
     }
 
-    pub(super) fn keys(&self, prefix: &str) -> Vec<String> {
+    pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
         self.seen().keys().filter(|key| key.starts_with(prefix)).cloned().collect()
     }
 }

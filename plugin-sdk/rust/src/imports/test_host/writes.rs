@@ -1,8 +1,7 @@
 //! What a test's plugin writes. Nothing is changed by it: the test says what is answered.
 
 use crate::ObjectKey;
-use crate::bindings::informant::plugin::kube::{Error, PatchType, StatusError};
-use crate::kube::{Error as Refusal, Status};
+use crate::bindings::informant::plugin::kube::{Error, PatchType};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -20,52 +19,39 @@ pub struct TestWrite {
 }
 
 #[derive(Default)]
-pub(super) struct Writes {
+pub(crate) struct Writes {
     made: Vec<TestWrite>,
-    answers: VecDeque<Result<Value, Refusal>>,
+    answers: VecDeque<Result<Value, Error>>,
 }
 
 impl Writes {
-    pub(super) fn made(&self) -> &[TestWrite] {
+    pub(crate) fn made(&self) -> &[TestWrite] {
         &self.made
     }
 
-    pub(super) fn answer(&mut self, answer: Result<Value, Refusal>) {
+    pub(crate) fn answer(&mut self, answer: Result<Value, Error>) {
         self.answers.push_back(answer);
     }
 
     /// Notes it, and answers as told; else with what was sent.
-    pub(super) fn make(&mut self, write: TestWrite) -> Result<Vec<u8>, Error> {
+    pub(crate) fn make(&mut self, write: TestWrite) -> Result<Vec<u8>, Error> {
         let sent = write.body.clone();
         self.made.push(write);
         let answer = self.answers.pop_front().unwrap_or(Ok(sent));
-        answer.map(|object| object.to_string().into_bytes()).map_err(error)
+        answer.map(|object| object.to_string().into_bytes())
     }
 
     /// Nobody waits for an Event.
-    pub(super) fn note(&mut self, write: TestWrite) {
+    pub(crate) fn note(&mut self, write: TestWrite) {
         self.made.push(write);
     }
 }
 
-pub(super) fn name(kind: PatchType) -> &'static str {
+pub(crate) fn name(kind: PatchType) -> &'static str {
     match kind {
         PatchType::JsonPatch => "json-patch",
         PatchType::Merge => "merge",
         PatchType::Strategic => "strategic",
         PatchType::Apply(_) => "apply",
-    }
-}
-
-fn error(error: Refusal) -> Error {
-    match error {
-        Refusal::NotGranted(text) => Error::NotGranted(text),
-        Refusal::NotLeader => Error::NotLeader,
-        Refusal::Invalid(text) => Error::Invalid(text),
-        Refusal::Status(Status { code, reason, message, retry_after }) => {
-            let retry_after_ms = retry_after.map(crate::export::milliseconds);
-            Error::Status(StatusError { code, reason, message, retry_after_ms })
-        }
-        Refusal::Transport(text) | Refusal::Json(text) => Error::Transport(text),
     }
 }
