@@ -17,7 +17,7 @@ PLUGINS_OUT     := target/plugins
 TEST_GUESTS_OUT := target/test-guests
 
 # Rust plugins are crates, WAT plugins a file each; a test guest is an example, a text or plain bytes.
-RUST_PLUGINS    := event-printer counter bandwidth hello
+RUST_PLUGINS    := event-printer counter bandwidth hello default-deny
 WAT_PLUGINS     := hello-wat
 RUST_GUESTS     := $(basename $(notdir $(wildcard plugins/test-guests/examples/*.rs)))
 WAT_GUESTS      := $(basename $(notdir $(wildcard plugins/test-guests/wat/*.wat)))

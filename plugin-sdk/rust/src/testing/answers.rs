@@ -1,40 +1,35 @@
 //! The answers that a test sets, in the contract's words.
 
-use crate::bindings::informant::plugin::{http as http_contract, kube as kube_contract};
+use crate::bindings::informant::plugin::http::Error as HttpAnswer;
+use crate::bindings::informant::plugin::kube::{Error as WriteAnswer, StatusError};
+use crate::http::Error as HttpError;
 use crate::imports::milliseconds;
-use crate::{http, kube};
+use crate::kube::{Error as WriteError, Status};
 
-pub(super) fn of_kube(error: kube::Error) -> kube_contract::Error {
+pub(super) fn of_write(error: WriteError) -> WriteAnswer {
     match error {
-        kube::Error::NotGranted(text) => kube_contract::Error::NotGranted(text),
-        kube::Error::NotLeader => kube_contract::Error::NotLeader,
-        kube::Error::Invalid(text) => kube_contract::Error::Invalid(text),
-        kube::Error::Status(kube::Status { code, reason, message, retry_after }) => {
+        WriteError::NotGranted(text) => WriteAnswer::NotGranted(text),
+        WriteError::NotLeader => WriteAnswer::NotLeader,
+        WriteError::Invalid(text) => WriteAnswer::Invalid(text),
+        WriteError::Status(Status { code, reason, message, retry_after }) => {
             let retry_after_ms = retry_after.map(milliseconds);
-            kube_contract::Error::Status(kube_contract::StatusError {
-                code,
-                reason,
-                message,
-                retry_after_ms,
-            })
+            WriteAnswer::Status(StatusError { code, reason, message, retry_after_ms })
         }
-        kube::Error::Transport(text) | kube::Error::Json(text) => {
-            kube_contract::Error::Transport(text)
-        }
+        WriteError::Transport(text) | WriteError::Json(text) => WriteAnswer::Transport(text),
     }
 }
 
-pub(super) fn of_http(error: http::Error) -> http_contract::Error {
+pub(super) fn of_http(error: HttpError) -> HttpAnswer {
     match error {
-        http::Error::NotGranted(text) => http_contract::Error::NotGranted(text),
-        http::Error::NotLeader => http_contract::Error::NotLeader,
-        http::Error::Invalid(text) => http_contract::Error::Invalid(text),
-        http::Error::TimedOut(text) => http_contract::Error::TimedOut(text),
-        http::Error::TooLarge(text) => http_contract::Error::TooLarge(text),
-        http::Error::Transport(text) => http_contract::Error::Transport(text),
+        HttpError::NotGranted(text) => HttpAnswer::NotGranted(text),
+        HttpError::NotLeader => HttpAnswer::NotLeader,
+        HttpError::Invalid(text) => HttpAnswer::Invalid(text),
+        HttpError::TimedOut(text) => HttpAnswer::TimedOut(text),
+        HttpError::TooLarge(text) => HttpAnswer::TooLarge(text),
+        HttpError::Transport(text) => HttpAnswer::Transport(text),
         // What only a plugin makes of an answer is none that a host gives.
-        other @ (http::Error::Status(_) | http::Error::Json(_)) => {
-            http_contract::Error::Transport(other.to_string())
+        other @ (HttpError::Status(_) | HttpError::Json(_)) => {
+            HttpAnswer::Transport(other.to_string())
         }
     }
 }

@@ -112,7 +112,7 @@ impl Host {
 
     /// What the next write is answered with, and after several calls the one after that; by itself a write is answered with what was sent.
     pub fn answer_write(&self, answer: std::result::Result<Value, crate::kube::Error>) {
-        let answer = answer.map_err(answers::of_kube);
+        let answer = answer.map_err(answers::of_write);
         with(|state| state.writes.answer(answer));
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use informant_e2e::api::Patch;
 use informant_e2e::child::Child;
 use informant_e2e::cluster::User;
 use informant_e2e::host::{Host, Line, announced_address};
@@ -14,7 +15,8 @@ use serde_json::{Value, json};
 
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact, pod_names};
 
-const EXAMPLE: &str = "examples/hello";
+const HELLO: &str = "examples/hello";
+const CONTROLLER: &str = "examples/default-deny";
 
 fn text(path: &str) -> String {
     let found = std::fs::read_to_string(paths::root().join(path));
@@ -28,24 +30,27 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     page.split(&fence).skip(1).map(|rest| block(rest) + "\n").collect()
 }
 
-/// Puts README's files where its commands have them. The result is the path of the host's own file.
+/// Puts README's plugins and files where its commands have them. The result is the path of the host's own file.
 fn install(bench: &HostBench<'_>, directory: &tempfile::TempDir) -> String {
-    let [beside, own] = <[String; 2]>::try_from(blocks(&text("README.md"), "yaml"))
+    let [own, beside] = <[String; 2]>::try_from(blocks(&text("README.md"), "yaml"))
         .expect("README has two files of configuration");
     std::fs::write(bench.plugins.join("hello.yaml"), beside).expect("a file");
     let file = directory.path().join("informant.yaml");
     std::fs::write(&file, own).expect("a file");
     bench.drop_plugin("hello", "hello");
-    bench.drop_plugin("bandwidth", "bandwidth");
+    bench.drop_plugin("default-deny", "default-deny");
     file.display().to_string()
 }
 
 #[test]
-fn readme_shows_the_files_of_the_example() {
+fn readme_shows_the_files_of_the_examples() {
     let readme = text("README.md");
-    let file = |name: &str| text(&format!("{EXAMPLE}/{name}"));
-    assert_eq!(blocks(&readme, "rust"), [file("src/lib.rs")]);
-    assert_eq!(blocks(&readme, "yaml"), [file("hello.yaml"), file("informant.yaml")]);
+    let [whole, part] = <[String; 2]>::try_from(blocks(&readme, "rust")).expect("two plugins");
+    assert_eq!(whole, text(&format!("{HELLO}/src/lib.rs")));
+    let controller = text(&format!("{CONTROLLER}/src/lib.rs"));
+    assert!(controller.contains(&part), "{CONTROLLER} has no such part: {part}");
+    let files = [format!("{CONTROLLER}/informant.yaml"), format!("{HELLO}/hello.yaml")];
+    assert_eq!(blocks(&readme, "yaml"), files.map(|file| text(&file)));
 }
 
 #[test]
@@ -67,17 +72,31 @@ fn readme_examples_run_with_their_grants() {
         }
         assert_eq!(hello["shards"].as_array().map(Vec::len), Some(4), "{hello}");
 
-        // It says whom it asks: without the grant it would wait.
-        let bandwidth = host.await_plugin("bandwidth", "it to run", is_running).await.unwrap();
-        let from = &bandwidth["configuration"]["http"]["from"];
-        assert_eq!(from, &json!(format!("{own} line 11")), "{bandwidth}");
-        assert_eq!(bandwidth["shards"].as_array().map(Vec::len), Some(4), "{bandwidth}");
+        // Without the grant the controller would wait.
+        let controller = host.await_plugin("default-deny", "it to run", is_running).await.unwrap();
+        let from = &controller["configuration"]["writes"]["from"];
+        assert_eq!(from, &json!(format!("{own} line 6")), "{controller}");
+        check_policy_follows_label(&bench, "true", 200).await;
+        check_policy_follows_label(&bench, "false", 404).await;
 
         bench.create_pods(&pod_names(0..1)).await;
         let greeting = format!("hello: added pod {}/pod-0000", bench.namespace);
         let greets = |line: &Line| line.message() == greeting;
         host.await_line(&greeting, LINES_DEADLINE, greets).await.unwrap();
     });
+}
+
+/// With this value of the label, the policy in the fact's namespace is there, or not.
+async fn check_policy_follows_label(bench: &HostBench<'_>, label: &str, expect: u16) {
+    let namespace = &bench.namespace;
+    let labels = json!({"metadata": {"labels": {"default-deny": label}}});
+    let path = format!("/api/v1/namespaces/{namespace}");
+    bench.api.patch(&path, Patch::Merge, &labels).await.expect(200);
+    let path =
+        format!("/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies/default-deny");
+    let is_so = async || (bench.api.get(&path).await.status == expect).then_some(());
+    let change = format!("the policy after default-deny={label}");
+    poll::until(&change, LINES_DEADLINE, is_so).await.unwrap();
 }
 
 /// A folder in which README's commands find what `make build plugins` leaves at the top of the repository.
