@@ -58,9 +58,9 @@ impl Backtrace {
         }
     }
 
-    /// All of them, at most [`FRAMES_LOGGED`].
-    pub(crate) fn frames(&self) -> &[String] {
-        &self.frames
+    /// All of them, at most [`FRAMES_LOGGED`], if an error has not room for them.
+    pub(crate) fn beyond_the_error(&self) -> &[String] {
+        if self.frames.len() > FRAMES_IN_ERROR { &self.frames } else { &[] }
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     fn check(names: &[&str], expect: &[&str], short: &str) {
         let frames = names.iter().map(|name| (Some(*name).filter(|name| *name != "?"), 7));
         let backtrace = Backtrace::new(frames);
-        assert_eq!(backtrace.frames(), expect);
+        assert_eq!(backtrace.frames, expect);
         assert_eq!(backtrace.short(), short);
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn it_is_bounded_whatever_the_names_are() {
         let names: Vec<String> = (0..FRAMES_SEEN).map(|n| format!("f{n}")).collect();
         let frames = Backtrace::new(names.iter().map(|name| (Some(name.as_str()), 0)));
-        assert_eq!(frames.frames().len(), FRAMES_LOGGED);
+        assert_eq!(frames.frames.len(), FRAMES_LOGGED);
         assert_eq!(frames.short(), ", in f0 < f1 < f2");
         let long = "\u{1b}".repeat(1_000);
         let frames = Backtrace::new(std::iter::once((Some(long.as_str()), 0)));

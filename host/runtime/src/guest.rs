@@ -4,6 +4,7 @@
 pub(crate) mod bindings;
 pub(crate) mod call_clock;
 pub(crate) mod compiler;
+pub(crate) mod ends;
 pub(crate) mod engine;
 pub(crate) mod guest_state;
 pub(crate) mod host_functions;

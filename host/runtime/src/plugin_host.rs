@@ -29,7 +29,7 @@ use crate::kept::archive::{Archive, ArchiveThread, Kept};
 use crate::outside::event_recorder::{self, EventRecorder, EventTask};
 use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
-use crate::plugin::actor::{Version, VersionTapes};
+use crate::plugin::actor::{Version, VersionEnds, VersionTapes};
 use crate::plugin::admin::{PluginAdmin, Request};
 use crate::plugin::lifecycle::Input;
 use crate::plugin::loads::{Load, Loads, Outcome, TookOver};
@@ -345,6 +345,7 @@ impl PluginHost {
             schedules: prepared.descriptor.schedules.clone(),
             shards: prepared.shards,
             tapes: VersionTapes::default(),
+            ends: VersionEnds::default(),
         });
         let limits = &prepared.settings.limits;
         plugin.shards_ahead = prepared.shards;

@@ -8,6 +8,7 @@ use crate::contract::limits::Limits;
 use crate::delivery::key_queue::KeyQueue;
 use crate::event::CurrentEvent;
 use crate::guest::call_clock::CallClock;
+use crate::guest::ends::Ends;
 use crate::guest::log_budget::LogBudget;
 use crate::guest::reads::Reads;
 use crate::guest::surroundings::Surroundings;
@@ -36,6 +37,8 @@ pub(crate) struct GuestState {
     pub(crate) phase: Phase,
     /// Shared with the plugin's other instances, so that a new one does not begin with a fresh one.
     pub(crate) log_budget: LogBudget,
+    /// Shared with the instances before it.
+    pub(crate) ends: Ends,
     /// Nothing for an instance that only describes itself.
     pub(crate) reads: Option<Arc<Reads>>,
     /// The plugin's values, as the call in progress sees them. Nothing for an instance that only describes itself.
@@ -124,6 +127,7 @@ impl GuestState {
             clock: CallClock::new(Instant::now(), Pace::default()),
             phase: Phase::Idle,
             log_budget,
+            ends: Ends::default(),
             reads,
             state: None,
             keys: None,
@@ -140,6 +144,11 @@ impl GuestState {
             ledger,
             limits: limits.clone(),
         }
+    }
+
+    /// The same, after instances with these ends.
+    pub(crate) fn after(self, ends: Ends) -> Self {
+        Self { ends, ..self }
     }
 
     /// The same, of a plugin with this pace.

@@ -11,7 +11,7 @@ use crate::event::SubscriptionId;
 use crate::guest::json_pointer_index::SharedIndexes;
 use crate::guest::reads::{Origin, Reads};
 use crate::guest::surroundings::Surroundings;
-use crate::plugin::actor::{Actor, Version, VersionTapes};
+use crate::plugin::actor::{Actor, Version, VersionEnds, VersionTapes};
 use crate::plugin_host::versions::subscriptions;
 use crate::powers::access::Granted;
 use informant_apimachinery::GroupVersionResource;
@@ -92,6 +92,7 @@ impl Run {
             schedules: descriptor.schedules.clone(),
             shards: 1,
             tapes: VersionTapes::default(),
+            ends: VersionEnds::default(),
         };
         let handlers = descriptor.subscriptions.iter().zip(&ids).map(|(spec, id)| {
             let handler = SubscriptionHandler::new(*id, spec, core.queue.clone());

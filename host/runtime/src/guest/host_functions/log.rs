@@ -4,6 +4,7 @@ use super::HostCall;
 use crate::backtrace::Backtrace;
 use crate::call_error::CallError;
 use crate::guest::bindings::informant::plugin::log::{Host, Level};
+use crate::guest::ends::Report;
 use crate::guest::guest_state::{GuestState, Phase};
 use crate::guest::log_budget::MESSAGE_BYTES_MAX;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
@@ -59,8 +60,8 @@ impl GuestState {
         }
     }
 
-    /// Says in the plugin's log where in its code a call ended, a line for each frame. They are the guest's own words in a sense:
-    /// it chose its functions' names and when to end, so they count as its lines.
+    /// Says in the plugin's log where in its code a call ended, with a line for each frame if the error has not room for all. An end that repeats the one
+    /// before is counted. The lines are the guest's own words in a sense: it chose its functions' names and when to end, so they count as its lines.
     pub(crate) fn tell_end(&self, error: &CallError, backtrace: &Backtrace) {
         let during = self.phase.name();
         let line = |text: &str| {
@@ -68,9 +69,20 @@ impl GuestState {
                 self.write(Level::Error, text, "");
             }
         };
-        line(&format!("{during} ended its instance: {error}"));
-        for (number, frame) in backtrace.frames().iter().enumerate() {
-            line(&format!("  {number}: {frame}"));
+        let error = error.to_string();
+        match self.ends.note(&error) {
+            Report::Full => {
+                line(&format!("{during} ended its instance: {error}"));
+                for (number, frame) in backtrace.beyond_the_error().iter().enumerate() {
+                    line(&format!("  {number}: {frame}"));
+                }
+            }
+            Report::Count(times) => {
+                line(&format!(
+                    "{during} ended its instance for the {times}th time in a row: {error}"
+                ));
+            }
+            Report::Nothing => {}
         }
     }
 

@@ -7,7 +7,7 @@ use crate::delivery::breaker::Outcome;
 use crate::guest::instance::Instance;
 use jiff::Timestamp;
 use std::time::Duration;
-use tracing::info;
+use tracing::debug;
 
 /// First wait after a start that failed, doubled with each one that follows.
 const RESTART_BASE: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ impl Actor {
                 self.core.restarted(self.shard, Timestamp::now());
                 self.syncs.restart();
                 let shard = version.shard(self.shard).logged();
-                info!(plugin = self.name.as_str(), shard, "restarted");
+                debug!(plugin = self.name.as_str(), shard, "restarted");
                 let instance = Box::new(instance);
                 self.running = Running::Alive { version, instance };
             }

@@ -5,6 +5,7 @@ use crate::contract::descriptor::SubscriptionSpec;
 use crate::contract::schedule::ScheduleSpec;
 use crate::delivery::reevaluation::Wish;
 use crate::event::SubscriptionId;
+use crate::guest::ends::Ends;
 use crate::guest::instance::Template;
 use crate::guest::reads::Reads;
 use crate::guest::tape::{Tape, TapeOf};
@@ -33,6 +34,18 @@ pub(crate) struct Version {
     /// In how many instances it runs.
     pub(crate) shards: usize,
     pub(crate) tapes: VersionTapes,
+    pub(crate) ends: VersionEnds,
+}
+
+/// The ends of each of a version's shards.
+#[derive(Default)]
+pub(crate) struct VersionEnds(Mutex<BTreeMap<usize, Ends>>);
+
+impl VersionEnds {
+    /// Those of a shard.
+    pub(super) fn of(&self, shard: usize) -> Ends {
+        self.0.lock().entry(shard).or_default().clone()
+    }
 }
 
 /// The tape of each of a version's shards: it goes on from one instance to the next, and ends with the version.

@@ -1,0 +1,68 @@
+//! The ends of instances, one after another: the log has the first in full, and counts those that repeat it.
+
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// The last end of a version's instances in one shard, and how often it came. A clone is the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ends {
+    last: Arc<Mutex<LastEnd>>,
+}
+
+#[derive(Debug, Default)]
+struct LastEnd {
+    error: String,
+    times: u64,
+}
+
+/// How much of an end the log has.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// It is another end than the one before.
+    Full,
+    /// The same end, for the 10th, 100th, 1,000th time and so on.
+    Count(u64),
+    /// The same end, between those.
+    Nothing,
+}
+
+impl Ends {
+    /// One more instance ended with this error.
+    pub(crate) fn note(&self, error: &str) -> Report {
+        let mut last = self.last.lock();
+        if last.error != error {
+            *last = LastEnd { error: error.to_owned(), times: 1 };
+            return Report::Full;
+        }
+        last.times = last.times.saturating_add(1);
+        if 10u64.pow(last.times.ilog10()) == last.times {
+            Report::Count(last.times)
+        } else {
+            Report::Nothing
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(ends: &Ends, error: &str, times: usize, expect: &[Report]) {
+        let reports: Vec<_> = (0..times).map(|_| ends.note(error)).collect();
+        let told: Vec<_> =
+            reports.into_iter().filter(|report| *report != Report::Nothing).collect();
+        assert_eq!(told, expect);
+    }
+
+    #[test]
+    fn an_end_that_repeats_the_one_before_is_counted() {
+        let ends = Ends::default();
+        check(&ends, "trap: boom", 1, &[Report::Full]);
+        check(&ends, "trap: boom", 8, &[]);
+        check(&ends, "trap: boom", 1, &[Report::Count(10)]);
+        check(&ends, "trap: boom", 990, &[Report::Count(100), Report::Count(1_000)]);
+        check(&ends, "took more than 1 s", 2, &[Report::Full]);
+        check(&ends, "trap: boom", 1, &[Report::Full]);
+    }
+}
