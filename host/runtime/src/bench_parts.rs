@@ -116,7 +116,7 @@ impl CompiledFile {
     /// Loads the code.
     pub fn load(&self) -> Result<LoadedFile, CompileError> {
         let ledger = Arc::<Ledger>::default();
-        let compiled = adopt(&self.engine, &self.plugin, u64::MAX)?;
+        let compiled = Arc::new(adopt(&self.engine, &self.plugin, u64::MAX)?);
         let _template = Template::new(&self.functions, compiled, (&ledger, u64::MAX))?;
         Ok(LoadedFile { _template, ledger })
     }

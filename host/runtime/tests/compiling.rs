@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         a_child_compiles_and_the_cache_spares_the_next_one().await;
         too_little_memory_is_told_and_hurts_nobody().await;
         two_hosts_share_a_cache().await;
+        plugins_with_the_same_file_share_its_code().await;
         a_version_made_of_the_one_befores_functions_is_the_same_code().await;
         a_grant_is_gone_while_a_load_hangs().await;
     });
@@ -170,6 +171,25 @@ async fn two_hosts_share_a_cache() {
     }
     let (_, compiles) = load(root.path(), ENOUGH).await;
     assert_eq!(compiles, CompileCounts { cached: 1, ..CompileCounts::default() });
+}
+
+async fn plugins_with_the_same_file_share_its_code() {
+    let root = site();
+    let plugins = root.path().join("plugins");
+    for copy in ["again.wasm", "third.wasm"] {
+        fs::copy(plugins.join("hello.wasm"), plugins.join(copy)).expect("a copy");
+    }
+    let running = Running::start(root.path(), program(ENOUGH), false);
+    let is_running = |status: Value| status["state"] == "running";
+    let all_run = async {
+        while running.plugins.status().iter().filter(|it| is_running(it.to_json())).count() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, all_run).await.expect("all run in time");
+    let compiles = running.plugins.compiles();
+    assert_eq!(compiles, CompileCounts { compiled: 1, cached: 2, failed: 0 });
+    running.stop().await;
 }
 
 async fn a_version_made_of_the_one_befores_functions_is_the_same_code() {

@@ -19,6 +19,7 @@ mod look;
 mod order;
 mod program;
 mod report;
+mod shared_code;
 mod turn;
 
 pub use cache::{CodeCacheError, CodeCacheOptions, check_code_cache};
@@ -37,12 +38,13 @@ use counts::Counts;
 use kept_functions::KeptFunctions;
 use look::{Refusal, look_at};
 pub(crate) use report::Report;
+use shared_code::SharedCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::task::{JoinError, spawn_blocking};
 use tracing::warn;
-use turn::Turns;
+use turn::{Turn, Turns};
 use wasmtime::component::Component;
 
 /// How plugins are compiled.
@@ -113,6 +115,13 @@ pub(crate) struct Compiled {
     pub(crate) report: Arc<Report>,
 }
 
+/// Where a plugin's code came from that no version ran when its turn to be compiled was asked for.
+enum Made {
+    Anew(CompiledPlugin, Option<Turn>),
+    /// Another plugin with the same file had its turn first.
+    ForAnother(Arc<Compiled>),
+}
+
 /// Compiles plugin files. Clones share everything.
 #[derive(Clone)]
 pub(crate) struct Compiler {
@@ -123,6 +132,7 @@ struct Shared {
     program: Option<CompilerProgram>,
     turns: Turns,
     cache: Option<CodeCache>,
+    code: SharedCode<CodeKey, Compiled>,
     functions: Option<KeptFunctions>,
     steps: LoadSteps,
     counts: Counts,
@@ -139,6 +149,7 @@ impl Compiler {
             program: options.program,
             turns: Turns::default(),
             cache,
+            code: SharedCode::default(),
             functions: keeps_functions.then(KeptFunctions::default),
             steps: LoadSteps::default(),
             counts: Counts::default(),
@@ -152,13 +163,13 @@ impl Compiler {
         self.shared.counts.read()
     }
 
-    /// The compiled form of a plugin file, compiled now or before. Takes 10 ms for a Rust plugin and seconds for a Python
-    /// one, and waits for its turn before that.
+    /// The compiled form of a plugin file, compiled now or before, of this plugin or another one. Takes 10 ms for a Rust plugin and seconds for a
+    /// Python one, and waits for its turn before that.
     pub(crate) async fn compile(
         &self,
         engine: &Engine,
         source: PluginSource,
-    ) -> Result<Compiled, CompileError> {
+    ) -> Result<Arc<Compiled>, CompileError> {
         // Invariant 32.
         let checked = check_envelope(&source.content);
         checked.map_err(|error| CompileError::NotAPlugin(error.to_string()))?;
@@ -168,32 +179,44 @@ impl Compiler {
             self.shared.counts.cached();
             return Ok(kept);
         }
-        let compiled = self.compile_anew(engine, source).await;
-        let compiled = match compiled {
-            Ok(plugin) => self.take_over(engine, key, plugin, most).await,
+        let made = match self.compile_anew(engine, &key, source).await {
+            // Who has the next turn finds it.
+            Ok(Made::Anew(plugin, _turn)) => self.take_over(engine, key, plugin, most).await,
+            Ok(Made::ForAnother(code)) => {
+                self.shared.counts.cached();
+                return code.report.check_instance(most).map(|()| code);
+            }
             Err(error) => Err(error),
         };
-        match &compiled {
+        match &made {
             Ok(_) => self.shared.counts.compiled(),
             Err(_) => self.shared.counts.failed(),
         }
-        compiled
+        made
     }
 
-    /// What the cache has. Code that cannot be used is compiled anew.
+    /// What another plugin runs or the cache has. Code that cannot be used is compiled anew.
     async fn kept(
         &self,
         engine: &Engine,
         key: &CodeKey,
         most: u64,
-    ) -> Result<Option<Compiled>, CompileError> {
+    ) -> Result<Option<Arc<Compiled>>, CompileError> {
+        if let Some(code) = self.shared.code.get(key) {
+            return code.report.check_instance(most).map(|()| Some(code));
+        }
         if self.shared.cache.is_none() {
             return Ok(None);
         }
         let (shared, engine, key) = (self.shared.clone(), engine.clone(), key.clone());
         let find = move || {
+            // Of plugins that are loaded at once with the same file the first one reads it.
+            if let Some(code) = shared.code.get(&key) {
+                return Some(code.report.check_instance(most).map(|()| code));
+            }
             let kept = shared.cache.as_ref().and_then(|cache| cache.find(&key));
-            kept.map(|plugin| adopt(&engine, &plugin, most))
+            let adopted = kept.map(|plugin| adopt(&engine, &plugin, most));
+            adopted.map(|adopted| adopted.map(|compiled| shared.code.share(key, compiled)))
         };
         match self.step(find).await? {
             Some(Err(error @ CompileError::InstanceBytes { .. })) => Err(error),
@@ -210,27 +233,33 @@ impl Compiler {
     async fn compile_anew(
         &self,
         engine: &Engine,
+        key: &CodeKey,
         source: PluginSource,
-    ) -> Result<CompiledPlugin, CompileError> {
+    ) -> Result<Made, CompileError> {
         let Some(program) = &self.shared.program else {
             let engine = engine.clone();
             let compiled = spawn_blocking(move || compile_here(&engine, source.content.to_vec()));
-            return compiled.await.map_err(host)?;
+            return compiled.await.map_err(host)?.map(|plugin| Made::Anew(plugin, None));
         };
         let (plugin, file) = (&source.name, &source.content);
         let mut needs = CompileError::Host("there was no attempt".to_owned());
         // Invariant 32.
         for attempt in program.attempts(file.len()) {
             let turn = self.shared.turns.take(attempt.lane, plugin, file.len()).await;
+            if let Some(code) = self.shared.code.get(key) {
+                return Ok(Made::ForAnother(code));
+            }
             let answer = match (&self.shared.functions, &self.shared.cache) {
                 (Some(kept), Some(_)) => {
                     kept.run(program, &attempt, (plugin, file), self, engine).await
                 }
                 _ => program.run(&attempt, file, None).await.map(|answer| answer.plugin),
             };
-            drop(turn);
             match answer {
-                Ok(answer) => return CompiledPlugin::trusted(answer),
+                Ok(answer) => {
+                    let plugin = CompiledPlugin::trusted(answer)?;
+                    return Ok(Made::Anew(plugin, Some(turn)));
+                }
                 Err(error @ (CompileError::Memory(_) | CompileError::Deadline(_))) => needs = error,
                 Err(error) => return Err(error),
             }
@@ -245,7 +274,7 @@ impl Compiler {
         key: CodeKey,
         plugin: CompiledPlugin,
         most: u64,
-    ) -> Result<Compiled, CompileError> {
+    ) -> Result<Arc<Compiled>, CompileError> {
         if let Some(why) = &plugin.report().unconfined
             && !self.shared.has_warned.swap(true, Relaxed)
         {
@@ -256,7 +285,7 @@ impl Compiler {
             if let Some(cache) = &shared.cache {
                 cache.keep(&key, &plugin);
             }
-            adopt(&engine, &plugin, most)
+            adopt(&engine, &plugin, most).map(|compiled| shared.code.share(key, compiled))
         };
         self.step(keep).await?
     }

@@ -109,7 +109,7 @@ impl PluginChecker {
         let order = plugin.order(&self.configurations).map_err(LoadError::from)?;
         let sha256 = order.sha256.clone();
         let prepared = self.preparer.describe(order).await?;
-        let report = &prepared.template.report;
+        let report = prepared.template.report();
         let descriptor = prepared.descriptor;
         Ok(PluginReport {
             not_granted: not_granted(&prepared.settings, &name, &descriptor),

@@ -170,7 +170,7 @@ impl Preparer {
             },
         };
         // What is compiled already may be to run with less than before.
-        template.report.check_instance(instance_bytes_max)?;
+        template.report().check_instance(instance_bytes_max)?;
         let (described, engine) = (template.clone(), self.engine.clone());
         let with = settings.clone();
         let (reply, answer) = oneshot::channel();

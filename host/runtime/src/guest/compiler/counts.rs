@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct CompileCounts {
     /// Compiled.
     pub compiled: u64,
-    /// Taken from the cache.
+    /// Taken from the cache, or from another plugin with the same file.
     pub cached: u64,
     /// Not to be had.
     pub failed: u64,

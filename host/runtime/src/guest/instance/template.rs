@@ -26,8 +26,8 @@ pub(crate) struct Template {
     pre: InstancePre<GuestState>,
     exported: Exported,
     wasi: Arc<WasiImports>,
-    /// The findings of the process that read its file.
-    pub(crate) report: Arc<Report>,
+    /// The code, which other plugins may run as well, with the findings of the process that read the file.
+    code: Arc<Compiled>,
     /// Linear memories of one instance.
     memories: usize,
     /// The code, and what is kept of its types and names, in the plugin's account.
@@ -38,16 +38,16 @@ impl Template {
     /// Links a compiled component with the host's functions. Its code is held for the plugin, which may hold `most` bytes in all.
     pub(crate) fn new(
         functions: &HostFunctions,
-        compiled: Compiled,
+        code: Arc<Compiled>,
         (ledger, most): (&Arc<Ledger>, u64),
     ) -> Result<Self, CompileError> {
-        let Compiled { component, report } = compiled;
+        let Compiled { component, report } = &*code;
         let failed = |error: wasmtime::Error| CompileError::Refused(format!("{error:#}"));
         let image = component.image_range();
         let code_bytes = image.end.addr() - image.start.addr();
         let held = Held::of(ledger, Holding::Code, code_bytes as u64 + report.table_bytes, most);
         let held = held.map_err(|overdraft| CompileError::Account(overdraft.to_string()))?;
-        let (pre, wasi) = functions.link(&component).map_err(failed)?;
+        let (pre, wasi) = functions.link(component).map_err(failed)?;
         let exported = Exported {
             handler: handler::GuestIndices::new(&pre).is_ok(),
             reconciler: reconciler::GuestIndices::new(&pre).is_ok(),
@@ -58,7 +58,12 @@ impl Template {
         let required = component.resources_required();
         let memories = required.map_or(usize::MAX, |it| it.num_memories as usize);
         let (wasi, held) = (Arc::new(wasi), Arc::new(held));
-        Ok(Self { pre, exported, wasi, report, memories, _held: held })
+        Ok(Self { pre, exported, wasi, code, memories, _held: held })
+    }
+
+    /// The findings of the process that read its file.
+    pub(crate) fn report(&self) -> &Report {
+        &self.code.report
     }
 
     /// What the plugin can be called with.
@@ -77,7 +82,7 @@ impl Template {
         engine: &Engine,
         mut state: GuestState,
     ) -> Result<Store<GuestState>, CallError> {
-        let taken = state.limiter.take(self.report.instance_bytes);
+        let taken = state.limiter.take(self.report().instance_bytes);
         taken.map_err(|overdraft| CallError::AccountExceeded(overdraft.to_string()))?;
         let (hostcall_bytes, start) =
             (state.limits().hostcall_bytes_max, state.limits().start_deadline);
