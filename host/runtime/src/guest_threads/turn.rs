@@ -6,7 +6,7 @@
 //! an informer waiting is not lent another turn for a while.
 
 use super::Actor;
-use super::thread_time::thread_time;
+use super::thread_time::TurnTime;
 use crate::pace::Pace;
 use crate::token_bucket::TokenBucket;
 use informant_cache::Pulse;
@@ -129,9 +129,9 @@ impl Seat {
         if !own.as_ref().is_some_and(is_known) {
             *own = Some((context.waker().clone(), handle.clone()));
         }
-        let began = thread_time();
+        let turn = TurnTime::begin(Instant::now());
         let seen = life.poll(context);
-        self.was_polled(thread_time().saturating_sub(began));
+        self.was_polled(turn.end(Instant::now()));
         match seen {
             // Nobody may wake this thread for it any more, and only the other one's first look says whom to wake.
             Seen::Waits if self.pace.is_slow() != is_slow => {
@@ -153,13 +153,13 @@ impl Seat {
         if !self.pace.may_be_lent(now) || !self.may_lend(now) || !waits() {
             return false;
         }
-        let began = thread_time();
+        let turn = TurnTime::begin(now);
         let seen = {
             // Its timers are its own thread's.
             let _entered = handle.enter();
             life.poll(&mut Context::from_waker(waker))
         };
-        let used = thread_time().saturating_sub(began);
+        let used = turn.end(Instant::now());
         let ended = (seen != Seen::Waits).then(|| waker.clone());
         drop(taken);
         self.loan.lock().spend(used.as_secs_f64());
