@@ -144,11 +144,13 @@ pub const BUCKETS: [f64; 19] = [
     1.0, 2.5, 5.0, 10.0,
 ];
 
-/// A histogram that costs two additions an observation.
+/// A histogram that costs two additions an observation. The sum and the buckets up to 1 ms are in one line of a processor's cache: of a hundred plugins
+/// none finds its own still there, and each line is a wait.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub struct Histogram {
-    counts: [AtomicU64; BUCKETS.len() + 1],
     sum_nanoseconds: AtomicU64,
+    counts: [AtomicU64; BUCKETS.len() + 1],
 }
 
 impl Histogram {

@@ -63,6 +63,9 @@ impl LogBudget {
     /// How long to wait until the debt is paid.
     pub(crate) fn debt(&self, now: Instant) -> Duration {
         let mut state = self.state.lock();
+        if state.is_full() {
+            return Duration::ZERO;
+        }
         state.refill(now);
         state.lines.until(0.0).max(state.bytes.until(0.0))
     }
@@ -71,7 +74,7 @@ impl LogBudget {
     pub(crate) fn look(&self, now: Instant) -> (u64, bool) {
         let mut state = self.state.lock();
         // Most plugins log nothing most of the time.
-        if state.dropped == 0 && state.lines.is_full() && state.bytes.is_full() {
+        if state.dropped == 0 && state.is_full() {
             return (0, false);
         }
         state.refill(now);
@@ -81,6 +84,11 @@ impl LogBudget {
 }
 
 impl State {
+    /// Nothing was logged for a while.
+    fn is_full(&self) -> bool {
+        self.lines.is_full() && self.bytes.is_full()
+    }
+
     fn refill(&mut self, now: Instant) {
         self.lines.refill(now);
         self.bytes.refill(now);

@@ -354,8 +354,10 @@ impl Actor {
         instance: &mut Instance,
         now: Instant,
     ) -> bool {
-        let host_calls = std::mem::take(&mut instance.state().host_calls).as_nanos() as u64;
-        counters.host_call_nanoseconds.fetch_add(host_calls, Relaxed);
+        let host_calls = std::mem::take(&mut instance.state().host_calls);
+        if !host_calls.is_zero() {
+            counters.host_call_nanoseconds.fetch_add(host_calls.as_nanos() as u64, Relaxed);
+        }
         let (dropped, owes) = instance.state().log_budget.look(now);
         if dropped > 0 {
             counters.log_lines_dropped.fetch_add(dropped, Relaxed);
