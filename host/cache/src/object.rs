@@ -9,6 +9,7 @@ mod edits;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod key;
+mod metadata;
 mod packing;
 mod shared;
 mod siblings;
@@ -86,7 +87,11 @@ enum Kept {
 
 /// An object's JSON as text, from when somebody asks for it.
 #[derive(Default)]
-struct Text(OnceLock<Bytes>);
+struct Text {
+    json: OnceLock<Bytes>,
+    /// What [`Object::metadata_json`] answers: of hundred handlers that ask, the first one has it made.
+    metadata: OnceLock<Bytes>,
+}
 
 /// Shorter JSON is not worth packing.
 const PACKED_MIN: usize = 128;
@@ -135,7 +140,7 @@ impl Object {
             json_len: place(json.len()),
         };
         let inner = ThinArc::from_header_and_slice(head, versions.as_bytes());
-        Self { inner, text: Some(Arc::new(Text(OnceLock::from(json)))) }
+        Self { inner, text: Some(Arc::new(Text { json: json.into(), ..Text::default() })) }
     }
 
     /// Namespace and name.
@@ -178,8 +183,17 @@ impl Object {
     /// An object at rest is unpacked each time, which takes some microseconds; one that a handler was told of once.
     pub fn json(&self) -> Bytes {
         match &self.text {
-            Some(text) => text.0.get_or_init(|| self.unpacked()).clone(),
+            Some(text) => text.json.get_or_init(|| self.unpacked()).clone(),
             None => self.unpacked(),
+        }
+    }
+
+    /// `apiVersion`, `kind` and `metadata` alone, as `PartialObjectMetadata` has them. Worked out once for all clones of a handle that a handler was
+    /// told of.
+    pub fn metadata_json(&self) -> Bytes {
+        match &self.text {
+            Some(text) => text.metadata.get_or_init(|| metadata::only(&self.json())).clone(),
+            None => metadata::only(&self.unpacked()),
         }
     }
 

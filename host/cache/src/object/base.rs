@@ -70,7 +70,8 @@ impl Object {
                 let known = known.filter(|known| known.frame.is(frame));
                 let text = known.map_or_else(|| frame.unpack(), |known| known.text.clone());
                 if let Some(own) = &self.text {
-                    own.0.get_or_init(|| edits::apply(&text, self.kept_bytes(), self.json_len()));
+                    own.json
+                        .get_or_init(|| edits::apply(&text, self.kept_bytes(), self.json_len()));
                 }
                 Some(Base { frame: frame.clone(), text })
             }

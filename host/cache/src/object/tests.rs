@@ -69,6 +69,18 @@ fn an_object_is_packed_with_a_dictionary_without_one_or_not_at_all() {
 }
 
 #[test]
+fn metadata_is_cut_out_once_for_all_clones_of_a_handle_that_carries_its_text() {
+    let object = object(1, &"again and ".repeat(100));
+    let cut = object.metadata_json();
+    let text = String::from_utf8_lossy(&cut);
+    let begin =
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"team-1","name":"web-1","#;
+    assert!(text.starts_with(begin) && text.ends_with(r#""controller":true}]}}"#), "{text}");
+    assert_eq!(object.clone().metadata_json().as_ptr(), cut.as_ptr());
+    assert_eq!(object.packed(None).at_rest().metadata_json(), cut);
+}
+
+#[test]
 fn an_object_keeps_the_dictionary_that_it_was_packed_with() {
     let with = packing(100).expect("they have much in common");
     let dictionary = Arc::downgrade(&with.dictionary);
@@ -104,7 +116,10 @@ fn a_change_is_kept_as_what_differs_from_the_version_that_was_packed() {
         let told = old.to_be_read();
         let new =
             check_kept(&changing(time), &after(&changing(time), &told, Some(&with)), "Edited");
-        assert!(told.text.as_ref().is_some_and(|text| text.0.get().is_some()), "it was unpacked");
+        assert!(
+            told.text.as_ref().is_some_and(|text| text.json.get().is_some()),
+            "it was unpacked"
+        );
         check_same(&told, &changing(time - 1));
         assert!(new.is_packed_with(&with) && new.packed_with() == first.packed_with());
         assert!(new.packed_len().is_none() && first.packed_len().is_some());
@@ -190,7 +205,10 @@ fn later_versions_of_a_sibling_are_made_from_the_same_base() {
         let next = siblings.pack(&sibling(0, 3), Some(&told), Some(&with), 0);
         check_kept(&sibling(0, 3), &next, "Edited");
         check_same(&told, &sibling(0, 2));
-        assert!(told.text.as_ref().is_some_and(|text| text.0.get().is_some()), "it was unpacked");
+        assert!(
+            told.text.as_ref().is_some_and(|text| text.json.get().is_some()),
+            "it was unpacked"
+        );
     }
 }
 

@@ -2,35 +2,15 @@
 
 use crate::contract::descriptor::Delivery;
 use bytes::Bytes;
-use informant_cache::{Object, Projection};
-use std::sync::LazyLock;
-
-/// What metadata delivery keeps of an object.
-const KEPT: [&str; 3] = ["apiVersion", "kind", "metadata"];
-
-static METADATA: LazyLock<Projection> =
-    LazyLock::new(|| Projection::new(KEPT.map(|name| format!("/{name}"))));
+use informant_cache::Object;
 
 /// Nothing for lazy delivery.
 pub(crate) fn payload(object: &Object, delivery: Delivery) -> Option<Bytes> {
     match delivery {
         Delivery::Full => Some(object.json()),
         Delivery::Lazy => None,
-        Delivery::Metadata => metadata_only(&object.json()),
+        Delivery::Metadata => Some(object.metadata_json()),
     }
-}
-
-/// Every object has all three.
-fn metadata_only(json: &[u8]) -> Option<Bytes> {
-    let values = METADATA.values(json);
-    let mut kept = Vec::with_capacity(values.iter().flatten().map(|value| value.len() + 16).sum());
-    for (name, value) in KEPT.iter().zip(values) {
-        kept.push(if kept.is_empty() { b'{' } else { b',' });
-        kept.extend_from_slice(format!("\"{name}\":").as_bytes());
-        kept.extend_from_slice(value?);
-    }
-    kept.push(b'}');
-    Some(Bytes::from(kept))
 }
 
 #[cfg(test)]
