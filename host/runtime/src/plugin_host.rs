@@ -19,6 +19,7 @@ use crate::contract::coverage;
 use crate::counters::add_one;
 use crate::directory::{Change, Decision, Directories, PluginFile, Problem};
 use crate::guest::compiler::Compiler;
+use crate::guest::ends::Ends;
 use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::json_pointer_index::SharedIndexes;
@@ -29,7 +30,7 @@ use crate::kept::archive::{Archive, ArchiveThread, Kept};
 use crate::outside::event_recorder::{self, EventRecorder, EventTask};
 use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
-use crate::plugin::actor::{Version, VersionEnds, VersionTapes};
+use crate::plugin::actor::{Version, VersionTapes};
 use crate::plugin::admin::{PluginAdmin, Request};
 use crate::plugin::lifecycle::Input;
 use crate::plugin::loads::{Load, Loads, Outcome, TookOver};
@@ -345,7 +346,7 @@ impl PluginHost {
             schedules: prepared.descriptor.schedules.clone(),
             shards: prepared.shards,
             tapes: VersionTapes::default(),
-            ends: VersionEnds::default(),
+            ends: Ends::default(),
         });
         let limits = &prepared.settings.limits;
         plugin.shards_ahead = prepared.shards;

@@ -1,12 +1,14 @@
 //! The ends of instances, one after another: the log has the first in full, and counts those that repeat it.
 
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The last end of a version's instances in one shard, and how often it came. A clone is the same.
+/// The last end of a version's instances in each shard, and how often it came. A clone is the same.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ends {
-    last: Arc<Mutex<LastEnd>>,
+    /// By the shard's number. Nothing of a shard whose instances never ended.
+    last: Arc<Mutex<BTreeMap<usize, LastEnd>>>,
 }
 
 #[derive(Debug, Default)]
@@ -27,9 +29,10 @@ pub(crate) enum Report {
 }
 
 impl Ends {
-    /// One more instance ended with this error.
-    pub(crate) fn note(&self, error: &str) -> Report {
-        let mut last = self.last.lock();
+    /// One more instance of the shard ended with this error.
+    pub(crate) fn note(&self, shard: usize, error: &str) -> Report {
+        let mut shards = self.last.lock();
+        let last = shards.entry(shard).or_default();
         if last.error != error {
             *last = LastEnd { error: error.to_owned(), times: 1 };
             return Report::Full;
@@ -49,7 +52,7 @@ mod tests {
 
     #[track_caller]
     fn check(ends: &Ends, error: &str, times: usize, expect: &[Report]) {
-        let reports: Vec<_> = (0..times).map(|_| ends.note(error)).collect();
+        let reports: Vec<_> = (0..times).map(|_| ends.note(0, error)).collect();
         let told: Vec<_> =
             reports.into_iter().filter(|report| *report != Report::Nothing).collect();
         assert_eq!(told, expect);
@@ -64,5 +67,6 @@ mod tests {
         check(&ends, "trap: boom", 990, &[Report::Count(100), Report::Count(1_000)]);
         check(&ends, "took more than 1 s", 2, &[Report::Full]);
         check(&ends, "trap: boom", 1, &[Report::Full]);
+        assert_eq!(ends.note(1, "trap: boom"), Report::Full, "each shard has a log of its own");
     }
 }

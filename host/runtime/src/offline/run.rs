@@ -8,10 +8,11 @@ use super::transcript::{END, GAVE_UP, Transcript};
 use super::world::{Changed, World};
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::SubscriptionId;
+use crate::guest::ends::Ends;
 use crate::guest::json_pointer_index::SharedIndexes;
 use crate::guest::reads::{Origin, Reads};
 use crate::guest::surroundings::Surroundings;
-use crate::plugin::actor::{Actor, Version, VersionEnds, VersionTapes};
+use crate::plugin::actor::{Actor, Version, VersionTapes};
 use crate::plugin_host::versions::subscriptions;
 use crate::powers::access::Granted;
 use informant_apimachinery::GroupVersionResource;
@@ -92,7 +93,7 @@ impl Run {
             schedules: descriptor.schedules.clone(),
             shards: 1,
             tapes: VersionTapes::default(),
-            ends: VersionEnds::default(),
+            ends: Ends::default(),
         };
         let handlers = descriptor.subscriptions.iter().zip(&ids).map(|(spec, id)| {
             let handler = SubscriptionHandler::new(*id, spec, core.queue.clone());

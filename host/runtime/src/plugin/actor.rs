@@ -47,7 +47,7 @@ pub(crate) use together::Together;
 use tokio::sync::mpsc;
 use tracing::warn;
 use until::{until, until_or_now};
-pub(crate) use version::{Subscription, Version, VersionEnds, VersionTapes};
+pub(crate) use version::{Subscription, Version, VersionTapes};
 
 /// Events handed over before the thread's other plugins have a turn, which costs about as much as an event; and how long they
 /// may take together: a guest's own turn is no longer than a tick.
@@ -193,7 +193,7 @@ impl Actor {
         let limits = &version.settings.limits;
         let keys = version.template.exported().reconciler.then(|| self.core.keys.clone());
         let guest = GuestState::new(self.name.clone(), limits, log_budget, Some(reads));
-        let guest = guest.after(version.ends.of(self.shard));
+        let guest = guest.after(version.ends.clone());
         let guest = guest.with_state(state).with_pace(self.pace.clone()).with_keys(keys);
         let guest = guest.with_metrics(self.core.metrics.clone());
         let (restriction, counters) = (&self.core.restriction, &self.core.counters);

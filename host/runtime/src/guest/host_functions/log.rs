@@ -70,7 +70,7 @@ impl GuestState {
             }
         };
         let error = error.to_string();
-        match self.ends.note(&error) {
+        match self.ends.note(self.shard.number, &error) {
             Report::Full => {
                 line(&format!("{during} ended its instance: {error}"));
                 for (number, frame) in backtrace.beyond_the_error().iter().enumerate() {

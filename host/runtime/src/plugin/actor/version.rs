@@ -34,18 +34,8 @@ pub(crate) struct Version {
     /// In how many instances it runs.
     pub(crate) shards: usize,
     pub(crate) tapes: VersionTapes,
-    pub(crate) ends: VersionEnds,
-}
-
-/// The ends of each of a version's shards.
-#[derive(Default)]
-pub(crate) struct VersionEnds(Mutex<BTreeMap<usize, Ends>>);
-
-impl VersionEnds {
-    /// Those of a shard.
-    pub(super) fn of(&self, shard: usize) -> Ends {
-        self.0.lock().entry(shard).or_default().clone()
-    }
+    /// For the log.
+    pub(crate) ends: Ends,
 }
 
 /// The tape of each of a version's shards: it goes on from one instance to the next, and ends with the version.
