@@ -20,6 +20,7 @@ mod plugin_name;
 mod private_files;
 mod shard;
 mod token_bucket;
+mod until;
 
 // What happens, what can be asked for outside, and what is agreed on about both.
 mod contract;

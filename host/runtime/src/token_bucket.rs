@@ -1,6 +1,18 @@
 //! Tokens that come at a steady rate up to so many, and may be overdrawn by whoever pays later.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+
+/// Buckets by the thing that each bounds.
+pub(crate) type TokenBuckets<K> = BTreeMap<K, TokenBucket>;
+
+/// Forgets the buckets that are full: a new one is the same.
+pub(crate) fn forget_full<K: Ord>(buckets: &mut TokenBuckets<K>, now: Instant) {
+    buckets.retain(|_, bucket| {
+        bucket.refill(now);
+        !bucket.is_full()
+    });
+}
 
 /// The bucket of one thing that is bounded in time.
 #[derive(Debug)]
@@ -35,6 +47,17 @@ impl TokenBucket {
 
     pub(crate) fn spend(&mut self, tokens: f64) {
         self.tokens -= tokens;
+    }
+
+    /// Takes one token, or says after how long there is one.
+    pub(crate) fn take(&mut self, now: Instant) -> Result<(), Duration> {
+        self.refill(now);
+        if self.tokens < 1.0 {
+            // The rest that rounding leaves is not worth another look.
+            return Err(self.until(1.0) + Duration::from_millis(1));
+        }
+        self.spend(1.0);
+        Ok(())
     }
 
     /// As of the last refill.

@@ -10,6 +10,7 @@ use super::debounce::Finished;
 use super::file_id::FileId;
 use super::scan::{Known, KnownFile, PluginFile, Problem, Scan, Unread, UnreadCause};
 use crate::plugin_name::PluginName;
+use informant_cache::workqueue::exponential;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -271,8 +272,8 @@ impl Wanted {
         }
         match cause {
             UnreadCause::Writing => {
-                let doubled = LOOK_AGAIN * 2u32.saturating_pow(entry.changing.min(16));
-                decision.look_again_after(doubled.min(LOOK_AGAIN_MAX));
+                let wait = exponential(LOOK_AGAIN, entry.changing, LOOK_AGAIN_MAX);
+                decision.look_again_after(wait);
                 entry.changing += 1;
                 entry.changing_since.get_or_insert(now);
                 entry.say_changes(&id, (&path, directory), now, decision);

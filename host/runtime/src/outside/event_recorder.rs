@@ -12,6 +12,7 @@ use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::cluster_writer::{WriteError, WriteRequest};
 use crate::outside::service_account::ServiceAccount;
 use crate::outside::turns::WriteTurns;
+use crate::until::until;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use series::{Recorded, Series};
@@ -46,7 +47,7 @@ pub(crate) struct Occurrence {
 }
 
 /// An object, as an Event refers to it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Regarding {
     pub(crate) api_version: String,
     pub(crate) kind: String,
@@ -169,13 +170,6 @@ pub(crate) async fn end(mut task: JoinHandle<()>) {
             task.abort();
             warn!("Kubernetes Events that were still to be written are lost");
         }
-    }
-}
-
-async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
     }
 }
 

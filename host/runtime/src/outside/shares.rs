@@ -1,14 +1,13 @@
 //! How often one plugin may ask: so many requests of one kind a second. It belongs to the name: instances and versions come and go.
 
-use crate::token_bucket::TokenBucket;
+use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What each plugin has asked lately, of one kind of request. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Shares(Arc<Mutex<BTreeMap<String, TokenBucket>>>);
+pub(crate) struct Shares(Arc<Mutex<TokenBuckets<String>>>);
 
 impl Shares {
     /// Waits until this plugin may ask again.
@@ -25,21 +24,12 @@ impl Shares {
         let rate = f64::from(per_second);
         let mut buckets = self.0.lock();
         if !buckets.contains_key(plugin) {
-            // Whoever has paid for everything need not be known.
-            buckets.retain(|_, bucket| {
-                bucket.refill(now);
-                !bucket.is_full()
-            });
+            forget_full(&mut buckets, now);
         }
         let bucket =
             buckets.entry(plugin.to_owned()).or_insert_with(|| TokenBucket::new(rate, rate, now));
         bucket.set(rate, rate, now);
-        if bucket.tokens() >= 1.0 {
-            bucket.spend(1.0);
-            return Ok(());
-        }
-        // What rounding leaves is not worth another look.
-        Err(bucket.until(1.0) + Duration::from_millis(1))
+        bucket.take(now)
     }
 }
 

@@ -13,7 +13,6 @@ mod permitted;
 mod swap;
 mod sync;
 mod together;
-mod until;
 mod version;
 
 use crate::call_error::CallError;
@@ -34,6 +33,7 @@ use crate::plugin::admin::AdminError;
 use crate::plugin::core::PluginCore;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
+use crate::until::{until, until_or_now};
 use call::{call, to_tell};
 use failures::FailedCall;
 pub(crate) use holding::Hold;
@@ -46,7 +46,6 @@ pub(crate) use swap::Swap;
 pub(crate) use together::Together;
 use tokio::sync::mpsc;
 use tracing::warn;
-use until::{until, until_or_now};
 pub(crate) use version::{Subscription, Version, VersionTapes};
 
 /// Events handed over before the thread's other plugins have a turn, which costs about as much as an event; and how long they

@@ -9,11 +9,12 @@ use crate::contract::descriptor::Descriptor;
 use crate::counters::add_one;
 use crate::outside::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer};
 use crate::outside::service_account::ServiceAccount;
+use crate::until::until;
 use hashbrown::HashMap;
 use informant_apimachinery::GroupVersionResource;
-pub(crate) use permission::{Granted, Permission, Permissions, Refusal};
-pub(crate) use reviews::ASKS_MAX;
-use reviews::{Answered, Ask, Reviews, Verdict};
+pub(crate) use permission::{Granted, Permission, Permissions};
+pub(crate) use reviews::{ASKS_MAX, Refusal};
+use reviews::{Answered, Ask, Reviews};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -117,7 +118,7 @@ impl Access {
             let text = format!(
                 "this host has {ASKS_MAX} permissions of service accounts reviewed already and no more; name fewer resources and namespaces, and have it loaded again"
             );
-            permission.set(&Verdict::Denied(text));
+            permission.set(&Err(Refusal::Denied(text)));
             return permission;
         }
         self.permissions.insert(ask, permission.clone());
@@ -165,13 +166,13 @@ impl Access {
     fn settle(&mut self, ended: Result<(Id, Answered), tokio::task::JoinError>) {
         let (id, answered) = match ended {
             Ok(ended) => ended,
-            Err(error) => (error.id(), Answered::Failed(error.to_string())),
+            Err(error) => (error.id(), Err(error.to_string())),
         };
         let Some(ask) = self.asks.remove(&id) else { return };
         add_one(match &answered {
-            Answered::Allowed => &self.counts.allowed,
-            Answered::Denied(_) => &self.counts.denied,
-            Answered::Failed(_) => &self.counts.failed,
+            Ok(AccessAnswer::Allowed) => &self.counts.allowed,
+            Ok(AccessAnswer::Denied(_)) => &self.counts.denied,
+            Err(_) => &self.counts.failed,
         });
         self.reviews.answered(&ask, answered, now());
     }
@@ -194,16 +195,16 @@ async fn review(reviewer: &dyn AccessReviewer, ask: &Ask) -> Answered {
         let why = match tokio::time::timeout(REVIEW_TIME_MAX, asked).await {
             Ok(Ok(AccessAnswer::Allowed)) => continue,
             Ok(Ok(AccessAnswer::Denied(why))) => why,
-            Ok(Err(problem)) => return Answered::Failed(problem),
+            Ok(Err(problem)) => return Err(problem),
             Err(_) => {
                 let seconds = REVIEW_TIME_MAX.as_secs();
-                return Answered::Failed(format!("no answer within {seconds} s"));
+                return Err(format!("no answer within {seconds} s"));
             }
         };
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-        return Answered::Denied(format!("{ask} may not be {}{why}", past(verb)));
+        return Ok(AccessAnswer::Denied(format!("{ask} may not be {}{why}", past(verb))));
     }
-    Answered::Allowed
+    Ok(AccessAnswer::Allowed)
 }
 
 fn past(verb: &str) -> &'static str {
@@ -213,13 +214,6 @@ fn past(verb: &str) -> &'static str {
 /// The runtime's time: it stands still where a test says so.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
-}
-
-async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //! others do not. Synchronous.
 
 use crate::plugin_name::PluginName;
-use crate::token_bucket::TokenBucket;
-use std::collections::BTreeMap;
+use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};
 use std::time::{Duration, Instant};
 
 /// What a plugin's part of a transaction costs beside what is in it: the tops of the file's trees, which are written anew each time.
@@ -14,7 +13,7 @@ const PAGE_BYTES: usize = 4 << 10;
 /// What plugins have had written lately. Those that have paid for everything are not known.
 #[derive(Debug, Default)]
 pub(super) struct Paces {
-    buckets: BTreeMap<PluginName, TokenBucket>,
+    buckets: TokenBuckets<PluginName>,
 }
 
 /// What a part of a transaction with so many changes costs.
@@ -48,10 +47,7 @@ impl Paces {
         bytes: usize,
         now: Instant,
     ) {
-        self.buckets.retain(|_, bucket| {
-            bucket.refill(now);
-            !bucket.is_full()
-        });
+        forget_full(&mut self.buckets, now);
         let rate = f64::from(bytes_per_second);
         let new = || TokenBucket::new(rate, rate, now);
         let bucket = self.buckets.entry(plugin.clone()).or_insert_with(new);

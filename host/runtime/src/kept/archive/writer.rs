@@ -5,6 +5,7 @@ use super::handle::{Archive, Ask, Read, Shared};
 use super::store::Store;
 use super::{StateDirectoryError, StateDirectoryOptions};
 use crate::plugin_name::PluginName;
+use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -149,8 +150,8 @@ impl Writer {
     fn next(&self, next_look: Instant) -> (Vec<Ask>, bool) {
         let mut until = next_look;
         if self.failures > 0 {
-            let wait = RETRY_BASE.saturating_mul(2u32.saturating_pow(self.failures - 1));
-            until = until.min(Instant::now() + wait.min(RETRY_MAX));
+            let wait = exponential(RETRY_BASE, self.failures - 1, RETRY_MAX);
+            until = until.min(Instant::now() + wait);
         }
         let mut inbox = self.shared.inbox.lock();
         loop {

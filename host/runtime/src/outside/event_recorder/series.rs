@@ -6,7 +6,7 @@ use crate::counters::Counters;
 use crate::names::is_subdomain;
 use crate::outside::service_account::ServiceAccount;
 use crate::outside::write::{How, Named, Write};
-use crate::token_bucket::TokenBucket;
+use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};
 use hashbrown::HashMap;
 use jiff::Timestamp;
 use serde_json::json;
@@ -70,7 +70,7 @@ pub(super) struct NotRecorded;
 pub(super) struct Series {
     known: HashMap<SeriesKey, Known>,
     /// What plugins may still say about objects.
-    spam: HashMap<(String, Regarding), TokenBucket>,
+    spam: TokenBuckets<(String, Regarding)>,
     /// Of the Event made last.
     number: u64,
 }
@@ -151,10 +151,7 @@ impl Series {
         if self.spam.len() < SERIES_MAX {
             return;
         }
-        self.spam.retain(|_, bucket| {
-            bucket.refill(now);
-            !bucket.is_full()
-        });
+        forget_full(&mut self.spam, now);
         if self.spam.len() < SERIES_MAX {
             return;
         }
@@ -173,13 +170,7 @@ impl Series {
             self.make_room_for_spam(now);
         }
         let full = || TokenBucket::new(EVENTS_PER_SECOND, EVENTS_AT_ONCE, now);
-        let bucket = self.spam.entry(about).or_insert_with(full);
-        bucket.refill(now);
-        if bucket.tokens() < 1.0 {
-            return Err(NotRecorded);
-        }
-        bucket.spend(1.0);
-        Ok(())
+        self.spam.entry(about).or_insert_with(full).take(now).map_err(|_| NotRecorded)
     }
 
     /// As client-go names Events: the object and a time, which is another each time.

@@ -3,7 +3,7 @@
 
 use super::{Write, WriteVerb};
 use crate::outside::cluster_writer::WriteError;
-use crate::token_bucket::TokenBucket;
+use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ type Key = (String, String);
 /// What is left of each Secret to each plugin by its name: versions and files come and go. A Secret of which all is left is not known.
 #[derive(Default)]
 pub(crate) struct SecretGuesses {
-    plugins: BTreeMap<String, BTreeMap<Key, TokenBucket>>,
+    plugins: BTreeMap<String, TokenBuckets<Key>>,
 }
 
 /// A write that may be refused.
@@ -49,10 +49,7 @@ impl SecretGuesses {
             return Ok(None);
         }
         self.plugins.retain(|_, secrets| {
-            secrets.retain(|_, bucket| {
-                bucket.refill(now);
-                !bucket.is_full()
-            });
+            forget_full(secrets, now);
             !secrets.is_empty()
         });
         let key = (write.namespace.clone(), write.name.clone());
@@ -64,10 +61,7 @@ impl SecretGuesses {
         let new = || TokenBucket::new(per_second, f64::from(REFUSED_AT_ONCE), now);
         let bucket = secrets.entry(key.clone()).or_insert_with(new);
         // Invariant 35.
-        if bucket.tokens() < 1.0 {
-            return Err(bucket.until(1.0));
-        }
-        bucket.spend(1.0);
+        bucket.take(now)?;
         Ok(Some(Guess { plugin: plugin.to_owned(), key }))
     }
 

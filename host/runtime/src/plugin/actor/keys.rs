@@ -1,7 +1,6 @@
 //! How keys are worked on, and how events become keys.
 
 use super::failures::{FailedCall, GivenUp};
-use super::until::until;
 use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
 use crate::counters::{Counters, add_one};
@@ -14,6 +13,7 @@ use crate::guest::reads::Reads;
 use crate::guest::tape::Tape;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::plugin::core::PluginCore;
+use crate::until::until;
 use informant_cache::workqueue::Lane;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;

@@ -5,6 +5,7 @@ use super::{Actor, Running, Version};
 use crate::call_error::CallError;
 use crate::delivery::breaker::Outcome;
 use crate::guest::instance::Instance;
+use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::time::Duration;
 use tracing::debug;
@@ -40,7 +41,7 @@ impl Actor {
                 self.running = Running::Alive { version, instance };
             }
             Err(error) => {
-                let wait = doubled(RESTART_BASE, failed_starts, RESTART_MAX);
+                let wait = exponential(RESTART_BASE, failed_starts, RESTART_MAX);
                 let at = self.surroundings.now() + wait;
                 self.show_loss(&version, &error);
                 let failed_starts = failed_starts + 1;
@@ -79,8 +80,4 @@ impl Actor {
 fn give_back(instance: Box<Instance>) {
     // It ends by itself, and the runtime of this thread does not end before it.
     drop(tokio::task::spawn_blocking(move || drop(instance)));
-}
-
-fn doubled(base: Duration, times: u32, max: Duration) -> Duration {
-    base.saturating_mul(2u32.saturating_pow(times)).min(max)
 }

@@ -1,6 +1,6 @@
 //! Whether something may be read, for those who read it: looked at in every read, set by whoever has it reviewed.
 
-use super::reviews::Verdict;
+use super::reviews::{Refusal, Verdict, unknown};
 use crate::contract::descriptor::Descriptor;
 use crate::outside::service_account::ServiceAccount;
 use parking_lot::Mutex;
@@ -19,14 +19,6 @@ struct Shared {
     /// Somebody has said something, if only that nobody can say.
     is_answered: CancellationToken,
     verdict: Mutex<Verdict>,
-}
-
-/// Why something may not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// Nobody knows yet whether it may.
-    Unknown(String),
-    Denied(String),
 }
 
 /// Of one subscription, or of one of a descriptor's `reads`: all of it or nothing. None at all: nobody is asked.
@@ -49,7 +41,7 @@ impl Permission {
         Self(Arc::new(Shared {
             is_allowed: AtomicBool::new(false),
             is_answered: CancellationToken::new(),
-            verdict: Mutex::new(Verdict::default()),
+            verdict: Mutex::new(unknown()),
         }))
     }
 
@@ -64,7 +56,7 @@ impl Permission {
         let has_changed = *known != *verdict;
         if has_changed {
             *known = verdict.clone();
-            self.0.is_allowed.store(*verdict == Verdict::Allowed, Ordering::Release);
+            self.0.is_allowed.store(verdict.is_ok(), Ordering::Release);
             // Whoever waits for the answer reads it next.
             self.0.is_answered.cancel();
         }
@@ -76,11 +68,7 @@ impl Permission {
     }
 
     fn refusal(&self) -> Option<Refusal> {
-        match &*self.0.verdict.lock() {
-            Verdict::Allowed => None,
-            Verdict::Unknown(why) => Some(Refusal::Unknown(why.clone())),
-            Verdict::Denied(why) => Some(Refusal::Denied(why.clone())),
-        }
+        self.0.verdict.lock().clone().err()
     }
 }
 
@@ -111,7 +99,7 @@ impl Permissions {
     /// Those of something that is denied for a reason of one word: `refused`.
     pub(crate) fn refused() -> Self {
         let permission = Permission::new();
-        permission.set(&Verdict::Denied("refused".to_owned()));
+        permission.set(&Err(Refusal::Denied("refused".to_owned())));
         [permission].into_iter().collect()
     }
 }
@@ -131,14 +119,6 @@ impl Granted {
         let all = self.subscriptions.iter().chain(&self.reads);
         for permission in all.flat_map(|permissions| permissions.0.iter()) {
             permission.0.is_answered.cancelled().await;
-        }
-    }
-}
-
-impl Refusal {
-    pub(crate) fn text(&self) -> &str {
-        match self {
-            Self::Unknown(text) | Self::Denied(text) => text,
         }
     }
 }

@@ -4,9 +4,11 @@
 //! answered is not allowed. A review that cannot be made is tried again soon, and what was allowed stays so for five minutes from when it was due:
 //! then it is denied, until somebody says that it is allowed.
 
+use crate::outside::access_reviewer::AccessAnswer;
 use crate::outside::service_account::ServiceAccount;
 use crate::token_bucket::TokenBucket;
 use informant_apimachinery::GroupVersionResource;
+use informant_cache::workqueue::exponential;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -45,28 +47,32 @@ impl fmt::Display for Ask {
     }
 }
 
-/// What is so, as far as anybody knows.
+/// Why something may not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Nobody has said yet, for this reason.
+pub(crate) enum Refusal {
+    /// Nobody knows yet whether it may.
     Unknown(String),
-    Allowed,
     Denied(String),
 }
 
-impl Default for Verdict {
-    fn default() -> Self {
-        Self::Unknown("whether the service account may read it is being asked".to_owned())
+impl Refusal {
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Unknown(text) | Self::Denied(text) => text,
+        }
     }
 }
 
-/// What became of a review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answered {
-    Allowed,
-    Denied(String),
-    /// It could not be made.
-    Failed(String),
+/// How a review ended; an error is why it could not be made.
+pub(super) type Answered = Result<AccessAnswer, String>;
+
+/// Whether something may be read, as far as anybody knows.
+pub(super) type Verdict = Result<(), Refusal>;
+
+/// As long as no review has ended.
+pub(super) fn unknown() -> Verdict {
+    let text = "whether the service account may read it is being asked";
+    Err(Refusal::Unknown(text.to_owned()))
 }
 
 #[derive(Debug)]
@@ -104,7 +110,7 @@ impl Reviews {
         if self.asks.len() >= ASKS_MAX {
             return false;
         }
-        let (verdict, failure) = (Verdict::default(), String::new());
+        let (verdict, failure) = (unknown(), String::new());
         let entry = Entry { verdict, ends: None, due: now, begun: None, failures: 0, failure };
         self.asks.insert(ask, entry);
         true
@@ -116,7 +122,7 @@ impl Reviews {
     }
 
     pub(super) fn verdict(&self, ask: &Ask) -> &Verdict {
-        const NOBODY: &Verdict = &Verdict::Denied(String::new());
+        const NOBODY: &Verdict = &Err(Refusal::Denied(String::new()));
         self.asks.get(ask).map_or(NOBODY, |entry| &entry.verdict)
     }
 
@@ -145,9 +151,9 @@ impl Reviews {
         // What an answer says was so when it was asked for.
         let begun = entry.begun.take().unwrap_or(now);
         let (verdict, ends) = match answered {
-            Answered::Allowed => (Verdict::Allowed, Some(due(begun) + GRACE)),
-            Answered::Denied(why) => (Verdict::Denied(why), None),
-            Answered::Failed(why) => return entry.failed(why, now),
+            Ok(AccessAnswer::Allowed) => (Ok(()), Some(due(begun) + GRACE)),
+            Ok(AccessAnswer::Denied(why)) => (Err(Refusal::Denied(why)), None),
+            Err(why) => return entry.failed(why, now),
         };
         (entry.verdict, entry.ends, entry.failures) = (verdict, ends, 0);
         entry.due = due(begun);
@@ -160,7 +166,7 @@ impl Reviews {
                 entry.ends = None;
                 let (seconds, failure) = (GRACE.as_secs(), &entry.failure);
                 let why = format!("{ask} could not be reviewed for {seconds} s: {failure}");
-                entry.verdict = Verdict::Denied(why);
+                entry.verdict = Err(Refusal::Denied(why));
             }
         }
     }
@@ -183,10 +189,9 @@ impl Reviews {
 
 impl Entry {
     fn failed(&mut self, why: String, now: Instant) {
-        let doubled = RETRY_MIN.saturating_mul(2u32.saturating_pow(self.failures.min(16)));
-        self.due = now + doubled.min(RETRY_MAX);
+        self.due = now + exponential(RETRY_MIN, self.failures, RETRY_MAX);
         self.failures += 1;
-        if let Verdict::Unknown(text) = &mut self.verdict {
+        if let Err(Refusal::Unknown(text)) = &mut self.verdict {
             *text = format!("whether the service account may read it could not be asked: {why}");
         }
         self.failure = why;

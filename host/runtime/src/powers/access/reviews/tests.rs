@@ -48,17 +48,14 @@ impl Bench {
 
     fn shown(&self) -> &'static str {
         match self.reviews.verdict(&ask(0)) {
-            Verdict::Unknown(_) => "unknown",
-            Verdict::Allowed => "allowed",
-            Verdict::Denied(_) => "denied",
+            Err(Refusal::Unknown(_)) => "unknown",
+            Ok(()) => "allowed",
+            Err(Refusal::Denied(_)) => "denied",
         }
     }
 
     fn why(&self) -> &str {
-        match self.reviews.verdict(&ask(0)) {
-            Verdict::Unknown(why) | Verdict::Denied(why) => why,
-            Verdict::Allowed => "",
-        }
+        self.reviews.verdict(&ask(0)).as_ref().err().map_or("", Refusal::text)
     }
 
     /// Seconds until something is to be done; those that a token's rounding adds are left out.
@@ -69,7 +66,7 @@ impl Bench {
 }
 
 fn failed() -> Answered {
-    Answered::Failed("no route to host".to_owned())
+    Err("no route to host".to_owned())
 }
 
 #[test]
@@ -79,16 +76,23 @@ fn nothing_is_allowed_before_somebody_has_said_so() {
     bench.answer(failed());
     assert_eq!(bench.shown(), "unknown");
     assert!(bench.why().ends_with("could not be asked: no route to host"), "{}", bench.why());
-    bench.after(SECOND).answer(Answered::Allowed);
+    bench.after(SECOND).answer(Ok(AccessAnswer::Allowed));
     assert_eq!(bench.shown(), "allowed");
-    assert!(matches!(bench.reviews.verdict(&ask(7)), Verdict::Denied(_)), "nobody asked for it");
+    assert!(
+        matches!(bench.reviews.verdict(&ask(7)), Err(Refusal::Denied(_))),
+        "nobody asked for it"
+    );
 }
 
 #[test]
 fn it_is_asked_again_every_five_minutes_and_the_last_answer_counts() {
     let mut bench = Bench::new(1);
-    for answered in [Answered::Allowed, Answered::Denied("no".into()), Answered::Allowed] {
-        let expect = if answered == Answered::Allowed { "allowed" } else { "denied" };
+    for answered in [
+        Ok(AccessAnswer::Allowed),
+        Ok(AccessAnswer::Denied("no".into())),
+        Ok(AccessAnswer::Allowed),
+    ] {
+        let expect = if answered == Ok(AccessAnswer::Allowed) { "allowed" } else { "denied" };
         bench.answer(answered);
         assert_eq!(bench.shown(), expect);
         assert_eq!(bench.reviews.begin(bench.now), None);
@@ -102,7 +106,7 @@ fn it_is_asked_again_every_five_minutes_and_the_last_answer_counts() {
 #[test]
 fn an_allowance_that_cannot_be_reviewed_ends() {
     let mut bench = Bench::new(1);
-    bench.answer(Answered::Allowed);
+    bench.answer(Ok(AccessAnswer::Allowed));
     bench.after(REVIEW_EVERY);
     let mut waited = Vec::new();
     while bench.now < bench.start + ALLOWED_FOR - RETRY_MAX {
@@ -122,7 +126,7 @@ fn an_allowance_that_cannot_be_reviewed_ends() {
     assert_eq!(bench.why(), expect);
     bench.answer(failed());
     assert_eq!(bench.shown(), "denied");
-    bench.after(MINUTE).answer(Answered::Allowed);
+    bench.after(MINUTE).answer(Ok(AccessAnswer::Allowed));
     assert_eq!(bench.shown(), "allowed");
 }
 
@@ -131,7 +135,7 @@ fn an_answer_counts_from_when_it_was_asked_for() {
     let mut bench = Bench::new(1);
     let begun = bench.reviews.begin(bench.now).expect("one is due");
     bench.after(9 * SECOND);
-    bench.reviews.answered(&begun, Answered::Allowed, bench.now);
+    bench.reviews.answered(&begun, Ok(AccessAnswer::Allowed), bench.now);
     bench.after(ALLOWED_FOR - 10 * SECOND);
     assert_eq!(bench.shown(), "allowed");
     bench.after(SECOND);
@@ -150,11 +154,11 @@ fn so_many_reviews_are_under_way_and_so_many_are_begun() {
     assert_eq!(begun.len(), AT_ONCE);
     assert_eq!(bench.reviews.next(bench.now), None, "only answers are waited for");
     for ask in &begun {
-        bench.reviews.answered(ask, Answered::Allowed, bench.now);
+        bench.reviews.answered(ask, Ok(AccessAnswer::Allowed), bench.now);
     }
     let mut at_once = AT_ONCE;
     while bench.reviews.begin(bench.now).is_some_and(|ask| {
-        bench.reviews.answered(&ask, Answered::Allowed, bench.now);
+        bench.reviews.answered(&ask, Ok(AccessAnswer::Allowed), bench.now);
         true
     }) {
         at_once += 1;
@@ -162,11 +166,11 @@ fn so_many_reviews_are_under_way_and_so_many_are_begun() {
     assert_eq!(at_once, BURST as usize);
     for _ in at_once..ASKS_MAX {
         bench.after(Duration::from_secs_f64(1.0 / PER_SECOND) + Duration::from_micros(1));
-        bench.answer(Answered::Allowed);
+        bench.answer(Ok(AccessAnswer::Allowed));
     }
     let took = bench.now - bench.start;
     assert!(took < REVIEW_EVERY, "{took:?}: each comes again in time");
-    assert!((0..ASKS_MAX).all(|n| *bench.reviews.verdict(&ask(n)) == Verdict::Allowed));
+    assert!((0..ASKS_MAX).all(|n| *bench.reviews.verdict(&ask(n)) == Ok(())));
     bench.reviews.forget(&ask(0));
     assert!(bench.reviews.ask(ask(ASKS_MAX), bench.now), "there is room again");
 }
@@ -174,10 +178,10 @@ fn so_many_reviews_are_under_way_and_so_many_are_begun() {
 #[test]
 fn what_has_waited_longest_is_reviewed_first() {
     let mut bench = Bench::new(2);
-    assert_eq!(bench.answer(Answered::Allowed), ask(0));
+    assert_eq!(bench.answer(Ok(AccessAnswer::Allowed)), ask(0));
     bench.after(MINUTE);
-    assert_eq!(bench.answer(Answered::Allowed), ask(1));
+    assert_eq!(bench.answer(Ok(AccessAnswer::Allowed)), ask(1));
     bench.after(REVIEW_EVERY);
-    assert_eq!(bench.answer(Answered::Allowed), ask(0));
-    assert_eq!(bench.answer(Answered::Allowed), ask(1));
+    assert_eq!(bench.answer(Ok(AccessAnswer::Allowed)), ask(0));
+    assert_eq!(bench.answer(Ok(AccessAnswer::Allowed)), ask(1));
 }

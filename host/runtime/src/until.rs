@@ -3,14 +3,14 @@
 use std::time::Instant;
 
 /// At once without a time.
-pub(super) async fn until_or_now(at: Option<Instant>) {
+pub(crate) async fn until_or_now(at: Option<Instant>) {
     if let Some(at) = at {
         tokio::time::sleep_until(at.into()).await;
     }
 }
 
 /// Never without a time.
-pub(super) async fn until(at: Option<Instant>) {
+pub(crate) async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,
