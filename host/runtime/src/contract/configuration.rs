@@ -13,6 +13,7 @@ mod ineffective;
 mod keys;
 mod layer;
 mod places;
+mod rules;
 mod settings;
 mod sidecar;
 mod writes;

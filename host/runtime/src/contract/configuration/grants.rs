@@ -1,7 +1,7 @@
 //! What a plugin may read. It asks in its descriptor, a configuration grants, and a version that asks for more waits until it is granted.
 
-use super::API_VERSION;
 use super::keys::Keys;
+use super::rules::GrantsOf;
 use crate::contract::descriptor::Descriptor;
 use crate::names::is_namespace;
 use informant_apimachinery::GroupVersionResource;
@@ -100,7 +100,7 @@ fn resources(text: &str) -> Result<Resources, String> {
     }
 }
 
-fn namespace(text: &str) -> Result<String, String> {
+pub(super) fn namespace(text: &str) -> Result<String, String> {
     match is_namespace(text) {
         true => Ok(text.to_owned()),
         false => Err(format!("has {text:?}, which cannot be the name of a namespace")),
@@ -119,58 +119,8 @@ fn cover(rules: &[Rule], ask: &Ask) -> bool {
     !ask.namespaces.is_empty() && ask.namespaces.iter().all(|wanted| namespaces.contains(wanted))
 }
 
-/// What a plugin may read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Grants {
-    /// None: what it asks for, without Secrets.
-    pub(super) rules: Option<Vec<Rule>>,
-    /// What bounds them; none for those that the host's own configuration has for this plugin.
-    pub(super) ceiling: Option<Vec<Rule>>,
-    /// Where they are to be written.
-    pub(super) place: Place,
-}
-
-/// Where a plugin's grants are written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In the file beside the plugin's, which is not there yet.
-    NewSidecar,
-    Sidecar,
-    /// In the host's configuration, under the plugin's name.
-    Host,
-}
-
-impl Place {
-    /// An error if anything is lacking that a plugin asks for, with the line that grants all of it. The verb stands before all that is lacking.
-    pub(super) fn granting_all(
-        &self,
-        plugin: &str,
-        verb: &str,
-        lacking: &[String],
-        line: &str,
-    ) -> Result<(), String> {
-        if lacking.is_empty() {
-            return Ok(());
-        }
-        let (lacking, advice) = (lacking.join(", "), self.advice(plugin, line));
-        Err(format!(
-            "it asks to {verb}{lacking}, which is not granted; to grant all that it asks for, {advice}"
-        ))
-    }
-
-    /// How this line is written there.
-    pub(super) fn advice(&self, plugin: &str, line: &str) -> String {
-        match self {
-            Self::NewSidecar => format!(
-                "write a file {plugin}.yaml beside it: {{apiVersion: {API_VERSION}, kind: PluginConfiguration, {line}}}"
-            ),
-            Self::Sidecar => format!("write in {plugin}.yaml: {line}"),
-            Self::Host => format!(
-                "that is for the host's own configuration (--config) to say: plugins: {{{plugin}: {{{line}}}}}"
-            ),
-        }
-    }
-}
+/// What a plugin may read: without a rule what it asks for, without Secrets.
+pub(crate) type Grants = GrantsOf<Rule>;
 
 /// One thing that a plugin wants to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,11 +167,7 @@ impl Grants {
 
     /// Whether the place where the rules are may grant it.
     fn is_possible(&self, ask: &Ask) -> bool {
-        self.ceiling.as_ref().is_none_or(|rules| cover(rules, ask))
-    }
-
-    fn place(&self, is_possible: bool) -> &Place {
-        if is_possible { &self.place } else { &Place::Host }
+        self.may_grant(|rules| cover(rules, ask))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whom a plugin may ask over HTTP: nobody, unless a configuration says so. Each request is held against this, and each that a redirect makes of it.
 
-use super::grants::Place;
 use super::keys::Keys;
+use super::rules::GrantsOf;
 use super::writes::needed;
 use crate::contract::descriptor::HttpSpec;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
@@ -172,14 +172,7 @@ fn secret_headers(keys: &mut Keys<'_>) -> Vec<SecretHeader> {
 }
 
 /// Whom a plugin may ask. The rules are as few as `limits.httpRules` says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HttpGrants {
-    pub(super) rules: Vec<HttpRule>,
-    /// What bounds them; none for those that the host's own configuration has for this plugin.
-    pub(super) ceiling: Option<Vec<HttpRule>>,
-    /// Where they are to be written.
-    pub(super) place: Place,
-}
+pub(crate) type HttpGrants = GrantsOf<HttpRule>;
 
 /// The line of a configuration that grants these, and no more.
 pub(crate) fn granting_http(specs: &[HttpSpec]) -> String {
@@ -194,7 +187,7 @@ pub(crate) fn granting_http(specs: &[HttpSpec]) -> String {
 impl HttpGrants {
     /// How many origins and paths its rules name.
     pub(crate) fn entries(&self) -> usize {
-        entries(&self.rules)
+        entries(self.rules())
     }
 
     /// What the first rule that fits has for this request; or what is missing, and the line that would grant it. Of the request's path only what is
@@ -213,13 +206,13 @@ impl HttpGrants {
             let is_within = |bounds: &Vec<&HttpRule>| bounds.iter().any(|it| it.has_all_of(rule));
             bounds.as_ref().is_none_or(is_within)
         };
-        let found = self.rules.iter().find(|rule| rule.allows(request) && is_bounded(rule));
+        let found = self.rules().iter().find(|rule| rule.allows(request) && is_bounded(rule));
         if let Some(rule) = found {
             let (addresses, secrets) = (rule.addresses.clone(), rule.headers.clone());
             return Ok(Granted { addresses, secrets });
         }
         let (method, origin) = (request.method.name(), request.target.origin());
-        let is_known = self.rules.iter().any(|rule| rule.is_for(request));
+        let is_known = self.rules().iter().any(|rule| rule.is_for(request));
         let path = if is_known { "this path of " } else { "" };
         let advice = self.advice(plugin, request, &AddressKinds::default());
         let text = format!("to {method} {path}{origin} is not granted; {advice}");
@@ -233,7 +226,7 @@ impl HttpGrants {
         request: &OutboundRequest,
         addresses: &AddressKinds,
     ) -> String {
-        let is_possible = self.ceiling.as_ref().is_none_or(|ceiling| {
+        let is_possible = self.may_grant(|ceiling| {
             let fits =
                 |bound: &HttpRule| bound.allows(request) && addresses.are_within(&bound.addresses);
             ceiling.iter().any(fits)
@@ -242,22 +235,17 @@ impl HttpGrants {
         let path = request.target.plain_path();
         let line = line(&[rule(&[origin], &[request.method], path.as_slice(), addresses)]);
         let advice = self.place(is_possible).advice(plugin, &line);
-        let beside = if self.rules.is_empty() { "" } else { ", before the rules that are there" };
+        let beside = if self.rules().is_empty() { "" } else { ", before the rules that are there" };
         format!("to grant it, {advice}{beside}")
     }
 
     /// What is missing of what a plugin means to ask.
     pub(crate) fn check(&self, plugin: &str, specs: &[HttpSpec]) -> Result<(), String> {
-        let is_possible =
-            |spec: &HttpSpec| self.ceiling.as_ref().is_none_or(|rules| cover(rules, spec));
-        let lacks = |spec: &&HttpSpec| !cover(&self.rules, spec) || !is_possible(spec);
+        let is_possible = |spec: &HttpSpec| self.may_grant(|rules| cover(rules, spec));
+        let lacks = |spec: &&HttpSpec| !cover(self.rules(), spec) || !is_possible(spec);
         let lacking: Vec<String> = specs.iter().filter(lacks).map(HttpSpec::shown).collect();
         let place = self.place(specs.iter().all(is_possible));
         place.granting_all(plugin, "", &lacking, &granting_http(specs))
-    }
-
-    fn place(&self, is_possible: bool) -> &Place {
-        if is_possible { &self.place } else { &Place::Host }
     }
 }
 

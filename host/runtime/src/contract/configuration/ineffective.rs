@@ -1,28 +1,22 @@
 //! Grants of a file beside a plugin's that are not in force, because the host's own configuration does not let that file grant them.
 
 use super::PluginSettings;
+use super::grants::Rule;
+use super::http::HttpRule;
+use super::writes::WriteRule;
 
 impl PluginSettings {
     /// The first grant of each kind that is not in force, and where it would be. None where everything that is written is in force.
     pub(crate) fn not_in_force(&self) -> Option<String> {
-        let reads = self.grants.ceiling.as_ref().and_then(|ceiling| {
-            let mut rules = self.grants.rules.iter().flatten();
-            Some(("reads", rules.find_map(|rule| rule.beyond(ceiling))?))
-        });
-        let writes = self.writes.ceiling.as_ref().and_then(|ceiling| {
-            let rules = &self.writes.rules;
-            let guarded = || rules.iter().find_map(|rule| rule.guarded());
-            let beyond = rules.iter().find_map(|rule| rule.beyond(ceiling));
-            Some(("writes", beyond.or_else(guarded)?))
-        });
-        let http = self.http.ceiling.as_ref().and_then(|ceiling| {
-            Some(("http", self.http.rules.iter().find_map(|rule| rule.beyond(ceiling))?))
-        });
-        let kinds: Vec<String> = [reads, writes, http]
-            .into_iter()
-            .flatten()
-            .map(|(key, beyond)| format!("{key} ({beyond})"))
-            .collect();
+        let guarded = || self.writes.not_in_force(|rule, _| rule.guarded());
+        let kinds = [
+            ("reads", self.grants.not_in_force(Rule::beyond)),
+            ("writes", self.writes.not_in_force(WriteRule::beyond).or_else(guarded)),
+            ("http", self.http.not_in_force(HttpRule::beyond)),
+        ];
+        let kinds =
+            kinds.into_iter().filter_map(|(key, beyond)| Some(format!("{key} ({})", beyond?)));
+        let kinds: Vec<String> = kinds.collect();
         let kinds = kinds.join(", ");
         (!kinds.is_empty()).then(|| {
             format!(

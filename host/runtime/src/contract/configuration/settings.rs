@@ -1,10 +1,11 @@
 //! What a plugin runs with: what all places say of it, put together.
 
 use super::ConfigurationError;
-use super::grants::{Grants, Place};
-use super::http::{HttpGrants, entries};
+use super::grants::Grants;
+use super::http::HttpGrants;
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
+use super::rules::GrantsOf;
 use super::writes::WriteGrants;
 use crate::contract::limits::{Limit, Limits, TABLE};
 use crate::outside::service_account::ServiceAccount;
@@ -61,20 +62,14 @@ impl Configurations {
         ceiling: Ceiling,
     ) -> Result<Self, ConfigurationError> {
         within(&defaults, "defaults.", |limit| ceiling.of(limit).unwrap_or(limit.maximum))?;
-        let beyond = defaults.reads.iter().flatten().find_map(|rule| rule.beyond(&ceiling.reads));
-        if let Some(beyond) = beyond {
+        let reads = defaults.reads.iter().flatten().find_map(|rule| rule.beyond(&ceiling.reads));
+        let writes = defaults.writes.iter().flatten().find_map(|rule| rule.beyond(&ceiling.writes));
+        let http = defaults.http.iter().flatten().find_map(|rule| rule.beyond(&ceiling.http));
+        let beyond = [("reads", reads), ("writes", writes), ("http", http)];
+        let beyond = beyond.into_iter().find_map(|(key, beyond)| Some((key, beyond?)));
+        if let Some((key, beyond)) = beyond {
             let problem = format!("has {beyond}, and the ceiling of this host has it not");
-            return Err(defaults.error("reads", "defaults.", problem));
-        }
-        let beyond = defaults.writes.iter().flatten().find_map(|rule| rule.beyond(&ceiling.writes));
-        if let Some(beyond) = beyond {
-            let problem = format!("has {beyond}, and the ceiling of this host has it not");
-            return Err(defaults.error("writes", "defaults.", problem));
-        }
-        let beyond = defaults.http.iter().flatten().find_map(|rule| rule.beyond(&ceiling.http));
-        if let Some(beyond) = beyond {
-            let problem = format!("has {beyond}, and the ceiling of this host has it not");
-            return Err(defaults.error("http", "defaults.", problem));
+            return Err(defaults.error(key, "defaults.", problem));
         }
         Ok(Self { defaults, plugins, ceiling })
     }
@@ -103,7 +98,7 @@ impl Configurations {
         let (mut limits, mut differs) = self.limits_by_default();
         let (mut config, mut sha256) = (b"{}".to_vec(), None);
         let (mut shards, mut debounce, mut rate_limit) = (None, Duration::ZERO, None);
-        let mut on_removal = OnRemoval::default();
+        let (mut on_removal, mut service_account) = (OnRemoval::default(), None);
         for layer in layers.into_iter().flatten() {
             for (limit, number) in &layer.limits {
                 (limit.set)(&mut limits, *number);
@@ -119,6 +114,7 @@ impl Configurations {
             debounce = layer.debounce.unwrap_or(debounce);
             rate_limit = layer.rate_limit.or(rate_limit);
             on_removal = layer.on_removal.unwrap_or(on_removal);
+            service_account = layer.service_account.clone().or(service_account);
             for (path, said) in &layer.said {
                 // What is as it would be by itself differs from what another place says.
                 let differed = differs.get(path).is_some_and(|before| !before.is_default);
@@ -128,15 +124,16 @@ impl Configurations {
         }
         differs.retain(|_, setting| !setting.is_default);
         Ok(PluginSettings {
-            http: self.http(named, sidecar, limits.http_rules_max)?,
+            http: self.http(layers, limits.http_rules_max)?,
             config,
             sha256,
             limits,
             shards,
             shards_most: self.ceiling.shards,
-            grants: self.grants(named, sidecar),
-            writes: self.writes(named, sidecar),
-            service_account: self.service_account(named, sidecar),
+            grants: GrantsOf::new(layers, &self.ceiling.reads, |layer| layer.reads.as_ref()),
+            writes: GrantsOf::new(layers, &self.ceiling.writes, |layer| layer.writes.as_ref())
+                .or_nothing(),
+            service_account,
             dry_run: self.dry_run(named, sidecar),
             dry_run_by_host: named.and_then(|layer| layer.dry_run) == Some(true),
             debounce,
@@ -217,55 +214,21 @@ impl Configurations {
         self.ceiling.of(limit).unwrap_or_else(|| by_default.max(limit.of_files()))
     }
 
-    fn grants(&self, named: Option<&Layer>, sidecar: Option<&Layer>) -> Grants {
-        if let Some(rules) = named.and_then(|layer| layer.reads.clone()) {
-            return Grants { rules: Some(rules), ceiling: None, place: Place::Host };
-        }
-        let rules = sidecar.and_then(|layer| layer.reads.clone());
-        Grants {
-            rules: rules.or_else(|| self.defaults.reads.clone()),
-            ceiling: Some(self.ceiling.reads.clone()),
-            place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
-        }
-    }
-
-    fn writes(&self, named: Option<&Layer>, sidecar: Option<&Layer>) -> WriteGrants {
-        if let Some(rules) = named.and_then(|layer| layer.writes.clone()) {
-            return WriteGrants { rules, ceiling: None, place: Place::Host };
-        }
-        let rules = sidecar.and_then(|layer| layer.writes.clone());
-        WriteGrants {
-            rules: rules.or_else(|| self.defaults.writes.clone()).unwrap_or_default(),
-            ceiling: Some(self.ceiling.writes.clone()),
-            place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
-        }
-    }
-
     fn http(
         &self,
-        named: Option<&Layer>,
-        sidecar: Option<&Layer>,
+        layers: [Option<&Layer>; 3],
         entries_max: usize,
     ) -> Result<HttpGrants, ConfigurationError> {
-        // The earlier counts.
-        let mut layers = [named, sidecar, Some(&self.defaults)].into_iter().flatten();
-        let said = layers.find_map(|layer| Some((layer, layer.http.as_ref()?)));
-        let rules = said.map(|(_, rules)| rules.clone()).unwrap_or_default();
-        let found = entries(&rules);
-        if let Some((layer, _)) = said.filter(|_| found > entries_max) {
+        let grants = GrantsOf::new(layers, &self.ceiling.http, |layer| layer.http.as_ref());
+        let found = grants.entries();
+        let of = layers.into_iter().rev().flatten().find(|layer| layer.http.is_some());
+        if let Some(layer) = of.filter(|_| found > entries_max) {
             let problem = format!(
                 "has {found} origins and paths in its rules, and may have {entries_max} (limits.httpRules)"
             );
             return Err(layer.error("http", "", problem));
         }
-        if named.is_some_and(|layer| layer.http.is_some()) {
-            return Ok(HttpGrants { rules, ceiling: None, place: Place::Host });
-        }
-        Ok(HttpGrants {
-            rules,
-            ceiling: Some(self.ceiling.http.clone()),
-            place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
-        })
+        Ok(grants.or_nothing())
     }
 
     /// Whoever can drop a file acts only as those whom the ceiling names, or as the defaults have it anyway.
@@ -279,15 +242,6 @@ impl Configurations {
             "is {account}, and the ceiling of this host (serviceAccounts) does not have it"
         );
         Err(sidecar.error("serviceAccount", "", problem))
-    }
-
-    fn service_account(
-        &self,
-        named: Option<&Layer>,
-        sidecar: Option<&Layer>,
-    ) -> Option<ServiceAccount> {
-        let mut layers = [named, sidecar, Some(&self.defaults)].into_iter().flatten();
-        layers.find_map(|layer| layer.service_account.clone())
     }
 
     /// A file beside a plugin's can ask for it, and not undo what the host's defaults say.
@@ -352,18 +306,17 @@ impl PluginSettings {
 
     /// Whether both grant the same, wherever that is written.
     pub(crate) fn grants_the_same_as(&self, other: &Self) -> bool {
-        let (reads, writes, http) = (&self.grants, &self.writes, &self.http);
-        (&reads.rules, &reads.ceiling) == (&other.grants.rules, &other.grants.ceiling)
-            && (&writes.rules, &writes.ceiling) == (&other.writes.rules, &other.writes.ceiling)
-            && (&http.rules, &http.ceiling) == (&other.http.rules, &other.http.ceiling)
+        self.grants.grants_the_same_as(&other.grants)
+            && self.writes.grants_the_same_as(&other.writes)
+            && self.http.grants_the_same_as(&other.http)
             && (self.dry_run, self.dry_run_by_host) == (other.dry_run, other.dry_run_by_host)
             && self.service_account == other.service_account
     }
 
     /// Whether it is granted to read or to write Secrets, or to ask for tokens.
     pub(crate) fn grants_secrets(&self) -> bool {
-        let reads = self.grants.rules.iter().flatten().any(|rule| rule.names_secrets());
-        reads || self.writes.rules.iter().any(|rule| rule.names_secrets() || rule.names_tokens())
+        let reads = self.grants.rules().iter().any(|rule| rule.names_secrets());
+        reads || self.writes.rules().iter().any(|rule| rule.names_secrets() || rule.names_tokens())
     }
 
     /// What `/plugins` shows: each setting that is not as it is by itself, and where that is said. Of `config` only the keys.

@@ -1,10 +1,11 @@
 //! What a plugin may write to the cluster: nothing, unless a configuration says so. Each write is held against this.
 
 use super::generated_name::is_generated;
-use super::grants::{Place, quoted};
+use super::grants::{namespace, quoted};
 use super::keys::Keys;
+use super::rules::GrantsOf;
 use crate::contract::descriptor::WriteSpec;
-use crate::names::{is_namespace, is_role_name, is_subdomain};
+use crate::names::{is_role_name, is_subdomain};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::write::{Writable, Write, WriteVerb};
 use std::collections::BTreeSet;
@@ -111,13 +112,6 @@ fn writable(text: &str) -> Result<Writable, String> {
     }
 }
 
-fn namespace(text: &str) -> Result<String, String> {
-    match is_namespace(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!("has {text:?}, which cannot be the name of a namespace")),
-    }
-}
-
 fn name(text: &str) -> Result<String, String> {
     // Of other objects than roles none is called so.
     match is_subdomain(text) || is_role_name(text) {
@@ -127,14 +121,7 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 /// What a plugin may write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WriteGrants {
-    pub(super) rules: Vec<WriteRule>,
-    /// What bounds them; none for those that the host's own configuration has for this plugin.
-    pub(super) ceiling: Option<Vec<WriteRule>>,
-    /// Where they are to be written.
-    pub(super) place: Place,
-}
+pub(crate) type WriteGrants = GrantsOf<WriteRule>;
 
 /// One object, or those whose names are not known yet.
 #[derive(Clone, Copy)]
@@ -173,7 +160,7 @@ impl WriteGrants {
         let verb = write.verb().name();
         let place = if namespace.is_empty() { String::new() } else { format!(" in {namespace}") };
         let advice = self.place(is_possible).advice(plugin, &line);
-        let beside = if self.rules.is_empty() { "" } else { ", beside the rules that are there" };
+        let beside = if self.rules().is_empty() { "" } else { ", beside the rules that are there" };
         let text = format!("to {verb} {what}{place} is not granted; to grant it, {advice}{beside}");
         Err(one_line(&text, ERROR_BYTES_MAX).into_owned())
     }
@@ -181,32 +168,24 @@ impl WriteGrants {
     /// What is missing of what a plugin means to write. What is granted for some names alone is granted here: nobody knows yet of which it will be.
     pub(crate) fn check(&self, plugin: &str, specs: &[WriteSpec]) -> Result<(), String> {
         let lacks = |spec: &&WriteSpec| {
-            !self.covers_all(&self.rules, spec)
-                || self.ceiling.as_ref().is_some_and(|rules| !self.covers_all(rules, spec))
+            !self.covers_all(self.rules(), spec)
+                || !self.may_grant(|rules| self.covers_all(rules, spec))
         };
         let lacking: Vec<String> = specs.iter().filter(lacks).map(WriteSpec::shown).collect();
         let is_possible = |spec: &WriteSpec| {
-            !spec.what.is_guarded()
-                && self.ceiling.as_ref().is_none_or(|rules| self.covers_all(rules, spec))
+            !spec.what.is_guarded() && self.may_grant(|rules| self.covers_all(rules, spec))
         };
         let place = self.place(specs.iter().all(is_possible));
         place.granting_all(plugin, "", &lacking, &granting_writes(specs))
     }
 
-    fn place(&self, is_possible: bool) -> &Place {
-        if is_possible { &self.place } else { &Place::Host }
-    }
-
     fn allows(&self, ask: &Ask<'_>) -> bool {
-        ask.is_in(&self.rules) && self.is_possible(ask)
+        ask.is_in(self.rules()) && self.is_possible(ask)
     }
 
     /// Whether the place where the rules are may grant it.
     fn is_possible(&self, ask: &Ask<'_>) -> bool {
-        match &self.ceiling {
-            Some(ceiling) => !ask.what.is_guarded() && ask.is_in(ceiling),
-            None => true,
-        }
+        self.may_grant(|rules| !ask.what.is_guarded() && ask.is_in(rules))
     }
 
     fn covers_all(&self, rules: &[WriteRule], spec: &WriteSpec) -> bool {
