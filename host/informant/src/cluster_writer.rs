@@ -97,7 +97,7 @@ async fn while_leading<T>(
 }
 
 async fn send(client: &kube::Client, request: WriteRequest) -> Result<Vec<u8>, WriteError> {
-    let WriteRequest { method, uri, content_type, body, answer_bytes_max, service_account } =
+    let WriteRequest { method, uri, content_type, body, answer_bytes_max, service_account, .. } =
         request;
     let mut request = Request::builder()
         .method(method)
@@ -167,6 +167,7 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
 mod tests {
     use super::*;
     use crate::fence::tests::Leader;
+    use informant_runtime::WriteTarget;
     use std::future::pending;
     use std::sync::atomic::{AtomicBool, Ordering};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -176,6 +177,12 @@ mod tests {
         WriteRequest {
             method: "PATCH",
             uri: "/api/v1/namespaces/shop/pods/web".to_owned(),
+            target: WriteTarget {
+                resource: "v1/pods".parse().expect("a resource"),
+                namespace: "shop".to_owned(),
+                name: "web".to_owned(),
+                subresource: String::new(),
+            },
             content_type: "application/merge-patch+json",
             body: b"{}".to_vec(),
             answer_bytes_max: 100,

@@ -83,8 +83,11 @@ pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,
     ScriptError, Transcript,
 };
+pub use one_line::one_line;
 pub use outside::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer, NoReviews};
-pub use outside::cluster_writer::{ClusterWriter, NoCluster, WriteError, WriteRequest};
+pub use outside::cluster_writer::{
+    ClusterWriter, NoCluster, WriteError, WriteRequest, WriteTarget,
+};
 pub use outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
 pub use outside::outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
 pub use outside::service_account::ServiceAccount;

@@ -11,7 +11,7 @@ pub(crate) const LOAD_ERROR_BYTES_MAX: usize = 2 << 10;
 
 /// Escapes what would begin another line, move the cursor or turn the reading direction, and cuts so that
 /// no more than `bytes_max` bytes of the text are left, escapes included.
-pub(crate) fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
+pub fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
     if text.len() <= bytes_max && !text.chars().any(disturbs) {
         return text.into();
     }
@@ -55,9 +55,9 @@ mod tests {
     fn a_text_stays_on_one_line() {
         check("added pod default/web-1", 99, "added pod default/web-1");
         check("a\nb\tc\r", 99, "a\\nb\\tc\\r");
-        check("\u{1b}[2Jgone", 99, "\\u{1b}[2Jgone");
+        check("\u{1b}[2J\u{9b}31m", 99, "\\u{1b}[2J\\u{9b}31m");
         check("a\u{2028}b\u{202e}c", 99, "a\\u{2028}b\\u{202e}c");
-        check("söhne", 99, "söhne");
+        check("größer → 100 %", 99, "größer → 100 %");
     }
 
     #[test]

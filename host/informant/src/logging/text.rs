@@ -4,7 +4,7 @@
 //! the host's other lines are dim.
 
 use anstyle::{Ansi256Color, AnsiColor, Style};
-use std::borrow::Cow;
+use informant_runtime::one_line;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tracing::field::{Field, Visit};
@@ -42,7 +42,7 @@ impl TextLines {
         self.paint(writer, style, &format!("  {source:<0$}  ", self.columns(source)))?;
         let (label, style) = level_label(line.level);
         self.paint(writer, style, label)?;
-        let message = one_line(&line.message);
+        let message = one_line(&line.message, usize::MAX);
         match message
             .split_once(' ')
             .and_then(|(word, rest)| Some((word, change_style(word)?, rest)))
@@ -53,7 +53,7 @@ impl TextLines {
             }
             _ => self.paint(writer, message_style(line), &message)?,
         }
-        self.paint(writer, DIM, &one_line(&line.fields))?;
+        self.paint(writer, DIM, &one_line(&line.fields, usize::MAX))?;
         writer.write_char('\n')
     }
 
@@ -88,27 +88,6 @@ where
         let time = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         self.write(&mut writer, &time, &line)
     }
-}
-
-/// The text with its control characters, its line ends and its changes of the reading direction escaped: an error
-/// may quote a plugin or a server, which must not forge a line or control the terminal.
-fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(disturbs) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        match disturbs(character) {
-            true => escaped.extend(character.escape_default()),
-            false => escaped.push(character),
-        }
-    }
-    Cow::Owned(escaped)
-}
-
-fn disturbs(character: char) -> bool {
-    let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    character.is_control() || turns || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// Equal names have equal colours, in every run.
@@ -189,16 +168,6 @@ impl Visit for Line {
 mod tests {
     use super::*;
 
-    #[test]
-    fn text_stays_one_line_and_does_not_control_the_terminal() {
-        let check = |text: &str, expect: &str| assert_eq!(one_line(text), expect);
-        check("added pod default/web-1", "added pod default/web-1");
-        check("größer → 100 %", "größer → 100 %");
-        check("a\nb\tc\r", "a\\nb\\tc\\r");
-        check("\u{1b}[2J\u{9b}31m", "\\u{1b}[2J\\u{9b}31m");
-        check("a\u{202e}b\u{2028}c", "a\\u{202e}b\\u{2028}c");
-    }
-
     /// A line of the host, or of a plugin where the source has a `!`.
     fn line(level: Level, source: &str, message: &str, fields: &str) -> Line {
         let plugin = source.trim_end_matches('!');
@@ -216,6 +185,12 @@ mod tests {
         let mut text = String::new();
         lines.iter().for_each(|line| format.write(&mut text, "12:03:55", line).expect("text"));
         assert_eq!(text.replace('\u{1b}', "^").lines().collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn text_stays_one_line_and_does_not_control_the_terminal() {
+        let line = line(Level::INFO, "web", "a\nb\u{1b}[2J", "  error=c\u{2028}d");
+        check(false, &[line], &["12:03:55  web   a\\nb\\u{1b}[2J  error=c\\u{2028}d"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::script::{Answer, HttpAnswer, HttpResult, KubeAnswer, KubeResult};
 use super::world::{World, uid};
-use crate::outside::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
+use crate::outside::cluster_writer::{ClusterWriter, WriteError, WriteRequest, WriteTarget};
 use crate::outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use futures::future::{BoxFuture, ready};
 use informant_apimachinery::{GroupVersionResource, duration};
@@ -56,25 +56,23 @@ impl Outside {
     }
 
     fn written(&self, request: &WriteRequest) -> Result<Vec<u8>, WriteError> {
-        let unknown = || WriteError::Transport(format!("{} is no path of an object", request.uri));
-        let path = Path::parse(&request.uri).ok_or_else(unknown)?;
-        let said = self.said_of_write(request, &path);
-        let object = match said {
+        let object = match self.said_of_write(request) {
             Some(answer) => answer_of(answer)?,
-            None => self.as_it_would_be(request, &path)?,
+            None => self.as_it_would_be(request)?,
         };
         let body = serde_json::to_vec(&object);
         body.map_err(|error| WriteError::Transport(error.to_string()))
     }
 
-    fn said_of_write(&self, request: &WriteRequest, path: &Path) -> Option<KubeResult> {
+    fn said_of_write(&self, request: &WriteRequest) -> Option<KubeResult> {
         let verb = match request.method {
             "POST" => "create",
             "PUT" => "update",
             "PATCH" => "patch",
             _ => "delete",
         };
-        let (resource, key) = (path.resource.to_string(), path.key().to_string());
+        let target = &request.target;
+        let (resource, key) = (target.resource.to_string(), key(target).to_string());
         let is = |wanted: &Option<String>, found: &str| {
             wanted.as_ref().is_none_or(|wanted| wanted == found)
         };
@@ -85,15 +83,16 @@ impl Outside {
                 && is(&it.of.verb, verb)
                 && is(&it.of.resource, &resource)
                 && is(&it.of.key, &key)
-                && is(&it.of.subresource, &path.subresource)
+                && is(&it.of.subresource, &target.subresource)
         })?;
         found.times = found.times.map(|times| times - 1);
         Some(found.answer.clone())
     }
 
     /// The object as an API server would answer with.
-    fn as_it_would_be(&self, request: &WriteRequest, path: &Path) -> Result<Value, WriteError> {
-        let there = self.world.find(&path.resource, &path.key());
+    fn as_it_would_be(&self, request: &WriteRequest) -> Result<Value, WriteError> {
+        let path = &request.target;
+        let there = self.world.find(&path.resource, &key(path));
         let there = there.map(|object| serde_json::from_slice::<Value>(&object.json()));
         let there = there.transpose().map_err(|error| WriteError::Transport(error.to_string()))?;
         let body = || {
@@ -101,7 +100,7 @@ impl Outside {
             body.map_err(|error| status(400, "BadRequest", &error.to_string()))
         };
         let missing =
-            || status(404, "NotFound", &format!("{} {} not found", path.resource, path.key()));
+            || status(404, "NotFound", &format!("{} {} not found", path.resource, key(path)));
         match request.method {
             "POST" if !path.subresource.is_empty() => {
                 there.map(|_| json!({ "kind": "Status", "status": "Success" })).ok_or_else(missing)
@@ -112,7 +111,7 @@ impl Outside {
                 let version =
                     |it: &Value| it["metadata"]["resourceVersion"].as_str().map(str::to_owned);
                 if version(&body).is_some_and(|it| !it.is_empty() && Some(it) != version(&there)) {
-                    let text = format!("{} {} has changed", path.resource, path.key());
+                    let text = format!("{} {} has changed", path.resource, key(path));
                     return Err(status(409, "Conflict", &text));
                 }
                 let part = path.subresource.as_str();
@@ -144,7 +143,7 @@ impl Outside {
         }
     }
 
-    fn created(&self, path: &Path, mut object: Value) -> Result<Value, WriteError> {
+    fn created(&self, path: &WriteTarget, mut object: Value) -> Result<Value, WriteError> {
         let said = object["metadata"]["name"].as_str().filter(|name| !name.is_empty());
         let name = match said {
             Some(name) => name.to_owned(),
@@ -166,7 +165,7 @@ impl Outside {
     }
 
     /// The object with what an API server gives it when it is written.
-    fn newer(&self, path: &Path, mut object: Value) -> Value {
+    fn newer(&self, path: &WriteTarget, mut object: Value) -> Value {
         let name = object["metadata"]["name"].as_str().unwrap_or(&path.name).to_owned();
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.insert("resourceVersion".to_owned(), self.world.next_version().into());
@@ -244,47 +243,8 @@ fn with_part(mut object: Value, other: &Value, part: &str) -> Value {
     object
 }
 
-/// Which object a request's path leads to.
-#[derive(Debug, PartialEq, Eq)]
-struct Path {
-    resource: GroupVersionResource,
-    namespace: String,
-    name: String,
-    subresource: String,
-}
-
-impl Path {
-    fn parse(uri: &str) -> Option<Self> {
-        let path = uri.split('?').next()?.strip_prefix('/')?;
-        let parts: Vec<&str> = path.split('/').collect();
-        let (group, version, rest) = match parts.as_slice() {
-            ["api", version, rest @ ..] => ("", *version, rest),
-            ["apis", group, version, rest @ ..] => (*group, *version, rest),
-            _ => return None,
-        };
-        let is_of_namespace = |it: &str| ["status", "finalize"].contains(&it);
-        let (namespace, rest) = match rest {
-            ["namespaces", namespace, resource, rest @ ..] if !is_of_namespace(resource) => {
-                (*namespace, (*resource, rest))
-            }
-            [resource, rest @ ..] => ("", (*resource, rest)),
-            [] => return None,
-        };
-        let (resource, rest) = rest;
-        let (name, subresource) = match rest {
-            [] => ("", ""),
-            [name] => (*name, ""),
-            [name, subresource] => (*name, *subresource),
-            _ => return None,
-        };
-        let resource = GroupVersionResource::new(group, version, resource);
-        let [namespace, name, subresource] = [namespace, name, subresource].map(str::to_owned);
-        Some(Self { resource, namespace, name, subresource })
-    }
-
-    fn key(&self) -> ObjectKey {
-        ObjectKey::new(&*self.namespace, &*self.name)
-    }
+fn key(target: &WriteTarget) -> ObjectKey {
+    ObjectKey::new(&*target.namespace, &*target.name)
 }
 
 #[cfg(test)]
@@ -304,10 +264,15 @@ mod tests {
         Outside::new(world, patch)
     }
 
-    fn request(method: &'static str, uri: &str, body: &str) -> WriteRequest {
+    /// Of a Pod in the namespace n: its name, and its subresource behind a slash.
+    fn request(method: &'static str, pod: &str, body: &str) -> WriteRequest {
+        let (name, subresource) = pod.split_once('/').unwrap_or((pod, ""));
+        let [namespace, name, subresource] = ["n", name, subresource].map(str::to_owned);
+        let resource = "v1/pods".parse().expect("a resource");
         WriteRequest {
             method,
-            uri: uri.to_owned(),
+            uri: String::new(),
+            target: WriteTarget { resource, namespace, name, subresource },
             content_type: "application/merge-patch+json",
             body: body.as_bytes().to_vec(),
             answer_bytes_max: 1 << 20,
@@ -316,8 +281,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(outside: &Outside, method: &'static str, uri: &str, body: &str, expect: &str) {
-        let shown = match outside.written(&request(method, uri, body)) {
+    fn check(outside: &Outside, method: &'static str, pod: &str, body: &str, expect: &str) {
+        let shown = match outside.written(&request(method, pod, body)) {
             Ok(body) => {
                 let object: Value = serde_json::from_slice(&body).expect("it is JSON");
                 let metadata = &object["metadata"];
@@ -326,14 +291,13 @@ mod tests {
             }
             Err(error) => error.to_string(),
         };
-        assert_eq!(shown, expect, "{method} {uri}");
+        assert_eq!(shown, expect, "{method} {pod}");
     }
 
     #[test]
     fn writes_are_answered_as_the_objects_would_be_and_change_nothing() {
         let outside = outside();
-        let (pods, a) =
-            ("/api/v1/namespaces/n/pods?fieldManager=informant-p", "/api/v1/namespaces/n/pods/a");
+        let (pods, a) = ("", "a");
         let new = |name: &str| format!(r#"{{"metadata":{{{name}}},"spec":{{"y":2}}}}"#);
         check(&outside, "POST", pods, &new(r#""name":"b""#), r#""b" "1" {"y":2}"#);
         check(&outside, "POST", pods, &new(r#""name":"b""#), r#""b" "2" {"y":2}"#);
@@ -356,7 +320,7 @@ mod tests {
         let text = "409 Conflict: the UID in the precondition is another one";
         check(&outside, "DELETE", a, other, text);
         let text = "404 NotFound: v1/pods n/c not found";
-        check(&outside, "PATCH", "/api/v1/namespaces/n/pods/c", "{}", text);
+        check(&outside, "PATCH", "c", "{}", text);
     }
 
     #[test]
@@ -369,28 +333,9 @@ mod tests {
         let answer =
             KubeResult { status: Some(409), reason: "Conflict".to_owned(), ..Default::default() };
         outside.prepare(Answer::Kube(KubeAnswer { of, answer, times: Some(1) }));
-        let a = "/api/v1/namespaces/n/pods/a";
+        let a = "a";
         check(&outside, "DELETE", a, "{}", r#""a" "7" {"x":1}"#);
         check(&outside, "PATCH", a, "{}", "409 Conflict: ");
         check(&outside, "PATCH", a, "{}", r#""a" "1" {}"#);
-    }
-
-    #[test]
-    fn paths_lead_to_what_they_were_made_of() {
-        let check = |uri: &str, expect: Option<[&str; 4]>| {
-            let parsed = Path::parse(uri).map(|path| {
-                [path.resource.to_string(), path.namespace, path.name, path.subresource]
-            });
-            assert_eq!(parsed, expect.map(|it| it.map(str::to_owned)), "{uri}");
-        };
-        check("/api/v1/nodes/a?x=y", Some(["v1/nodes", "", "a", ""]));
-        check(
-            "/apis/apps/v1/namespaces/n/deployments/a/scale",
-            Some(["apps/v1/deployments", "n", "a", "scale"]),
-        );
-        check("/api/v1/namespaces/n", Some(["v1/namespaces", "", "n", ""]));
-        check("/api/v1/namespaces/n/status", Some(["v1/namespaces", "", "n", "status"]));
-        check("/api/v1", None);
-        check("/healthz", None);
     }
 }

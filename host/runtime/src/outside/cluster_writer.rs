@@ -2,6 +2,7 @@
 
 use crate::outside::service_account::ServiceAccount;
 use futures::future::BoxFuture;
+use informant_apimachinery::GroupVersionResource;
 use std::time::Duration;
 
 /// Sends writes to an API server.
@@ -20,6 +21,8 @@ pub struct WriteRequest {
     pub method: &'static str,
     /// Path and query: made of checked names only.
     pub uri: String,
+    /// The object that the path leads to.
+    pub target: WriteTarget,
     /// What the body is.
     pub content_type: &'static str,
     /// At most 3 MiB.
@@ -28,6 +31,19 @@ pub struct WriteRequest {
     pub answer_bytes_max: usize,
     /// In whose name; none: in the host's own user's. The API server has to let that one impersonate it.
     pub service_account: Option<ServiceAccount>,
+}
+
+/// The object that a request writes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteTarget {
+    /// The resource that it is one of.
+    pub resource: GroupVersionResource,
+    /// Empty: it is in none.
+    pub namespace: String,
+    /// Empty where a new object is posted to all the others.
+    pub name: String,
+    /// Empty: the object itself.
+    pub subresource: String,
 }
 
 /// Why a write has no answer that could be handed on.

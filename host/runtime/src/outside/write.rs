@@ -7,7 +7,7 @@ mod guarded;
 mod guesses;
 
 use crate::names::{is_label, is_namespace, is_role_name, is_subdomain};
-use crate::outside::cluster_writer::WriteRequest;
+use crate::outside::cluster_writer::{WriteRequest, WriteTarget};
 use informant_apimachinery::GroupVersionResource;
 use serde_json::json;
 use std::fmt;
@@ -284,27 +284,22 @@ impl Write {
             How::Apply(_) => ("PATCH", "application/apply-patch+yaml"),
             How::Delete(_) => ("DELETE", "application/json"),
         };
-        let uri = format!("{}?{}", self.path(), self.query(plugin, dry_run));
+        let target = self.target();
+        let uri = format!("{}?{}", path(&target), self.query(plugin, dry_run));
         let body = match self.how {
             How::Delete(uid) => delete_options(uid.as_deref(), dry_run),
             _ => self.body,
         };
         let service_account = None;
-        WriteRequest { method, uri, content_type, body, answer_bytes_max, service_account }
+        WriteRequest { method, uri, target, content_type, body, answer_bytes_max, service_account }
     }
 
-    fn path(&self) -> String {
-        let namespace = Some(self.namespace.as_str()).filter(|it| !it.is_empty());
-        let mut path = self.what.resource.path(namespace);
-        let is_named =
-            !(self.name.is_empty() || self.how == How::Create) || !self.what.subresource.is_empty();
-        if is_named {
-            path = format!("{path}/{}", self.name);
-        }
-        if !self.what.subresource.is_empty() {
-            path = format!("{path}/{}", self.what.subresource);
-        }
-        path
+    fn target(&self) -> WriteTarget {
+        let Writable { resource, subresource } = &self.what;
+        let is_posted = self.how == How::Create && subresource.is_empty();
+        let name = if is_posted { String::new() } else { self.name.clone() };
+        let (resource, subresource) = (resource.clone(), subresource.clone());
+        WriteTarget { resource, namespace: self.namespace.clone(), name, subresource }
     }
 
     fn query(&self, plugin: &str, dry_run: bool) -> String {
@@ -319,6 +314,13 @@ impl Write {
         let dry_run = dry_run.then(|| "dryRun=All".to_owned());
         manager.into_iter().chain(force).chain(dry_run).collect::<Vec<_>>().join("&")
     }
+}
+
+fn path(target: &WriteTarget) -> String {
+    let namespace = Some(target.namespace.as_str()).filter(|it| !it.is_empty());
+    let collection = target.resource.path(namespace);
+    let below = [&*collection, &*target.name, &*target.subresource];
+    below.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
 /// With a body the API server looks at no query.
