@@ -1,6 +1,6 @@
 //! What plugins count themselves: a family for each name, whichever plugins have it, with a label that says which.
 
-use super::{NoLabels, Snapshot, gauges};
+use super::NoLabels;
 use informant_runtime::{METRIC_BUCKETS, MetricKind, MetricValue, PluginSeries};
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
@@ -13,29 +13,11 @@ use std::sync::Arc;
 /// The next name of each plugin that has one: by the name, the plugins' places and what it is to them.
 type Next = BTreeMap<Arc<str>, Vec<(usize, MetricKind)>>;
 
-impl Snapshot {
-    pub(super) fn encode_metrics_of_plugins(
-        &self,
-        encoder: &mut DescriptorEncoder<'_>,
-    ) -> fmt::Result {
-        gauges(
-            encoder,
-            "informant_plugin_metric_series",
-            "Series of the plugin's own metrics",
-            self.plugin_gauge(|plugin| plugin.metric_size.0 as f64),
-        )?;
-        gauges(
-            encoder,
-            "informant_plugin_metric_bytes",
-            "Bytes that the plugin's own metrics take on this page, at most",
-            self.plugin_gauge(|plugin| plugin.metric_size.1 as f64),
-        )?;
-        encode_all(encoder, &self.of_plugins)
-    }
-}
-
 /// Name by name in order, each of all plugins that have it. A name that a plugin has begun with meanwhile may be missing.
-fn encode_all(encoder: &mut DescriptorEncoder<'_>, of_plugins: &[PluginSeries]) -> fmt::Result {
+pub(super) fn encode_all(
+    encoder: &mut DescriptorEncoder<'_>,
+    of_plugins: &[PluginSeries],
+) -> fmt::Result {
     let mut next = Next::new();
     let find = |next: &mut Next, place: usize, after: Option<&str>| {
         if let Some((name, kind)) = of_plugins[place].name_after(after) {

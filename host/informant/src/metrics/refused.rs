@@ -1,0 +1,24 @@
+//! What the HTTP server had no place for.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// For what a listener had no place, so far.
+#[derive(Debug, Default)]
+pub(crate) struct Refused {
+    /// Connections that gave their place to others.
+    pub(crate) connections: AtomicU64,
+    /// Requests that were answered by 503.
+    pub(crate) requests: AtomicU64,
+}
+
+/// By the option that names the listener's address or path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RefusedByListener {
+    /// `--listen`.
+    pub(crate) api: Arc<Refused>,
+    /// `--metrics-bind-address`.
+    pub(crate) metrics: Arc<Refused>,
+    /// `--admin-socket`.
+    pub(crate) admin: Arc<Refused>,
+}
