@@ -99,7 +99,7 @@ impl Layout {
     fn row(&self, object: &Value, options: &TableOptions) -> Value {
         let (cells, conditions) = match self {
             Self::BuiltIn(printer) => (
-                (printer.cells)(object, options.now),
+                printer.columns.iter().map(|column| column.cell(object, options.now)).collect(),
                 printer.conditions.map_or(Value::Null, |conditions| conditions(object)),
             ),
             Self::Custom(columns) => (custom::cells(columns, object, options.now), Value::Null),
@@ -124,17 +124,18 @@ impl Layout {
 /// The printer of a built-in resource, whatever its version.
 fn printer(group: &str, resource: &str) -> &'static Printer {
     let families = [
-        pods::printer,
-        workloads::printer,
-        network::printer,
-        config::printer,
-        storage::printer,
-        rbac::printer,
-        autoscaling::printer,
-        admission::printer,
-        cluster::printer,
+        pods::PRINTERS,
+        workloads::PRINTERS,
+        network::PRINTERS,
+        config::PRINTERS,
+        storage::PRINTERS,
+        rbac::PRINTERS,
+        autoscaling::PRINTERS,
+        admission::PRINTERS,
+        cluster::PRINTERS,
     ];
-    families.iter().find_map(|family| family(group, resource)).unwrap_or(&column::DEFAULT)
+    let mut printers = families.into_iter().flatten();
+    printers.find(|printer| printer.of.contains(&(group, resource))).unwrap_or(&column::DEFAULT)
 }
 
 #[cfg(test)]

@@ -2,41 +2,26 @@
 
 use serde_json::Value;
 
-use super::column::{AGE, NAME, Printer, text as column};
-use super::format::{NONE, UNKNOWN, entries, int_or, name, or, plain, shortened, text};
-use super::human_duration::age;
+use super::column::{AGE, NAME, Printer, column};
+use super::format::{NONE, UNKNOWN, entries, int_or, or, plain, shortened, text};
 
 /// How many metrics a cell shows.
 const METRICS_MAX: usize = 2;
 
-pub(super) fn printer(group: &str, resource: &str) -> Option<&'static Printer> {
-    (group == "autoscaling" && resource == "horizontalpodautoscalers").then_some(&AUTOSCALERS)
-}
+#[rustfmt::skip]
+pub(super) static PRINTERS: &[Printer] = &[Printer::new(&[("autoscaling", "horizontalpodautoscalers")], &[
+    NAME,
+    column("Reference", "what is scaled", |it| reference(&it["spec"]["scaleTargetRef"]).into()),
+    column("Targets", "each metric's value and its target", |it| or(targets(&it["spec"], &it["status"]), NONE).into()),
+    column("MinPods", "at least so many pods", |it| int_or(&it["spec"]["minReplicas"], 1).to_string().into()),
+    column("MaxPods", "at most so many pods", |it| int_or(&it["spec"]["maxReplicas"], 0).into()),
+    column("Replicas", "how many pods there are", |it| int_or(&it["status"]["currentReplicas"], 0).into()),
+    AGE,
+])];
 
-static AUTOSCALERS: Printer = Printer::new(
-    &[
-        NAME,
-        column("Reference", "what is scaled"),
-        column("Targets", "each metric's value and its target"),
-        column("MinPods", "at least so many pods"),
-        column("MaxPods", "at most so many pods"),
-        column("Replicas", "how many pods there are"),
-        AGE,
-    ],
-    |object, now| {
-        let (spec, status) = (&object["spec"], &object["status"]);
-        let target = &spec["scaleTargetRef"];
-        vec![
-            name(object),
-            format!("{}/{}", text(&target["kind"]), text(&target["name"])).into(),
-            or(targets(spec, status), NONE).into(),
-            int_or(&spec["minReplicas"], 1).to_string().into(),
-            int_or(&spec["maxReplicas"], 0).into(),
-            int_or(&status["currentReplicas"], 0).into(),
-            age(object, now),
-        ]
-    },
-);
+fn reference(target: &Value) -> String {
+    format!("{}/{}", text(&target["kind"]), text(&target["name"]))
+}
 
 fn targets(spec: &Value, status: &Value) -> String {
     // autoscaling/v1 knows the processor only.

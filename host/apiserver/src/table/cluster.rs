@@ -3,56 +3,125 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::column::{AGE, NAME, Printer, boolean, integer, text as column};
+use super::column::{AGE, Column, NAME, Printer, boolean, column, integer, timed};
 use super::format::{NONE, UNKNOWN, condition, entries, int_or, name, or, text, text_or};
-use super::human_duration::{age, since};
+use super::human_duration::since;
 
-pub(super) fn printer(group: &str, resource: &str) -> Option<&'static Printer> {
-    match (group, resource) {
-        ("", "nodes") => Some(&NODES),
-        ("", "namespaces") => Some(&NAMESPACES),
-        ("" | "events.k8s.io", "events") => Some(&EVENTS),
-        ("", "componentstatuses") => Some(&COMPONENT_STATUSES),
-        ("scheduling.k8s.io", "priorityclasses") => Some(&PRIORITY_CLASSES),
-        ("node.k8s.io", "runtimeclasses") => Some(&RUNTIME_CLASSES),
-        _ => None,
+#[rustfmt::skip]
+pub(super) static PRINTERS: &[Printer] = &[
+    Printer::new(&[("", "nodes")], NODES),
+    Printer::new(&[("", "namespaces")], &[
+        NAME,
+        column("Status", "the namespace's phase", |it| text(&it["status"]["phase"]).into()),
+        AGE,
+    ]),
+    Printer::new(&[("", "events"), ("events.k8s.io", "events")], EVENTS),
+    Printer::new(&[("", "componentstatuses")], &[
+        NAME,
+        column("Status", "whether the component is healthy", |it| healthy(it).into()),
+        column("Message", "what the component says", |it| text(&health(it)["message"]).into()),
+        column("Error", "what is wrong with it", |it| text(&health(it)["error"]).into()),
+    ]),
+    Printer::new(&[("scheduling.k8s.io", "priorityclasses")], &[
+        NAME,
+        integer("Value", "the priority", |it| int_or(&it["value"], 0).into()),
+        boolean("Global-Default", "whether pods get it that name none", |it| (it["globalDefault"] == true).into()),
+        AGE,
+        column("PreemptionPolicy", "whether it may push others out",
+            |it| text_or(&it["preemptionPolicy"], "PreemptLowerPriority").into()),
+    ]),
+    Printer::new(&[("node.k8s.io", "runtimeclasses")], &[
+        NAME,
+        column("Handler", "what runs the pods", |it| text(&it["handler"]).into()),
+        AGE,
+    ]),
+];
+
+#[rustfmt::skip]
+const NODES: &[Column] = &[
+    NAME,
+    column("Status", "whether the node is ready and takes pods", |it| node_status(it).into()),
+    column("Roles", "what the node is for", |it| or(roles(it).join(","), NONE).into()),
+    AGE,
+    column("Version", "the version of the node's kubelet", |it| text(&info(it)["kubeletVersion"]).into()),
+    column("Internal-IP", "the node's address inside the cluster", |it| address(it, "InternalIP").into()).wide(),
+    column("External-IP", "the node's address outside the cluster", |it| address(it, "ExternalIP").into()).wide(),
+    column("OS-Image", "the node's operating system", |it| text_or(&info(it)["osImage"], UNKNOWN).into()).wide(),
+    column("Kernel-Version", "the node's kernel", |it| kernel(info(it)).into()).wide(),
+    column("Container-Runtime", "what runs the node's containers",
+        |it| text_or(&info(it)["containerRuntimeVersion"], UNKNOWN).into()).wide(),
+];
+
+/// Both APIs of events are shown alike: `events.k8s.io` calls some members otherwise.
+#[rustfmt::skip]
+const EVENTS: &[Column] = &[
+    timed("Last Seen", "how long ago it last happened", |it, now| last_seen(it, now).into()),
+    column("Type", "Normal or Warning", |it| text(&it["type"]).into()),
+    column("Reason", "the short reason", |it| text(&it["reason"]).into()),
+    column("Object", "what it is about", |it| about_text(about(it)).into()),
+    column("Subobject", "which part of it", |it| text(&about(it)["fieldPath"]).into()).wide(),
+    column("Source", "who says so", |it| source(it).into()).wide(),
+    column("Message", "what happened", |it| first_of(it, ["message", "note"]).map_or("", text).trim().into()),
+    timed("First Seen", "how long ago it first happened", |it, now| first_seen(it, now).into()).wide(),
+    column("Count", "how often it happened", |it| count(it).into()).wide(),
+    column("Name", "the object's name", name).wide().named(),
+];
+
+fn info(node: &Value) -> &Value {
+    &node["status"]["nodeInfo"]
+}
+
+fn kernel(info: &Value) -> String {
+    let kernel = text_or(&info["kernelVersion"], UNKNOWN);
+    match text(&info["architecture"]) {
+        "" => kernel.to_owned(),
+        architecture => format!("{kernel} ({architecture})"),
     }
 }
 
-static NODES: Printer = Printer::new(
-    &[
-        NAME,
-        column("Status", "whether the node is ready and takes pods"),
-        column("Roles", "what the node is for"),
-        AGE,
-        column("Version", "the version of the node's kubelet"),
-        column("Internal-IP", "the node's address inside the cluster").wide(),
-        column("External-IP", "the node's address outside the cluster").wide(),
-        column("OS-Image", "the node's operating system").wide(),
-        column("Kernel-Version", "the node's kernel").wide(),
-        column("Container-Runtime", "what runs the node's containers").wide(),
-    ],
-    |object, now| {
-        let info = &object["status"]["nodeInfo"];
-        let kernel = text_or(&info["kernelVersion"], UNKNOWN);
-        let kernel = match text(&info["architecture"]) {
-            "" => kernel.to_owned(),
-            architecture => format!("{kernel} ({architecture})"),
-        };
-        vec![
-            name(object),
-            node_status(object).into(),
-            or(roles(object).join(","), NONE).into(),
-            age(object, now),
-            text(&info["kubeletVersion"]).into(),
-            address(object, "InternalIP").into(),
-            address(object, "ExternalIP").into(),
-            text_or(&info["osImage"], UNKNOWN).into(),
-            kernel.into(),
-            text_or(&info["containerRuntimeVersion"], UNKNOWN).into(),
-        ]
-    },
-);
+fn first_of<'v>(event: &'v Value, members: [&'static str; 2]) -> Option<&'v Value> {
+    members.iter().map(|member| &event[member]).find(|value| !value.is_null())
+}
+
+fn first_seen(event: &Value, now: Timestamp) -> String {
+    let first = first_of(event, ["firstTimestamp", "deprecatedFirstTimestamp"]);
+    since(first.unwrap_or(&event["eventTime"]), now)
+}
+
+fn last_seen(event: &Value, now: Timestamp) -> String {
+    let series = &event["series"];
+    match first_of(event, ["lastTimestamp", "deprecatedLastTimestamp"]) {
+        _ if series.is_object() => since(&series["lastObservedTime"], now),
+        Some(last) => since(last, now),
+        None => first_seen(event, now),
+    }
+}
+
+fn count(event: &Value) -> i64 {
+    let series = &event["series"];
+    let count = match series.is_object() {
+        true => Some(&series["count"]),
+        false => first_of(event, ["count", "deprecatedCount"]),
+    };
+    count.map_or(0, |count| int_or(count, 0)).max(1)
+}
+
+fn about(event: &Value) -> &Value {
+    first_of(event, ["involvedObject", "regarding"]).unwrap_or(&Value::Null)
+}
+
+fn health(status: &Value) -> &Value {
+    let mut conditions = entries(&status["conditions"]).iter();
+    conditions.find(|condition| condition["type"] == "Healthy").unwrap_or(&Value::Null)
+}
+
+fn healthy(status: &Value) -> &'static str {
+    match text(&health(status)["status"]) {
+        "True" => "Healthy",
+        "False" => "Unhealthy",
+        _ => "Unknown",
+    }
+}
 
 fn node_status(node: &Value) -> String {
     let ready = match condition(node, "Ready").map(|condition| text(&condition["status"])) {
@@ -83,58 +152,6 @@ fn address<'v>(node: &'v Value, kind: &str) -> &'v str {
     address.map_or(NONE, |address| text_or(&address["address"], NONE))
 }
 
-static NAMESPACES: Printer =
-    Printer::new(&[NAME, column("Status", "the namespace's phase"), AGE], |object, now| {
-        vec![name(object), text(&object["status"]["phase"]).into(), age(object, now)]
-    });
-
-static EVENTS: Printer = Printer::new(
-    &[
-        column("Last Seen", "how long ago it last happened"),
-        column("Type", "Normal or Warning"),
-        column("Reason", "the short reason"),
-        column("Object", "what it is about"),
-        column("Subobject", "which part of it").wide(),
-        column("Source", "who says so").wide(),
-        column("Message", "what happened"),
-        column("First Seen", "how long ago it first happened").wide(),
-        column("Count", "how often it happened").wide(),
-        column("Name", "the object's name").wide().named(),
-    ],
-    event_cells,
-);
-
-/// Both APIs of events are shown alike: `events.k8s.io` calls some members otherwise.
-fn event_cells(event: &Value, now: Timestamp) -> Vec<Value> {
-    let first_of = |members: [&'static str; 2]| {
-        members.iter().map(|member| &event[member]).find(|value| !value.is_null())
-    };
-    let first = first_of(["firstTimestamp", "deprecatedFirstTimestamp"]);
-    let first = since(first.unwrap_or(&event["eventTime"]), now);
-    let last = first_of(["lastTimestamp", "deprecatedLastTimestamp"]);
-    let mut last = last.map_or(first.clone(), |last| since(last, now));
-    let mut count = first_of(["count", "deprecatedCount"]).map_or(0, |count| int_or(count, 0));
-    let series = &event["series"];
-    if series.is_object() {
-        last = since(&series["lastObservedTime"], now);
-        count = int_or(&series["count"], 0);
-    }
-    let about = first_of(["involvedObject", "regarding"]).unwrap_or(&Value::Null);
-    let message = first_of(["message", "note"]).map_or("", text);
-    vec![
-        last.into(),
-        text(&event["type"]).into(),
-        text(&event["reason"]).into(),
-        about_text(about).into(),
-        text(&about["fieldPath"]).into(),
-        source(event).into(),
-        message.trim().into(),
-        first.into(),
-        count.max(1).into(),
-        name(event),
-    ]
-}
-
 fn about_text(about: &Value) -> String {
     let kind = text(&about["kind"]).to_lowercase();
     match text(&about["name"]) {
@@ -153,52 +170,3 @@ fn source(event: &Value) -> String {
         instance => format!("{component}, {instance}"),
     }
 }
-
-static COMPONENT_STATUSES: Printer = Printer::new(
-    &[
-        NAME,
-        column("Status", "whether the component is healthy"),
-        column("Message", "what the component says"),
-        column("Error", "what is wrong with it"),
-    ],
-    |object, _| {
-        let mut conditions = entries(&object["conditions"]).iter();
-        let health = conditions.find(|condition| condition["type"] == "Healthy");
-        let health = health.unwrap_or(&Value::Null);
-        let status = match text(&health["status"]) {
-            "True" => "Healthy",
-            "False" => "Unhealthy",
-            _ => "Unknown",
-        };
-        vec![
-            name(object),
-            status.into(),
-            text(&health["message"]).into(),
-            text(&health["error"]).into(),
-        ]
-    },
-);
-
-static PRIORITY_CLASSES: Printer = Printer::new(
-    &[
-        NAME,
-        integer("Value", "the priority"),
-        boolean("Global-Default", "whether pods get it that name none"),
-        AGE,
-        column("PreemptionPolicy", "whether it may push others out"),
-    ],
-    |object, now| {
-        vec![
-            name(object),
-            int_or(&object["value"], 0).into(),
-            (object["globalDefault"] == true).into(),
-            age(object, now),
-            text_or(&object["preemptionPolicy"], "PreemptLowerPriority").into(),
-        ]
-    },
-);
-
-static RUNTIME_CLASSES: Printer =
-    Printer::new(&[NAME, column("Handler", "what runs the pods"), AGE], |object, now| {
-        vec![name(object), text(&object["handler"]).into(), age(object, now)]
-    });

@@ -98,13 +98,12 @@ pub(super) fn selector_or_none(value: &Value) -> String {
     or(selector(value), NONE)
 }
 
-/// The names and the images of a pod spec's containers, as two cells.
-pub(super) fn containers(pod_spec: &Value) -> [Value; 2] {
-    let all = entries(&pod_spec["containers"]);
-    ["name", "image"].map(|member| {
-        let texts: Vec<&str> = all.iter().map(|container| text(&container[member])).collect();
-        texts.join(",").into()
-    })
+/// The name of a class, and whether one of these annotations makes it the default.
+pub(super) fn named_default(object: &Value, annotations: &[&str]) -> Value {
+    let set = &object["metadata"]["annotations"];
+    let is_default = annotations.iter().any(|key| set[key] == "true");
+    let suffix = if is_default { " (default)" } else { "" };
+    format!("{}{suffix}", text(&object["metadata"]["name"])).into()
 }
 
 /// The first `shown` of a list, and how many more there are.

@@ -3,63 +3,39 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::column::{AGE, NAME, Printer, text as column};
+use super::column::{AGE, NAME, Printer, column, image_names, names, timed};
 use super::format::{
-    NONE, condition, containers, entries, has_condition, int_or, is_terminating, labels, name,
-    text, text_or,
+    NONE, condition, entries, has_condition, int_or, is_terminating, labels, text, text_or,
 };
-use super::human_duration::{age, human_duration, timestamp};
+use super::human_duration::{human_duration, timestamp};
 
-pub(super) fn printer(group: &str, resource: &str) -> Option<&'static Printer> {
-    match (group, resource) {
-        ("", "pods") => Some(&PODS),
-        ("", "podtemplates") => Some(&POD_TEMPLATES),
-        _ => None,
-    }
-}
-
-static PODS: Printer = Printer {
-    columns: &[
+#[rustfmt::skip]
+pub(super) static PRINTERS: &[Printer] = &[
+    Printer { conditions: Some(conditions), ..Printer::new(&[("", "pods")], &[
         NAME,
-        column("Ready", "how many of the pod's containers are ready"),
-        column("Status", "the pod's phase, or what its containers are held up by"),
-        column("Restarts", "how often containers were restarted, and when last"),
+        column("Ready", "how many of the pod's containers are ready", |it| Summary::of(it).shown_ready().into()),
+        column("Status", "the pod's phase, or what its containers are held up by", |it| Summary::of(it).status.into()),
+        timed("Restarts", "how often containers were restarted, and when last",
+            |it, now| Summary::of(it).restarts.to_cell(now)),
         AGE,
-        column("IP", "the pod's address").wide(),
-        column("Node", "where the pod runs").wide(),
-        column("Nominated Node", "where the pod is to run once others are evicted").wide(),
-        column("Readiness Gates", "how many of the pod's readiness gates are passed").wide(),
-    ],
-    cells: |pod, now| {
-        let summary = Summary::of(pod);
-        vec![
-            name(pod),
-            format!("{}/{}", summary.ready, summary.containers).into(),
-            summary.status.into(),
-            summary.restarts.to_cell(now),
-            age(pod, now),
-            text_or(&pod["status"]["podIPs"][0]["ip"], text_or(&pod["status"]["podIP"], NONE))
-                .into(),
-            text_or(&pod["spec"]["nodeName"], NONE).into(),
-            text_or(&pod["status"]["nominatedNodeName"], NONE).into(),
-            readiness_gates(pod).into(),
-        ]
-    },
-    conditions: Some(conditions),
-};
-
-static POD_TEMPLATES: Printer = Printer::new(
-    &[
+        column("IP", "the pod's address", |it| address(&it["status"]).into()).wide(),
+        column("Node", "where the pod runs", |it| text_or(&it["spec"]["nodeName"], NONE).into()).wide(),
+        column("Nominated Node", "where the pod is to run once others are evicted",
+            |it| text_or(&it["status"]["nominatedNodeName"], NONE).into()).wide(),
+        column("Readiness Gates", "how many of the pod's readiness gates are passed",
+            |it| readiness_gates(it).into()).wide(),
+    ]) },
+    Printer::new(&[("", "podtemplates")], &[
         NAME,
-        column("Containers", "the names of the containers in the template"),
-        column("Images", "the images of the containers in the template"),
-        column("Pod Labels", "the labels of the template"),
-    ],
-    |object, _| {
-        let [names, images] = containers(&object["template"]["spec"]);
-        vec![name(object), names, images, labels(&object["template"]["metadata"]["labels"]).into()]
-    },
-);
+        column("Containers", "the names of the containers in the template", |it| names(&it["template"])),
+        column("Images", "the images of the containers in the template", |it| image_names(&it["template"])),
+        column("Pod Labels", "the labels of the template", |it| labels(&it["template"]["metadata"]["labels"]).into()),
+    ]),
+];
+
+fn address(status: &Value) -> &str {
+    text_or(&status["podIPs"][0]["ip"], text_or(&status["podIP"], NONE))
+}
 
 /// How often containers were restarted, and when the last one ended before that.
 #[derive(Clone, Copy, Default)]
@@ -122,6 +98,10 @@ impl Summary {
             }
         }
         Self { ready, containers, status, restarts }
+    }
+
+    fn shown_ready(&self) -> String {
+        format!("{}/{}", self.ready, self.containers)
     }
 }
 

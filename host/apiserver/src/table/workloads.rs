@@ -4,27 +4,123 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::column::{
-    AGE, CONTAINERS, IMAGES, NAME, Printer, SELECTOR, boolean, integer, text as column,
+    AGE, CONTAINERS, Column, IMAGES, LABELS, NAME, Printer, SELECTOR, boolean, column, containers,
+    image_names, images, integer, names, selector, timed,
 };
 use super::format::{
-    NONE, containers, controller, entries, has_condition, int_or, is_terminating, labels, name,
-    plain, selector, selector_or_none, text, text_or,
+    NONE, controller, entries, has_condition, int_or, is_terminating, labels, plain,
+    selector as selector_text, selector_or_none, text, text_or,
 };
-use super::human_duration::{age, human_duration, since, timestamp};
+use super::human_duration::{human_duration, since, timestamp};
 
-pub(super) fn printer(group: &str, resource: &str) -> Option<&'static Printer> {
-    match (group, resource) {
-        ("apps", "deployments") => Some(&DEPLOYMENTS),
-        ("apps", "replicasets") => Some(&REPLICA_SETS),
-        ("", "replicationcontrollers") => Some(&REPLICATION_CONTROLLERS),
-        ("apps", "statefulsets") => Some(&STATEFUL_SETS),
-        ("apps", "daemonsets") => Some(&DAEMON_SETS),
-        ("apps", "controllerrevisions") => Some(&CONTROLLER_REVISIONS),
-        ("batch", "jobs") => Some(&JOBS),
-        ("batch", "cronjobs") => Some(&CRON_JOBS),
-        ("policy", "poddisruptionbudgets") => Some(&POD_DISRUPTION_BUDGETS),
-        _ => None,
-    }
+const DESIRED: Column = integer("Desired", "how many pods are desired", |it| replicas(it).into());
+const CURRENT: Column =
+    integer("Current", "how many pods there are", |it| status(it, "replicas").into());
+const PODS_READY: Column =
+    integer("Ready", "how many pods are ready", |it| status(it, "readyReplicas").into());
+const REPLICAS_READY: Column =
+    column("Ready", "how many replicas are ready, of how many desired", |it| {
+        format!("{}/{}", status(it, "readyReplicas"), replicas(it)).into()
+    });
+
+#[rustfmt::skip]
+pub(super) static PRINTERS: &[Printer] = &[
+    Printer::new(&[("apps", "deployments")], &[
+        NAME,
+        REPLICAS_READY,
+        column("Up-to-date", "how many replicas have the newest template", |it| status(it, "updatedReplicas").into()),
+        column("Available", "how many replicas have been ready for long enough",
+            |it| status(it, "availableReplicas").into()),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        selector(|it| selector_text(&it["spec"]["selector"]).into()),
+    ]),
+    Printer::new(&[("apps", "replicasets")], &[
+        NAME, DESIRED, CURRENT, PODS_READY, AGE, CONTAINERS, IMAGES, SELECTOR,
+    ]),
+    Printer::new(&[("", "replicationcontrollers")], &[
+        NAME, DESIRED, CURRENT, PODS_READY, AGE, CONTAINERS, IMAGES, LABELS,
+    ]),
+    Printer::new(&[("apps", "statefulsets")], &[NAME, REPLICAS_READY, AGE, CONTAINERS, IMAGES]),
+    Printer::new(&[("apps", "daemonsets")], &[
+        NAME,
+        integer("Desired", "how many nodes should run the pod", |it| status(it, "desiredNumberScheduled").into()),
+        integer("Current", "how many nodes run the pod", |it| status(it, "currentNumberScheduled").into()),
+        integer("Ready", "on how many nodes the pod is ready", |it| status(it, "numberReady").into()),
+        integer("Up-to-date", "on how many nodes the pod has the newest template",
+            |it| status(it, "updatedNumberScheduled").into()),
+        integer("Available", "on how many nodes the pod has been ready for long enough",
+            |it| status(it, "numberAvailable").into()),
+        column("Node Selector", "the labels of the nodes that run the pod",
+            |it| labels(&it["spec"]["template"]["spec"]["nodeSelector"]).into()),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ]),
+    Printer::new(&[("apps", "controllerrevisions")], &[
+        NAME,
+        column("Controller", "the object whose history this is", |it| controller_name(it).into()),
+        column("Revision", "the number of this state", |it| int_or(&it["revision"], 0).into()),
+        AGE,
+    ]),
+    Printer::new(&[("batch", "jobs")], &[
+        NAME,
+        column("Status", "how far the job is", |it| job_status(it).into()),
+        column("Completions", "how many pods have succeeded, of how many wanted", |it| completions(it).into()),
+        timed("Duration", "how long the job took, or has taken so far", |it, now| job_duration(it, now).into()),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ]),
+    Printer::new(&[("batch", "cronjobs")], &[
+        NAME,
+        column("Schedule", "when jobs are started, in cron's notation", |it| text(&it["spec"]["schedule"]).into()),
+        column("Timezone", "the time zone of the schedule", |it| text_or(&it["spec"]["timeZone"], NONE).into()),
+        boolean("Suspend", "whether no jobs are started for now",
+            |it| if it["spec"]["suspend"] == true { "True" } else { "False" }.into()),
+        integer("Active", "how many jobs are running", |it| entries(&it["status"]["active"]).len().into()),
+        timed("Last Schedule", "how long ago a job was last started",
+            |it, now| last_schedule(&it["status"]["lastScheduleTime"], now).into()),
+        AGE,
+        containers(|it| names(&job(it)["template"])),
+        images(|it| image_names(&job(it)["template"])),
+        selector(|it| selector_or_none(&job(it)["selector"]).into()),
+    ]),
+    Printer::new(&[("policy", "poddisruptionbudgets")], &[
+        NAME,
+        column("Min Available", "how many pods must stay", |it| bound(&it["spec"]["minAvailable"]).into()),
+        column("Max Unavailable", "how many pods may be away", |it| bound(&it["spec"]["maxUnavailable"]).into()),
+        integer("Allowed Disruptions", "how many pods may be evicted now",
+            |it| status(it, "disruptionsAllowed").into()),
+        AGE,
+    ]),
+];
+
+/// The job that a CronJob makes.
+fn job(cron_job: &Value) -> &Value {
+    &cron_job["spec"]["jobTemplate"]["spec"]
+}
+
+fn last_schedule(last: &Value, now: Timestamp) -> String {
+    if last.is_null() { NONE.to_owned() } else { since(last, now) }
+}
+
+fn bound(value: &Value) -> String {
+    if value.is_null() { "N/A".to_owned() } else { plain(value) }
+}
+
+fn controller_name(object: &Value) -> String {
+    controller(object).map_or(NONE.to_owned(), |owner| {
+        let kind = text(&owner["kind"]).to_lowercase();
+        let name = text(&owner["name"]);
+        match text(&owner["apiVersion"]).split_once('/') {
+            Some((group, _)) => format!("{kind}.{group}/{name}"),
+            None => format!("{kind}/{name}"),
+        }
+    })
 }
 
 /// Replicas default to one where the object says nothing.
@@ -35,168 +131,6 @@ fn replicas(object: &Value) -> i64 {
 fn status(object: &Value, member: &str) -> i64 {
     int_or(&object["status"][member], 0)
 }
-
-static DEPLOYMENTS: Printer = Printer::new(
-    &[
-        NAME,
-        column("Ready", "how many replicas are ready, of how many desired"),
-        column("Up-to-date", "how many replicas have the newest template"),
-        column("Available", "how many replicas have been ready for long enough"),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ],
-    |object, now| {
-        let [names, images] = containers(&object["spec"]["template"]["spec"]);
-        vec![
-            name(object),
-            format!("{}/{}", status(object, "readyReplicas"), replicas(object)).into(),
-            status(object, "updatedReplicas").into(),
-            status(object, "availableReplicas").into(),
-            age(object, now),
-            names,
-            images,
-            selector(&object["spec"]["selector"]).into(),
-        ]
-    },
-);
-
-/// The columns that replica sets and replication controllers share, before the selector.
-fn replicated(object: &Value, now: Timestamp) -> Vec<Value> {
-    let [names, images] = containers(&object["spec"]["template"]["spec"]);
-    vec![
-        name(object),
-        replicas(object).into(),
-        status(object, "replicas").into(),
-        status(object, "readyReplicas").into(),
-        age(object, now),
-        names,
-        images,
-    ]
-}
-
-static REPLICA_SETS: Printer = Printer::new(
-    &[
-        NAME,
-        integer("Desired", "how many pods are desired"),
-        integer("Current", "how many pods there are"),
-        integer("Ready", "how many pods are ready"),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ],
-    |object, now| {
-        let mut cells = replicated(object, now);
-        cells.push(selector_or_none(&object["spec"]["selector"]).into());
-        cells
-    },
-);
-
-static REPLICATION_CONTROLLERS: Printer = Printer::new(REPLICA_SETS.columns, |object, now| {
-    let mut cells = replicated(object, now);
-    cells.push(labels(&object["spec"]["selector"]).into());
-    cells
-});
-
-static STATEFUL_SETS: Printer = Printer::new(
-    &[
-        NAME,
-        column("Ready", "how many replicas are ready, of how many desired"),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-    ],
-    |object, now| {
-        let [names, images] = containers(&object["spec"]["template"]["spec"]);
-        let ready = format!("{}/{}", status(object, "readyReplicas"), replicas(object));
-        vec![name(object), ready.into(), age(object, now), names, images]
-    },
-);
-
-static DAEMON_SETS: Printer = Printer::new(
-    &[
-        NAME,
-        integer("Desired", "how many nodes should run the pod"),
-        integer("Current", "how many nodes run the pod"),
-        integer("Ready", "on how many nodes the pod is ready"),
-        integer("Up-to-date", "on how many nodes the pod has the newest template"),
-        integer("Available", "on how many nodes the pod has been ready for long enough"),
-        column("Node Selector", "the labels of the nodes that run the pod"),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ],
-    |object, now| {
-        let [names, images] = containers(&object["spec"]["template"]["spec"]);
-        vec![
-            name(object),
-            status(object, "desiredNumberScheduled").into(),
-            status(object, "currentNumberScheduled").into(),
-            status(object, "numberReady").into(),
-            status(object, "updatedNumberScheduled").into(),
-            status(object, "numberAvailable").into(),
-            labels(&object["spec"]["template"]["spec"]["nodeSelector"]).into(),
-            age(object, now),
-            names,
-            images,
-            selector_or_none(&object["spec"]["selector"]).into(),
-        ]
-    },
-);
-
-static CONTROLLER_REVISIONS: Printer = Printer::new(
-    &[
-        NAME,
-        column("Controller", "the object whose history this is"),
-        column("Revision", "the number of this state"),
-        AGE,
-    ],
-    |object, now| {
-        let controller = controller(object).map_or(NONE.to_owned(), |owner| {
-            let kind = text(&owner["kind"]).to_lowercase();
-            let name = text(&owner["name"]);
-            match text(&owner["apiVersion"]).split_once('/') {
-                Some((group, _)) => format!("{kind}.{group}/{name}"),
-                None => format!("{kind}/{name}"),
-            }
-        });
-        vec![
-            name(object),
-            controller.into(),
-            int_or(&object["revision"], 0).into(),
-            age(object, now),
-        ]
-    },
-);
-
-static JOBS: Printer = Printer::new(
-    &[
-        NAME,
-        column("Status", "how far the job is"),
-        column("Completions", "how many pods have succeeded, of how many wanted"),
-        column("Duration", "how long the job took, or has taken so far"),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ],
-    |object, now| {
-        let [names, images] = containers(&object["spec"]["template"]["spec"]);
-        vec![
-            name(object),
-            job_status(object).into(),
-            completions(object).into(),
-            job_duration(object, now).into(),
-            age(object, now),
-            names,
-            images,
-            selector_or_none(&object["spec"]["selector"]).into(),
-        ]
-    },
-);
 
 /// The first condition that holds, in the order of their weight.
 fn job_status(job: &Value) -> &'static str {
@@ -229,59 +163,3 @@ fn job_duration(job: &Value, now: Timestamp) -> String {
     let end = timestamp(&job["status"]["completionTime"]).unwrap_or(now);
     human_duration(end.duration_since(start))
 }
-
-static CRON_JOBS: Printer = Printer::new(
-    &[
-        NAME,
-        column("Schedule", "when jobs are started, in cron's notation"),
-        column("Timezone", "the time zone of the schedule"),
-        boolean("Suspend", "whether no jobs are started for now"),
-        integer("Active", "how many jobs are running"),
-        column("Last Schedule", "how long ago a job was last started"),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ],
-    |object, now| {
-        let job = &object["spec"]["jobTemplate"]["spec"];
-        let [names, images] = containers(&job["template"]["spec"]);
-        let last = &object["status"]["lastScheduleTime"];
-        let last = if last.is_null() { NONE.to_owned() } else { since(last, now) };
-        vec![
-            name(object),
-            text(&object["spec"]["schedule"]).into(),
-            text_or(&object["spec"]["timeZone"], NONE).into(),
-            if object["spec"]["suspend"] == true { "True" } else { "False" }.into(),
-            entries(&object["status"]["active"]).len().into(),
-            last.into(),
-            age(object, now),
-            names,
-            images,
-            selector_or_none(&job["selector"]).into(),
-        ]
-    },
-);
-
-static POD_DISRUPTION_BUDGETS: Printer = Printer::new(
-    &[
-        NAME,
-        column("Min Available", "how many pods must stay"),
-        column("Max Unavailable", "how many pods may be away"),
-        integer("Allowed Disruptions", "how many pods may be evicted now"),
-        AGE,
-    ],
-    |object, now| {
-        let bound = |member: &str| match &object["spec"][member] {
-            Value::Null => "N/A".to_owned(),
-            value => plain(value),
-        };
-        vec![
-            name(object),
-            bound("minAvailable").into(),
-            bound("maxUnavailable").into(),
-            status(object, "disruptionsAllowed").into(),
-            age(object, now),
-        ]
-    },
-);
