@@ -2,12 +2,14 @@
 
 mod dev;
 mod examples;
+mod host;
 mod offline;
 mod project;
 mod serve;
 
 pub(crate) use dev::DevArgs;
 pub(crate) use examples::parse;
+pub(crate) use host::HostArgs;
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use project::{BuildArgs, NewArgs};
 pub(crate) use serve::{AdminArgs, MetricsArgs, ServeArgs};
@@ -69,23 +71,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "./plugins")]
     pub(crate) plugins: PathBuf,
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
-    #[command(flatten)]
-    pub(crate) connection: ConnectionArgs,
-    #[command(flatten)]
-    pub(crate) access: AccessArgs,
-    #[command(flatten)]
-    pub(crate) compiler: CompilerArgs,
-    #[command(flatten)]
-    pub(crate) state: StateArgs,
-    #[command(flatten)]
-    pub(crate) outbound: OutboundArgs,
-    #[command(flatten)]
-    pub(crate) record: RecordArgs,
+    pub(crate) host: HostArgs,
     #[command(flatten)]
     pub(crate) election: ElectionArgs,
-    #[command(flatten)]
-    pub(crate) serve: ServeArgs,
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
 }

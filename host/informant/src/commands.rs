@@ -6,6 +6,7 @@ mod cluster;
 mod dev;
 mod dlq;
 mod golden;
+mod host;
 mod manifests;
 mod offline;
 mod plugin;

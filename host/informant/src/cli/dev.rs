@@ -1,9 +1,6 @@
 //! The arguments of `informant dev`.
 
-use super::{
-    AccessArgs, BuildTimeArgs, CompilerArgs, ConfigArgs, ConnectionArgs, OutboundArgs, RecordArgs,
-    ServeArgs, StateArgs,
-};
+use super::{BuildTimeArgs, HostArgs};
 use std::path::PathBuf;
 
 #[derive(clap::Args, Debug)]
@@ -20,19 +17,5 @@ pub(crate) struct DevArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) hint: Option<String>,
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
-    #[command(flatten)]
-    pub(crate) connection: ConnectionArgs,
-    #[command(flatten)]
-    pub(crate) access: AccessArgs,
-    #[command(flatten)]
-    pub(crate) compiler: CompilerArgs,
-    #[command(flatten)]
-    pub(crate) state: StateArgs,
-    #[command(flatten)]
-    pub(crate) outbound: OutboundArgs,
-    #[command(flatten)]
-    pub(crate) record: RecordArgs,
-    #[command(flatten)]
-    pub(crate) serve: ServeArgs,
+    pub(crate) host: HostArgs,
 }

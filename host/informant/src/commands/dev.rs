@@ -2,13 +2,12 @@
 
 mod summary;
 
-use crate::cli::{ConnectionArgs, DevArgs};
+use crate::cli::{ConnectionArgs, DevArgs, HostArgs};
+use crate::compiler::Use;
 use crate::host_configuration::HostConfiguration;
-use crate::logging::LogFormat;
-use crate::logging::Stdout;
+use crate::logging::{self, LogFormat, Stdout};
 use crate::manager::{Manager, ManagerOptions};
 use crate::project::{Builder, Loads, Project, Shown, projects_in};
-use crate::{cluster, compiler, logging};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
@@ -23,7 +22,7 @@ use tracing::info;
 
 /// Runs until a signal stops it.
 pub(crate) fn dev(args: DevArgs) -> Result<()> {
-    logging::init(args.serve.log_format);
+    logging::init(args.host.serve.log_format);
     let (directories, projects) = followed(&args.paths)?;
     let (own_hint, next) = (hint(&directories, &projects), next_step(&projects));
     let args = DevArgs { hint: Some(args.hint.unwrap_or(own_hint)), ..args };
@@ -31,14 +30,14 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
         let builders = builders(projects, &args, &stop.asked).await?;
         let built = builders.iter().map(|builder| builder.plugins().to_owned());
         let paths = directories.into_iter().chain(built).collect();
-        if args.connection.kubeconfig.is_some() || args.connection.context.is_some() {
+        if args.host.connection.kubeconfig.is_some() || args.host.connection.context.is_some() {
             let args = DevArgs { paths, ..args };
             return shown(args, next, builders, None, &stop.asked).await;
         }
         let embedded = Embedded::start(args.traffic).await?;
         let kubeconfig = Some(embedded.kubeconfig.clone());
         let connection = ConnectionArgs { kubeconfig, context: None };
-        let args = DevArgs { paths, connection, ..args };
+        let args = DevArgs { paths, host: HostArgs { connection, ..args.host }, ..args };
         let result = shown(args, next, builders, Some(&embedded.kubeconfig), &stop.asked).await;
         embedded.stop().await;
         result
@@ -64,7 +63,7 @@ async fn builders(
     args: &DevArgs,
     stop: &CancellationToken,
 ) -> Result<Vec<Builder>> {
-    let shown = match args.serve.log_format {
+    let shown = match args.host.serve.log_format {
         LogFormat::Text => Shown::Plain,
         LogFormat::Json => Shown::Log,
     };
@@ -112,7 +111,7 @@ async fn shown(
     embedded: Option<&Path>,
     stop: &CancellationToken,
 ) -> Result<()> {
-    let is_text = args.serve.log_format == LogFormat::Text;
+    let is_text = args.host.serve.log_format == LogFormat::Text;
     let hint = args.hint.clone().unwrap_or_default();
     let began = Instant::now();
     let manager = start(args, embedded).await?;
@@ -132,23 +131,9 @@ async fn shown(
 
 /// Starts the host; `embedded` is the kubeconfig of the embedded cluster.
 async fn start(args: DevArgs, embedded: Option<&Path>) -> Result<Manager> {
-    let configuration = HostConfiguration::load(args.config.config.as_deref())?;
-    let options = ManagerOptions {
-        cluster: cluster::connect(&args.connection).await?,
-        directories: args.paths,
-        configuration,
-        review_every: args.access.review_every(),
-        compiler: compiler::options(&args.compiler, compiler::Use::Versions)?,
-        state: args.state.options(),
-        outbound: args.outbound,
-        record: args.record.options(),
-        election: None,
-        listen: args.serve.listen,
-        metrics_bind_address: None,
-        admin_socket: args.serve.admin.admin_socket,
-        log_format: args.serve.log_format,
-        is_cluster_embedded: embedded.is_some(),
-    };
+    let configuration = HostConfiguration::load(args.host.config.config.as_deref())?;
+    let options = args.host.options(configuration, args.paths, Use::Versions).await?;
+    let options = ManagerOptions { is_cluster_embedded: embedded.is_some(), ..options };
     let manager = Manager::start(options).await?;
     if let Some(kubeconfig) = embedded {
         info!("try: kubectl --kubeconfig {} get pods -A", kubeconfig.display());

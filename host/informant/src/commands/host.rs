@@ -1,0 +1,35 @@
+//! From the arguments of a command that starts a host to what the host is made of.
+
+use crate::cli::HostArgs;
+use crate::host_configuration::HostConfiguration;
+use crate::manager::ManagerOptions;
+use crate::{cluster, compiler};
+use anyhow::Result;
+use std::path::PathBuf;
+
+impl HostArgs {
+    /// A host for these directories, without an election and without a listener of its own for metrics.
+    pub(super) async fn options(
+        self,
+        configuration: HostConfiguration,
+        directories: Vec<PathBuf>,
+        of: compiler::Use,
+    ) -> Result<ManagerOptions> {
+        Ok(ManagerOptions {
+            cluster: cluster::connect(&self.connection).await?,
+            directories,
+            configuration,
+            review_every: self.access.review_every(),
+            compiler: compiler::options(&self.compiler, of)?,
+            state: self.state.options(),
+            outbound: self.outbound,
+            record: self.record.options(),
+            election: None,
+            listen: self.serve.listen,
+            metrics_bind_address: None,
+            admin_socket: self.serve.admin.admin_socket,
+            log_format: self.serve.log_format,
+            is_cluster_embedded: false,
+        })
+    }
+}
