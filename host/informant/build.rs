@@ -9,6 +9,13 @@ use std::{env, fs, io};
 
 /// Of `plugin-sdk`, what projects get.
 const FOLDERS: [&str; 8] = ["wit", "rust", "go", "js", "python", "c", "zig", "assemblyscript"];
+/// Files that every project gets, and where they are.
+const SHARED: [(&str, &str); 4] = [
+    ("LICENSE", "LICENSE"),
+    ("descriptor.schema.json", "plugin-sdk/descriptor.schema.json"),
+    ("plugin-configuration.json", "host/docs/schemas/plugin-configuration.json"),
+    ("reference.md", "plugin-sdk/reference.md"),
+];
 /// Tests of the SDKs themselves, and what tools leave.
 const LEFT_OUT: [&str; 9] = [
     "tests",
@@ -32,13 +39,7 @@ const NAMES: [&str; 2] = [".gitignore", "Makefile"];
 fn main() -> io::Result<()> {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let root = here.ancestors().nth(2).ok_or(io::ErrorKind::NotFound)?;
-    let mut files = vec![
-        ("LICENSE".to_owned(), root.join("LICENSE")),
-        (
-            "descriptor.schema.json".to_owned(),
-            root.join("plugin-sdk").join("descriptor.schema.json"),
-        ),
-    ];
+    let mut files = SHARED.map(|(name, path)| (name.to_owned(), root.join(path))).to_vec();
     for folder in FOLDERS {
         collect(&root.join("plugin-sdk").join(folder), folder, &mut files)?;
     }

@@ -2,13 +2,17 @@
 
 mod dev;
 mod examples;
+mod generated;
 mod host;
 mod offline;
+#[cfg(test)]
+mod page;
 mod project;
 mod serve;
 
 pub(crate) use dev::DevArgs;
-pub(crate) use examples::parse;
+pub(crate) use examples::{parse, visible_commands};
+pub(crate) use generated::{CompletionArgs, ExplainArgs, ManArgs};
 pub(crate) use host::HostArgs;
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use project::{BuildArgs, NewArgs};
@@ -60,6 +64,12 @@ pub(crate) enum Command {
     /// that the plugins ask for are included. A plugin that the host's configuration does not let run is an error. kubectl apply
     /// does not delete roles that are no longer printed.
     Rbac(RbacArgs),
+    /// Explain a key of a plugin's descriptor or of a configuration, without a host.
+    Explain(ExplainArgs),
+    /// Print a script with which a shell completes the commands.
+    Completion(CompletionArgs),
+    /// Write a man page for each command.
+    Man(ManArgs),
     /// Compile one plugin for the host that started this.
     #[command(hide = true)]
     CompilePlugin(CompileArgs),

@@ -40,6 +40,9 @@ fn main() -> ExitCode {
         Command::Dlq(args) => commands::dlq(args),
         Command::Replay(args) => commands::replay(&args),
         Command::Rbac(args) => commands::rbac(&args),
+        Command::Explain(args) => commands::explain(&args),
+        Command::Completion(args) => commands::completion(&args),
+        Command::Man(args) => commands::man(&args),
         Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };
     match result {

@@ -111,6 +111,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("dlq show", &[("dlq show hello 7", "")]),
     ("dlq redrive", &[("dlq redrive hello 7 8", ""), ("dlq redrive hello --all", "")]),
     ("dlq purge", &[("dlq purge hello --all", "")]),
+    (
+        "explain",
+        &[
+            ("explain", "the keys at the top"),
+            ("explain subscriptions.enqueue", "a key of the descriptor"),
+            ("explain ceiling.writes", "a key of the host's own file"),
+        ],
+    ),
+    ("completion", &[("completion bash", "in ~/.bashrc: source <(informant completion bash)")]),
+    ("man", &[("man man1", "then: man -l man1/informant-run.1")]),
 ];
 
 /// The command line that the program was started with. Ends it where that asks for help or cannot be read.
@@ -120,11 +130,19 @@ pub(crate) fn parse() -> Args {
 }
 
 /// The program's commands, with their examples.
-fn command() -> Command {
+pub(super) fn command() -> Command {
     EXAMPLES.iter().fold(Args::command(), |command, (path, examples)| {
         let path: Vec<&str> = path.split(' ').collect();
         with_help(command, &path, &shown(examples))
     })
+}
+
+/// The same without hidden commands, for completions and man pages.
+pub(crate) fn visible_commands() -> Command {
+    let all = command();
+    let shown: Vec<_> = all.get_subcommands().filter(|it| !it.is_hide_set()).cloned().collect();
+    let about = all.get_about().cloned().unwrap_or_default();
+    Command::new("informant").version(env!("CARGO_PKG_VERSION")).about(about).subcommands(shown)
 }
 
 fn with_help(command: Command, path: &[&str], text: &str) -> Command {
@@ -149,6 +167,7 @@ fn shown(examples: &[Example]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap_complete::Shell;
 
     /// Commands that have no commands of their own, by their whole names.
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
@@ -187,6 +206,21 @@ mod tests {
             assert!(!lines.is_empty(), "no line in {page}");
             lines.iter().for_each(|line| check_taken(line));
         }
+    }
+
+    #[test]
+    fn completions_and_man_pages_name_every_command_that_is_shown() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell] {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut visible_commands(), "informant", &mut script);
+            let script = String::from_utf8(script).expect("a script");
+            let has = |name| script.contains(name);
+            assert!(has("redrive") && !has("compile-plugin"), "{shell}: {script}");
+        }
+        let mut page = Vec::new();
+        clap_mangen::Man::new(visible_commands()).render(&mut page).expect("a page");
+        let page = String::from_utf8(page).expect("a page");
+        assert!(page.contains("rbac") && !page.contains("compile"), "{page}");
     }
 
     #[test]

@@ -194,6 +194,10 @@ mod tests {
             assert!(text("pod-watch.yaml").contains("config: "));
             text("sdk/LICENSE");
             text("sdk/wit/plugin.wit");
+            text("sdk/reference.md");
+            let schema =
+                text("pod-watch.yaml").lines().next().and_then(|line| line.split_once('='));
+            assert!(text(schema.expect("its schema").1).contains("PluginConfiguration"));
             text(&format!("sdk/{key}/README.md"));
             for (path, _) in &files {
                 assert!(!path.contains("template") && !path.contains("hello"), "{key}: {path}");
