@@ -2,6 +2,8 @@
 //! text when somebody asks.
 
 mod families;
+#[cfg(test)]
+mod page;
 mod plugins;
 mod process;
 mod refused;

@@ -59,20 +59,20 @@ macro_rules! times {
 
 pub(super) const FAMILIES: &[Family] = families! {
     // The process, under the names that all of Prometheus' clients have for it.
-    Gauge "informant_build_info": "What this program is",
+    Gauge "informant_build_info": "Version and contract of this program",
         HostBy |_| vec![(labels([("version", env!("CARGO_PKG_VERSION")), ("contract", CONTRACT_VERSION)]), 1.0)];
     Counter "process_cpu_seconds": "Processor time of the process and all of its threads", Host |_| processor_seconds();
-    Gauge "process_start_time_seconds": "When it started, since 1970", Host |_| started();
-    Gauge "process_resident_memory_bytes": "Memory that it has", HostBy |_| some(of_status("VmRSS", 1024.0));
-    Gauge "process_virtual_memory_bytes": "Addresses that it has", HostBy |_| some(of_status("VmSize", 1024.0));
-    Gauge "process_threads": "Threads that it has", HostBy |_| some(of_status("Threads", 1.0));
+    Gauge "process_start_time_seconds": "Time of the start, since 1970", Host |_| started();
+    Gauge "process_resident_memory_bytes": "Resident memory", HostBy |_| some(of_status("VmRSS", 1024.0));
+    Gauge "process_virtual_memory_bytes": "Virtual memory", HostBy |_| some(of_status("VmSize", 1024.0));
+    Gauge "process_threads": "Threads", HostBy |_| some(of_status("Threads", 1.0));
     Gauge "process_open_fds": "Open files", HostBy |_| some(files_open());
-    Gauge "process_max_fds": "Files that it may have open", HostBy |_| some(files_max());
+    Gauge "process_max_fds": "Maximum of open files", HostBy |_| some(files_max());
 
     // Informers and their caches.
-    Gauge "informant_informer_synced": "Whether the first list is complete", Informer |it| one_if(it.synced);
+    Gauge "informant_informer_synced": "1 when the informer's first list is complete", Informer |it| one_if(it.synced);
     Gauge "informant_informer_state":
-        "1 for the state that the informer is in; of several namespaces it is that of the one that is worst off",
+        "1 for the state of the informer; of several namespaces the worst one counts",
         InformerBy |it| vec![(labels([("state", it.state)]), 1.0)];
     Gauge "informant_informer_last_event_age_seconds": "Time since the last event or bookmark",
         InformerBy |it| some(it.stats.last_event_age.map(|age| age.as_secs_f64()));
@@ -83,96 +83,96 @@ pub(super) const FAMILIES: &[Family] = families! {
         ("bookmark", it.stats.bookmarks),
     ]);
     Counter "informant_informer_failures":
-        "What went wrong, by kind: lists and watches, objects and events that could not be read, transforms, panics of handlers",
+        "Failures, by kind: lists and watches, unreadable objects and events, transforms, panics of handlers",
         InformerBy |it| by("kind", [
             ("list-or-watch", it.stats.errors),
             ("unreadable", it.stats.malformed),
             ("transform", it.stats.transform_failures),
             ("handler-panic", it.stats.handler_panics),
         ]);
-    Counter "informant_informer_relists": "Lists by cause, the first one included",
+    Counter "informant_informer_relists": "Lists, by cause; the first one is included",
         InformerBy |it| by("cause", it.stats.relists.iter().map(|(cause, count)| (cause.as_str(), *count)));
     Gauge "informant_cache_objects": "Objects in the cache", Informer |it| it.stats.objects as f64;
     Gauge "informant_cache_bytes": "Bytes of the objects in the cache", Informer |it| it.stats.bytes as f64;
     Counter "informant_index_values_cut":
-        "Versions of objects that had more values in an index of plugins than they are filed under",
+        "Versions of objects with more values for an index than the index holds",
         HostBy |host| host.index_values_cut.iter()
             .map(|((resource, pointer), count)| (labels([("resource", resource), ("pointer", pointer)]), *count as f64))
             .collect();
 
     // Plugins and their events.
-    GaugeFromZero "informant_plugin_up": "Whether a version of the plugin takes events, in all of its shards",
+    GaugeFromZero "informant_plugin_up": "1 while a version of the plugin takes events in all of its shards",
         Plugin |it| one_if(it.state.takes_events());
-    Gauge "informant_plugin_state": "1 for the state that the plugin is in",
+    Gauge "informant_plugin_state": "1 for the state of the plugin",
         PluginBy |it| vec![(labels([("state", it.state.name())]), 1.0)];
-    CounterFromZero "informant_plugin_events": "Events by what became of them", PluginBy events;
-    Counter "informant_plugin_filter_errors": "Evaluations of a filter that failed; the event was told",
+    CounterFromZero "informant_plugin_events": "Events, by result", PluginBy events;
+    Counter "informant_plugin_filter_errors": "Evaluations of a filter that failed; the event was delivered",
         Plugin |it| load(&it.counters.filter_errors);
     Gauge "informant_plugin_queue_depth": "Events that wait", Plugin |it| it.queue.depth as f64;
     Gauge "informant_plugin_queue_age_seconds": "Time since the oldest waiting event was received",
         Plugin |it| it.queue.oldest.map_or(0.0, |at| at.elapsed().as_secs_f64());
 
     // Keys and schedules.
-    Counter "informant_plugin_keys": "Keys by what became of them", PluginBy |it| by("result", [
+    Counter "informant_plugin_keys": "Keys, by result", PluginBy |it| by("result", [
         ("ok", it.counters.keys_ok.load(Relaxed)),
         ("retry", it.counters.keys_retry.load(Relaxed)),
         ("dead", it.counters.keys_dead.load(Relaxed)),
         ("dropped", it.counters.keys_dropped.load(Relaxed)),
     ]);
-    Gauge "informant_plugin_workqueue_keys": "Keys that wait, are delayed or have failed", Plugin |it| it.keys.keys as f64;
-    Gauge "informant_plugin_workqueue_bytes": "Bytes of their texts", Plugin |it| it.keys.bytes as f64;
-    Gauge "informant_plugin_workqueue_depth": "Keys that could be worked on now", Plugin |it| it.keys.depth as f64;
-    Gauge "informant_plugin_workqueue_age_seconds": "Time since the first of them was added",
+    Gauge "informant_plugin_workqueue_keys": "Keys in the work queue: waiting, delayed and failed", Plugin |it| it.keys.keys as f64;
+    Gauge "informant_plugin_workqueue_bytes": "Bytes of these keys", Plugin |it| it.keys.bytes as f64;
+    Gauge "informant_plugin_workqueue_depth": "Keys that wait for a call", Plugin |it| it.keys.depth as f64;
+    Gauge "informant_plugin_workqueue_age_seconds": "Time since the oldest of them was added",
         Plugin |it| it.keys.oldest.map_or(0.0, |at| at.elapsed().as_secs_f64());
-    Counter "informant_plugin_firings": "Moments of schedules by what became of them", PluginBy |it| by("result", [
+    Counter "informant_plugin_firings": "Times of schedules, by result", PluginBy |it| by("result", [
         ("ok", it.counters.firings_ok.load(Relaxed)),
         ("retry", it.counters.firings_retry.load(Relaxed)),
         ("dead", it.counters.firings_dead.load(Relaxed)),
     ]);
     Gauge "informant_plugin_schedule_age_seconds":
-        "Time since the first moment of a schedule that is still to be called for", Plugin |it| it.timers.age.as_secs_f64();
+        "Age of the oldest time of a schedule that waits for its call", Plugin |it| it.timers.age.as_secs_f64();
 
     // Files, code and limits.
-    Counter "informant_plugin_compiles": "Plugins' code by how it was come by", HostBy |host| by("result", [
+    Counter "informant_plugin_compiles": "Loads of plugins' code, by result: compiled, taken from the cache, failed", HostBy |host| by("result", [
         ("compiled", host.compiles.compiled),
         ("cached", host.compiles.cached),
         ("failed", host.compiles.failed),
     ]);
     Gauge "informant_files_not_loaded":
-        "Files in the plugin directories that are not loaded or not used for where they are; /problems lists them",
+        "Files in the plugin directories that are not loaded, or are in a place where they do not count; /problems lists them",
         Host |host| host.files_not_loaded as f64;
-    Gauge "informant_plugin_load_refused": "1 where the plugin's file is not what runs, because it was refused",
+    Gauge "informant_plugin_load_refused": "1 while the plugin's newest file is refused",
         Plugin |it| one_if(it.is_last_load_refused());
     Gauge "informant_plugin_limit":
-        "What one plugin may use that is not as in informant_plugin_limit_default, in the unit that the label says",
+        "Limits of the plugin that differ from informant_plugin_limit_default, in the unit of the label",
         PluginBy limits;
     Gauge "informant_plugin_limit_default":
-        "What one plugin may use of which no configuration says anything, in the unit that the label says",
+        "Limits of a plugin without any configuration, in the unit of the label",
         HostBy |_| LIMITS.iter().map(|limit| (of_limit(limit), limit.default as f64)).collect();
     Gauge "informant_plugin_queue_bytes": "Bytes that the waiting events keep alive", Plugin |it| it.queue.bytes as f64;
-    Counter "informant_plugin_log_lines_dropped": "Log lines that were over the limit",
+    Counter "informant_plugin_log_lines_dropped": "Log lines above the limit, which were dropped",
         Plugin |it| load(&it.counters.log_lines_dropped);
     Counter "informant_plugin_dead_letters_dropped": "Dead letters that made room for newer ones",
         Plugin |it| load(&it.counters.dead_letters_dropped);
 
     // Instances.
-    CounterFromZero "informant_plugin_reloads": "Versions that were to replace another, by how that ended",
+    CounterFromZero "informant_plugin_reloads": "Loads of a new version, by result",
         PluginBy |it| by("result", [
             ("ok", it.counters.reloads_ok.load(Relaxed)),
             ("failed", it.counters.reloads_failed.load(Relaxed)),
         ]);
     Counter "informant_plugin_restarts": "Instances that ended, by cause",
         PluginBy |it| by("cause", it.counters.restarts());
-    CounterFromZero "informant_plugin_trips": "How often a plugin failed so much that its events were held back",
+    CounterFromZero "informant_plugin_trips": "Times that the plugin was tripped because almost all of its calls failed",
         Plugin |it| load(&it.counters.trips);
-    Gauge "informant_plugin_dead_letters": "Events that were given up on and are kept", Plugin |it| it.dead_letters as f64;
+    Gauge "informant_plugin_dead_letters": "Dead letters that are kept", Plugin |it| it.dead_letters as f64;
     Gauge "informant_plugin_memory_bytes": "Memory of the plugin's instances: linear memories and data",
         Plugin |it| it.account.memory_of("instances") as f64;
 
     // Accounts.
     Gauge "informant_plugin_account_bytes": "Memory that the host holds for the plugin, by part",
         PluginBy |it| by("part", it.account.memory.iter().copied());
-    Counter "informant_plugin_account_seconds": "Time that the plugin took, and that the host took for it, by part",
+    Counter "informant_plugin_account_seconds": "Time of the plugin, and of the host for it, by part",
         PluginBy |it| it.account.time.iter()
             .map(|(part, time)| (labels([("part", part)]), time.as_secs_f64()))
             .collect();
@@ -186,50 +186,50 @@ pub(super) const FAMILIES: &[Family] = families! {
 
     // Calls.
     Gauge "informant_plugin_rate_limited":
-        "Whether events wait for nothing but the rate at which the plugin is to be called",
+        "1 while events wait only for the configured rate of calls",
         Plugin |it| one_if(it.queue.is_rate_limited);
-    Gauge "informant_plugin_shards": "Instances that the plugin runs in", Plugin |it| it.shards.len() as f64;
-    Gauge "informant_plugin_shards_lost": "Those that ended and are not replaced yet",
+    Gauge "informant_plugin_shards": "Instances of the plugin", Plugin |it| it.shards.len() as f64;
+    Gauge "informant_plugin_shards_lost": "Instances that ended and are not replaced yet",
         Plugin |it| it.shards.iter().filter(|shard| shard.is_lost).count() as f64;
-    Counter "informant_plugin_host_call_seconds": "Time by the clock in the host's functions that the plugin called",
+    Counter "informant_plugin_host_call_seconds": "Time in host functions that the plugin called, by the clock",
         Plugin |it| load(&it.counters.host_call_nanoseconds) / 1e9;
 
     // The world outside, and this host among others.
     Gauge "leader_election_master_status": "Whether this host leads, where one is elected", HostBy leads;
     Counter "informant_plugin_cluster_writes":
-        "Writes to the cluster that the plugin wanted to make, by verb, resource and what became of them", PluginBy writes;
+        "Writes of the plugin to the cluster, by verb, resource and result", PluginBy writes;
     Counter "informant_plugin_kubernetes_events":
-        "Kubernetes Events that the plugin recorded, by what became of them", PluginBy |it| by("result", [
+        "Kubernetes Events that the plugin recorded, by result", PluginBy |it| by("result", [
             ("written", it.counters.events_written.load(Relaxed)),
             ("dropped", it.counters.events_dropped.load(Relaxed)),
         ]);
     Counter "informant_plugin_http_requests":
-        "Requests over HTTP that the plugin wanted to make, by method and what became of them",
+        "HTTP requests of the plugin, by method and result",
         PluginBy |it| it.counters.http_requests().into_iter()
             .map(|((method, result), count)| (labels([("method", method), ("result", result)]), count as f64))
             .collect();
-    Gauge "informant_plugin_http_rules": "Origins and paths that the plugin's rules for requests over HTTP name",
+    Gauge "informant_plugin_http_rules": "Origins and paths in the plugin's rules for HTTP requests",
         PluginBy |it| some(it.http_rules().map(|rules| rules as f64));
     Counter "informant_http_refused":
-        "Connections that gave their place to others and requests that were answered by 503 because there was no place, by listener",
+        "Connections and requests above a listener's bound, by listener",
         HostBy refused;
-    Counter "informant_access_reviews": "Reviews of what service accounts may read, by what came of them",
+    Counter "informant_access_reviews": "Reviews of service accounts' permissions, by result",
         HostBy |host| by("result", [
             ("allowed", host.access.allowed.load(Relaxed)),
             ("denied", host.access.denied.load(Relaxed)),
             ("failed", host.access.failed.load(Relaxed)),
         ]);
     Gauge "informant_access_permissions":
-        "Resources in a namespace, or in all, that are reviewed for a service account again and again",
+        "Permissions of service accounts that are reviewed periodically",
         Host |host| load(&host.access.asks);
     Gauge "informant_plugin_refused_reads":
-        "Subscriptions and reads of the plugin that its service account may not list and watch, or is still asked about",
+        "Subscriptions and reads that the plugin's service account may not list and watch, or that are not reviewed yet",
         Plugin |it| it.refused_reads() as f64;
     Gauge "informant_configuration_in_force":
-        "Whether what the host's own configuration file says now is in force, and not what it said before",
+        "1 while the present content of the host's own configuration file is in force",
         Host |host| one_if(host.configuration.problem().is_none());
     Counter "informant_configuration_reloads":
-        "Times that the host's own configuration file said something else, by whether that could be used",
+        "Changes of the host's own configuration file, by result",
         HostBy |host| by("result", [
             ("ok", host.configuration.taken.load(Relaxed)),
             ("failed", host.configuration.refused.load(Relaxed)),
@@ -243,21 +243,21 @@ pub(super) const FAMILIES: &[Family] = families! {
 
 /// Those of a host with a state directory.
 pub(super) const KEPT: &[Family] = families! {
-    Gauge "informant_plugin_kept_retries": "Waiting retries on the disk, which outlive a host that is killed",
+    Gauge "informant_plugin_kept_retries": "Waiting retries in the state directory",
         Plugin |it| kept(it, |kept| kept.retries);
-    Gauge "informant_plugin_kept_dead_letters": "Dead letters on the disk, which outlive a host that is killed",
+    Gauge "informant_plugin_kept_dead_letters": "Dead letters in the state directory",
         Plugin |it| kept(it, |kept| kept.dead_letters);
-    Gauge "informant_plugin_kept_retry_bytes": "Bytes of the waiting retries that outlive the host",
+    Gauge "informant_plugin_kept_retry_bytes": "Bytes of the waiting retries in the state directory",
         Plugin |it| kept(it, |kept| kept.retries_bytes);
     Counter "informant_plugin_retries_not_kept":
-        "Failed attempts whose retry does not outlive the host, because too much is kept already",
+        "Retries that the state directory did not keep, because it was at the plugin's bound",
         Plugin |it| kept(it, |kept| kept.unkept as usize);
     Counter "informant_state_directory_writes":
-        "Transactions written, and failed, which are tried again; changes refused because nothing is written any more",
+        "Transactions of the state directory, by result; a failed one is tried again",
         HostBy |host| host.state_directory.iter()
             .flat_map(|it| by("result", [("ok", it.written), ("failed", it.failed), ("refused", it.refused)]))
             .collect();
-    Gauge "informant_state_directory_waiting_bytes": "Bytes of what waits to be written",
+    Gauge "informant_state_directory_waiting_bytes": "Bytes that wait to be written to the state directory",
         HostBy |host| some(host.state_directory.as_ref().map(|it| it.waiting_bytes as f64));
 };
 
@@ -267,9 +267,9 @@ pub(super) const TIMES: &[Times] = times! {
         event_latency_seconds;
     "informant_plugin_reconcile_seconds": "Time in the plugin's reconcile", reconcile_seconds;
     "informant_plugin_fire_seconds": "Time in the plugin's fire", fire_seconds;
-    "informant_plugin_cluster_write_seconds": "Time that the plugin waited for answers to them", cluster_write_seconds;
+    "informant_plugin_cluster_write_seconds": "Time that the plugin waited for answers to writes", cluster_write_seconds;
     "informant_plugin_http_request_seconds":
-        "Time that the plugin waited for answers to them, turns and redirects included", http_request_seconds;
+        "Time that the plugin waited for answers to HTTP requests, with turns and redirects", http_request_seconds;
 };
 
 fn events(plugin: &PluginStatus) -> Series<'_> {
