@@ -38,6 +38,7 @@ help:
 	@echo "make golden-plugins  one plugin of each language for a new version of the contract: VERSION=n"
 	@echo "make sdk          the SDKs for other languages than Rust, their templates and what a host makes of them"
 	@echo "make projects     plugin projects in every language, by the READMEs' own commands (npm and pip fetch)"
+	@echo "make book         target/book/html: the guides as a book (the first time compiles mdBook)"
 	@echo "make lint         formatting, clippy, the library's docs, dependency policy"
 
 include examples/demo/demo.mk
@@ -47,6 +48,7 @@ include host/simulation/simulation.mk
 include host/fuzz/fuzz.mk
 include host/bench/bench.mk
 include plugin-sdk/sdk.mk
+include host/docs/docs.mk
 
 # Every target that compiles depends on this one. Where everything is there it takes a moment; what
 # rustup can bring it fetches before anything is compiled, whatever RUSTUP_AUTO_INSTALL says.

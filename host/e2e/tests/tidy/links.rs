@@ -41,7 +41,7 @@ fn lines(page: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What stands between `](` and `)`.
-fn targets(page: &str) -> impl Iterator<Item = &str> {
+pub fn targets(page: &str) -> impl Iterator<Item = &str> {
     let ends = |rest| str::split_once(rest, ')').map(|(target, _)| target);
     lines(page).flat_map(move |line| line.split("](").skip(1).filter_map(ends))
 }
@@ -57,7 +57,7 @@ fn headings(page: &str) -> impl Iterator<Item = String> {
 }
 
 /// A link's file from the root; a link without one leads to the page itself.
-fn resolved(page: &str, file: &str) -> PathBuf {
+pub fn resolved(page: &str, file: &str) -> PathBuf {
     if file.is_empty() {
         return page.into();
     }

@@ -3,6 +3,7 @@
 
 mod allowed;
 mod bindings;
+mod book;
 mod code;
 mod cycles;
 mod dependencies;
@@ -112,6 +113,11 @@ fn declared_targets_have_a_rule() {
 fn links_lead_somewhere() {
     let exists = |path: &std::path::Path| paths::root().join(path).exists();
     check(links::broken(&Repository::read().texts, exists));
+}
+
+#[test]
+fn the_book_has_every_page() {
+    check(book::complaints(&Repository::read().texts));
 }
 
 #[test]

@@ -195,7 +195,7 @@ pub(super) const FAMILIES: &[Family] = families! {
         Plugin |it| load(&it.counters.host_call_nanoseconds) / 1e9;
 
     // The world outside, and this host among others.
-    Gauge "leader_election_master_status": "Whether this host leads, where one is elected", HostBy leads;
+    Gauge "leader_election_master_status": "1 while this host leads, with leader election", HostBy leads;
     Counter "informant_plugin_cluster_writes":
         "Writes of the plugin to the cluster, by verb, resource and result", PluginBy writes;
     Counter "informant_plugin_kubernetes_events":

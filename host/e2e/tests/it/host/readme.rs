@@ -1,27 +1,16 @@
 //! The examples of `README.md` work as they stand: the plugin, the file beside it, the host's own file, and the
 //! commands that run plugins.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
-
 use informant_e2e::api::Patch;
-use informant_e2e::child::Child;
-use informant_e2e::cluster::User;
-use informant_e2e::host::{Host, Line, announced_address};
-use informant_e2e::{paths, poll};
+use informant_e2e::host::Line;
+use informant_e2e::poll;
 use serde_json::{Value, json};
 
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact, pod_names};
+use crate::host::commands::{Place, page, steps};
 
 const HELLO: &str = "examples/hello";
 const CONTROLLER: &str = "examples/default-deny";
-
-fn text(path: &str) -> String {
-    let found = std::fs::read_to_string(paths::root().join(path));
-    found.unwrap_or_else(|error| panic!("{path}: {error}"))
-}
 
 /// The fenced blocks of this language, in the page's order.
 fn blocks(page: &str, language: &str) -> Vec<String> {
@@ -32,7 +21,7 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 
 /// Puts README's plugins and files where its commands have them. The result is the path of the host's own file.
 fn install(bench: &HostBench<'_>, directory: &tempfile::TempDir) -> String {
-    let [own, beside] = <[String; 2]>::try_from(blocks(&text("README.md"), "yaml"))
+    let [own, beside] = <[String; 2]>::try_from(blocks(&page("README.md"), "yaml"))
         .expect("README has two files of configuration");
     std::fs::write(bench.plugins.join("hello.yaml"), beside).expect("a file");
     let file = directory.path().join("informant.yaml");
@@ -44,13 +33,13 @@ fn install(bench: &HostBench<'_>, directory: &tempfile::TempDir) -> String {
 
 #[test]
 fn readme_shows_the_files_of_the_examples() {
-    let readme = text("README.md");
+    let readme = page("README.md");
     let [whole, part] = <[String; 2]>::try_from(blocks(&readme, "rust")).expect("two plugins");
-    assert_eq!(whole, text(&format!("{HELLO}/src/lib.rs")));
-    let controller = text(&format!("{CONTROLLER}/src/lib.rs"));
+    assert_eq!(whole, page(&format!("{HELLO}/src/lib.rs")));
+    let controller = page(&format!("{CONTROLLER}/src/lib.rs"));
     assert!(controller.contains(&part), "{CONTROLLER} has no such part: {part}");
     let files = [format!("{CONTROLLER}/informant.yaml"), format!("{HELLO}/hello.yaml")];
-    assert_eq!(blocks(&readme, "yaml"), files.map(|file| text(&file)));
+    assert_eq!(blocks(&readme, "yaml"), files.map(|file| page(&file)));
 }
 
 #[test]
@@ -99,111 +88,17 @@ async fn check_policy_follows_label(bench: &HostBench<'_>, label: &str, expect: 
     poll::until(&change, LINES_DEADLINE, is_so).await.unwrap();
 }
 
-/// A folder in which README's commands find what `make build plugins` leaves at the top of the repository.
-struct Place<'a> {
-    bench: &'a HostBench<'a>,
-    folder: tempfile::TempDir,
-}
-
-/// Takes the place of kubectl: something is to be applied.
-const KUBECTL: &str = "#!/bin/sh\ngrep -q 'kind: ClusterRoleBinding'\n";
-
-impl<'a> Place<'a> {
-    fn new(bench: &'a HostBench<'a>) -> Self {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path();
-        for made in ["target", "bin"] {
-            std::fs::create_dir(path.join(made)).expect("a directory");
-        }
-        let links = [
-            (bench.program.clone(), "bin/informant"),
-            (paths::target_directory().join("plugins"), "target/plugins"),
-            (paths::root().join("plugins"), "plugins"),
-        ];
-        for (original, link) in links {
-            symlink(original, path.join(link)).expect("a link");
-        }
-        let kubectl = path.join("bin/kubectl");
-        std::fs::write(&kubectl, KUBECTL).expect("a file");
-        std::fs::set_permissions(kubectl, std::fs::Permissions::from_mode(0o755)).expect("a mode");
-        Self { bench, folder }
-    }
-
-    /// The command as a script, with this host's programs first on the path.
-    fn script(&self, command: &str) -> String {
-        let folder = self.folder.path().display();
-        let kubeconfig = self.bench.cluster.kubeconfig(User::Admin).display().to_string();
-        format!(
-            "cd '{folder}' && export PATH=\"$PWD/bin:$PATH\" KUBECONFIG='{kubeconfig}' && {command}"
-        )
-    }
-
-    /// Runs a command to its end, with this admin socket.
-    #[track_caller]
-    fn run(&self, command: &str, socket: &Path) {
-        let log = self.folder.path().join("log");
-        let mut shell = Command::new("/bin/sh");
-        shell.args(["-euc", &self.script(command)]).env("INFORMANT_ADMIN_SOCKET", socket);
-        shell.env("XDG_CACHE_HOME", paths::target_directory().join("e2e/cache"));
-        let mut child = Child::spawn_logged("sh", &mut shell, &log).expect("a shell");
-        let status = child.wait(LINES_DEADLINE).expect("its end");
-        let said = std::fs::read_to_string(&log).expect("what it said");
-        assert!(status.success(), "{command}: {said}");
-    }
-
-    /// Starts a command that runs plugins, on a free port, and waits until they run.
-    async fn start(&self, command: &str) -> Host {
-        let script = self.script(&format!("exec {command} --log-format json --listen 127.0.0.1:0"));
-        let arguments = ["-euc".to_owned(), script];
-        let host = Host::spawn(Path::new("/bin/sh"), &arguments, announced_address).await.unwrap();
-        let is_running = |plugin: &Value| plugin["state"] == "running";
-        host.await_plugin("event-printer", "it to run", is_running).await.unwrap();
-        host
-    }
-}
-
-/// The commands of README's section on running plugins, each on one line and without its comment.
-fn commands() -> Vec<String> {
-    let readme = text("README.md");
+/// README's section on running plugins.
+fn section() -> String {
+    let readme = page("README.md");
     let (_, section) = readme.split_once("\n## Run it\n").expect("the section");
-    let (section, _) = section.split_once("\n### ").expect("its end");
-    let plain = |line: &str| line.split(" #").next().unwrap_or_default().trim().to_owned();
-    let lines = |block: String| block.replace("\\\n", " ").lines().map(plain).collect::<Vec<_>>();
-    let all = blocks(section, "sh").into_iter().flat_map(lines);
-    all.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
-}
-
-/// What a command of curl asks this host for is answered.
-async fn check_answered(host: &Host, command: &str) {
-    let (_, path) = command.split_once("http://127.0.0.1:8888").expect("README's address");
-    let path = path.trim_end_matches('\'');
-    let answered = async || (host.get(path).ok()?.status == 200).then_some(());
-    poll::until(command, LINES_DEADLINE, answered).await.unwrap();
+    section.split_once("\n### ").expect("its end").0.to_owned()
 }
 
 #[test]
 fn readme_commands_run_as_they_stand() {
     host_fact(async |bench| {
-        let place = Place::new(&bench);
-        let mut running = None;
-        let commands = commands();
-        for command in &commands {
-            match command.split_whitespace().take(2).collect::<Vec<_>>()[..] {
-                // What it builds is there.
-                ["make", _] => {}
-                ["informant", "run"] => running = Some(place.start(command).await),
-                ["informant", "dev"] => {
-                    let mut dev = place.start(command).await;
-                    let status = dev.terminate(Duration::from_secs(60)).unwrap();
-                    assert!(status.success(), "{command}: {}", dev.tail());
-                }
-                ["curl", _] => check_answered(running.as_ref().expect("a host"), command).await,
-                _ => {
-                    let socket = running.as_ref().map(Host::admin_socket).unwrap_or_default();
-                    place.run(command, &socket);
-                }
-            }
-        }
-        assert!(running.is_some() && commands.len() > 12, "{commands:#?}");
+        let commands = Place::new(&bench).carry_out(&steps(&section())).await;
+        assert!(commands > 12, "{commands}");
     });
 }

@@ -1,0 +1,244 @@
+//! The commands of pages, carried out as a reader does: in one folder, in their order, with the files that the page has.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use informant_e2e::child::Child;
+use informant_e2e::cluster::User;
+use informant_e2e::host::{Host, announced_address};
+use informant_e2e::{paths, poll, skip};
+
+use crate::host::bench::{HostBench, LINES_DEADLINE};
+
+/// For a command that may compile a project, on a machine that is busy with something else.
+const COMMAND_DEADLINE: Duration = Duration::from_secs(900);
+/// A block that begins so needs more than the suite has.
+pub const NOT_RUN: &str = "# Not run by the test: ";
+
+/// A page of the repository.
+pub fn page(path: &str) -> String {
+    let found = std::fs::read_to_string(paths::root().join(path));
+    found.unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// What a reader does.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Writes a file: a block below a line that ends with its name, such as "Write `a.yaml`:".
+    Write { file: String, text: String },
+    /// A line of a block of `sh`, without its comment.
+    Run(String),
+    /// Ends the host that runs, where a comment begins with Ctrl-C.
+    Stop,
+}
+
+impl Step {
+    pub fn is_command(&self) -> bool {
+        matches!(self, Self::Run(_))
+    }
+}
+
+/// The steps of a page or of a section.
+pub fn steps(text: &str) -> Vec<Step> {
+    let (mut steps, mut before) = (Vec::new(), "");
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some(language) = line.strip_prefix("```") else {
+            before = if line.is_empty() { before } else { line };
+            continue;
+        };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match (language, file_named(before)) {
+            ("sh", _) => steps.extend(commands(&block)),
+            ("text", _) | (_, None) => {}
+            (_, Some(file)) => steps.push(Step::Write { file, text: block.join("\n") + "\n" }),
+        }
+        before = "";
+    }
+    steps
+}
+
+fn file_named(line: &str) -> Option<String> {
+    let name = line.strip_suffix("`:")?.rsplit('`').next()?;
+    (name.contains('.') && !name.contains(' ')).then(|| name.to_owned())
+}
+
+fn commands(block: &[&str]) -> Vec<Step> {
+    let is_run = !block.first().is_some_and(|line| line.starts_with(NOT_RUN));
+    let text = if is_run { block.join("\n") } else { String::new() };
+    let plain = |line: &str| line.split(" #").next().unwrap_or_default().trim().to_owned();
+    let step = |line: &str| match plain(line) {
+        line if line.starts_with("# Ctrl-C") => Some(Step::Stop),
+        line if line.is_empty() || line.starts_with('#') => None,
+        line => Some(Step::Run(line)),
+    };
+    text.replace("\\\n", " ").lines().filter_map(step).collect()
+}
+
+/// A folder in which commands find what `make build plugins` leaves at the top of the repository.
+pub struct Place<'a> {
+    bench: &'a HostBench<'a>,
+    folder: tempfile::TempDir,
+    /// Where `cd` has led to, below the folder.
+    at: PathBuf,
+    running: Option<Host>,
+}
+
+/// Takes the place of kubectl: something is to be applied.
+const KUBECTL: &str = "#!/bin/sh\ngrep -q 'kind: ClusterRoleBinding'\n";
+
+impl<'a> Place<'a> {
+    pub fn new(bench: &'a HostBench<'a>) -> Self {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path();
+        for made in ["target", "bin"] {
+            std::fs::create_dir(path.join(made)).expect("a directory");
+        }
+        let links = [
+            (bench.program.clone(), "bin/informant"),
+            (paths::target_directory().join("plugins"), "target/plugins"),
+            (paths::root().join("plugins"), "plugins"),
+        ];
+        for (original, link) in links {
+            symlink(original, path.join(link)).expect("a link");
+        }
+        let kubectl = path.join("bin/kubectl");
+        std::fs::write(&kubectl, KUBECTL).expect("a file");
+        std::fs::set_permissions(kubectl, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        Self { bench, folder, at: PathBuf::new(), running: None }
+    }
+
+    /// Does all of this. The result is the number of commands.
+    pub async fn carry_out(mut self, steps: &[Step]) -> usize {
+        let mut count = 0;
+        for step in steps {
+            match step {
+                Step::Write { file, text } => self.write(file, text),
+                Step::Stop => stop(self.running.take().expect("a host")),
+                Step::Run(command) => {
+                    count += 1;
+                    self.run(command).await;
+                }
+            }
+        }
+        count
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.folder.path().join(&self.at).join(file);
+        let folder = path.parent().expect("it is in a folder");
+        std::fs::create_dir_all(folder).expect("a directory");
+        std::fs::write(&path, text).expect("a file");
+    }
+
+    async fn run(&mut self, command: &str) {
+        if let Some(missing) = self.missing_plugin(command) {
+            return skip::say(&format!("{missing} is not built, for `{command}`"));
+        }
+        match command.split_whitespace().take(2).collect::<Vec<_>>()[..] {
+            // What it builds is there.
+            ["make", _] => {}
+            ["cd", folder] => self.at.push(folder),
+            ["informant", "run"] => {
+                if let Some(before) = self.running.take() {
+                    stop(before);
+                }
+                self.running = Some(self.start(command).await);
+            }
+            ["informant", "dev"] => stop(self.start(command).await),
+            ["curl", ..] => self.check_answered(command).await,
+            _ => self.run_to_end(command),
+        }
+    }
+
+    /// Plugins in languages whose tools are missing.
+    fn missing_plugin<'t>(&self, command: &'t str) -> Option<&'t str> {
+        let files = command.split_whitespace().filter(|word| {
+            word.starts_with("target/plugins/") && word.ends_with(".wasm") && !word.contains('*')
+        });
+        files.into_iter().find(|file| !self.folder.path().join(file).exists())
+    }
+
+    /// The command as a script, with this host's programs first on the path.
+    fn script(&self, command: &str) -> String {
+        let top = self.folder.path().display();
+        let at = self.at.display();
+        let kubeconfig = self.bench.cluster.kubeconfig(User::Admin).display().to_string();
+        format!(
+            "cd '{top}/{at}' && export PATH=\"{top}/bin:$PATH\" KUBECONFIG='{kubeconfig}' && {command}"
+        )
+    }
+
+    #[track_caller]
+    fn run_to_end(&self, command: &str) {
+        let (succeeded, said) = self.outcome(command);
+        assert!(succeeded, "{command}: {said}");
+    }
+
+    /// Runs a command to its end, with the admin socket of the host that runs: whether it succeeds, and what it says.
+    pub fn outcome(&self, command: &str) -> (bool, String) {
+        let log = self.folder.path().join("log");
+        let _ = std::fs::remove_file(&log);
+        let socket = self.running.as_ref().map(Host::admin_socket).unwrap_or_default();
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-euc", &self.script(command)]).env("INFORMANT_ADMIN_SOCKET", socket);
+        shell.env("XDG_CACHE_HOME", paths::target_directory().join("e2e/cache"));
+        shell.env("CARGO_TARGET_DIR", kept_target());
+        let mut child = Child::spawn_logged("sh", &mut shell, &log).expect("a shell");
+        let status = child.wait(COMMAND_DEADLINE).expect("its end");
+        (status.success(), std::fs::read_to_string(&log).expect("what it said"))
+    }
+
+    /// Starts a command that runs plugins, on a free port, and waits until one runs.
+    async fn start(&self, command: &str) -> Host {
+        let target = kept_target();
+        let command = format!(
+            "CARGO_TARGET_DIR='{}' exec {command} --log-format json --listen 127.0.0.1:0",
+            target.display()
+        );
+        let arguments = ["-euc".to_owned(), self.script(&command)];
+        let host = Host::spawn(Path::new("/bin/sh"), &arguments, announced_address).await.unwrap();
+        let runs = async || {
+            let plugins = host.get("/plugins").ok()?.json();
+            plugins.as_array()?.iter().any(|one| one["state"] == "running").then_some(())
+        };
+        if let Err(error) = poll::until("a plugin to run", COMMAND_DEADLINE, runs).await {
+            panic!("{command}: {error}: {}", host.tail());
+        }
+        host
+    }
+
+    /// A command of curl that asks this host for something is answered.
+    async fn check_answered(&self, command: &str) {
+        let host = self.running.as_ref().expect("a host");
+        let (_, path) = command.split_once("http://127.0.0.1:8888").expect("the pages' address");
+        let path = path.trim_end_matches('\'');
+        let answered = async || (host.get(path).ok()?.status == 200).then_some(());
+        poll::until(command, LINES_DEADLINE, answered).await.unwrap();
+    }
+}
+
+/// As Ctrl-C does.
+fn stop(mut host: Host) {
+    let status = host.terminate(LINES_DEADLINE).unwrap();
+    assert!(status.success(), "{}", host.tail());
+}
+
+/// Where projects of all tests compile what they depend on, once.
+fn kept_target() -> PathBuf {
+    paths::target_directory().join("tmp/projects/cargo")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_files_and_commands() {
+        let text = "Write `a/b.yaml`:\n\n```yaml\na: 1\n```\n\n```sh\n# of all\na \\\n  b  # c\n```\n\nA `word`:\n\n```json\n{}\n```\n\n```sh\n# Not run by the test: why.\nd\n```\n\n```sh\n# Ctrl-C ends it.\n```\n";
+        let file = Step::Write { file: "a/b.yaml".to_owned(), text: "a: 1\n".to_owned() };
+        assert_eq!(steps(text), [file, Step::Run("a    b".to_owned()), Step::Stop]);
+    }
+}
