@@ -110,6 +110,13 @@ impl Ground {
         *report.outcomes.entry(key).or_default() += 1;
     }
 
+    /// Bytes of the inputs that are under way, and of those before them.
+    pub(super) fn bytes_of_late(&self) -> u64 {
+        let under_way: usize = self.under_way.lock().values().map(Vec::len).sum();
+        let latest: usize = self.latest.lock().iter().map(|(_, bytes)| bytes.len()).sum();
+        (under_way + latest) as u64
+    }
+
     /// Something is not as it must be: the siege is over.
     pub(super) fn complain(&self, complaint: String) {
         self.report.lock().complaints.push(complaint);

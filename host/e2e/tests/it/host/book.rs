@@ -79,7 +79,7 @@ const REASONS: [(&str, &[&str]); 10] = [
         ],
     ),
     ("informant/src/http/plugins.rs", &["nothing is kept on the disk now"]),
-    ("runtime/src/contract/configuration/grants.rs", &["which is not granted"]),
+    ("runtime/src/contract/configuration/rules.rs", &["which is not granted"]),
     (
         "runtime/src/contract/configuration/ineffective.rs",
         &["grants beside the plugin that are not in force"],
