@@ -69,7 +69,12 @@ impl LabelSelector {
 
     /// Whether an object with these labels is selected; `label` gives the value of a key.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
-        self.requirements.iter().all(|requirement| requirement.test.holds(label(&requirement.key)))
+        self.unmet(label).is_none()
+    }
+
+    /// The first requirement that an object with these labels does not meet.
+    pub fn unmet<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> Option<&LabelRequirement> {
+        self.requirements.iter().find(|one| !one.test.holds(label(&one.key)))
     }
 
     /// Whether every object is selected, whatever its labels.

@@ -20,6 +20,7 @@ pub mod store;
 pub mod traffic;
 mod writer;
 
+pub use built_in::stored as built_in_resources;
 pub use cluster::Cluster;
 pub use faults::Faults;
 pub use server::{DevCluster, DevClusterError, DevClusterOptions};

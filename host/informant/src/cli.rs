@@ -9,6 +9,7 @@ mod offline;
 mod page;
 mod project;
 mod serve;
+mod why;
 
 pub(crate) use dev::DevArgs;
 pub(crate) use examples::{parse, visible_commands};
@@ -17,6 +18,7 @@ pub(crate) use host::HostArgs;
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use project::{BuildArgs, NewArgs};
 pub(crate) use serve::{AdminArgs, MetricsArgs, ServeArgs};
+pub(crate) use why::WhyArgs;
 
 use crate::compiler::{CompileArgs, CompilerArgs};
 use crate::logging::LogFormat;
@@ -53,6 +55,11 @@ pub(crate) enum Command {
     Plugin(PluginArgs),
     /// Show, send again and delete dead letters: events that failed all their attempts.
     Dlq(DlqArgs),
+    /// Show why the plugins of a running host were called for an object, or were not.
+    ///
+    /// The answer has the object as the cache has it, each plugin with the question that was answered with no, events that wait, and
+    /// the last deliveries. Times are UTC. The words are on the page host/docs/why.md.
+    Why(WhyArgs),
     /// Play a recording to a plugin. Each run gives the same bytes.
     ///
     /// The plugin's requests get the recorded answers. A request that the recording does not have is reported, and is answered as

@@ -19,6 +19,7 @@ mod plugin_top;
 mod rbac;
 mod replay;
 mod run;
+mod why;
 
 pub(crate) use cluster::cluster;
 pub(crate) use dev::dev;
@@ -29,6 +30,7 @@ pub(crate) use plugin::plugin;
 pub(crate) use rbac::rbac;
 pub(crate) use replay::replay;
 pub(crate) use run::run;
+pub(crate) use why::why;
 
 use crate::shutdown::{self, Stop};
 use anyhow::{Context, Result, bail};

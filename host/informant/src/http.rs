@@ -5,6 +5,7 @@ mod answers;
 mod connections;
 mod exposure;
 mod heartbeat;
+mod kinds;
 mod listeners;
 mod on_demand;
 mod open;
@@ -20,6 +21,7 @@ mod scrapes;
 mod server;
 #[cfg(test)]
 mod stuck_tests;
+mod why;
 mod write_deadline;
 
 pub(crate) use answers::message;
@@ -28,3 +30,4 @@ pub(crate) use listeners::Listeners;
 pub(crate) use plugins::list as list_plugins;
 pub(crate) use readiness::not_ready;
 pub(crate) use server::Server;
+pub(crate) use why::{Secrets, respond as respond_why};

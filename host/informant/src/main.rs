@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Cluster(args) => commands::cluster(args),
         Command::Plugin(args) => commands::plugin(args),
         Command::Dlq(args) => commands::dlq(args),
+        Command::Why(args) => commands::why(&args),
         Command::Replay(args) => commands::replay(&args),
         Command::Rbac(args) => commands::rbac(&args),
         Command::Explain(args) => commands::explain(&args),

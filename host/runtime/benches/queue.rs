@@ -5,7 +5,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use informant_cache::Object;
-use informant_runtime::bench_parts::Events;
+use informant_runtime::bench_parts::{Deliveries, Events};
 use std::time::Instant;
 
 #[path = "../../cache/benches/pods/mod.rs"]
@@ -53,6 +53,16 @@ fn pop_and_finish(bencher: Bencher<'_, '_>) {
         .counter(ItemsCount::new(PODS))
         .with_inputs(|| filled(usize::MAX, &updates))
         .bench_local_refs(|events| while events.pop() {});
+}
+
+/// What a delivery costs for the history, where it is kept and where it is not. The history is full.
+#[divan::bench(args = [0, 64 << 10])]
+fn history(bencher: Bencher<'_, '_>, bytes: usize) {
+    let updates = updates();
+    let mut deliveries = Deliveries::new(bytes, Instant::now());
+    let mut push_all = || updates.iter().for_each(|(_, object)| deliveries.push(object));
+    push_all();
+    bencher.counter(ItemsCount::new(PODS)).bench_local(push_all);
 }
 
 /// Above the mark an event is merged into the one of its object that waits.

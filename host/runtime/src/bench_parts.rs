@@ -12,9 +12,10 @@ use crate::guest::compiler::{CompileError, CompiledPlugin, adopt, compile_here};
 use crate::guest::engine::{Engine, EngineError};
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance::Template;
+use crate::history::{DeliveryEnd, EndedDelivery, History};
 use informant_cache::{Cause, Object, ResourceEventHandler};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A plugin's queue of events, without the plugin.
 #[derive(Debug)]
@@ -61,6 +62,40 @@ impl Events {
     /// Events that wait.
     pub fn depth(&self) -> usize {
         self.queue.load().events
+    }
+}
+
+/// A plugin's history, without the plugin.
+#[derive(Debug)]
+pub struct Deliveries {
+    history: History,
+    now: Instant,
+}
+
+impl Deliveries {
+    /// A history of so many bytes; 0: none is kept.
+    pub fn new(bytes: usize, now: Instant) -> Self {
+        Self { history: History::new(bytes, now), now }
+    }
+
+    /// The plugin has taken an update.
+    pub fn push(&mut self, object: &Object) {
+        self.history.push(&EndedDelivery {
+            subscription: SubscriptionId(1),
+            change: Change::Updated,
+            reason: Reason::Watch,
+            gone: None,
+            namespace: object.key().namespace(),
+            name: object.key().name(),
+            resource_version: object.resource_version(),
+            attempt: 1,
+            waited: Duration::from_micros(900),
+            took: Duration::from_micros(20),
+            ended: self.now,
+            end: DeliveryEnd::Ok,
+            error: "",
+            wrote: "",
+        });
     }
 }
 

@@ -31,6 +31,7 @@ mod powers;
 // From an informer to a call.
 mod delivery;
 mod guest_threads;
+mod history;
 mod kept;
 mod pace;
 mod plugin_metrics;
@@ -44,6 +45,7 @@ mod plugin;
 mod plugin_host;
 mod plugins;
 mod recording;
+mod why;
 
 // Without a host: commands, pages, benches and tests.
 mod fixed_limits;
@@ -107,4 +109,8 @@ pub use powers::access::AccessCounts;
 pub use recording::{
     RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions, Recording,
     RecordingError,
+};
+pub use why::{
+    CachedObject, DeliveryWhy, KeyWhy, LetterWhy, PluginWhy, SubscriptionWhy, UnmetQuestion,
+    WaitingWhy, Why, WhyQuestion,
 };

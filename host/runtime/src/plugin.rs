@@ -298,8 +298,8 @@ impl Plugin {
         let active = descriptor.subscriptions.iter().filter_map(|spec| {
             let active = self.subscriptions.get(&spec.name)?;
             let Active { id, spec, handler, informer, .. } = &**active;
-            let (progress, indexer) = (handler.progress(), informer.informer().indexer());
-            Some(Replaying { id: *id, subscription: spec.name.clone(), progress, indexer })
+            let (handler, indexer) = (handler.clone(), informer.informer().indexer());
+            Some(Replaying { id: *id, subscription: spec.name.clone(), handler, indexer })
         });
         self.core.replays(active.collect());
     }

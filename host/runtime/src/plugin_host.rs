@@ -380,7 +380,8 @@ impl PluginHost {
         if !first {
             add_one(&plugin.core.counters.reloads_ok);
         }
-        plugin.core.took_over(running(&prepared, &load.sha256), Timestamp::now());
+        let shown = running(&prepared, &ids, &load.sha256);
+        plugin.core.took_over(shown, Timestamp::now());
         let (sha256, version) = (&load.sha256[..12], &descriptor.version);
         info!(plugin = load.name.as_str(), sha256, version, "{}", load.success(first));
         let loaded = Loaded { sha256: load.sha256.clone(), prepared };

@@ -6,15 +6,16 @@ use crate::guest::json_pointer_index::SharedIndexes;
 use crate::kept::archive::{Archive, StateDirectoryStatus};
 use crate::kept::dead_letters::DeadLetter;
 use crate::one_line::one_line;
-use crate::plugin::core::PluginCore;
+use crate::plugin::core::{PluginCore, RunningVersion};
 use crate::plugin::status::PluginStatus;
 use crate::plugin_metrics::PluginSeries;
 use crate::plugin_name::PluginName;
 use crate::powers::access::AccessCounts;
+use informant_apimachinery::GroupVersionResource;
 use informant_cache::Pulse;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -65,13 +66,33 @@ impl Plugins {
         let host = host.map(|pulse| ("the plugin host".to_owned(), pulse));
         let threads = self.threads.iter();
         let threads = threads.map(|(name, it)| (format!("the thread {name}"), beats(it)));
-        let cells: Vec<Arc<PluginCore>> = self.shared.plugins.lock().values().cloned().collect();
+        let cells = self.cores();
         let actors = cells.iter().flat_map(|cell| {
             let pulses = cell.pulses(now).into_iter().enumerate();
             let name = cell.name.as_str();
             pulses.map(move |(shard, pulse)| (format!("shard {shard} of the plugin {name}"), pulse))
         });
         host.into_iter().chain(threads).chain(actors).collect()
+    }
+
+    /// The names of all plugins.
+    pub fn names(&self) -> Vec<PluginName> {
+        self.shared.plugins.lock().keys().cloned().collect()
+    }
+
+    /// The resources that the running versions subscribe to or read.
+    pub fn resources(&self) -> BTreeSet<GroupVersionResource> {
+        let of = |core: &Arc<PluginCore>| {
+            let running = core.facts().running.clone();
+            let named = running.iter().flat_map(RunningVersion::resources);
+            named.filter_map(|text| text.parse().ok()).collect::<Vec<_>>()
+        };
+        self.cores().iter().flat_map(of).collect()
+    }
+
+    /// Every plugin's core, by name.
+    pub(crate) fn cores(&self) -> Vec<Arc<PluginCore>> {
+        self.shared.plugins.lock().values().cloned().collect()
     }
 
     /// The plugin host has looked at its plugins.

@@ -31,4 +31,5 @@ mod state;
 mod states;
 mod storm;
 mod waiting;
+mod why;
 mod writes;

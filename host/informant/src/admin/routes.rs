@@ -1,7 +1,7 @@
 //! What can be asked over the admin socket.
 
-use crate::http::{list_plugins, message};
-use axum::extract::{Path, State};
+use crate::http::{Secrets, list_plugins, message, respond_why};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -46,6 +46,7 @@ impl Letters {
 pub(super) fn router(shared: Shared) -> Router {
     Router::new()
         .route("/plugins", get(plugins))
+        .route("/why", get(why))
         .route("/plugins/{name}/reload", post(reload))
         .route("/plugins/{name}/rollback", post(rollback))
         .route("/plugins/{name}/pause", post(pause))
@@ -90,6 +91,11 @@ fn done(answer: Result<String, AdminError>) -> Answer {
 
 async fn plugins(State(shared): State<Shared>) -> Response {
     Json(list_plugins(&shared.plugins, &shared.informers)).into_response()
+}
+
+/// The caller is the host's own user, who may ask about Secrets too. Their values are not in the answer.
+async fn why(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {
+    respond_why(&shared.plugins, &shared.informers, query.as_deref(), Secrets::Served)
 }
 
 async fn reload(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {

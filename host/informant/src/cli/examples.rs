@@ -107,6 +107,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("plugin rollback", &[("plugin rollback hello", "")]),
     ("plugin pause", &[("plugin pause hello", "")]),
     ("plugin resume", &[("plugin resume hello", "")]),
+    (
+        "why",
+        &[
+            ("why pod shop/web-1", "of each plugin, one line"),
+            ("why deploy shop/web --plugin hello", "every question of one plugin"),
+            ("why node node-1 -o json", "for machines"),
+        ],
+    ),
     ("dlq list", &[("dlq list hello", "")]),
     ("dlq show", &[("dlq show hello 7", "")]),
     ("dlq redrive", &[("dlq redrive hello 7 8", ""), ("dlq redrive hello --all", "")]),

@@ -152,7 +152,8 @@ fn unknown(key: &str) -> String {
     }
 }
 
-fn form_pairs(query: &str) -> impl Iterator<Item = Result<(String, String), String>> {
+/// The parameters of a query, decoded.
+pub(super) fn form_pairs(query: &str) -> impl Iterator<Item = Result<(String, String), String>> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         Ok((decode(key)?, decode(value)?))

@@ -11,9 +11,10 @@ use super::open::{self, method_not_allowed};
 use super::own_thread;
 use super::resources;
 use super::scrapes::Scrapes;
+use super::why::Secrets;
 use crate::metrics::{Refused, Sources};
 use anyhow::{Context, Result};
-use axum::extract::{Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
@@ -167,6 +168,7 @@ fn api_routes(shared: Arc<Shared>, scrapes: Scrapes) -> Router {
     let routes = open::routes(scrapes)
         .route("/", get(index))
         .route("/plugins", get(plugins))
+        .route("/why", get(why))
         .route("/problems", get(problems))
         .route("/deploy", get(resources::deployments))
         .route("/{group}/{version}/{resource}", get(resources::any))
@@ -199,7 +201,7 @@ async fn nosniff(mut response: Response) -> Response {
 async fn not_found() -> Response {
     message(
         StatusCode::NOT_FOUND,
-        "nothing is here; try /plugins, /problems, /metrics, /readyz, /deploy or /core/v1/pods",
+        "nothing is here; try /plugins, /why, /problems, /metrics, /readyz, /deploy or /core/v1/pods",
     )
 }
 
@@ -219,6 +221,7 @@ async fn index() -> Json<Value> {
         "/readyz",
         "/metrics",
         "/plugins",
+        "/why?kind=pods&namespace=default&name=NAME",
         "/problems",
         "/deploy?labels[k8s-app]=kube-dns",
         "/core/v1/pods",
@@ -232,6 +235,12 @@ async fn index() -> Json<Value> {
 
 async fn plugins(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(super::plugins::list(&shared.sources.plugins, &shared.sources.informers))
+}
+
+/// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.
+async fn why(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
+    let Sources { plugins, informers, .. } = &shared.sources;
+    super::why::respond(plugins, informers, query.as_deref(), Secrets::Refused)
 }
 
 /// What lies in the plugin directories and cannot be a plugin, which `/plugins` therefore does not list; and what is wrong with the host's own file.

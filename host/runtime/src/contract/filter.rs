@@ -16,6 +16,7 @@ mod bind;
 mod compile;
 mod cost;
 mod needs;
+mod seen_values;
 
 use crate::event::{Change, Event};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};

@@ -16,7 +16,9 @@ pub struct Limit {
     pub unit: Unit,
     /// What it is where nothing else is said.
     pub default: u64,
-    /// What it may be set to; at least 1.
+    /// The least that it may be set to.
+    pub minimum: u64,
+    /// The most that it may be set to.
     pub maximum: u64,
     /// What it bounds, and why it is what it is.
     pub doc: &'static str,
@@ -58,7 +60,7 @@ mod tests {
         for limit in TABLE {
             let mut limits = Limits::default();
             assert_eq!((limit.get)(&limits), limit.default, "{}", limit.name);
-            for number in [1, limit.maximum] {
+            for number in [limit.minimum, limit.maximum] {
                 (limit.set)(&mut limits, number);
                 assert_eq!((limit.get)(&limits), number, "{}", limit.name);
             }

@@ -8,8 +8,10 @@
 
 mod held;
 mod line;
+mod place;
 mod snapshot;
 
+pub(crate) use place::KeyPlace;
 pub use snapshot::KeysSnapshot;
 
 use crate::contract::limits::Limits;

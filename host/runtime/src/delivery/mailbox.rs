@@ -18,6 +18,7 @@ mod load;
 mod queued;
 mod regroup;
 mod replays;
+mod waiting;
 mod withheld;
 
 use crate::contract::limits::Limits;
@@ -33,6 +34,7 @@ pub(crate) use queued::{Again, Queued, Settled};
 pub(super) use replays::ROOM;
 use replays::Replays;
 use std::time::{Duration, Instant};
+pub(crate) use waiting::{WaitingEvent, WaitingPlace};
 use withheld::WithheldEvents;
 
 /// Once the waiting events take this many bytes, those that come wait without the text that their objects carry for whoever reads them soon:

@@ -6,12 +6,13 @@
 mod call_rate;
 mod snapshot;
 
-use super::mailbox::{Initials, Mailbox, Marks, QueueLoad, Queued, ROOM, Settled};
+use super::mailbox::{Initials, Mailbox, Marks, QueueLoad, Queued, ROOM, Settled, WaitingEvent};
 use crate::contract::configuration::RateLimit;
 use crate::event::{Event, SubscriptionId};
 use crate::shard;
 use call_rate::CallRate;
 use hashbrown::HashSet;
+use informant_cache::ObjectKey;
 pub use snapshot::QueueSnapshot;
 use std::time::{Duration, Instant};
 
@@ -265,6 +266,11 @@ impl Mailboxes {
         let mut after: Vec<Mailbox> = (0..shards.max(1)).map(|_| first.emptied(seq)).collect();
         Mailbox::regroup(before, &mut after);
         self.shards = after;
+    }
+
+    /// The events of an object that have not come to their end.
+    pub(crate) fn waiting_of(&self, key: &ObjectKey) -> Vec<WaitingEvent> {
+        self.shards.iter().flat_map(|mailbox| mailbox.waiting_of(key)).collect()
     }
 
     /// Events that wait for each shard.

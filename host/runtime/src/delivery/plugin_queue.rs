@@ -11,6 +11,7 @@ use crate::delivery::mailboxes::Mailboxes;
 use crate::delivery::sync_calls::SyncCalls;
 use crate::event::{Event, SubscriptionId};
 use crate::guest_threads::Turn;
+use crate::history::{EndedDelivery, History};
 use hashbrown::{HashMap, HashSet};
 use informant_cache::RoomSignal;
 use parking_lot::Mutex;
@@ -38,6 +39,7 @@ pub(crate) struct PluginQueue {
 
 struct Shared {
     mailboxes: Mailboxes,
+    history: History,
     /// The actors of the shards, by number; there may be some of shards that are no more.
     workers: Vec<Worker>,
 }
@@ -59,7 +61,9 @@ impl Shared {
 
 impl PluginQueue {
     pub(crate) fn new(marks: Marks, counters: Arc<Counters>) -> Self {
-        let shared = Shared { mailboxes: Mailboxes::new(marks), workers: Vec::new() };
+        // The limits say how much is kept, once there is a version.
+        let history = History::new(0, Instant::now());
+        let shared = Shared { mailboxes: Mailboxes::new(marks), history, workers: Vec::new() };
         Self {
             shared: Mutex::new(shared),
             unannounced: AtomicUsize::new(0),
@@ -91,10 +95,10 @@ impl PluginQueue {
     }
 
     /// Changes something that may free a call of the rate, and says whether it has: then others may be waiting for it.
-    fn settle_with(&self, settle: impl FnOnce(&mut Mailboxes) -> bool) {
+    fn settle_with(&self, settle: impl FnOnce(&mut Shared) -> bool) {
         let waiting = {
             let mut shared = self.shared.lock();
-            if settle(&mut shared.mailboxes) { shared.take_waiting() } else { Vec::new() }
+            if settle(&mut shared) { shared.take_waiting() } else { Vec::new() }
         };
         waiting.into_iter().for_each(Waker::wake);
         self.tell_progress();
@@ -199,8 +203,22 @@ impl PluginQueue {
         queued
     }
 
-    pub(crate) fn settle(&self, shard: usize, settled: Settled, now: Instant) {
-        self.settle_with(|mailboxes| mailboxes.settle(shard, settled, now));
+    /// Says what becomes of a shard's event in flight; the history has how the delivery ended.
+    pub(crate) fn settle_delivery(
+        &self,
+        shard: usize,
+        settled: Settled,
+        delivery: &EndedDelivery<'_>,
+    ) {
+        self.settle_with(|shared| {
+            shared.history.push(delivery);
+            shared.mailboxes.settle(shard, settled, delivery.ended)
+        });
+    }
+
+    /// Looks at the history, or changes its bound.
+    pub(crate) fn history<T>(&self, look: impl FnOnce(&mut History) -> T) -> T {
+        look(&mut self.shared.lock().history)
     }
 
     /// Nothing of this subscription is told in any shard from here on.
@@ -212,7 +230,7 @@ impl PluginQueue {
 
     /// The event that came out last of a shard's mailbox is one of this subscription and may not be told now, nor what follows of it in any shard.
     pub(crate) fn put_by(&self, shard: usize, id: SubscriptionId) {
-        self.settle_with(|mailboxes| mailboxes.put_by(shard, id));
+        self.settle_with(|shared| shared.mailboxes.put_by(shard, id));
     }
 
     /// It goes on in all of them, with what was put by.
@@ -229,6 +247,11 @@ impl PluginQueue {
 
 #[cfg(test)]
 impl PluginQueue {
+    /// Says what becomes of a shard's event in flight, without a word in the history.
+    pub(crate) fn settle(&self, shard: usize, settled: Settled, now: Instant) {
+        self.settle_with(|shared| shared.mailboxes.settle(shard, settled, now));
+    }
+
     /// What holds at any time, and how long the line of replays may be.
     pub(crate) fn check_bounds(&self) {
         let queue = &self.shared.lock().mailboxes;

@@ -8,6 +8,7 @@
 //! then everything that the bytes say, in one pass over each of the two states.
 
 mod ahead;
+mod explained;
 mod known;
 mod replay;
 

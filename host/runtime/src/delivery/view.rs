@@ -1,7 +1,7 @@
 //! A view: which objects of a resource belong to a subscription.
 
 use crate::contract::descriptor::{ReadSpec, SubscriptionSpec};
-use informant_apimachinery::{FieldSelector, LabelSelector};
+use informant_apimachinery::{FieldSelector, LabelRequirement, LabelSelector};
 use informant_cache::{Object, Projection};
 use std::collections::BTreeSet;
 
@@ -20,20 +20,30 @@ pub(crate) struct View {
     projection: Projection,
 }
 
+/// The part of a view that an object does not meet.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unmet<'a> {
+    Namespaces,
+    /// A field selector's requirement on namespace or name.
+    Key(&'a KeyTest),
+    Label(&'a LabelRequirement),
+    Field(&'a FieldTest),
+}
+
 /// What a field selector asks of namespace or name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct KeyTest {
-    is_name: bool,
-    value: String,
-    equal: bool,
+pub(crate) struct KeyTest {
+    pub(crate) is_name: bool,
+    pub(crate) value: String,
+    pub(crate) equal: bool,
 }
 
 /// What a field selector asks of a value in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct FieldTest {
-    pointer: String,
-    value: String,
-    equal: bool,
+pub(crate) struct FieldTest {
+    pub(crate) pointer: String,
+    pub(crate) value: String,
+    pub(crate) equal: bool,
 }
 
 impl From<&SubscriptionSpec> for View {
@@ -76,13 +86,30 @@ impl View {
 
     /// Whether the object belongs, as far as can be said without its bytes; takes well below a microsecond.
     pub(crate) fn may_contain(&self, object: &Object) -> bool {
+        self.unmet_without_bytes(object).is_none()
+    }
+
+    /// The first part that an object does not meet, in the order in which they are asked.
+    pub(crate) fn unmet(&self, object: &Object) -> Option<Unmet<'_>> {
+        self.unmet_without_bytes(object).or_else(|| {
+            let json = object.json();
+            self.unmet_field(&self.projection.values(&json)).map(Unmet::Field)
+        })
+    }
+
+    #[inline]
+    fn unmet_without_bytes(&self, object: &Object) -> Option<Unmet<'_>> {
         let key = object.key();
-        self.covers_namespace(key.namespace())
-            && self.key.iter().all(|test| {
-                let value = if test.is_name { key.name() } else { key.namespace() };
-                (value == test.value) == test.equal
-            })
-            && self.labels.matches(|key| object.label(key))
+        if !self.covers_namespace(key.namespace()) {
+            return Some(Unmet::Namespaces);
+        }
+        let key_test = self.key.iter().find(|test| {
+            let value = if test.is_name { key.name() } else { key.namespace() };
+            (value == test.value) != test.equal
+        });
+        key_test
+            .map(Unmet::Key)
+            .or_else(|| self.labels.unmet(|key| object.label(key)).map(Unmet::Label))
     }
 
     /// Where the values are that only the bytes have, as JSON pointers.
@@ -92,10 +119,16 @@ impl View {
 
     /// Whether an object that may belong does. `values` begins with those of [`View::pointers`].
     pub(crate) fn fields_match(&self, values: &[Option<&[u8]>]) -> bool {
-        self.fields.iter().zip(values).all(|(test, value)| {
+        self.unmet_field(values).is_none()
+    }
+
+    fn unmet_field(&self, values: &[Option<&[u8]>]) -> Option<&FieldTest> {
+        let tests = self.fields.iter().zip(values);
+        let mut unmet = tests.filter(|(test, value)| {
             let value = value.unwrap_or_default();
-            is_text(value, &test.value) == test.equal
-        })
+            is_text(value, &test.value) != test.equal
+        });
+        unmet.next().map(|(test, _)| test)
     }
 
     /// Whether every object of the resource belongs.

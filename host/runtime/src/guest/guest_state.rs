@@ -55,6 +55,8 @@ pub(crate) struct GuestState {
     pub(crate) key_refused: Option<CallError>,
     /// The cluster, a grant or the lead was missing for what the call in progress asked of a host function. If the call fails, that is not its event's fault.
     pub(crate) is_hindered: bool,
+    /// The writes of the call in progress to the cluster, for the history.
+    pub(crate) wrote: String,
     /// The last line that the call in progress has logged as an error: what a panic says before it traps.
     pub(crate) last_words: Option<String>,
     /// What it has of WASI; nothing as long as it asks for nothing.
@@ -136,6 +138,7 @@ impl GuestState {
             powers: None,
             key_refused: None,
             is_hindered: false,
+            wrote: String::new(),
             last_words: None,
             wasi: None,
             host_calls: Duration::ZERO,

@@ -192,6 +192,7 @@ impl Instance {
         state.phase = phase;
         state.last_words = None;
         state.is_hindered = false;
+        state.wrote.clear();
         arm(&mut self.store, now, deadline);
         self.store.data().clock.may_wait(may_wait);
     }

@@ -182,6 +182,7 @@ pub(super) fn actor(
         has_siblings: false,
         syncs: SyncCalls::default(),
         call_began: surroundings.now(),
+        wrote: String::new(),
         events_since_key: 0,
         fired_last: false,
         paused: false,

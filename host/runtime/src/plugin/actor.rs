@@ -10,6 +10,7 @@ mod keys;
 mod losses;
 mod offline;
 mod permitted;
+mod recorded;
 mod swap;
 mod sync;
 mod together;
@@ -39,6 +40,7 @@ use failures::FailedCall;
 pub(crate) use holding::Hold;
 use keys::{EVENTS_BETWEEN_KEYS, Turn, becomes_keys};
 pub(crate) use offline::Told;
+use recorded::not_told;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -93,6 +95,8 @@ pub(crate) struct Actor {
     pub(crate) syncs: SyncCalls,
     /// When the last call did.
     pub(crate) call_began: Instant,
+    /// The writes of the last call for an event to the cluster.
+    pub(crate) wrote: String,
     /// Events that were taken since a key was, as far as that matters to whose turn it is.
     pub(crate) events_since_key: u32,
     /// Whether the last call was for a schedule: something else has the next turn.
@@ -295,6 +299,7 @@ impl Actor {
         let event = to_tell(subscription, &queued, seen.as_ref(), hears);
         let restriction = &self.core.restriction;
         let withheld = restriction.check_read(&version.settings, &subscription.resource).err();
+        let not_told = not_told(event, seen.as_ref());
         let is_told = |event: &&Event| {
             withheld.is_some()
                 || !becomes_keys(&self.core, subscription, event, tape.as_deref(), now)
@@ -303,7 +308,7 @@ impl Actor {
             let now = self.surroundings.now();
             self.pace.passed_over(now - began);
             self.together.settle(&queued.event, subscription.asked_by, seen.as_ref());
-            self.pass_over(&queued, now);
+            self.pass_over(&queued, not_told, now);
             return Some(now);
         };
         self.events_since_key = EVENTS_BETWEEN_KEYS;
@@ -320,6 +325,7 @@ impl Actor {
         counters.handle_seconds.observe(now - called);
         self.pace.took(now - began, now);
         let is_hindered = instance.state().is_hindered;
+        self.wrote = std::mem::take(&mut instance.state().wrote);
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {

@@ -68,6 +68,7 @@ impl Plugin {
                 has_siblings: false,
                 syncs: SyncCalls::default(),
                 call_began: Instant::now(),
+                wrote: String::new(),
                 events_since_key: 0,
                 fired_last: false,
                 paused: self.paused,

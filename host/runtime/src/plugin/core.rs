@@ -232,6 +232,11 @@ impl PluginCore {
         replays.iter().filter_map(|it| it.snapshot(&self.queue)).collect()
     }
 
+    /// The subscriptions of the version in charge that are delivered.
+    pub(crate) fn subscriptions(&self) -> Vec<Replaying> {
+        self.replays.lock().clone()
+    }
+
     /// Whom it acts as, and what that one may not read.
     pub(crate) fn access(&self) -> Option<AccessShown> {
         self.access.lock().clone()

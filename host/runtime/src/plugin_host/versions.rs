@@ -29,7 +29,7 @@ pub(crate) fn subscriptions(
         .collect()
 }
 
-pub(super) fn running(prepared: &Prepared, sha256: &str) -> RunningVersion {
+pub(super) fn running(prepared: &Prepared, ids: &[SubscriptionId], sha256: &str) -> RunningVersion {
     let subscriptions = prepared.descriptor.subscriptions.iter();
     RunningVersion {
         version: prepared.descriptor.version.clone(),
@@ -39,6 +39,7 @@ pub(super) fn running(prepared: &Prepared, sha256: &str) -> RunningVersion {
         subscriptions: subscriptions
             .map(|spec| (spec.name.clone(), spec.resource.to_string(), spec.namespaces.clone()))
             .collect(),
+        specs: ids.iter().copied().zip(prepared.descriptor.subscriptions.clone()).collect(),
         reads: {
             let reads = prepared.descriptor.reads.iter();
             reads.map(|spec| (spec.resource.to_string(), spec.namespaces.clone())).collect()

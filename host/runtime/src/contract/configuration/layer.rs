@@ -225,7 +225,7 @@ fn limits(keys: &mut Keys<'_>, doc: &'static str, default: fn(&Limit) -> u64) ->
     let set = keys.object("limits", doc, |keys| {
         let mut values = LimitValues::new();
         for limit in TABLE {
-            let bounds: (Unit, _) = (limit.unit, 1..=limit.maximum);
+            let bounds: (Unit, _) = (limit.unit, limit.minimum..=limit.maximum);
             let number = keys.number(limit.name, bounds, Some(default(limit)), limit.doc);
             values.extend(number.map(|number| (limit, number)));
         }

@@ -5,12 +5,12 @@ use super::unit::Number;
 use super::{Limit, Unit};
 use std::time::Duration;
 
-/// Reads the table: what a limit is; `field: type, "name" = default, up to maximum, unit`; what happens at the bound; the metric that shows
+/// Reads the table: what a limit is; `field: type, "name" = default, from minimum up to maximum, unit`; what happens at the bound; the metric that shows
 /// how near a plugin is or that it was there, empty where only the plugin or the log is told; the test at the bound.
 macro_rules! limits {
     ($(
         $(#[doc = $doc:literal])+
-        $field:ident: $type:ty, $name:literal = $default:expr, up to $maximum:expr, $unit:ident;
+        $field:ident: $type:ty, $name:literal = $default:expr, $(from $minimum:literal)? up to $maximum:expr, $unit:ident;
         $then:literal, $metric:literal, $test:literal;
     )+) => {
         /// The bounds that one plugin runs under.
@@ -31,6 +31,7 @@ macro_rules! limits {
                 name: $name,
                 unit: Unit::$unit,
                 default: $default,
+                minimum: least(&[$($minimum)?]),
                 maximum: $maximum,
                 doc: concat!($($doc),+),
                 get: |limits| limits.$field.number(),
@@ -41,6 +42,14 @@ macro_rules! limits {
             }, )+
         ];
     };
+}
+
+/// 1 where nothing else is stated.
+const fn least(stated: &[u64]) -> u64 {
+    match stated {
+        [minimum, ..] => *minimum,
+        [] => 1,
+    }
 }
 
 limits! {
@@ -149,6 +158,11 @@ limits! {
     /// Bytes that the waiting events keep alive.
     queue_bytes_mark: usize, "queueBytes" = 32 << 20, up to 1 << 30, Bytes;
     "events of one object are merged", "informant_plugin_queue_bytes", "above_the_mark_events_of_one_object_merge";
+
+    /// Bytes of the plugin's history: its deliveries that ended last, about 65 bytes each, for `informant why`. The history has 4Ki at first and grows.
+    /// 0: none is kept.
+    history_bytes_max: usize, "history" = 64 << 10, from 0 up to 16 << 20, Bytes;
+    "the oldest deliveries are forgotten", "informant_plugin_account_bytes", "the_oldest_deliveries_are_forgotten_above_the_bound";
 
     /// Keys of the plugin's workqueue, also those that are delayed or have failed.
     workqueue_keys_max: usize, "workqueueKeys" = 200_000, up to 10_000_000, Count;

@@ -8,6 +8,7 @@ use super::{Event, Lane};
 use crate::event::SubscriptionId;
 use crate::event::merge::Merged;
 use hashbrown::{HashMap, HashSet};
+use informant_cache::ObjectKey;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
 
@@ -62,6 +63,18 @@ impl HeldObjects {
 
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
         self.lanes.values().flatten().map(|queued| &queued.event)
+    }
+
+    /// Each event of an object, with the time at which it comes again if it is the one that does.
+    pub(super) fn each_of(&self, key: &ObjectKey, mut each: impl FnMut(&Queued, Option<Instant>)) {
+        for (lane, events) in self.lanes.iter().filter(|(lane, _)| lane.key() == key) {
+            let at = |places: &Places| {
+                places.0.iter().find(|(_, _, placed)| placed == lane).map(|(at, ..)| *at)
+            };
+            let retry = at(&self.retries).map(|at| self.retries_from.map_or(at, |it| it.max(at)));
+            let mut head = retry.or_else(|| at(&self.untried));
+            events.iter().for_each(|queued| each(queued, head.take()));
+        }
     }
 
     /// When the bytes of the oldest head were read.

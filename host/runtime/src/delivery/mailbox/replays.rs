@@ -35,7 +35,6 @@ impl Replays {
         self.waiting
     }
 
-    #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = &Event> {
         self.waiting.iter()
     }

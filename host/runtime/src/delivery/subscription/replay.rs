@@ -134,6 +134,11 @@ impl Replay {
         !state.ahead.contains_key(object.uid()) && state.knew(object)
     }
 
+    /// Whether it has come to an object, or a change ahead of it has told of the object.
+    pub(crate) fn has_come_to(&self, object: &Object) -> bool {
+        self.state.lock().has_told(object)
+    }
+
     /// Whether it took the place of another and is not through.
     pub(super) fn succeeds(&self) -> bool {
         self.state.lock().succeeds()

@@ -1,6 +1,8 @@
 //! `kube`: writes to the cluster. Each is checked and held against what is granted before anybody is asked; then the guest waits for the answer,
 //! and its thread's other plugins go on.
 
+mod noted;
+
 use crate::contract::limits::Limits;
 use crate::counters::OTHER_RESOURCES;
 use crate::guest::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
@@ -115,7 +117,9 @@ fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> Named<'a>
 
 impl GuestState {
     async fn write_to_cluster(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
+        let verb = how.verb().name();
         let written = self.write_if_granted(named, how, body).await;
+        self.note_write(verb, named, &written);
         self.is_hindered |= written.as_ref().is_err_and(is_hindrance);
         written
     }

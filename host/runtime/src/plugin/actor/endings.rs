@@ -1,10 +1,12 @@
 //! How an event leaves the actor for good.
 
 use super::Actor;
+use super::recorded::DeliveryResult;
 use crate::counters::add_one;
 use crate::delivery::breaker::Outcome;
 use crate::delivery::mailbox::{Queued, Settled};
 use crate::delivery::reevaluation::Seen;
+use crate::history::DeliveryEnd;
 use crate::kept::dead_letters::DeadLetter;
 use crate::kept::plugin_state::StateChanges;
 use std::time::Instant;
@@ -24,7 +26,7 @@ impl Actor {
             counters.event_latency_seconds.observe(now - queued.event.received);
         }
         self.together.settle(&queued.event, asked_by, seen);
-        self.finish(queued, Settled::Finished, now);
+        self.finish(queued, Settled::Finished, DeliveryEnd::Ok, now);
         self.note(Outcome::Succeeded, queued.attempt == 1, now);
         self.retire().await;
     }
@@ -35,18 +37,18 @@ impl Actor {
         let letters = std::mem::take(&mut queued.event.letters);
         let is_lost = |letter: &DeadLetter| letters.contains(&letter.id);
         self.core.dead_letters.lock().take_back(is_lost);
-        self.pass_over(&queued, now);
+        self.pass_over(&queued, DeliveryEnd::Dropped, now);
     }
 
     /// The event does not come again, and the guest was not told of it.
-    pub(super) fn pass_over(&self, queued: &Queued, now: Instant) {
+    pub(super) fn pass_over(&self, queued: &Queued, end: DeliveryEnd, now: Instant) {
         self.core.archive.finished(&queued.event, StateChanges::new());
-        self.finish(queued, Settled::PassedOver, now);
+        self.finish(queued, Settled::PassedOver, end, now);
     }
 
     /// The event does not come again: its end is kept, together with what its call wrote.
-    fn finish(&self, queued: &Queued, settled: Settled, now: Instant) {
+    fn finish(&self, queued: &Queued, settled: Settled, end: DeliveryEnd, now: Instant) {
         self.core.told(&queued.event.letters);
-        self.core.queue.settle(self.shard, settled, now);
+        self.settle(queued, settled, DeliveryResult::of(end), now);
     }
 }

@@ -1,11 +1,13 @@
 //! What becomes of an event whose call failed, and of a plugin whose calls fail.
 
+use super::recorded::DeliveryResult;
 use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
 use crate::delivery::breaker::{Breaker, Ended, Outcome, Turn};
 use crate::delivery::mailbox::{Queued, Settled};
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
+use crate::history::DeliveryEnd;
 use crate::kept::dead_letters::DeadLetter;
 use crate::plugin::lifecycle::Input;
 use informant_cache::workqueue::{BucketRateLimiter, RateLimiter, exponential};
@@ -97,7 +99,8 @@ impl Actor {
     /// Settles an event whose call failed, and replaces the instance if that ended.
     pub(super) fn failed(&mut self, queued: &Queued, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
-        self.core.failed(&error.to_string(), Timestamp::now());
+        let text = error.to_string();
+        self.core.failed(&text, Timestamp::now());
         let tried = (queued.counted(), queued.crashes);
         let settled = match self.given_up(tried, call) {
             Some(why) => {
@@ -107,7 +110,11 @@ impl Actor {
             None => self.again(queued, call, now),
         };
         self.keep_retry(queued, settled);
-        self.core.queue.settle(self.shard, settled, now);
+        let end = match settled {
+            Settled::Finished => DeliveryEnd::GivenUp,
+            _ => DeliveryEnd::Failed,
+        };
+        self.settle(queued, settled, DeliveryResult { end, error: &text }, now);
         self.call_failed(call, queued.attempt == 1, now);
     }
 

@@ -23,6 +23,7 @@ impl PluginCore {
             ("indexes", ledger.weighed_bytes("indexes")),
             ("recordings", ledger.weighed_bytes("recordings")),
             ("queue", self.queue.look(|mailboxes| mailboxes.load().bytes) as u64),
+            ("history", self.queue.history(|history| history.bytes()) as u64),
             ("workqueue", workqueue as u64),
             ("series", series as u64),
             ("state", state as u64),

@@ -2,6 +2,8 @@
 
 use crate::contract::component::WasiImports;
 use crate::contract::configuration::PluginSettings;
+use crate::contract::descriptor::SubscriptionSpec;
+use crate::event::SubscriptionId;
 use crate::plugin::lifecycle::{Input, State};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,10 +36,20 @@ pub(crate) struct RunningVersion {
     pub(crate) wasi: Arc<WasiImports>,
     /// Name, resource and namespaces of each subscription.
     pub(crate) subscriptions: Vec<(String, String, BTreeSet<String>)>,
+    /// The same in full, with their ids.
+    pub(crate) specs: Arc<[(SubscriptionId, SubscriptionSpec)]>,
     /// Resource and namespaces of each further read.
     pub(crate) reads: Vec<(String, BTreeSet<String>)>,
     /// What it runs with.
     pub(crate) settings: Arc<PluginSettings>,
+}
+
+impl RunningVersion {
+    /// The resources that it subscribes to or reads.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &str> {
+        let subscribed = self.subscriptions.iter().map(|(_, resource, _)| resource.as_str());
+        subscribed.chain(self.reads.iter().map(|(resource, _)| resource.as_str()))
+    }
 }
 
 /// How the latest load ended.

@@ -1,16 +1,17 @@
-//! How far the replays of a plugin's subscriptions are.
+//! The subscriptions of a plugin that are delivered, and how far their replays are.
 
 use crate::delivery::plugin_queue::PluginQueue;
-use crate::delivery::subscription::Progress;
+use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::SubscriptionId;
 use informant_cache::Indexer;
 use std::sync::Arc;
 
 /// A subscription whose objects are told, or have been.
+#[derive(Clone)]
 pub(crate) struct Replaying {
     pub(crate) id: SubscriptionId,
     pub(crate) subscription: String,
-    pub(crate) progress: Arc<Progress>,
+    pub(crate) handler: Arc<SubscriptionHandler>,
     pub(crate) indexer: Indexer,
 }
 
@@ -27,8 +28,8 @@ pub struct ReplaySnapshot {
 
 impl Replaying {
     /// None once it is through, and nothing of it waits.
-    pub(super) fn snapshot(&self, queue: &PluginQueue) -> Option<ReplaySnapshot> {
-        let come_to = self.progress.count();
+    pub(crate) fn snapshot(&self, queue: &PluginQueue) -> Option<ReplaySnapshot> {
+        let come_to = self.handler.progress().count();
         let waiting = queue.look(|mailboxes| mailboxes.replays_waiting(self.id));
         if come_to.is_none() && waiting == 0 {
             return None;

@@ -1,0 +1,18 @@
+//! Which object is asked about.
+
+use super::AskArgs;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct WhyArgs {
+    /// The object's kind, as for kubectl: pod, pods, po, deployments.apps, or apps/v1/deployments.
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: String,
+    /// The object's namespace and name; a name alone for objects without a namespace.
+    #[arg(value_name = "[NAMESPACE/]NAME")]
+    pub(crate) object: String,
+    /// One plugin, with every question that was answered with no.
+    #[arg(long, value_name = "PLUGIN")]
+    pub(crate) plugin: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}

@@ -1,0 +1,178 @@
+//! `GET /why`: why plugins were called for an object, or were not.
+
+use super::answers::message;
+use super::kinds::{Kinds, UnknownKind};
+use super::query::form_pairs;
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use informant_cache::{ObjectKey, SharedInformerFactory};
+use informant_runtime::configuration::nearest;
+use informant_runtime::{PluginName, Plugins, WhyQuestion};
+
+/// Bytes of a query: a resource and three names at their bounds.
+const QUERY_BYTES_MAX: usize = 2 << 10;
+const KNOWN: [&str; 4] = ["kind", "namespace", "name", "plugin"];
+
+/// Whether the caller may ask about Secrets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    Served,
+    Refused,
+}
+
+/// A refusal: its status and its text.
+type Refused = (StatusCode, String);
+
+/// The answer to a query: `kind=pods&namespace=shop&name=web-1&plugin=hello`.
+pub(crate) fn respond(
+    plugins: &Plugins,
+    informers: &SharedInformerFactory,
+    query: Option<&str>,
+    secrets: Secrets,
+) -> Response {
+    let kinds = || Kinds::of(plugins, informers);
+    let names = || plugins.names();
+    match question(query.unwrap_or_default(), kinds, names, secrets) {
+        Ok(question) => Json(plugins.why(&question, informers)).into_response(),
+        Err((status, text)) => message(status, text),
+    }
+}
+
+/// The parameters as they stand.
+#[derive(Default)]
+struct Raw {
+    kind: Option<String>,
+    namespace: Option<String>,
+    name: Option<String>,
+    plugin: Option<String>,
+}
+
+impl Raw {
+    fn parse(query: &str) -> Result<Self, String> {
+        if query.len() > QUERY_BYTES_MAX {
+            return Err(format!("the query is longer than {QUERY_BYTES_MAX} bytes"));
+        }
+        let mut raw = Self::default();
+        for pair in form_pairs(query) {
+            let (key, value) = pair?;
+            let place = match &*key {
+                "kind" => &mut raw.kind,
+                "namespace" => &mut raw.namespace,
+                "name" => &mut raw.name,
+                "plugin" => &mut raw.plugin,
+                _ => return Err(unknown(&key)),
+            };
+            if place.replace(value).is_some() {
+                return Err(format!("{key} is given twice; give it once"));
+            }
+        }
+        Ok(raw)
+    }
+}
+
+fn unknown(key: &str) -> String {
+    match nearest(key, &KNOWN) {
+        Some(known) => format!("unknown parameter {key:?}; did you mean {known}=VALUE?"),
+        None => format!("unknown parameter {key:?}; known are {}", KNOWN.join(", ")),
+    }
+}
+
+fn question(
+    query: &str,
+    kinds: impl FnOnce() -> Kinds,
+    plugins: impl FnOnce() -> Vec<PluginName>,
+    secrets: Secrets,
+) -> Result<WhyQuestion, Refused> {
+    let bad = |text: String| (StatusCode::BAD_REQUEST, text);
+    let missing = |key: &str| {
+        bad(format!("{key} is missing; ask for example /why?kind=pods&namespace=shop&name=web-1"))
+    };
+    let raw = Raw::parse(query).map_err(bad)?;
+    let word = raw.kind.ok_or_else(|| missing("kind"))?;
+    let name = raw.name.filter(|name| !name.is_empty()).ok_or_else(|| missing("name"))?;
+    let kind = kinds().named(&word).map_err(|unknown| match unknown {
+        UnknownKind::Malformed(text) => bad(text),
+        UnknownKind::NotThere(text) => (StatusCode::NOT_FOUND, text),
+    })?;
+    if secrets == Secrets::Refused && kind.resource.is_secrets() {
+        return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
+    }
+    let namespace = raw.namespace.unwrap_or_default();
+    if kind.is_namespaced == Some(true) && namespace.is_empty() {
+        return Err(bad(format!(
+            "objects of {} have a namespace: write NAMESPACE/NAME",
+            kind.resource
+        )));
+    }
+    let plugin = raw.plugin.map(|name| named_plugin(&name, &plugins())).transpose()?;
+    Ok(WhyQuestion { resource: kind.resource, key: ObjectKey::new(namespace, name), plugin })
+}
+
+/// The plugin of this name, which must be there.
+fn named_plugin(name: &str, plugins: &[PluginName]) -> Result<PluginName, Refused> {
+    if let Some(found) = plugins.iter().find(|plugin| plugin.as_str() == name) {
+        return Ok(found.clone());
+    }
+    let names: Vec<&str> = plugins.iter().map(PluginName::as_str).collect();
+    let meant = match nearest(name, &names) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "`informant plugin list` shows those there are".to_owned(),
+    };
+    Err((StatusCode::NOT_FOUND, format!("there is no plugin {name:?}; {meant}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_as(secrets: Secrets, query: &str, expect: Result<&str, &str>) {
+        let plugins =
+            || ["hello", "scaler"].map(|name| name.parse::<PluginName>().expect("a name")).to_vec();
+        let watched = ["example.com/v1/widgets".parse().expect("a resource")];
+        let found = question(query, || Kinds::new(watched), plugins, secrets);
+        let found = found.map(|question| {
+            let plugin = question.plugin.map_or("*".to_owned(), |it| it.as_str().to_owned());
+            format!("{} {} {plugin}", question.resource, question.key)
+        });
+        match (&found, expect) {
+            (Ok(found), Ok(expect)) => assert_eq!(found, expect, "{query}"),
+            (Err((_, text)), Err(expect)) => assert!(text.contains(expect), "{query}: {text}"),
+            _ => panic!("{query}: {found:?}, expected {expect:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn check(query: &str, expect: Result<&str, &str>) {
+        check_as(Secrets::Served, query, expect);
+    }
+
+    #[test]
+    fn a_question_names_an_object_and_perhaps_a_plugin() {
+        check("kind=pods&namespace=shop&name=web", Ok("v1/pods shop/web *"));
+        check("kind=no&name=node-1&plugin=hello", Ok("v1/nodes node-1 hello"));
+        check("kind=widget&name=w", Ok("example.com/v1/widgets w *"));
+    }
+
+    #[test]
+    fn a_question_with_a_mistake_is_answered_with_the_nearest() {
+        check("kind=podz&namespace=a&name=b", Err("did you mean pod?"));
+        check("kind=pods&namespace=a&name=b&plugin=helo", Err("did you mean hello?"));
+        check("kind=pods&namespace=a&name=b&plugin=zzz", Err("informant plugin list"));
+        check("knd=pods", Err("did you mean kind=VALUE?"));
+        check("kind=pods&name=web", Err("have a namespace: write NAMESPACE/NAME"));
+        check("name=web", Err("kind is missing"));
+        check("kind=pods&namespace=a", Err("name is missing"));
+        check("kind=pods&kind=nodes", Err("kind is given twice"));
+        check(&format!("name={}", "x".repeat(QUERY_BYTES_MAX)), Err("longer than"));
+    }
+
+    #[test]
+    fn secrets_are_for_the_host_user_alone() {
+        let query = "kind=secret&namespace=a&name=b";
+        check_as(Secrets::Served, query, Ok("v1/secrets a/b *"));
+        check_as(Secrets::Refused, query, Err("Secrets are not served"));
+        check_as(Secrets::Refused, "kind=v1/secrets&namespace=a&name=b", Err("not served"));
+    }
+}

@@ -1,0 +1,141 @@
+//! The places where the events of one object wait, for the question why the plugin is not called for them now.
+
+use super::Mailbox;
+use crate::event::{Change, Event, SubscriptionId};
+use informant_cache::ObjectKey;
+use std::time::Instant;
+
+/// An event that waits, or that a call has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WaitingEvent {
+    pub(crate) subscription: SubscriptionId,
+    pub(crate) change: Change,
+    pub(crate) resource_version: String,
+    /// 1 for the first delivery.
+    pub(crate) attempt: u32,
+    pub(crate) received: Instant,
+    pub(crate) place: WaitingPlace,
+}
+
+/// A place where an event waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitingPlace {
+    /// A call has it.
+    InFlight,
+    /// So many events come first.
+    Line { ahead: usize },
+    /// The same in the line of replays.
+    Replay { ahead: usize },
+    /// More events of its object are waited for until then.
+    Debounce(Instant),
+    /// It has failed, and comes again then.
+    Retry(Instant),
+    /// An earlier event of its object comes first.
+    BehindItsObject,
+    /// Its subscription is withheld.
+    Withheld,
+    /// The plugin is about to end.
+    PutAside,
+}
+
+impl WaitingEvent {
+    fn new(event: &Event, attempt: u32, place: WaitingPlace) -> Self {
+        Self {
+            subscription: event.subscription,
+            change: event.change,
+            resource_version: event.object.resource_version().to_owned(),
+            attempt,
+            received: event.received,
+            place,
+        }
+    }
+}
+
+impl Mailbox {
+    /// The events of an object that have not come to their end. It looks at everything that waits.
+    pub(crate) fn waiting_of(&self, key: &ObjectKey) -> Vec<WaitingEvent> {
+        let mut found = Vec::new();
+        if let Some(queued) = &self.in_flight
+            && queued.event.object.key() == key
+        {
+            found.push(WaitingEvent::new(&queued.event, queued.attempt, WaitingPlace::InFlight));
+        }
+        self.held.each_of(key, |queued, at| {
+            let place = at.map_or(WaitingPlace::BehindItsObject, WaitingPlace::Retry);
+            found.push(WaitingEvent::new(&queued.event, queued.attempt, place));
+        });
+        let is_of = |event: &&Event| event.object.key() == key;
+        for (ahead, event) in self.replays.iter().enumerate().filter(|(_, event)| is_of(event)) {
+            found.push(WaitingEvent::new(event, 1, WaitingPlace::Replay { ahead }));
+        }
+        let debounce = self.debounce();
+        for (ahead, event) in self.backlog.events().enumerate().filter(|(_, event)| is_of(event)) {
+            let place = match debounce.is_zero() {
+                true => WaitingPlace::Line { ahead },
+                false => WaitingPlace::Debounce(event.received + debounce),
+            };
+            found.push(WaitingEvent::new(event, 1, place));
+        }
+        for event in self.withheld.events().filter(is_of) {
+            found.push(WaitingEvent::new(event, 1, WaitingPlace::Withheld));
+        }
+        let aside = self.aside.iter().flat_map(|aside| aside.waiting_of(key));
+        found.extend(aside.map(|event| WaitingEvent { place: WaitingPlace::PutAside, ..event }));
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{NO_MARK, parse};
+    use super::super::{Mailbox, Settled};
+    use super::*;
+    use std::time::Duration;
+
+    /// What waits of the object `a` after these steps: `p` takes the next event, `f` fails it for a second and `w` withholds its subscription; others
+    /// are events, `(+a1)` one of a replay.
+    #[track_caller]
+    fn check(debounce: Duration, steps: &str, expect: &[&str]) {
+        let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());
+        queue.set_debounce(debounce);
+        let received = |text: &str| Event { received: now, ..parse(text) };
+        for step in steps.split(' ') {
+            match (step, step.strip_prefix('(')) {
+                ("p", _) => _ = queue.pop(now),
+                ("f", _) => queue.settle(Settled::RetryAt(now + Duration::from_secs(1)), now),
+                ("w", _) => queue.withhold(parse("+a1").subscription),
+                (_, Some(text)) => queue.push_replayed(received(text.trim_end_matches(')'))),
+                _ => queue.push(received(step)),
+            }
+        }
+        let key = parse("+a1").object.key().clone();
+        let found = queue.waiting_of(&key);
+        let shown = |change: &str, attempt: u32, place| {
+            // Moments differ from one check to the next.
+            let place = match place {
+                WaitingPlace::Retry(_) => "retry".to_owned(),
+                WaitingPlace::Debounce(_) => "debounce".to_owned(),
+                place => format!("{place:?}"),
+            };
+            format!("{change}#{attempt} {place}")
+        };
+        let found: Vec<String> = found
+            .iter()
+            .map(|event| shown(event.change.as_str(), event.attempt, event.place))
+            .collect();
+        assert_eq!(found, expect, "{steps}");
+    }
+
+    #[test]
+    fn each_place_where_an_event_waits_is_found() {
+        let none = Duration::ZERO;
+        check(none, "+b1 +a1", &["added#1 Line { ahead: 1 }"]);
+        check(none, "(+b1) (+a1)", &["added#1 Replay { ahead: 1 }"]);
+        check(none, "+a1 p", &["added#1 InFlight"]);
+        check(none, "+a1 p f", &["added#2 retry"]);
+        check(none, "+a1 p f ~a2 +b1 p", &["added#2 retry", "updated#1 BehindItsObject"]);
+        check(none, "+a1 w", &["added#1 Withheld"]);
+        check(Duration::from_secs(9), "+a1", &["added#1 debounce"]);
+        check(none, "+b1", &[]);
+    }
+}

@@ -1,0 +1,20 @@
+//! What a subscription asks of an object, for the question why it was delivered or was not: the same view and the same pointers as in the informer's task.
+
+use super::SubscriptionHandler;
+use crate::delivery::view::View;
+use informant_cache::Object;
+
+impl SubscriptionHandler {
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The values that `onlyIfChanged` names, in its order.
+    pub(crate) fn concerning(&self, object: &Object) -> Vec<Option<String>> {
+        let json = object.json();
+        let values = self.projection.values(&json);
+        let text =
+            |value: &Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
+        values[self.view.pointers().len()..].iter().map(text).collect()
+    }
+}

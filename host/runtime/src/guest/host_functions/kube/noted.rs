@@ -1,0 +1,45 @@
+//! The writes of a call as the history shows them: `patch v1/pods/status shop/web: ok`.
+
+use super::Error;
+use crate::guest::guest_state::GuestState;
+use crate::names::is_of_secrets;
+use crate::outside::write::Named;
+use std::fmt::Write as _;
+
+/// Bytes of all writes of one call. Further ones are not noted.
+const WROTE_BYTES_MAX: usize = 255;
+
+impl GuestState {
+    /// Notes how a write ended. The names of Secrets are shown nowhere.
+    pub(super) fn note_write<T>(
+        &mut self,
+        verb: &str,
+        named: &Named<'_>,
+        written: &Result<T, Error>,
+    ) {
+        if self.wrote.len() >= WROTE_BYTES_MAX {
+            return;
+        }
+        let Named { resource, namespace, name, subresource } = *named;
+        let separator = if self.wrote.is_empty() { "" } else { ", " };
+        // A String takes everything.
+        let _ = write!(self.wrote, "{separator}{verb} {resource}");
+        if !subresource.is_empty() {
+            let _ = write!(self.wrote, "/{subresource}");
+        }
+        if !is_of_secrets(resource) {
+            let slash = if namespace.is_empty() { "" } else { "/" };
+            let _ = write!(self.wrote, " {namespace}{slash}{name}");
+        }
+        let _ = match written {
+            Ok(_) => write!(self.wrote, ": ok"),
+            Err(Error::Status(status)) => {
+                write!(self.wrote, ": {} {}", status.code, status.reason)
+            }
+            Err(Error::NotGranted(_)) => write!(self.wrote, ": not granted"),
+            Err(Error::NotLeader) => write!(self.wrote, ": not leader"),
+            Err(Error::Transport(_)) => write!(self.wrote, ": no answer"),
+            Err(Error::Invalid(_)) => write!(self.wrote, ": invalid"),
+        };
+    }
+}

@@ -1,0 +1,217 @@
+//! One delivery as the history has it in bytes, and its way there and back.
+
+use crate::event::{Change, Gone, Reason, SubscriptionId};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Bytes of a record without its texts.
+pub(super) const HEAD_BYTES: usize = 33;
+/// Bytes of each text: a name has 253 at most.
+const TEXT_BYTES_MAX: usize = u8::MAX as usize;
+/// Namespace, name, resourceVersion, error, writes.
+const TEXTS: usize = 5;
+
+/// How a delivery ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DeliveryEnd {
+    /// The plugin took the event.
+    Ok,
+    /// The call failed, and the event comes again.
+    Failed,
+    /// The call failed, and the event is a dead letter.
+    GivenUp,
+    /// The plugin was not called: the filter said no.
+    Filtered,
+    /// The plugin was not called: the subscription, as it is since a reload, does not want the event.
+    Unwanted,
+    /// The plugin was not called: the event became keys of the workqueue.
+    Enqueued,
+    /// The plugin was not called: its version has no such subscription.
+    Dropped,
+}
+
+impl DeliveryEnd {
+    const ALL: [Self; 7] = [
+        Self::Ok,
+        Self::Failed,
+        Self::GivenUp,
+        Self::Filtered,
+        Self::Unwanted,
+        Self::Enqueued,
+        Self::Dropped,
+    ];
+
+    /// Its word in answers.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::GivenUp => "given-up",
+            Self::Filtered => "filtered",
+            Self::Unwanted => "unwanted",
+            Self::Enqueued => "enqueued",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    /// Whether the plugin was called.
+    pub(crate) fn is_call(self) -> bool {
+        matches!(self, Self::Ok | Self::Failed | Self::GivenUp)
+    }
+}
+
+/// A delivery that has just ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndedDelivery<'a> {
+    pub(crate) subscription: SubscriptionId,
+    pub(crate) change: Change,
+    pub(crate) reason: Reason,
+    pub(crate) gone: Option<Gone>,
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) resource_version: &'a str,
+    pub(crate) attempt: u32,
+    /// From the watch's bytes to the call.
+    pub(crate) waited: Duration,
+    /// The time of the call.
+    pub(crate) took: Duration,
+    pub(crate) ended: Instant,
+    pub(crate) end: DeliveryEnd,
+    /// Empty where nothing failed.
+    pub(crate) error: &'a str,
+    /// The writes of the call to the cluster; empty where there were none.
+    pub(crate) wrote: &'a str,
+}
+
+/// The same, read from the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PastDelivery {
+    pub(crate) subscription: SubscriptionId,
+    pub(crate) change: Change,
+    pub(crate) reason: Reason,
+    pub(crate) gone: Option<Gone>,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) resource_version: String,
+    pub(crate) attempt: u32,
+    pub(crate) waited: Duration,
+    pub(crate) took: Duration,
+    pub(crate) ended: Instant,
+    pub(crate) end: DeliveryEnd,
+    pub(crate) error: String,
+    pub(crate) wrote: String,
+}
+
+impl EndedDelivery<'_> {
+    /// Its texts, cut to their bounds.
+    pub(super) fn texts(&self) -> [&str; TEXTS] {
+        let texts = [self.namespace, self.name, self.resource_version, self.error, self.wrote];
+        texts.map(|text| &text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
+    }
+}
+
+/// The bytes of a record before its texts. Times are nanoseconds since `base`, and microseconds.
+pub(super) fn head(delivery: &EndedDelivery<'_>, base: Instant) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    let mut at = 0;
+    let mut put = |bytes: &[u8]| {
+        head[at..at + bytes.len()].copy_from_slice(bytes);
+        at += bytes.len();
+    };
+    let since = delivery.ended.saturating_duration_since(base);
+    put(&u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).to_le_bytes());
+    put(&delivery.subscription.0.to_le_bytes());
+    put(&delivery.attempt.to_le_bytes());
+    put(&microseconds(delivery.waited).to_le_bytes());
+    put(&microseconds(delivery.took).to_le_bytes());
+    put(&[
+        delivery.change as u8,
+        delivery.reason as u8,
+        delivery.gone.map_or(u8::MAX, |gone| gone as u8),
+        delivery.end as u8,
+    ]);
+    put(&delivery.texts().map(|text| text.len() as u8));
+    head
+}
+
+fn microseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+/// A record's place, and when its delivery ended.
+pub(super) struct Placed {
+    pub(super) bytes: usize,
+    pub(super) ended: Instant,
+}
+
+/// The first record, without its texts.
+pub(super) fn first(records: &VecDeque<u8>, base: Instant) -> Option<Placed> {
+    let mut head = [0; HEAD_BYTES];
+    for (byte, of) in head.iter_mut().zip(records.iter()) {
+        *byte = *of;
+    }
+    (records.len() >= HEAD_BYTES).then(|| Head(&head).placed(base))
+}
+
+/// All records, oldest first.
+pub(super) fn all(records: &VecDeque<u8>, base: Instant) -> impl Iterator<Item = PastDelivery> {
+    let bytes: Vec<u8> = records.iter().copied().collect();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let head = Head(bytes.get(at..at + HEAD_BYTES)?.try_into().ok()?);
+        let placed = head.placed(base);
+        let texts = bytes.get(at + HEAD_BYTES..at + placed.bytes)?;
+        at += placed.bytes;
+        head.delivery(texts, placed.ended)
+    })
+}
+
+/// The bytes that [`head`] made.
+struct Head<'a>(&'a [u8; HEAD_BYTES]);
+
+impl Head<'_> {
+    fn u32(&self, at: usize) -> u32 {
+        let bytes = [self.0[at], self.0[at + 1], self.0[at + 2], self.0[at + 3]];
+        u32::from_le_bytes(bytes)
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        u64::from(self.u32(at)) | (u64::from(self.u32(at + 4)) << 32)
+    }
+
+    fn lengths(&self) -> [usize; TEXTS] {
+        std::array::from_fn(|number| usize::from(self.0[HEAD_BYTES - TEXTS + number]))
+    }
+
+    fn placed(&self, base: Instant) -> Placed {
+        let bytes = HEAD_BYTES + self.lengths().iter().sum::<usize>();
+        Placed { bytes, ended: base + Duration::from_nanos(self.u64(0)) }
+    }
+
+    fn delivery(&self, texts: &[u8], ended: Instant) -> Option<PastDelivery> {
+        let mut rest = texts;
+        let texts = self.lengths().map(|length| {
+            let (text, behind) = rest.split_at_checked(length).unwrap_or_default();
+            rest = behind;
+            String::from_utf8_lossy(text).into_owned()
+        });
+        let [namespace, name, resource_version, error, wrote] = texts;
+        let microseconds = |at| Duration::from_micros(u64::from(self.u32(at)));
+        Some(PastDelivery {
+            subscription: SubscriptionId(self.u32(8)),
+            attempt: self.u32(12),
+            waited: microseconds(16),
+            took: microseconds(20),
+            change: *Change::ALL.get(usize::from(self.0[24]))?,
+            reason: *Reason::ALL.get(usize::from(self.0[25]))?,
+            gone: Gone::ALL.get(usize::from(self.0[26])).copied(),
+            end: *DeliveryEnd::ALL.get(usize::from(self.0[27]))?,
+            namespace,
+            name,
+            resource_version,
+            ended,
+            error,
+            wrote,
+        })
+    }
+}

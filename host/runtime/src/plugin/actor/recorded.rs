@@ -1,0 +1,63 @@
+//! How a delivery ended, for the plugin's history.
+
+use super::Actor;
+use crate::delivery::mailbox::{Queued, Settled};
+use crate::delivery::reevaluation::Seen;
+use crate::event::Event;
+use crate::history::{DeliveryEnd, EndedDelivery};
+use std::time::Instant;
+
+/// How a delivery ended.
+#[derive(Clone, Copy)]
+pub(super) struct DeliveryResult<'a> {
+    pub(super) end: DeliveryEnd,
+    /// Empty where nothing failed.
+    pub(super) error: &'a str,
+}
+
+impl DeliveryResult<'_> {
+    pub(super) fn of(end: DeliveryEnd) -> Self {
+        Self { end, error: "" }
+    }
+}
+
+/// How the delivery of an event ends for which the plugin is not called. `to_tell`: the event as it would be delivered.
+pub(super) fn not_told(to_tell: Option<&Event>, seen: Option<&Seen>) -> DeliveryEnd {
+    match to_tell {
+        Some(_) => DeliveryEnd::Enqueued,
+        None if seen.is_some_and(|seen| seen.event.is_none()) => DeliveryEnd::Unwanted,
+        None => DeliveryEnd::Filtered,
+    }
+}
+
+impl Actor {
+    /// Says what becomes of the event in flight, and keeps how its delivery ended.
+    pub(super) fn settle(
+        &self,
+        queued: &Queued,
+        settled: Settled,
+        result: DeliveryResult<'_>,
+        now: Instant,
+    ) {
+        let event = &queued.event;
+        let began = if result.end.is_call() { self.call_began } else { now };
+        let key = event.object.key();
+        let delivery = EndedDelivery {
+            subscription: event.subscription,
+            change: event.change,
+            reason: event.reason,
+            gone: event.gone,
+            namespace: key.namespace(),
+            name: key.name(),
+            resource_version: event.object.resource_version(),
+            attempt: queued.attempt,
+            waited: began.saturating_duration_since(event.received),
+            took: now.saturating_duration_since(began),
+            ended: now,
+            end: result.end,
+            error: result.error,
+            wrote: if result.end.is_call() { &self.wrote } else { "" },
+        };
+        self.core.queue.settle_delivery(self.shard, settled, &delivery);
+    }
+}

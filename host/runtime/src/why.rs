@@ -1,0 +1,159 @@
+//! The answer to one question: why was a plugin called for an object, or why not?
+//!
+//! Nothing is kept for it but the [history](crate::history) of deliveries. The rest is found when somebody asks: the subscription's own view, filter and
+//! pointers are asked again about the object in the cache, the queue says where the object's events wait, and the plugin says what it is doing.
+
+mod answer;
+mod deliveries;
+mod keys;
+mod question;
+mod refusals;
+mod times;
+mod values;
+mod verdict;
+mod waiting;
+
+pub use answer::{
+    CachedObject, DeliveryWhy, KeyWhy, LetterWhy, PluginWhy, SubscriptionWhy, UnmetQuestion,
+    WaitingWhy, Why,
+};
+pub use question::WhyQuestion;
+
+use crate::event::SubscriptionId;
+use crate::history::History;
+use crate::plugin::core::{PluginCore, RunningVersion};
+use crate::plugin::status::PluginStatus;
+use crate::plugins::Plugins;
+use informant_apimachinery::{LabelSelector, nearest};
+use informant_cache::{Object, SharedIndexInformer, SharedInformerFactory};
+use std::sync::Arc;
+use times::Clocks;
+use values::Shown;
+
+/// Names that a misspelt name is compared with.
+const NAMES_MAX: usize = 1_000;
+
+/// Everything that the answer about one object is made from.
+struct Sight<'a> {
+    question: &'a WhyQuestion,
+    /// That of the question's resource.
+    informer: Option<&'a SharedIndexInformer>,
+    /// The object as the cache has it.
+    object: Option<Object>,
+    clocks: Clocks,
+    shown: Shown,
+}
+
+/// One plugin at one moment.
+struct Looked<'a> {
+    core: &'a PluginCore,
+    status: PluginStatus,
+    /// The version in charge.
+    running: Option<RunningVersion>,
+    history: History,
+}
+
+impl Plugins {
+    /// Answers the question with what is known now. It changes nothing.
+    pub fn why(&self, question: &WhyQuestion, informers: &SharedInformerFactory) -> Why {
+        let informers = informers.informers();
+        let informer = informers.iter().find(|it| *it.resource() == question.resource);
+        let sight = Sight {
+            question,
+            informer,
+            object: informer.and_then(|informer| informer.indexer().get(&question.key)),
+            clocks: Clocks::read(),
+            shown: Shown::of(&question.resource),
+        };
+        let is_asked = |core: &&Arc<PluginCore>| {
+            question.plugin.as_ref().is_none_or(|plugin| *plugin == core.name)
+        };
+        let cores = self.cores();
+        Why {
+            resource: question.resource.to_string(),
+            namespace: question.key.namespace().to_owned(),
+            name: question.key.name().to_owned(),
+            at: sight.clocks.now(),
+            cache: sight.cached(),
+            plugins: cores.iter().filter(is_asked).map(|core| sight.of(core)).collect(),
+        }
+    }
+}
+
+impl Sight<'_> {
+    fn cached(&self) -> CachedObject {
+        let state = self.informer.map(SharedIndexInformer::state);
+        let place = match (self.informer, &self.object) {
+            (None, _) => "not-cached",
+            (Some(_), Some(_)) => "present",
+            (Some(_), None) => "absent",
+        };
+        CachedObject {
+            state: place.to_owned(),
+            resource_version: self.object.as_ref().map(|it| it.resource_version().to_owned()),
+            uid: self.object.as_ref().map(|it| it.uid().to_owned()),
+            informer: state.as_ref().map(|state| state.as_str().to_owned()),
+            message: state.and_then(|state| state.message().map(str::to_owned)),
+            nearest: self.nearest_name(),
+        }
+    }
+
+    /// The name in the cache that a name which is not there may have been meant as. The names of Secrets are shown nowhere.
+    fn nearest_name(&self) -> Option<String> {
+        let key = &self.question.key;
+        if self.object.is_some() || self.question.resource.is_secrets() {
+            return None;
+        }
+        let all = LabelSelector::default();
+        let indexer = self.informer?.indexer();
+        let page = indexer.list(Some(key.namespace()), &all, NAMES_MAX, None).ok()?;
+        let names: Vec<&str> = page.items.iter().map(|object| object.key().name()).collect();
+        nearest(key.name(), &names).map(str::to_owned)
+    }
+
+    fn of(&self, core: &PluginCore) -> PluginWhy {
+        let status = PluginStatus::of(core);
+        let running = core.facts().running.clone();
+        let history = core.queue.history(|history| history.clone());
+        let looked = Looked { core, status, running, history };
+        let deliveries = deliveries::deliveries(self, &looked);
+        let subscriptions = refusals::subscriptions(self, &looked, &deliveries);
+        let waiting = waiting::waiting(self, &looked, &deliveries);
+        let dead_letters = deliveries::letters(self, &looked);
+        let keys = keys::keys(self, &looked);
+        let found = verdict::PluginFindings {
+            subscriptions: &subscriptions,
+            waiting: &waiting,
+            deliveries: &deliveries,
+            letters: &dead_letters,
+            keys: &keys,
+        };
+        let (answer, because) = verdict::verdict(self, &looked, &found);
+        PluginWhy {
+            name: core.name.as_str().to_owned(),
+            state: looked.status.state.name().to_owned(),
+            answer: answer.to_owned(),
+            because,
+            subscriptions,
+            waiting,
+            deliveries,
+            history_since: looked.history_since(self),
+            dead_letters,
+            keys,
+        }
+    }
+}
+
+impl Looked<'_> {
+    /// The name of one of the plugin's subscriptions to the question's resource.
+    fn name_of(&self, sight: &Sight<'_>, id: SubscriptionId) -> Option<&str> {
+        let specs = self.running.as_ref()?.specs.iter();
+        let mut specs = specs.filter(|(_, spec)| spec.resource == sight.question.resource);
+        specs.find(|(of, _)| *of == id).map(|(_, spec)| spec.name.as_str())
+    }
+
+    /// The moment since which the history has every delivery; none: it has forgotten none.
+    fn history_since(&self, sight: &Sight<'_>) -> Option<String> {
+        self.history.forgotten().map(|forgotten| sight.clocks.at(forgotten))
+    }
+}

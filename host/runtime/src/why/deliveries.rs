@@ -1,0 +1,58 @@
+//! The object's deliveries and dead letters.
+
+use super::answer::{DeliveryWhy, LetterWhy};
+use super::times::shown;
+use super::{Looked, Sight};
+use crate::history::PastDelivery;
+
+/// Deliveries of one object in an answer, the newest.
+const DELIVERIES_MAX: usize = 50;
+
+/// The object's deliveries, oldest first. An object of another resource may have the same name: each resource has subscriptions of its own.
+pub(super) fn deliveries(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<DeliveryWhy> {
+    let past = looked.history.of(&sight.question.key).into_iter();
+    let named = past.filter_map(|past| {
+        let name = looked.name_of(sight, past.subscription)?;
+        Some(delivery(sight, name, &past))
+    });
+    let mut deliveries: Vec<DeliveryWhy> = named.collect();
+    deliveries.drain(..deliveries.len().saturating_sub(DELIVERIES_MAX));
+    deliveries
+}
+
+fn delivery(sight: &Sight<'_>, subscription: &str, past: &PastDelivery) -> DeliveryWhy {
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    DeliveryWhy {
+        at: sight.clocks.at(past.ended),
+        subscription: subscription.to_owned(),
+        change: past.change.as_str().to_owned(),
+        reason: past.reason.as_str().to_owned(),
+        gone: past.gone.map(|gone| gone.as_str().to_owned()),
+        resource_version: past.resource_version.clone(),
+        attempt: past.attempt,
+        end: past.end.as_str().to_owned(),
+        error: text(&past.error),
+        waited_seconds: past.waited.as_secs_f64(),
+        seconds: past.took.as_secs_f64(),
+        wrote: text(&past.wrote),
+    }
+}
+
+/// The dead letters of the object, oldest first.
+pub(super) fn letters(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<LetterWhy> {
+    let resource = sight.question.resource.to_string();
+    let letters = looked.core.dead_letters.lock().list();
+    let of_object = letters.into_iter().filter(|letter| {
+        *letter.event.object.key() == sight.question.key && letter.resource == resource
+    });
+    of_object
+        .map(|letter| LetterWhy {
+            id: letter.id,
+            resource_version: letter.event.object.resource_version().to_owned(),
+            subscription: letter.subscription,
+            attempts: letter.attempts,
+            error: letter.error,
+            at: shown(letter.at),
+        })
+        .collect()
+}

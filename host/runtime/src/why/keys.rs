@@ -1,0 +1,71 @@
+//! The keys of the workqueue that the object's present state gives, and where each of them is.
+
+use super::answer::KeyWhy;
+use super::{Looked, Sight};
+use crate::delivery::key_queue::KeyPlace;
+use crate::event::enqueue::FoundKeys;
+
+/// Keys in an answer.
+const KEYS_MAX: usize = 20;
+
+pub(super) fn keys(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<KeyWhy> {
+    let (Some(running), Some(object)) = (&looked.running, &sight.object) else {
+        return Vec::new();
+    };
+    let mut found = FoundKeys::default();
+    let specs = running.specs.iter().map(|(_, spec)| spec);
+    for spec in specs.filter(|spec| spec.resource == sight.question.resource) {
+        spec.enqueue.find(object, &mut found);
+    }
+    let last_retry = looked.core.facts().last_retry.clone();
+    let queue = looked.core.keys.lock();
+    found
+        .iter()
+        .take(KEYS_MAX)
+        .map(|key| of(key, queue.place_of(key), last_retry.as_deref()))
+        .collect()
+}
+
+fn of(key: &str, place: KeyPlace, last_retry: Option<&str>) -> KeyWhy {
+    let retry = || last_retry?.strip_prefix(&format!("reconcile {key}: ")).map(str::to_owned);
+    let (state, attempts, error) = match place {
+        KeyPlace::InFlight { attempt } => ("call", attempt, None),
+        KeyPlace::Failed { attempts } => ("failed", attempts, retry()),
+        KeyPlace::GivenUp { attempts, error } => ("given-up", attempts, Some(error)),
+        KeyPlace::Waits => ("waits", 0, None),
+        KeyPlace::Done => ("done", 0, None),
+    };
+    KeyWhy { key: key.to_owned(), state: state.to_owned(), attempts, error }
+}
+
+/// The keys in one line.
+pub(super) fn shown(keys: &[KeyWhy]) -> String {
+    let one = |key: &KeyWhy| {
+        let KeyWhy { key, state, attempts, error } = key;
+        let error = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+        match &**state {
+            "failed" | "given-up" => format!("{key} {state} after {attempts} attempts{error}"),
+            _ => format!("{key} {state}"),
+        }
+    };
+    match keys.is_empty() {
+        true => "it became no key".to_owned(),
+        false => keys.iter().map(one).collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_is_said_with_its_error() {
+        let failed = KeyPlace::Failed { attempts: 3 };
+        let keys = [
+            of("shop/web", failed, Some("reconcile shop/web: no answer")),
+            of("shop/db", KeyPlace::Done, Some("reconcile shop/web: no answer")),
+        ];
+        assert_eq!(shown(&keys), "shop/web failed after 3 attempts: no answer, shop/db done");
+        assert_eq!(shown(&[]), "it became no key");
+    }
+}

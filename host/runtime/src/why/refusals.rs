@@ -1,0 +1,250 @@
+//! The questions that a subscription asks before the present state of an object is delivered, in their order, as far as the answer is no.
+//!
+//! The view, the filter and the pointers are those that the informer's task and the plugin's actor ask.
+
+use super::answer::{DeliveryWhy, SubscriptionWhy, UnmetQuestion};
+use super::{Looked, Sight};
+use crate::contract::coverage::watched_scope;
+use crate::contract::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
+use crate::contract::filter::Verdict;
+use crate::delivery::view::{Unmet, View};
+use crate::event::{Change, Event, EventKeys, Reason, SubscriptionId};
+use crate::plugin::core::{Replaying, RunningVersion};
+use informant_cache::{InformerState, Object};
+use std::time::Instant;
+
+/// The questions in the order in which they are asked.
+pub(super) const QUESTIONS: [&str; 11] = [
+    "serviceAccount",
+    "grant",
+    "informer",
+    "cache",
+    "namespaces",
+    "fieldSelector",
+    "labelSelector",
+    "replay",
+    "types",
+    "onlyIfChanged",
+    "filter",
+];
+
+/// The plugin's subscriptions to the resource.
+pub(super) fn subscriptions(
+    sight: &Sight<'_>,
+    looked: &Looked<'_>,
+    deliveries: &[DeliveryWhy],
+) -> Vec<SubscriptionWhy> {
+    let Some(running) = &looked.running else { return Vec::new() };
+    let active = looked.core.subscriptions();
+    let of_resource =
+        running.specs.iter().filter(|(_, spec)| spec.resource == sight.question.resource);
+    of_resource
+        .map(|(id, spec)| {
+            let active = active.iter().find(|active| active.id == *id);
+            let is_delivery = |it: &&DeliveryWhy| {
+                it.subscription == spec.name && !["unwanted", "dropped"].contains(&&*it.end)
+            };
+            let last = deliveries.iter().rev().find(is_delivery);
+            let asked = SubscriptionLook { sight, looked, running, id: *id, spec, active, last };
+            SubscriptionWhy { name: spec.name.clone(), refusals: asked.refusals() }
+        })
+        .collect()
+}
+
+/// One subscription.
+struct SubscriptionLook<'a> {
+    sight: &'a Sight<'a>,
+    looked: &'a Looked<'a>,
+    running: &'a RunningVersion,
+    id: SubscriptionId,
+    spec: &'a SubscriptionSpec,
+    /// None while nothing of it is delivered.
+    active: Option<&'a Replaying>,
+    /// The newest delivery of the object that the history has.
+    last: Option<&'a DeliveryWhy>,
+}
+
+fn refusal(question: &str, text: String) -> UnmetQuestion {
+    UnmetQuestion { question: question.to_owned(), text }
+}
+
+impl SubscriptionLook<'_> {
+    fn refusals(&self) -> Vec<UnmetQuestion> {
+        let mut refusals = self.of_plugin();
+        let view = match self.active {
+            Some(active) => active.handler.view().clone(),
+            None => View::from(self.spec),
+        };
+        let Some(object) = &self.sight.object else {
+            let key = &self.sight.question.key;
+            match view.covers_namespace(key.namespace()) {
+                true => refusals.push(refusal("cache", self.absent())),
+                false => refusals.push(self.of_namespaces(&view)),
+            }
+            return refusals;
+        };
+        if let Some(unmet) = view.unmet(object) {
+            refusals.push(self.of_view(&view, &unmet, object));
+            return refusals;
+        }
+        refusals.extend(self.of_changes(object));
+        refusals
+    }
+
+    /// What keeps every object of the subscription from being delivered.
+    fn of_plugin(&self) -> Vec<UnmetQuestion> {
+        let (core, resource) = (self.looked.core, self.spec.resource.to_string());
+        let access = core.access();
+        let refused = access.iter().flat_map(|shown| &shown.refused);
+        let mut refused = refused.filter(|it| it.subscription.as_ref() == Some(&self.spec.name));
+        let refused = refused.next().map(|it| refusal("serviceAccount", it.why.clone()));
+        let withdrawn = core.restriction.check_read(&self.running.settings, &resource).err();
+        let withdrawn = withdrawn.map(|why| refusal("grant", why));
+        let state =
+            self.sight.informer.map(|it| it.state_in(&watched_scope(&self.spec.namespaces)));
+        let informer = match state {
+            None => Some(format!("{resource} has no informer")),
+            Some(InformerState::Synced | InformerState::Stale { .. }) => None,
+            Some(state) => {
+                let message = state.message().map_or(String::new(), |text| format!(": {text}"));
+                Some(format!("{resource} is {}{message}", state.as_str()))
+            }
+        };
+        let informer = informer.map(|text| refusal("informer", text));
+        [refused, withdrawn, informer].into_iter().flatten().collect()
+    }
+
+    fn absent(&self) -> String {
+        format!("the cache has no {} {}", self.spec.resource, self.sight.question.key)
+    }
+
+    fn of_namespaces(&self, view: &View) -> UnmetQuestion {
+        let names: Vec<&str> = view.namespaces.iter().map(String::as_str).collect();
+        let namespace = self.sight.question.key.namespace();
+        let text = format!("namespaces {}: the object is in {namespace:?}", names.join(", "));
+        refusal("namespaces", text)
+    }
+
+    fn of_view(&self, view: &View, unmet: &Unmet<'_>, object: &Object) -> UnmetQuestion {
+        let shown = self.sight.shown;
+        let sign = |equal: bool| if equal { "=" } else { "!=" };
+        match unmet {
+            Unmet::Namespaces => self.of_namespaces(view),
+            Unmet::Key(test) => {
+                let (field, value) = match test.is_name {
+                    true => ("metadata.name", object.key().name()),
+                    false => ("metadata.namespace", object.key().namespace()),
+                };
+                let asked = format!("{field}{}{}", sign(test.equal), test.value);
+                refusal("fieldSelector", format!("fieldSelector {asked}: {field} is {value}"))
+            }
+            Unmet::Label(requirement) => {
+                let label = format!("label {}", requirement.key);
+                let value = shown.value(&label, object.label(&requirement.key));
+                refusal("labelSelector", format!("labelSelector {requirement}: {value}"))
+            }
+            Unmet::Field(test) => {
+                let field = test.pointer.trim_start_matches('/').replace('/', ".");
+                let json = object.json();
+                let projection = informant_cache::Projection::new([&test.pointer]);
+                let found = projection.values(&json)[0].map(String::from_utf8_lossy);
+                let value = shown.value(&field, found.as_deref());
+                let asked = format!("{field}{}{}", sign(test.equal), test.value);
+                refusal("fieldSelector", format!("fieldSelector {asked}: {value}"))
+            }
+        }
+    }
+
+    /// What keeps the present state of an object from being delivered that the view has.
+    fn of_changes(&self, object: &Object) -> Vec<UnmetQuestion> {
+        let (spec, last) = (self.spec, self.last);
+        let is_newest = last.is_some_and(|last| last.resource_version == object.resource_version());
+        if is_newest && last.is_some_and(|last| last.end != "filtered") {
+            return Vec::new();
+        }
+        let replay = match (last, self.active) {
+            (None, Some(active)) if !active.handler.progress().has_come_to(object) => {
+                let told = active.snapshot(&self.looked.core.queue);
+                let how_far = told.map_or(String::new(), |it| {
+                    format!(": {} objects are through, {} are left", it.told, it.left)
+                });
+                Some(format!("the replay of existing objects has not come to it{how_far}"))
+            }
+            (None, _) if spec.replay == Replay::Never => Some(
+                "replay never: an object that was there first is delivered when it changes"
+                    .to_owned(),
+            ),
+            _ => None,
+        };
+        let wanted = if last.is_none() { Change::Added } else { Change::Updated };
+        let types = (!spec.types.contain(wanted)).then(|| {
+            let words = types(spec.types);
+            format!("types {words}: {} is not among them", wanted.as_str())
+        });
+        let unchanged = last.filter(|_| !is_newest && !spec.only_if_changed.is_empty());
+        let unchanged = unchanged.map(|last| self.unchanged(object, last));
+        let filter = self.filter(object, wanted, is_newest);
+        let named = [
+            ("replay", replay),
+            ("types", types),
+            ("onlyIfChanged", unchanged),
+            ("filter", filter),
+        ];
+        named.into_iter().filter_map(|(question, text)| Some(refusal(question, text?))).collect()
+    }
+
+    fn unchanged(&self, object: &Object, last: &DeliveryWhy) -> String {
+        let values = self.active.map_or(Vec::new(), |active| active.handler.concerning(object));
+        let shown = self.spec.only_if_changed.iter().zip(values);
+        let shown: Vec<String> =
+            shown.map(|(name, value)| self.sight.shown.value(name, value.as_deref())).collect();
+        let since = &last.resource_version;
+        format!("onlyIfChanged: no change after resourceVersion {since}; {}", shown.join(", "))
+    }
+
+    /// The filter's word on the object as it is now. A past word that was another counts: the filter may have seen an old state as well.
+    fn filter(&self, object: &Object, change: Change, was_asked: bool) -> Option<String> {
+        let filter = self.spec.filter.as_ref()?;
+        let (verdict, values) = filter.explain(&self.event(object, change));
+        let text = filter.text();
+        match verdict {
+            Verdict::Filtered => {
+                let shown: Vec<String> = values
+                    .iter()
+                    .map(|(name, value)| self.sight.shown.value(name, value.as_deref()))
+                    .collect();
+                Some(format!("filter {text}: {}", shown.join(", ")))
+            }
+            Verdict::Told | Verdict::Failed(_) if was_asked => {
+                let last = self.last?;
+                let (change, at) = (&last.change, &last.at);
+                Some(format!("filter {text}: it was false for the event {change} at {at}"))
+            }
+            Verdict::Told | Verdict::Failed(_) => None,
+        }
+    }
+
+    /// The event that the object's present state would be.
+    fn event(&self, object: &Object, change: Change) -> Event {
+        Event {
+            subscription: self.id,
+            asked_by: 0,
+            change,
+            reason: Reason::Watch,
+            gone: None,
+            object: object.clone(),
+            old: None,
+            coalesced: 0,
+            letters: Vec::new(),
+            received: Instant::now(),
+            before_sync: false,
+            knew: false,
+            keys: EventKeys::default(),
+        }
+    }
+}
+
+fn types(types: ChangeTypes) -> String {
+    let words = Change::ALL.into_iter().filter(|change| types.contain(*change));
+    words.map(Change::as_str).collect::<Vec<_>>().join(", ")
+}

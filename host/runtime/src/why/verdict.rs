@@ -1,0 +1,94 @@
+//! The answer in one word and in one line, of everything that was found.
+
+use super::answer::{DeliveryWhy, KeyWhy, LetterWhy, SubscriptionWhy, WaitingWhy};
+use super::keys::shown;
+use super::refusals::QUESTIONS;
+use super::{Looked, Sight};
+use std::collections::BTreeSet;
+
+/// What was found of one plugin.
+pub(super) struct PluginFindings<'a> {
+    pub(super) subscriptions: &'a [SubscriptionWhy],
+    pub(super) waiting: &'a [WaitingWhy],
+    pub(super) deliveries: &'a [DeliveryWhy],
+    pub(super) letters: &'a [LetterWhy],
+    pub(super) keys: &'a [KeyWhy],
+}
+
+pub(super) fn verdict(
+    sight: &Sight<'_>,
+    looked: &Looked<'_>,
+    found: &PluginFindings<'_>,
+) -> (&'static str, String) {
+    let Some(running) = &looked.running else { return ("not-running", not_running(looked)) };
+    if found.subscriptions.is_empty() {
+        let resources: BTreeSet<&str> =
+            running.subscriptions.iter().map(|(_, resource, _)| resource.as_str()).collect();
+        let resources: Vec<&str> = resources.into_iter().collect();
+        let text = match resources.is_empty() {
+            true => "it has no subscriptions".to_owned(),
+            false => format!("it subscribes to {} only", resources.join(", ")),
+        };
+        return ("not-subscribed", text);
+    }
+    if let Some(first) = found.waiting.first() {
+        return ("waits", format!("{} {}: {}", first.change, first.resource_version, first.text));
+    }
+    let last = found.deliveries.last();
+    if let Some(last) = last.filter(|last| is_of_newest(sight, last)) {
+        match &*last.end {
+            "ok" => return ("delivered", told(last, "ok")),
+            "enqueued" => return ("enqueued", told(last, &shown(found.keys))),
+            _ => {}
+        }
+    }
+    if let Some(letter) = found.letters.last() {
+        let LetterWhy { id, attempts, error, .. } = letter;
+        return ("given-up", format!("dead letter {id} after {attempts} attempts: {error}"));
+    }
+    if let Some(refused) = refused(found.subscriptions) {
+        return refused;
+    }
+    let since = match (looked.history.is_kept(), looked.history_since(sight)) {
+        (false, _) => "no history is kept (limits.history is 0)".to_owned(),
+        (true, Some(since)) => format!("the history has no delivery of it since {since}"),
+        (true, None) => "the history has no delivery of it".to_owned(),
+    };
+    ("no-record", format!("no question is answered with no; {since}"))
+}
+
+fn not_running(looked: &Looked<'_>) -> String {
+    let state = &looked.status.state;
+    match state.reason() {
+        Some(reason) => reason.to_owned(),
+        None => format!("no version runs; the plugin is {}", state.name()),
+    }
+}
+
+/// Whether a delivery was of the state that the cache has, or of the end of an object that is not there.
+fn is_of_newest(sight: &Sight<'_>, delivery: &DeliveryWhy) -> bool {
+    match &sight.object {
+        Some(object) => delivery.resource_version == object.resource_version(),
+        None => delivery.change == "deleted",
+    }
+}
+
+fn told(delivery: &DeliveryWhy, end: &str) -> String {
+    let DeliveryWhy { change, resource_version, at, .. } = delivery;
+    format!("{change} {resource_version} at {at}: {end}")
+}
+
+/// The question that came last of those that were answered with no: that subscription came nearest. None: one of them refuses nothing.
+fn refused(subscriptions: &[SubscriptionWhy]) -> Option<(&'static str, String)> {
+    if subscriptions.iter().any(|subscription| subscription.refusals.is_empty()) {
+        return None;
+    }
+    let place = |subscription: &SubscriptionWhy| {
+        let first = subscription.refusals.first()?;
+        QUESTIONS.iter().position(|question| *question == first.question)
+    };
+    let nearest = subscriptions.iter().max_by_key(|subscription| place(subscription))?;
+    let first = nearest.refusals.first()?;
+    let answer = if first.question == "cache" { "absent" } else { "refused" };
+    Some((answer, format!("{}: {}", nearest.name, first.text)))
+}
