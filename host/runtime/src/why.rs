@@ -57,14 +57,7 @@ impl Plugins {
     /// Answers the question with what is known now. It changes nothing.
     pub fn why(&self, question: &WhyQuestion, informers: &SharedInformerFactory) -> Why {
         let informers = informers.informers();
-        let informer = informers.iter().find(|it| *it.resource() == question.resource);
-        let sight = Sight {
-            question,
-            informer,
-            object: informer.and_then(|informer| informer.indexer().get(&question.key)),
-            clocks: Clocks::read(),
-            shown: Shown::of(&question.resource),
-        };
+        let sight = Sight::new(question, &informers);
         let is_asked = |core: &&Arc<PluginCore>| {
             question.plugin.as_ref().is_none_or(|plugin| *plugin == core.name)
         };
@@ -80,7 +73,18 @@ impl Plugins {
     }
 }
 
-impl Sight<'_> {
+impl<'a> Sight<'a> {
+    fn new(question: &'a WhyQuestion, informers: &'a [SharedIndexInformer]) -> Self {
+        let informer = informers.iter().find(|it| *it.resource() == question.resource);
+        Self {
+            question,
+            informer,
+            object: informer.and_then(|informer| informer.indexer().get(&question.key)),
+            clocks: Clocks::read(),
+            shown: Shown::of(&question.resource),
+        }
+    }
+
     fn cached(&self) -> CachedObject {
         let state = self.informer.map(SharedIndexInformer::state);
         let place = match (self.informer, &self.object) {
@@ -157,3 +161,6 @@ impl Looked<'_> {
         self.history.forgotten().map(|forgotten| sight.clocks.at(forgotten))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use super::answer::{DeliveryWhy, KeyWhy, LetterWhy, SubscriptionWhy, WaitingWhy}
 use super::keys::shown;
 use super::refusals::QUESTIONS;
 use super::{Looked, Sight};
+use crate::plugin::lifecycle::State;
 use std::collections::BTreeSet;
 
 /// What was found of one plugin.
@@ -20,7 +21,10 @@ pub(super) fn verdict(
     looked: &Looked<'_>,
     found: &PluginFindings<'_>,
 ) -> (&'static str, String) {
-    let Some(running) = &looked.running else { return ("not-running", not_running(looked)) };
+    let is_stopped = matches!(looked.status.state, State::Stopped { .. } | State::Waiting { .. });
+    let Some(running) = looked.running.as_ref().filter(|_| !is_stopped) else {
+        return ("not-running", not_running(looked));
+    };
     if found.subscriptions.is_empty() {
         let resources: BTreeSet<&str> =
             running.subscriptions.iter().map(|(_, resource, _)| resource.as_str()).collect();

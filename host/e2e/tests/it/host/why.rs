@@ -63,9 +63,8 @@ fn moody(
     Row { says, ..row(plugin, Planted::Moody(config, beside), answer) }
 }
 
-/// Subscriptions that do not want the object.
-fn of_subscriptions() -> Vec<Row> {
-    let pods = |keys| Planted::Described("v1/pods", keys);
+/// Subscriptions whose view does not have the object.
+fn of_views() -> Vec<Row> {
     vec![
         refused(
             "elsewhere",
@@ -85,6 +84,13 @@ fn of_subscriptions() -> Vec<Row> {
             "fieldSelector",
             &["fieldSelector metadata.name!=web: metadata.name is web"],
         ),
+    ]
+}
+
+/// Subscriptions to which the object is not delivered for another reason.
+fn of_subscriptions() -> Vec<Row> {
+    let pods = |keys| Planted::Described("v1/pods", keys);
+    vec![
         Row {
             kind: "po",
             question: "fieldSelector",
@@ -147,12 +153,15 @@ fn of_plugins() -> Vec<Row> {
         moody("fine", ("mood: fine", ""), "delivered", &["updated ", ": ok"]),
         moody("wrote", ("mood: fine, writes: true", ""), "delivered", &["updated ", ": ok"]),
         moody("keys", ("as: controller, mood: fine", ""), "enqueued", &["updated ", "/web done"]),
-        moody(
-            "retrying",
-            ("mood: fails", "limits: {attempts: 1000}"),
-            "waits",
-            &["comes in ", "the mood is bad"],
-        ),
+        Row {
+            kind: "pod",
+            ..moody(
+                "retrying",
+                ("mood: fails", "limits: {attempts: 1000}"),
+                "waits",
+                &["comes in ", "the mood is bad"],
+            )
+        },
         moody("lettered", ("mood: gives-up", ""), "given-up", &["dead letter ", "the mood is bad"]),
         moody(
             "tripped",
@@ -168,7 +177,7 @@ fn of_plugins() -> Vec<Row> {
             &["paused until `informant plugin resume held`"],
         ),
         moody("withdrawn", ("mood: fine", ""), "waits", &["v1/configmaps"]),
-        Row { says: &["broken"], ..row("broken", Planted::Garbage, "not-running") },
+        row("broken", Planted::Garbage, "not-running"),
     ]
 }
 
@@ -207,7 +216,8 @@ impl Row {
 
     fn configure(&self, bench: &HostBench<'_>, config: &str, beside: &str) {
         let kind = if config.starts_with("as: ") { "" } else { "as: handler, " };
-        let of = format!("resource: v1/configmaps, namespace: {}", bench.namespace);
+        let resource = if self.kind == "pod" { "v1/pods" } else { "v1/configmaps" };
+        let of = format!("resource: {resource}, namespace: {}", bench.namespace);
         let text =
             format!("{HEAD}PluginConfiguration\nconfig: {{{kind}{of}, {config}}}\n{beside}\n");
         let file = bench.plugins.join(format!("{}.yaml", self.plugin));
@@ -306,7 +316,8 @@ fn the_reason_is_the_true_one_in_each_of_these_cases() {
         let own = own_file(&bench, &directory);
         forbid_acting(&bench);
         create_objects(&bench).await;
-        let rows: Vec<Row> = of_subscriptions().into_iter().chain(of_plugins()).collect();
+        let rows: Vec<Row> =
+            of_views().into_iter().chain(of_subscriptions()).chain(of_plugins()).collect();
         rows.iter().for_each(|row| row.plant(&bench));
         let host = bench.start(&["--config", &own]).await;
         await_runs(&host, &rows).await;

@@ -161,7 +161,7 @@ limits! {
 
     /// Bytes of the plugin's history: its deliveries that ended last, about 65 bytes each, for `informant why`. The history has 4Ki at first and grows.
     /// 0: none is kept.
-    history_bytes_max: usize, "history" = 64 << 10, from 0 up to 16 << 20, Bytes;
+    history_bytes_max: usize, "history" = 64 << 10, from 0 up to 1 << 20, Bytes;
     "the oldest deliveries are forgotten", "informant_plugin_account_bytes", "the_oldest_deliveries_are_forgotten_above_the_bound";
 
     /// Keys of the plugin's workqueue, also those that are delayed or have failed.

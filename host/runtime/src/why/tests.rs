@@ -1,0 +1,220 @@
+//! A plugin with one subscription, an object in the cache, and what is said of both.
+
+use super::*;
+use crate::contract::component::WasiImports;
+use crate::contract::configuration::{Configurations, Layer};
+use crate::contract::descriptor::Descriptor;
+use crate::delivery::mailbox::Settled;
+use crate::delivery::subscription::SubscriptionHandler;
+use crate::event::{Change, Event, EventKeys, Reason};
+use crate::history::{DeliveryEnd, EndedDelivery};
+use crate::plugin::core::Replaying;
+use crate::plugin::core::tests::core;
+use crate::plugin::lifecycle::Input;
+use informant_cache::testing::FakeControllerSource;
+use informant_cache::{FactoryOptions, ObjectKey, ResourceEventHandler as _};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+const ID: SubscriptionId = SubscriptionId(1);
+const POD: &str = r#"{"metadata":{"namespace":"shop","name":"web","labels":{"app":"db"}},"spec":{"n":3},"status":{"phase":"Running"}}"#;
+
+/// A plugin whose one subscription to pods has these keys.
+struct Fixture {
+    core: PluginCore,
+    factory: SharedInformerFactory,
+}
+
+fn running(descriptor: &Descriptor) -> RunningVersion {
+    let configurations = Configurations::new(Layer::default(), BTreeMap::new(), Default::default());
+    let settings = configurations.and_then(|it| it.of(&"p".parse().expect("a name"), None));
+    let specs = descriptor.subscriptions.iter();
+    RunningVersion {
+        version: "1".to_owned(),
+        sha256: String::new(),
+        wasi: Arc::new(WasiImports::default()),
+        subscriptions: specs
+            .clone()
+            .map(|spec| (spec.name.clone(), spec.resource.to_string(), spec.namespaces.clone()))
+            .collect(),
+        specs: specs.map(|spec| (ID, spec.clone())).collect(),
+        reads: Vec::new(),
+        settings: Arc::new(settings.expect("nothing bounds it")),
+    }
+}
+
+impl Fixture {
+    async fn new(keys: &str) -> Self {
+        let source = FakeControllerSource::default();
+        source.add(POD);
+        let factory = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
+        let pods = "v1/pods".parse().expect("a resource");
+        let informer = factory.for_resource(&pods);
+        factory.start();
+        factory.wait_for_cache_sync(Duration::from_secs(10)).await.expect("it syncs");
+        let json = format!(
+            r#"{{"version":"1","subscriptions":[{{"name":"s","resource":"v1/pods"{keys}}}]}}"#
+        );
+        let descriptor = Descriptor::parse(json.as_bytes()).expect("a descriptor");
+        let core = core();
+        core.queue.history(|history| history.set_bytes_max(1 << 12));
+        let spec = &descriptor.subscriptions[0];
+        let handler = Arc::new(SubscriptionHandler::new(ID, spec, core.queue.clone()));
+        handler.on_synced();
+        let (subscription, indexer) = (spec.name.clone(), informer.indexer());
+        core.replays(vec![Replaying { id: ID, subscription, handler, indexer }]);
+        core.swapped(1, Timestamp::UNIX_EPOCH);
+        core.took_over(running(&descriptor), Timestamp::UNIX_EPOCH);
+        Self { core, factory }
+    }
+
+    /// What is said of a pod of this name.
+    fn why(&self, name: &str) -> PluginWhy {
+        let question = WhyQuestion {
+            resource: "v1/pods".parse().expect("a resource"),
+            key: ObjectKey::new("shop", name),
+            plugin: None,
+        };
+        let informers = self.factory.informers();
+        let sight = Sight::new(&question, &informers);
+        sight.of(&self.core)
+    }
+
+    fn pod(&self) -> Object {
+        let informers = self.factory.informers();
+        informers[0].indexer().get(&ObjectKey::new("shop", "web")).expect("it is there")
+    }
+
+    /// The plugin was told of the pod, in this state of it, and that ended so.
+    fn told(&self, resource_version: &str, end: DeliveryEnd, error: &str) {
+        let delivery = EndedDelivery {
+            subscription: ID,
+            change: Change::Added,
+            reason: Reason::Initial,
+            gone: None,
+            namespace: "shop",
+            name: "web",
+            resource_version,
+            attempt: 1,
+            waited: Duration::ZERO,
+            took: Duration::from_millis(2),
+            ended: Instant::now(),
+            end,
+            error,
+            wrote: "",
+        };
+        self.core.queue.history(|history| history.push(&delivery));
+    }
+
+    /// An update of the pod waits.
+    fn push(&self) {
+        self.core.queue.push(Event {
+            subscription: ID,
+            asked_by: 0,
+            change: Change::Updated,
+            reason: Reason::Watch,
+            gone: None,
+            object: self.pod(),
+            old: None,
+            coalesced: 0,
+            letters: Vec::new(),
+            received: Instant::now(),
+            before_sync: false,
+            knew: false,
+            keys: EventKeys::default(),
+        });
+    }
+}
+
+/// The answer about the pod `web`, and each question that the subscription answers with no.
+async fn check(keys: &str, past: Option<(&str, DeliveryEnd)>, expect: &[&str]) {
+    let fixture = Fixture::new(keys).await;
+    if let Some((resource_version, end)) = past {
+        fixture.told(resource_version, end, "");
+    }
+    let why = fixture.why("web");
+    let refusals = why.subscriptions.iter().flat_map(|it| &it.refusals);
+    let refusals = refusals.map(|it| format!("{}: {}", it.question, it.text));
+    let found: Vec<String> = std::iter::once(why.answer.clone()).chain(refusals).collect();
+    assert_eq!(found, expect, "{keys}: {why:?}");
+    fixture.factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn each_question_that_is_answered_with_no_is_named_with_its_values() {
+    check("", None, &["no-record"]).await;
+    check(
+        r#","namespaces":["a","b"]"#,
+        None,
+        &["refused", r#"namespaces: namespaces a, b: the object is in "shop""#],
+    )
+    .await;
+    let label = "labelSelector: labelSelector app=web: label app is db";
+    check(r#","labelSelector":"app=web""#, None, &["refused", label]).await;
+    let missing = "labelSelector: labelSelector tier: label tier is not there";
+    check(r#","labelSelector":"tier""#, None, &["refused", missing]).await;
+    let field = r#"fieldSelector: fieldSelector status.phase!=Running: status.phase is "Running""#;
+    check(r#","fieldSelector":"status.phase!=Running""#, None, &["refused", field]).await;
+    let types = "types: types updated, deleted: added is not among them";
+    check(r#","types":["updated","deleted"]"#, None, &["refused", types]).await;
+    let replay =
+        "replay: replay never: an object that was there first is delivered when it changes";
+    check(r#","replay":"never""#, None, &["refused", replay]).await;
+    let filter = r#"filter: filter object.spec.n > 3: object.spec.n is 3"#;
+    check(r#","filter":"object.spec.n > 3""#, None, &["refused", filter]).await;
+}
+
+#[tokio::test]
+async fn what_was_delivered_decides_about_later_states() {
+    let fixture = Fixture::new("").await;
+    let version = fixture.pod().resource_version().to_owned();
+    fixture.factory.shutdown().await;
+    check("", Some((&version, DeliveryEnd::Ok)), &["delivered"]).await;
+    check(r#","types":["added"]"#, Some((&version, DeliveryEnd::Ok)), &["delivered"]).await;
+    let types = "types: types added: updated is not among them";
+    check(r#","types":["added"]"#, Some(("0", DeliveryEnd::Ok)), &["refused", types]).await;
+    let unchanged = "onlyIfChanged: onlyIfChanged: no change after resourceVersion 0; /spec/n is 3";
+    let keys = r#","onlyIfChanged":["/spec/n"]"#;
+    check(keys, Some(("0", DeliveryEnd::Ok)), &["refused", unchanged]).await;
+    check(keys, Some((&version, DeliveryEnd::Ok)), &["delivered"]).await;
+}
+
+#[tokio::test]
+async fn an_object_that_is_not_there_is_said_with_the_nearest_name() {
+    let fixture = Fixture::new("").await;
+    let why = fixture.why("wbe");
+    assert_eq!((&*why.answer, &*why.because), ("absent", "s: the cache has no v1/pods shop/wbe"));
+    fixture.factory.shutdown().await;
+}
+
+/// The word and the line of what waits first.
+#[track_caller]
+fn check_waiting(fixture: &Fixture, word: &str, text: &str) {
+    let why = fixture.why("web");
+    let first = why.waiting.first().unwrap_or_else(|| panic!("nothing waits: {why:?}"));
+    assert_eq!((&*why.answer, &*first.why), ("waits", word), "{why:?}");
+    assert!(first.text.contains(text), "{why:?}");
+    assert!(why.because.ends_with(&first.text), "{why:?}");
+}
+
+#[tokio::test]
+async fn an_event_waits_for_its_plugin_or_for_its_turn() {
+    let fixture = Fixture::new("").await;
+    let (core, now) = (&fixture.core, Timestamp::UNIX_EPOCH);
+    fixture.push();
+    check_waiting(&fixture, "line", "it comes next");
+    core.apply([Input::Paused], now);
+    check_waiting(&fixture, "paused", "paused until `informant plugin resume p`");
+    core.resumed(now);
+    core.apply([Input::Tripped { reason: "20 of 20 failed".to_owned() }], now);
+    check_waiting(&fixture, "tripped", "tripped: 20 of 20 failed");
+    core.recovered(now);
+    let began = Instant::now();
+    assert!(core.queue.pop(0, began).is_some());
+    check_waiting(&fixture, "call", "the plugin is being called for it");
+    fixture.told("1", DeliveryEnd::Failed, "no answer");
+    core.queue.settle(0, Settled::RetryAt(began + Duration::from_secs(60)), began);
+    check_waiting(&fixture, "retry", ": no answer");
+    fixture.factory.shutdown().await;
+}
