@@ -157,7 +157,7 @@ fn of_plugins() -> Vec<Row> {
             kind: "pod",
             ..moody(
                 "retrying",
-                ("mood: fails", "limits: {attempts: 1000}"),
+                ("mood: fails", "limits: {attempts: 80}"),
                 "waits",
                 &["comes in ", "the mood is bad"],
             )
@@ -165,7 +165,7 @@ fn of_plugins() -> Vec<Row> {
         moody("lettered", ("mood: gives-up", ""), "given-up", &["dead letter ", "the mood is bad"]),
         moody(
             "tripped",
-            ("mood: traps", "limits: {crashesPerEvent: 100, attempts: 1000}"),
+            ("mood: traps", "limits: {crashesPerEvent: 12, attempts: 80}"),
             "waits",
             &["tripped: ", "instances ended one after another"],
         ),
@@ -177,7 +177,7 @@ fn of_plugins() -> Vec<Row> {
             &["paused until `informant plugin resume held`"],
         ),
         moody("withdrawn", ("mood: fine", ""), "waits", &["v1/configmaps"]),
-        row("broken", Planted::Garbage, "not-running"),
+        Row { says: &["not a WebAssembly file"], ..row("broken", Planted::Garbage, "not-running") },
     ]
 }
 
