@@ -2,6 +2,7 @@
 
 use super::answer::KeyWhy;
 use super::{Looked, Sight};
+use crate::counted::counted;
 use crate::delivery::key_queue::KeyPlace;
 use crate::event::enqueue::FoundKeys;
 
@@ -44,7 +45,10 @@ pub(super) fn shown(keys: &[KeyWhy]) -> String {
         let KeyWhy { key, state, attempts, error } = key;
         let error = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
         match &**state {
-            "failed" | "given-up" => format!("{key} {state} after {attempts} attempts{error}"),
+            "failed" | "given-up" => {
+                let attempts = counted(*attempts as usize, "attempt");
+                format!("{key} {state} after {attempts}{error}")
+            }
             _ => format!("{key} {state}"),
         }
     };

@@ -4,6 +4,7 @@ use super::answer::{DeliveryWhy, KeyWhy, LetterWhy, SubscriptionWhy, WaitingWhy}
 use super::keys::shown;
 use super::refusals::QUESTIONS;
 use super::{Looked, Sight};
+use crate::counted::counted;
 use crate::plugin::lifecycle::State;
 use std::collections::BTreeSet;
 
@@ -48,7 +49,8 @@ pub(super) fn verdict(
     }
     if let Some(letter) = found.letters.last() {
         let LetterWhy { id, attempts, error, .. } = letter;
-        return ("given-up", format!("dead letter {id} after {attempts} attempts: {error}"));
+        let attempts = counted(*attempts as usize, "attempt");
+        return ("given-up", format!("dead letter {id} after {attempts}: {error}"));
     }
     if let Some(refused) = refused(found.subscriptions) {
         return refused;

@@ -167,7 +167,7 @@ fn of_plugins() -> Vec<Row> {
             "tripped",
             ("mood: traps", "limits: {crashesPerEvent: 12, attempts: 80}"),
             "waits",
-            &["tripped: ", "instances ended one after another"],
+            &["tripped: "],
         ),
         moody("debounced", ("mood: fine", "debounce: 1m"), "waits", &["debounce: "]),
         moody(

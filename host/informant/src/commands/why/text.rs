@@ -75,8 +75,7 @@ fn waiting(why: &Why) -> Vec<Vec<String>> {
     let waiting = why.plugins.iter().flat_map(|plugin| {
         plugin.waiting.iter().map(move |event| {
             let told = format!("{} {}", event.change, event.resource_version);
-            let reason = format!("{}: {}", event.why, event.text);
-            vec![moment(&event.since, &why.at), plugin.name.clone(), told, reason]
+            vec![moment(&event.since, &why.at), plugin.name.clone(), told, event.text.clone()]
         })
     });
     waiting.collect()

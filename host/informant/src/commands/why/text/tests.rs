@@ -54,7 +54,11 @@ fn each_plugin_has_one_line_and_the_deliveries_of_all_follow_in_order() {
     failed["seconds"] = json!(1.25);
     alerter["deliveries"] = json!([failed]);
     let plugins = json!([alerter, printer, scaler]);
-    check(&present(), &plugins, false, &expect![[r#"
+    check(
+        &present(),
+        &plugins,
+        false,
+        &expect![[r#"
         v1/pods shop/web-1 is in the cache: resourceVersion 1204
 
         PLUGIN         ANSWER     BECAUSE
@@ -63,12 +67,13 @@ fn each_plugin_has_one_line_and_the_deliveries_of_all_follow_in_order() {
         scaler         refused    web: labelSelector app=web: label app is db
 
         WAITS SINCE    PLUGIN   EVENT         WHY
-        14:03:05.100Z  alerter  updated 1204  retry: attempt 3 comes in 12.0 s: no answer
+        14:03:05.100Z  alerter  updated 1204  attempt 3 comes in 12.0 s: no answer
 
         AT                        PLUGIN         EVENT                            END     WAITED   TOOK     DETAIL
         2026-11-24T23:59:59.100Z  event-printer  added 1190 (watch)               ok      1.20 ms  0.35 ms  -
         14:03:05.400Z             alerter        updated 1204 (watch, attempt 2)  failed  1.20 ms  1.2 s    no answer; patch v1/pods shop/web-1: 409 Conflict
-        14:03:05.500Z             event-printer  updated 1204 (watch)             ok      1.20 ms  0.35 ms  -"#]]);
+        14:03:05.500Z             event-printer  updated 1204 (watch)             ok      1.20 ms  0.35 ms  -"#]],
+    );
 }
 
 #[test]
@@ -84,7 +89,11 @@ fn one_plugin_is_shown_with_every_question_that_was_answered_with_no() {
     let absent = json!({
         "state": "absent", "informer": "stale", "message": "connection refused", "nearest": "web-2",
     });
-    check(&absent, &json!([scaler]), true, &expect![[r#"
+    check(
+        &absent,
+        &json!([scaler]),
+        true,
+        &expect![[r#"
         v1/pods shop/web-1 is not in the cache; did you mean web-2?; the informer is stale: connection refused
 
         PLUGIN  ANSWER   BECAUSE
@@ -93,13 +102,19 @@ fn one_plugin_is_shown_with_every_question_that_was_answered_with_no() {
         SUBSCRIPTION  QUESTION        ANSWER
         web           serviceAccount  no: list is denied
         web           cache           no: the cache has no v1/pods shop/web-1
-        all           all             yes"#]]);
+        all           all             yes"#]],
+    );
 }
 
 #[test]
 fn an_object_that_nothing_watches_is_said_to_be() {
-    check(&json!({"state": "not-cached"}), &json!([]), false, &expect![[r#"
+    check(
+        &json!({"state": "not-cached"}),
+        &json!([]),
+        false,
+        &expect![[r#"
         v1/pods shop/web-1 is of a resource that nothing here watches
 
-        no plugins: the host's directories have no plugin file yet"#]]);
+        no plugins: the host's directories have no plugin file yet"#]],
+    );
 }
