@@ -38,7 +38,7 @@ use counts::Counts;
 use kept_functions::KeptFunctions;
 use look::{Refusal, look_at};
 pub(crate) use report::Report;
-use shared_code::SharedCode;
+use shared_code::{Place, SharedCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -113,6 +113,14 @@ pub(crate) struct PluginSource {
 pub(crate) struct Compiled {
     pub(crate) component: Component,
     pub(crate) report: Arc<Report>,
+    /// Where it is shared with other plugins.
+    _place: Option<Place<CodeKey, Self>>,
+}
+
+impl Compiled {
+    fn at(self, place: Place<CodeKey, Self>) -> Self {
+        Self { _place: Some(place), ..self }
+    }
 }
 
 /// Where a plugin's code came from that no version ran when its turn to be compiled was asked for.
@@ -216,7 +224,8 @@ impl Compiler {
             }
             let kept = shared.cache.as_ref().and_then(|cache| cache.find(&key));
             let adopted = kept.map(|plugin| adopt(&engine, &plugin, most));
-            adopted.map(|adopted| adopted.map(|compiled| shared.code.share(key, compiled)))
+            adopted
+                .map(|adopted| adopted.map(|code| shared.code.share(key, |place| code.at(place))))
         };
         match self.step(find).await? {
             Some(Err(error @ CompileError::InstanceBytes { .. })) => Err(error),
@@ -285,7 +294,8 @@ impl Compiler {
             if let Some(cache) = &shared.cache {
                 cache.keep(&key, &plugin);
             }
-            adopt(&engine, &plugin, most).map(|compiled| shared.code.share(key, compiled))
+            let adopted = adopt(&engine, &plugin, most);
+            adopted.map(|code| shared.code.share(key, |place| code.at(place)))
         };
         self.step(keep).await?
     }
@@ -307,7 +317,7 @@ pub(crate) fn adopt(
 ) -> Result<Compiled, CompileError> {
     let report = plugin.report().clone();
     report.check_instance(most)?;
-    Ok(Compiled { component: plugin.component(engine)?, report })
+    Ok(Compiled { component: plugin.component(engine)?, report, _place: None })
 }
 
 /// Does all of it in this process.

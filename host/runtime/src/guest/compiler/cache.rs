@@ -55,7 +55,7 @@ pub fn check_code_cache(options: &CodeCacheOptions) -> Result<(), CodeCacheError
 }
 
 /// What an entry is found by.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CodeKey(String);
 
 /// An open cache.

@@ -3,37 +3,55 @@
 //! Compiled code is most of what an idle plugin takes, and what a call reads first. So it is there once for as long as a version of any plugin
 //! runs it. It never changes; each instance has its own memory. The account of each plugin has all of it, as if it were alone.
 
-use hashbrown::HashMap;
 use parking_lot::Mutex;
-use std::hash::Hash;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 /// The code `T` that is run now, by a key of what it was made of. Its bound is that of the versions of all plugins.
-pub(super) struct SharedCode<K, T>(Mutex<HashMap<K, Weak<T>>>);
+pub(super) struct SharedCode<K, T>(Arc<Mutex<ByKey<K, T>>>);
+
+type ByKey<K, T> = BTreeMap<Arc<K>, Weak<T>>;
+
+/// The place of code among all code. It is given up with the code, whose part it is.
+pub(super) struct Place<K: Ord, T> {
+    key: Arc<K>,
+    all: Weak<Mutex<ByKey<K, T>>>,
+}
 
 impl<K, T> Default for SharedCode<K, T> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self(Arc::new(Mutex::new(BTreeMap::new())))
     }
 }
 
-impl<K: Hash + Eq, T> SharedCode<K, T> {
+impl<K: Ord, T> SharedCode<K, T> {
     /// The code that another plugin runs, if one does.
     pub(super) fn get(&self, key: &K) -> Option<Arc<T>> {
         self.0.lock().get(key)?.upgrade()
     }
 
-    /// Shares code that was just made ready to run. Answers with that of another plugin if it came first.
-    pub(super) fn share(&self, key: K, compiled: T) -> Arc<T> {
+    /// Shares code that can be run now. Answers with that of another plugin if it came first.
+    pub(super) fn share(&self, key: K, code: impl FnOnce(Place<K, T>) -> T) -> Arc<T> {
         let mut all = self.0.lock();
         if let Some(first) = all.get(&key).and_then(Weak::upgrade) {
             return first;
         }
-        // What no version runs any more is forgotten here, so that the map is no longer than versions are many.
-        all.retain(|_, code| code.strong_count() > 0);
-        let compiled = Arc::new(compiled);
-        all.insert(key, Arc::downgrade(&compiled));
-        compiled
+        let key = Arc::new(key);
+        let place = Place { key: key.clone(), all: Arc::downgrade(&self.0) };
+        let code = Arc::new(code(place));
+        all.insert(key, Arc::downgrade(&code));
+        code
+    }
+}
+
+impl<K: Ord, T> Drop for Place<K, T> {
+    fn drop(&mut self) {
+        let Some(all) = self.all.upgrade() else { return };
+        let mut all = all.lock();
+        // The same code may have come again meanwhile.
+        if all.get(&*self.key).is_some_and(|code| code.strong_count() == 0) {
+            all.remove(&*self.key);
+        }
     }
 }
 
@@ -41,18 +59,27 @@ impl<K: Hash + Eq, T> SharedCode<K, T> {
 mod tests {
     use super::*;
 
+    struct Code {
+        number: u32,
+        _place: Place<&'static str, Self>,
+    }
+
     #[test]
     fn code_is_shared_for_as_long_as_it_is_run() {
         let shared = SharedCode::default();
-        let first = shared.share("a", 1);
-        assert!(Arc::ptr_eq(&first, &shared.share("a", 2)), "the first one stays");
-        assert_eq!(shared.get(&"a").as_deref(), Some(&1));
-        assert_eq!(shared.get(&"b"), None);
+        let share = |key, number| shared.share(key, |_place| Code { number, _place });
+        let number = |key| shared.get(&key).map(|code| code.number);
+        let first = share("a", 1);
+        assert!(Arc::ptr_eq(&first, &share("a", 2)), "the first one stays");
+        let other = share("b", 3);
+        assert_eq!(["a", "b", "c"].map(number), [Some(1), Some(3), None]);
         drop(first);
-        assert_eq!(shared.get(&"a"), None);
-        let others: Vec<_> = ["b", "c", "a"].map(|key| shared.share(key, 3)).into();
-        drop(others);
-        let _last = shared.share("d", 4);
+        assert_eq!(["a", "b"].map(number), [None, Some(3)]);
         assert_eq!(shared.0.lock().len(), 1, "what is run no more is forgotten");
+        let again = share("a", 4);
+        drop(other);
+        assert_eq!(["a", "b"].map(number), [Some(4), None]);
+        drop((shared.get(&"a"), again));
+        assert!(shared.0.lock().is_empty());
     }
 }

@@ -41,7 +41,7 @@ impl Template {
         code: Arc<Compiled>,
         (ledger, most): (&Arc<Ledger>, u64),
     ) -> Result<Self, CompileError> {
-        let Compiled { component, report } = &*code;
+        let Compiled { component, report, .. } = &*code;
         let failed = |error: wasmtime::Error| CompileError::Refused(format!("{error:#}"));
         let image = component.image_range();
         let code_bytes = image.end.addr() - image.start.addr();
