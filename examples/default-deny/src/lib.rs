@@ -11,6 +11,8 @@ const NAMESPACES: &str = "v1/namespaces";
 const POLICIES: &str = "networking.k8s.io/v1/networkpolicies";
 /// The name of the policy, and the label of a namespace that wants one.
 const NAME: &str = "default-deny";
+/// The label that tells this controller's policies from others of that name.
+const OWNER: &str = "app.kubernetes.io/managed-by";
 
 /// The plugin; the cluster has its whole state.
 pub struct DefaultDeny;
@@ -43,18 +45,22 @@ impl Reconciler for DefaultDeny {
             None => return Ok(None),
         };
         let found = indexer::get::<Value>(POLICIES, &key)?;
-        if wanted && found.as_ref().is_none_or(|policy| policy["spec"] != spec()) {
-            let policy = json!({
-                "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
-                "metadata": {"name": NAME, "namespace": namespace}, "spec": spec(),
-            });
-            kube::patch(POLICIES, &key, &Patch::apply(policy, true))
-                .map_err(kube::Error::into_failure)?;
-            info!("{namespace}: traffic from outside is denied by default");
-        } else if !wanted && found.is_some() {
-            kube::delete(POLICIES, &key).map_err(kube::Error::into_failure)?;
-            info!("{namespace}: traffic is allowed again");
-        }
+        let written = match found {
+            Some(policy) if !is_own(&policy) => {
+                warn!("{namespace}: a policy of this name has another owner, and is left alone");
+                return Ok(None);
+            }
+            None if wanted => kube::create(POLICIES, &key, &policy(namespace)).map(drop),
+            Some(policy) if wanted && policy["spec"] != spec() => {
+                let spec = json!([{"op": "replace", "path": "/spec", "value": spec()}]);
+                kube::patch(POLICIES, &key, &Patch::json(spec)).map(drop)
+            }
+            Some(_) if !wanted => kube::delete(POLICIES, &key),
+            _ => return Ok(None),
+        };
+        written.map_err(kube::Error::into_failure)?;
+        let now = if wanted { "denied" } else { "allowed again" };
+        info!("{namespace}: ingress is {now}");
         Ok(None)
     }
 }
@@ -66,7 +72,20 @@ fn asks_for_policy(namespace: &Value) -> bool {
     metadata["labels"][NAME] == "true" && metadata["deletionTimestamp"].is_null()
 }
 
-/// Every pod of the namespace; no ingress rule allows anything.
+fn is_own(policy: &Value) -> bool {
+    policy["metadata"]["labels"][OWNER] == NAME
+}
+
+fn policy(namespace: &str) -> Value {
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": NAME, "namespace": namespace, "labels": {OWNER: NAME}},
+        "spec": spec(),
+    })
+}
+
+/// Every pod of the namespace, and no rule that allows ingress.
 fn spec() -> Value {
     json!({"podSelector": {}, "policyTypes": ["Ingress"]})
 }
@@ -76,16 +95,15 @@ mod tests {
     use super::*;
     use informant_plugin::testing::Host;
 
-    /// The verbs of the writes for a namespace with this metadata, where this policy is, if there is one.
+    /// The verbs of the writes for a namespace with this metadata, beside this policy.
     #[track_caller]
     fn check(metadata: Option<Value>, policy: Option<Value>, expect: &[&str]) {
         let host = Host::new();
         if let Some(metadata) = metadata {
             host.put(NAMESPACES, json!({"metadata": metadata}));
         }
-        if let Some(spec) = policy {
-            let metadata = json!({"namespace": "shop", "name": NAME});
-            host.put(POLICIES, json!({"metadata": metadata, "spec": spec}));
+        if let Some(policy) = policy {
+            host.put(POLICIES, policy);
         }
         let mut plugin = host.start::<DefaultDeny>(json!({})).expect("it starts");
         assert_eq!(plugin.reconcile("shop", 1), Ok(None));
@@ -97,23 +115,36 @@ mod tests {
         Some(json!({"name": "shop", "labels": {NAME: "true"}}))
     }
 
+    fn found(owner: &str, spec: Value) -> Option<Value> {
+        let metadata = json!({"namespace": "shop", "name": NAME, "labels": {OWNER: owner}});
+        Some(json!({"metadata": metadata, "spec": spec}))
+    }
+
     #[test]
     fn a_labelled_namespace_has_the_policy() {
-        check(labelled(), None, &["apply"]);
-        check(labelled(), Some(spec()), &[]);
-        check(labelled(), Some(json!({"podSelector": {}})), &["apply"]);
+        check(labelled(), None, &["create"]);
+        check(labelled(), found(NAME, spec()), &[]);
+        let open = json!({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{}]});
+        check(labelled(), found(NAME, open), &["json-patch"]);
     }
 
     #[test]
     fn without_the_label_the_policy_is_deleted() {
-        check(Some(json!({"name": "shop"})), Some(spec()), &["delete"]);
+        check(Some(json!({"name": "shop"})), found(NAME, spec()), &["delete"]);
         check(Some(json!({"name": "shop"})), None, &[]);
+    }
+
+    #[test]
+    fn a_policy_of_another_owner_is_left_alone() {
+        let open = json!({"podSelector": {}});
+        check(Some(json!({"name": "shop"})), found("security-team", open.clone()), &[]);
+        check(labelled(), found("security-team", open), &[]);
     }
 
     #[test]
     fn a_namespace_that_ends_is_left_alone() {
         let ending = json!({"name": "shop", "labels": {NAME: "true"}, "deletionTimestamp": "now"});
         check(Some(ending), None, &[]);
-        check(None, Some(spec()), &[]);
+        check(None, found(NAME, spec()), &[]);
     }
 }

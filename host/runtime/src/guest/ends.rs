@@ -1,4 +1,4 @@
-//! The ends of instances, one after another: the log has the first in full, and counts those that repeat it.
+//! The ends of instances: the log has the first in full, and counts those with the same error. Calls that succeed in between count for nothing.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

@@ -66,6 +66,7 @@ fn readme_examples_run_with_their_grants() {
         let from = &controller["configuration"]["writes"]["from"];
         assert_eq!(from, &json!(format!("{own} line 6")), "{controller}");
         check_policy_follows_label(&bench, "true", 200).await;
+        check_opened_policy_is_closed(&bench).await;
         check_policy_follows_label(&bench, "false", 404).await;
 
         bench.create_pods(&pod_names(0..1)).await;
@@ -81,11 +82,27 @@ async fn check_policy_follows_label(bench: &HostBench<'_>, label: &str, expect: 
     let labels = json!({"metadata": {"labels": {"default-deny": label}}});
     let path = format!("/api/v1/namespaces/{namespace}");
     bench.api.patch(&path, Patch::Merge, &labels).await.expect(200);
-    let path =
-        format!("/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies/default-deny");
+    let path = policy_path(bench);
     let is_so = async || (bench.api.get(&path).await.status == expect).then_some(());
     let change = format!("the policy after default-deny={label}");
     poll::until(&change, LINES_DEADLINE, is_so).await.unwrap();
+}
+
+/// A rule that somebody adds to the policy goes again.
+async fn check_opened_policy_is_closed(bench: &HostBench<'_>) {
+    let path = policy_path(bench);
+    let open = json!({"spec": {"ingress": [{}]}});
+    bench.api.patch(&path, Patch::Merge, &open).await.expect(200);
+    let is_closed = async || {
+        let policy = bench.api.get(&path).await.expect(200);
+        policy["spec"]["ingress"].is_null().then_some(())
+    };
+    poll::until("the policy without the rule", LINES_DEADLINE, is_closed).await.unwrap();
+}
+
+fn policy_path(bench: &HostBench<'_>) -> String {
+    let namespace = &bench.namespace;
+    format!("/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies/default-deny")
 }
 
 /// README's section on running plugins.

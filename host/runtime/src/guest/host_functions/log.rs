@@ -78,9 +78,7 @@ impl GuestState {
                 }
             }
             Report::Count(times) => {
-                line(&format!(
-                    "{during} ended its instance for the {times}th time in a row: {error}"
-                ));
+                line(&format!("{during} ended its instance for the {times}th time: {error}"));
             }
             Report::Nothing => {}
         }
