@@ -14,8 +14,11 @@ use std::time::{Duration, Instant};
 
 /// More than a listener has places.
 const CONNECTIONS: usize = 300;
-/// For how long connections come and go.
-const COME_AND_GO: Duration = Duration::from_secs(3);
+/// Threads that connect, and the connections that each makes, one after another.
+const COMERS: usize = 2;
+const CONNECTIONS_OF_EACH: usize = 2_000;
+/// Generous: a loaded machine accepts a connection within a second.
+const CONNECT_MAX: Duration = Duration::from_secs(60);
 /// The host's files, and connections of both listeners: those that wait, those that are served, and those that leave.
 const FILES_MAX: u64 = 600;
 /// What the kubelet waits for a probe unless it is told otherwise.
@@ -133,19 +136,15 @@ fn a_page_of_metrics_is_bounded_and_is_never_whole_in_memory() {
     });
 }
 
-/// Connects and resets the connection, again and again, until then.
-fn come_and_go(address: SocketAddr, end: Instant) -> usize {
+/// Connects and resets the connection, again and again.
+fn come_and_go(address: SocketAddr) {
     let half = format!("GET /livez HTTP/1.1\r\nHost: {address}");
-    let mut count = 0;
-    while Instant::now() < end {
+    for _ in 0..CONNECTIONS_OF_EACH {
         let socket = socket(Ipv4Addr::LOCALHOST);
         socket.set_linger(Some(Duration::ZERO)).expect("a reset");
-        if socket.connect_timeout(&address.into(), PROBE_MAX).is_ok() {
-            let _ = TcpStream::from(socket).write_all(half.as_bytes());
-            count += 1;
-        }
+        socket.connect_timeout(&address.into(), CONNECT_MAX).expect("a connection");
+        let _ = TcpStream::from(socket).write_all(half.as_bytes());
     }
-    count
 }
 
 #[test]
@@ -153,16 +152,14 @@ fn connections_that_come_and_go_leave_few_files_open() {
     host_fact(async |bench| {
         let host = bench.start(&["--metrics-bind-address", "127.0.0.1:0"]).await;
         for address in [host.address(), host.metrics_address().expect("it has one")] {
-            let end = Instant::now() + COME_AND_GO;
-            let comers = [(); 2].map(|()| std::thread::spawn(move || come_and_go(address, end)));
+            let comers = [(); COMERS].map(|()| std::thread::spawn(move || come_and_go(address)));
             let mut most = 0;
             while comers.iter().any(|comer| !comer.is_finished()) {
                 most = most.max(process_stats::open_files(host.id()).unwrap());
                 poll::pause(Duration::from_millis(20)).await;
             }
-            let count: usize = comers.into_iter().map(|comer| comer.join().unwrap()).sum();
-            assert!(count > 1_000, "{count} connections have come");
-            assert!(most < FILES_MAX, "{most} open files after {count} connections");
+            comers.into_iter().for_each(|comer| comer.join().unwrap());
+            assert!(most < FILES_MAX, "{most} open files");
             check_probe(address);
         }
     });
