@@ -57,6 +57,7 @@ impl History {
     /// A delivery has ended.
     pub(crate) fn push(&mut self, delivery: &EndedDelivery<'_>) {
         if self.bytes_max == 0 {
+            self.forgotten = Some(delivery.ended);
             return;
         }
         let head = record::head(delivery, self.base);
@@ -96,10 +97,10 @@ impl History {
 
     /// The deliveries of an object, oldest first. It reads the whole ring: a copy is read without the lock.
     pub(crate) fn of(&self, key: &ObjectKey) -> Vec<PastDelivery> {
-        let is_of = |delivery: &PastDelivery| {
-            (&*delivery.namespace, &*delivery.name) == (key.namespace(), key.name())
+        let is_wanted = |namespace: &[u8], name: &[u8]| {
+            (namespace, name) == (key.namespace().as_bytes(), key.name().as_bytes())
         };
-        record::all(&self.records, self.base).filter(is_of).collect()
+        record::those(&self.records, self.base, is_wanted).collect()
     }
 }
 
@@ -136,7 +137,7 @@ mod tests {
     }
 
     fn names(history: &History) -> String {
-        let all = record::all(&history.records, history.base);
+        let all = record::those(&history.records, history.base, |_, _| true);
         all.map(|delivery| delivery.name).collect::<Vec<_>>().join(" ")
     }
 
@@ -205,6 +206,8 @@ mod tests {
         history.push(&ended(&history, "b", 2));
         assert_eq!((names(&history).as_str(), history.bytes()), ("", 0));
         assert!(!history.is_kept());
+        let forgotten = history.forgotten().map(|at| at.duration_since(history.base).as_secs());
+        assert_eq!(forgotten, Some(2), "the newest that is not there");
     }
 
     #[test]

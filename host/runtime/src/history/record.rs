@@ -153,16 +153,25 @@ pub(super) fn first(records: &VecDeque<u8>, base: Instant) -> Option<Placed> {
     (records.len() >= HEAD_BYTES).then(|| Head(&head).placed(base))
 }
 
-/// All records, oldest first.
-pub(super) fn all(records: &VecDeque<u8>, base: Instant) -> impl Iterator<Item = PastDelivery> {
+/// The records whose namespace and name are wanted, oldest first. The others cost no allocation.
+pub(super) fn those(
+    records: &VecDeque<u8>,
+    base: Instant,
+    is_wanted: impl Fn(&[u8], &[u8]) -> bool,
+) -> impl Iterator<Item = PastDelivery> {
     let bytes: Vec<u8> = records.iter().copied().collect();
     let mut at = 0;
     std::iter::from_fn(move || {
-        let head = Head(bytes.get(at..at + HEAD_BYTES)?.try_into().ok()?);
-        let placed = head.placed(base);
-        let texts = bytes.get(at + HEAD_BYTES..at + placed.bytes)?;
-        at += placed.bytes;
-        head.delivery(texts, placed.ended)
+        loop {
+            let head = Head(bytes.get(at..at + HEAD_BYTES)?.try_into().ok()?);
+            let placed = head.placed(base);
+            let texts = bytes.get(at + HEAD_BYTES..at + placed.bytes)?;
+            at += placed.bytes;
+            let [namespace, name, ..] = head.split(texts);
+            if is_wanted(namespace, name) {
+                return head.delivery(texts, placed.ended);
+            }
+        }
     })
 }
 
@@ -188,13 +197,18 @@ impl Head<'_> {
         Placed { bytes, ended: base + Duration::from_nanos(self.u64(0)) }
     }
 
-    fn delivery(&self, texts: &[u8], ended: Instant) -> Option<PastDelivery> {
+    /// The texts, one by one.
+    fn split<'a>(&self, texts: &'a [u8]) -> [&'a [u8]; TEXTS] {
         let mut rest = texts;
-        let texts = self.lengths().map(|length| {
+        self.lengths().map(|length| {
             let (text, behind) = rest.split_at_checked(length).unwrap_or_default();
             rest = behind;
-            String::from_utf8_lossy(text).into_owned()
-        });
+            text
+        })
+    }
+
+    fn delivery(&self, texts: &[u8], ended: Instant) -> Option<PastDelivery> {
+        let texts = self.split(texts).map(|text| String::from_utf8_lossy(text).into_owned());
         let [namespace, name, resource_version, error, wrote] = texts;
         let microseconds = |at| Duration::from_micros(u64::from(self.u32(at)));
         Some(PastDelivery {
