@@ -19,6 +19,7 @@ pub use answer::{
 };
 pub use question::WhyQuestion;
 
+use crate::delivery::mailbox::WaitingEvent;
 use crate::event::SubscriptionId;
 use crate::history::History;
 use crate::plugin::core::{PluginCore, RunningVersion};
@@ -51,6 +52,8 @@ struct Looked<'a> {
     /// The version in charge.
     running: Option<RunningVersion>,
     history: History,
+    /// Events of the object that wait, at the moment of the history.
+    events: Vec<WaitingEvent>,
 }
 
 impl Plugins {
@@ -62,13 +65,15 @@ impl Plugins {
             question.plugin.as_ref().is_none_or(|plugin| *plugin == core.name)
         };
         let cores = self.cores();
+        let plugins: Vec<PluginWhy> =
+            cores.iter().filter(is_asked).map(|core| sight.of(core)).collect();
         Why {
             resource: question.resource.to_string(),
             namespace: question.key.namespace().to_owned(),
             name: question.key.name().to_owned(),
             at: sight.clocks.now(),
-            cache: sight.cached(),
-            plugins: cores.iter().filter(is_asked).map(|core| sight.of(core)).collect(),
+            cache: sight.cached(&plugins),
+            plugins,
         }
     }
 }
@@ -85,7 +90,7 @@ impl<'a> Sight<'a> {
         }
     }
 
-    fn cached(&self) -> CachedObject {
+    fn cached(&self, plugins: &[PluginWhy]) -> CachedObject {
         let state = self.informer.map(SharedIndexInformer::state);
         let place = match (self.informer, &self.object) {
             (None, _) => "not-cached",
@@ -98,14 +103,18 @@ impl<'a> Sight<'a> {
             uid: self.object.as_ref().map(|it| it.uid().to_owned()),
             informer: state.as_ref().map(|state| state.as_str().to_owned()),
             message: state.and_then(|state| state.message().map(str::to_owned)),
-            nearest: self.nearest_name(),
+            nearest: self.nearest_name(plugins),
         }
     }
 
-    /// The name in the cache that a name which is not there may have been meant as. The names of Secrets are shown nowhere.
-    fn nearest_name(&self) -> Option<String> {
+    /// The name in the cache that a name which is not there may have been meant as. An object that plugins were told of has been there, and its name is
+    /// right. The names of Secrets are shown nowhere.
+    fn nearest_name(&self, plugins: &[PluginWhy]) -> Option<String> {
         let key = &self.question.key;
         if self.object.is_some() || self.question.resource.is_secrets() {
+            return None;
+        }
+        if plugins.iter().any(|it| !it.deliveries.is_empty() || !it.waiting.is_empty()) {
             return None;
         }
         let all = LabelSelector::default();
@@ -118,11 +127,11 @@ impl<'a> Sight<'a> {
     fn of(&self, core: &PluginCore) -> PluginWhy {
         let status = PluginStatus::of(core);
         let running = core.facts().running.clone();
-        let history = core.queue.history(|history| history.clone());
-        let looked = Looked { core, status, running, history };
+        let (history, events) = core.queue.traces_of(&self.question.key);
+        let looked = Looked { core, status, running, history, events };
         let deliveries = deliveries::deliveries(self, &looked);
         let subscriptions = refusals::subscriptions(self, &looked, &deliveries);
-        let waiting = waiting::waiting(self, &looked, &deliveries);
+        let (waiting, waiting_more) = waiting::waiting(self, &looked, &deliveries);
         let dead_letters = deliveries::letters(self, &looked);
         let keys = keys::keys(self, &looked);
         let found = verdict::PluginFindings {
@@ -140,6 +149,7 @@ impl<'a> Sight<'a> {
             because,
             subscriptions,
             waiting,
+            waiting_more,
             deliveries,
             history_since: looked.history_since(self),
             dead_letters,

@@ -6,14 +6,14 @@ mod wait;
 mod worker;
 
 use crate::counters::{Counters, add_one};
-use crate::delivery::mailbox::{Marks, Queued, Settled};
+use crate::delivery::mailbox::{Marks, Queued, Settled, WaitingEvent};
 use crate::delivery::mailboxes::Mailboxes;
 use crate::delivery::sync_calls::SyncCalls;
 use crate::event::{Event, SubscriptionId};
 use crate::guest_threads::Turn;
 use crate::history::{EndedDelivery, History};
 use hashbrown::{HashMap, HashSet};
-use informant_cache::RoomSignal;
+use informant_cache::{ObjectKey, RoomSignal};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -219,6 +219,12 @@ impl PluginQueue {
     /// Looks at the history, or changes its bound.
     pub(crate) fn history<T>(&self, look: impl FnOnce(&mut History) -> T) -> T {
         look(&mut self.shared.lock().history)
+    }
+
+    /// The history, and the events of an object that wait, both of one moment: an event that ends between two looks would be in neither.
+    pub(crate) fn traces_of(&self, key: &ObjectKey) -> (History, Vec<WaitingEvent>) {
+        let shared = self.shared.lock();
+        (shared.history.clone(), shared.mailboxes.waiting_of(key))
     }
 
     /// Nothing of this subscription is told in any shard from here on.

@@ -52,11 +52,13 @@ pub struct PluginWhy {
     pub because: String,
     /// Its subscriptions to the resource.
     pub subscriptions: Vec<SubscriptionWhy>,
-    /// Events of the object that wait, or that a call has.
+    /// Events of the object that wait, or that a call has: the first 50.
     pub waiting: Vec<WaitingWhy>,
+    /// Further events of the object that wait.
+    pub waiting_more: usize,
     /// Deliveries of the object that the history has, oldest first.
     pub deliveries: Vec<DeliveryWhy>,
-    /// The history has no delivery that ended before this; null: since the plugin was loaded it has forgotten none.
+    /// The history has no delivery that ended before this; null: it has every delivery since the host started.
     pub history_since: Option<String>,
     /// Dead letters of the object.
     pub dead_letters: Vec<LetterWhy>,

@@ -181,8 +181,7 @@ impl SubscriptionLook<'_> {
             let words = types(spec.types);
             format!("types {words}: {} is not among them", wanted.as_str())
         });
-        let unchanged = last.filter(|_| !is_newest && !spec.only_if_changed.is_empty());
-        let unchanged = unchanged.map(|last| self.unchanged(object, last));
+        let unchanged = self.unchanged(object, is_newest);
         let filter = self.filter(object, wanted, is_newest);
         let named = [
             ("replay", replay),
@@ -193,13 +192,21 @@ impl SubscriptionLook<'_> {
         named.into_iter().filter_map(|(question, text)| Some(refusal(question, text?))).collect()
     }
 
-    fn unchanged(&self, object: &Object, last: &DeliveryWhy) -> String {
+    /// A change may have been kept back that was compared with the last delivery, or with the state that was there first.
+    fn unchanged(&self, object: &Object, is_newest: bool) -> Option<String> {
+        let why = match self.last {
+            _ if is_newest || self.spec.only_if_changed.is_empty() => return None,
+            Some(last) => format!("no change after resourceVersion {}", last.resource_version),
+            None if self.spec.replay == Replay::Never => {
+                "a change that leaves these values is not delivered".to_owned()
+            }
+            None => return None,
+        };
         let values = self.active.map_or(Vec::new(), |active| active.handler.concerning(object));
         let shown = self.spec.only_if_changed.iter().zip(values);
         let shown: Vec<String> =
             shown.map(|(name, value)| self.sight.shown.value(name, value.as_deref())).collect();
-        let since = &last.resource_version;
-        format!("onlyIfChanged: no change after resourceVersion {since}; {}", shown.join(", "))
+        Some(format!("onlyIfChanged: {why}; {}", shown.join(", ")))
     }
 
     /// The filter's word on the object as it is now. A past word that was another counts: the filter may have seen an old state as well.

@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 const ID: SubscriptionId = SubscriptionId(1);
+/// That of the second of two subscriptions.
+const SECOND: SubscriptionId = SubscriptionId(2);
 const POD: &str = r#"{"metadata":{"namespace":"shop","name":"web","labels":{"app":"db"}},"spec":{"n":3},"status":{"phase":"Running"}}"#;
 
 /// A plugin whose one subscription to pods has these keys.
@@ -38,7 +40,7 @@ fn running(descriptor: &Descriptor) -> RunningVersion {
             .clone()
             .map(|spec| (spec.name.clone(), spec.resource.to_string(), spec.namespaces.clone()))
             .collect(),
-        specs: specs.map(|spec| (ID, spec.clone())).collect(),
+        specs: [ID, SECOND].into_iter().zip(specs.cloned()).collect(),
         reads: Vec::new(),
         settings: Arc::new(settings.expect("nothing bounds it")),
     }
@@ -46,6 +48,11 @@ fn running(descriptor: &Descriptor) -> RunningVersion {
 
 impl Fixture {
     async fn new(keys: &str) -> Self {
+        Self::with(&format!(r#"{{"name":"s","resource":"v1/pods"{keys}}}"#)).await
+    }
+
+    /// The first of these subscriptions has a handler.
+    async fn with(subscriptions: &str) -> Self {
         let source = FakeControllerSource::default();
         source.add(POD);
         let factory = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
@@ -53,9 +60,7 @@ impl Fixture {
         let informer = factory.for_resource(&pods);
         factory.start();
         factory.wait_for_cache_sync(Duration::from_secs(10)).await.expect("it syncs");
-        let json = format!(
-            r#"{{"version":"1","subscriptions":[{{"name":"s","resource":"v1/pods"{keys}}}]}}"#
-        );
+        let json = format!(r#"{{"version":"1","subscriptions":[{subscriptions}]}}"#);
         let descriptor = Descriptor::parse(json.as_bytes()).expect("a descriptor");
         let core = core();
         core.queue.history(|history| history.set_bytes_max(1 << 12));
@@ -71,6 +76,15 @@ impl Fixture {
 
     /// What is said of a pod of this name.
     fn why(&self, name: &str) -> PluginWhy {
+        self.answer(name).0
+    }
+
+    /// The name that is suggested.
+    fn nearest(&self, name: &str) -> Option<String> {
+        self.answer(name).1.nearest
+    }
+
+    fn answer(&self, name: &str) -> (PluginWhy, CachedObject) {
         let question = WhyQuestion {
             resource: "v1/pods".parse().expect("a resource"),
             key: ObjectKey::new("shop", name),
@@ -78,7 +92,9 @@ impl Fixture {
         };
         let informers = self.factory.informers();
         let sight = Sight::new(&question, &informers);
-        sight.of(&self.core)
+        let why = sight.of(&self.core);
+        let cached = sight.cached(std::slice::from_ref(&why));
+        (why, cached)
     }
 
     fn pod(&self) -> Object {
@@ -88,23 +104,11 @@ impl Fixture {
 
     /// The plugin was told of the pod, in this state of it, and that ended so.
     fn told(&self, resource_version: &str, end: DeliveryEnd, error: &str) {
-        let delivery = EndedDelivery {
-            subscription: ID,
-            change: Change::Added,
-            reason: Reason::Initial,
-            gone: None,
-            namespace: "shop",
-            name: "web",
-            resource_version,
-            attempt: 1,
-            waited: Duration::ZERO,
-            took: Duration::from_millis(2),
-            ended: Instant::now(),
-            end,
-            error,
-            wrote: "",
-        };
-        self.core.queue.history(|history| history.push(&delivery));
+        self.ended(&EndedDelivery { resource_version, end, error, ..past() });
+    }
+
+    fn ended(&self, delivery: &EndedDelivery<'_>) {
+        self.core.queue.history(|history| history.push(delivery));
     }
 
     /// An update of the pod waits.
@@ -124,6 +128,26 @@ impl Fixture {
             knew: false,
             keys: EventKeys::default(),
         });
+    }
+}
+
+/// A delivery of the pod.
+fn past() -> EndedDelivery<'static> {
+    EndedDelivery {
+        subscription: ID,
+        change: Change::Added,
+        reason: Reason::Initial,
+        gone: None,
+        namespace: "shop",
+        name: "web",
+        resource_version: "1",
+        attempt: 1,
+        waited: Duration::ZERO,
+        took: Duration::from_millis(2),
+        ended: Instant::now(),
+        end: DeliveryEnd::Ok,
+        error: "",
+        wrote: "",
     }
 }
 
@@ -161,6 +185,9 @@ async fn each_question_that_is_answered_with_no_is_named_with_its_values() {
     let replay =
         "replay: replay never: an object that was there first is delivered when it changes";
     check(r#","replay":"never""#, None, &["refused", replay]).await;
+    let unchanged = "onlyIfChanged: onlyIfChanged: a change that leaves these values is not delivered; /spec/n is 3";
+    let keys = r#","replay":"never","onlyIfChanged":["/spec/n"]"#;
+    check(keys, None, &["refused", replay, unchanged]).await;
     let filter = r#"filter: filter object.spec.n > 3: object.spec.n is 3"#;
     check(r#","filter":"object.spec.n > 3""#, None, &["refused", filter]).await;
 }
@@ -185,6 +212,15 @@ async fn an_object_that_is_not_there_is_said_with_the_nearest_name() {
     let fixture = Fixture::new("").await;
     let why = fixture.why("wbe");
     assert_eq!((&*why.answer, &*why.because), ("absent", "s: the cache has no v1/pods shop/wbe"));
+    assert_eq!(fixture.nearest("wep").as_deref(), Some("web"));
+    fixture.factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_object_that_was_there_is_answered_with_no_other_name() {
+    let fixture = Fixture::new("").await;
+    fixture.ended(&EndedDelivery { name: "wep", ..past() });
+    assert_eq!(fixture.nearest("wep"), None);
     fixture.factory.shutdown().await;
 }
 
@@ -216,5 +252,55 @@ async fn an_event_waits_for_its_plugin_or_for_its_turn() {
     fixture.told("1", DeliveryEnd::Failed, "no answer");
     core.queue.settle(0, Settled::RetryAt(began + Duration::from_secs(60)), began);
     check_waiting(&fixture, "retry", ": no answer");
+    fixture.factory.shutdown().await;
+}
+
+/// What is said after these deliveries of the newest state to the first and the second of two subscriptions; the filter of the second says no.
+async fn check_two(told: &[(SubscriptionId, DeliveryEnd)], answer: &str, because: &str) {
+    let fixture = Fixture::with(
+        r#"{"name":"all","resource":"v1/pods"},{"name":"some","resource":"v1/pods","filter":"object.spec.n > 3"}"#,
+    )
+    .await;
+    let version = fixture.pod().resource_version().to_owned();
+    for &(subscription, end) in told {
+        let resource_version = &version;
+        fixture.ended(&EndedDelivery { subscription, end, resource_version, ..past() });
+    }
+    let why = fixture.why("web");
+    assert_eq!(why.answer, answer, "{told:?}: {why:?}");
+    assert!(why.because.ends_with(because), "{told:?}: {why:?}");
+    fixture.factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_delivery_counts_though_another_subscription_came_later() {
+    let (ok, filtered) = ((ID, DeliveryEnd::Ok), (SECOND, DeliveryEnd::Filtered));
+    check_two(&[ok, filtered], "delivered", ": ok").await;
+    check_two(&[filtered, ok], "delivered", ": ok").await;
+    check_two(&[(ID, DeliveryEnd::Enqueued), filtered], "enqueued", ": it became no key").await;
+    check_two(&[], "no-record", "the history has no delivery of it").await;
+    check_two(&[filtered], "no-record", ": filtered").await;
+}
+
+#[tokio::test]
+async fn an_event_that_is_tried_again_has_no_error_of_another_object() {
+    let fixture = Fixture::new("").await;
+    let began = Instant::now();
+    fixture.core.comes_again("pods shop/db: of another object");
+    fixture.push();
+    assert!(fixture.core.queue.pop(0, began).is_some());
+    let retry = Settled::RetryAt(began + Duration::from_secs(60));
+    fixture.core.queue.settle(0, retry, began);
+    check_waiting(&fixture, "retry", "attempt 2 comes in ");
+    assert!(!fixture.why("web").because.contains("another object"));
+    fixture.factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_answer_has_the_first_of_many_waiting_events_and_the_number_of_the_others() {
+    let fixture = Fixture::new("").await;
+    (0..60).for_each(|_| fixture.push());
+    let why = fixture.why("web");
+    assert_eq!((why.waiting.len(), why.waiting_more), (50, 10));
     fixture.factory.shutdown().await;
 }

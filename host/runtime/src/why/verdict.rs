@@ -39,13 +39,12 @@ pub(super) fn verdict(
     if let Some(first) = found.waiting.first() {
         return ("waits", format!("{} {}: {}", first.change, first.resource_version, first.text));
     }
-    let last = found.deliveries.last();
-    if let Some(last) = last.filter(|last| is_of_newest(sight, last)) {
-        match &*last.end {
-            "ok" => return ("delivered", told(last, "ok")),
-            "enqueued" => return ("enqueued", told(last, &shown(found.keys))),
-            _ => {}
-        }
+    let taken = taken(sight, found.deliveries);
+    if let Some(taken) = taken.filter(|taken| !is_given_up(taken, found)) {
+        return match &*taken.end {
+            "enqueued" => ("enqueued", told(taken, &shown(found.keys))),
+            end => ("delivered", told(taken, end)),
+        };
     }
     if let Some(letter) = found.letters.last() {
         let LetterWhy { id, attempts, error, .. } = letter;
@@ -55,12 +54,39 @@ pub(super) fn verdict(
     if let Some(refused) = refused(found.subscriptions) {
         return refused;
     }
-    let since = match (looked.history.is_kept(), looked.history_since(sight)) {
+    ("no-record", format!("no question is answered with no; {}", past(sight, looked, found)))
+}
+
+/// What the history has of an object whose newest state no delivery brought.
+fn past(sight: &Sight<'_>, looked: &Looked<'_>, found: &PluginFindings<'_>) -> String {
+    if let Some(last) = found.deliveries.last() {
+        return format!("the last delivery is {}", told(last, &last.end));
+    }
+    match (looked.history.is_kept(), looked.history_since(sight)) {
         (false, _) => "no history is kept (limits.history is 0)".to_owned(),
         (true, Some(since)) => format!("the history has no delivery of it since {since}"),
         (true, None) => "the history has no delivery of it".to_owned(),
+    }
+}
+
+/// The last delivery of the newest state that the plugin took. Another subscription may have refused the same state later.
+fn taken<'a>(sight: &Sight<'_>, deliveries: &'a [DeliveryWhy]) -> Option<&'a DeliveryWhy> {
+    deliveries.iter().rev().find(|it| is_taken(it) && is_of_newest(sight, it))
+}
+
+fn is_taken(delivery: &DeliveryWhy) -> bool {
+    matches!(&*delivery.end, "ok" | "enqueued")
+}
+
+/// Whether the same state is a dead letter of another subscription, which has not taken it since.
+fn is_given_up(taken: &DeliveryWhy, found: &PluginFindings<'_>) -> bool {
+    let version = &taken.resource_version;
+    let is_taken_by = |subscription: &str| {
+        let mut of = found.deliveries.iter().filter(|it| it.subscription == subscription);
+        of.any(|it| is_taken(it) && it.resource_version == *version)
     };
-    ("no-record", format!("no question is answered with no; {since}"))
+    let mut letters = found.letters.iter().filter(|letter| letter.resource_version == *version);
+    letters.any(|letter| !is_taken_by(&letter.subscription))
 }
 
 fn not_running(looked: &Looked<'_>) -> String {

@@ -6,27 +6,40 @@ use super::{Looked, Sight};
 use crate::delivery::mailbox::{WaitingEvent, WaitingPlace};
 use crate::plugin::lifecycle::State;
 
+/// Waiting events of one object in an answer: those that come first.
+const WAITING_MAX: usize = 50;
+
+/// The first of the events, and the number of the others.
 pub(super) fn waiting(
     sight: &Sight<'_>,
     looked: &Looked<'_>,
     deliveries: &[DeliveryWhy],
-) -> Vec<WaitingWhy> {
-    let key = &sight.question.key;
-    let events = looked.core.queue.look(|mailboxes| mailboxes.waiting_of(key));
-    let named = events.into_iter().filter_map(|event| {
-        let name = looked.name_of(sight, event.subscription)?;
-        let (why, text) = why(sight, looked, name, &event, deliveries);
-        Some(WaitingWhy {
-            subscription: name.to_owned(),
-            change: event.change.as_str().to_owned(),
-            since: sight.clocks.at(event.received),
-            resource_version: event.resource_version,
-            attempt: event.attempt,
-            why: why.to_owned(),
-            text,
-        })
-    });
-    named.collect()
+) -> (Vec<WaitingWhy>, usize) {
+    let events = looked.events.iter();
+    let mut named =
+        events.filter_map(|event| Some((looked.name_of(sight, event.subscription)?, event)));
+    let first = named.by_ref().take(WAITING_MAX);
+    let first = first.map(|(name, event)| one(sight, looked, name, event, deliveries)).collect();
+    (first, named.count())
+}
+
+fn one(
+    sight: &Sight<'_>,
+    looked: &Looked<'_>,
+    subscription: &str,
+    event: &WaitingEvent,
+    deliveries: &[DeliveryWhy],
+) -> WaitingWhy {
+    let (why, text) = why(sight, looked, subscription, event, deliveries);
+    WaitingWhy {
+        subscription: subscription.to_owned(),
+        change: event.change.as_str().to_owned(),
+        since: sight.clocks.at(event.received),
+        resource_version: event.resource_version.clone(),
+        attempt: event.attempt,
+        why: why.to_owned(),
+        text,
+    }
 }
 
 /// One word, and one line. A reason of the whole plugin comes before one of the event.
@@ -45,7 +58,7 @@ fn why(
         WaitingPlace::Withheld => Some(("serviceAccount", withheld(looked, subscription))),
         _ => of_plugin(sight, looked),
     };
-    let error = || failure(looked, subscription, deliveries);
+    let error = || failure(subscription, deliveries);
     match (whole, event.place) {
         (Some((word, text)), WaitingPlace::Retry(_)) if event.attempt > 1 => {
             (word, text + &error())
@@ -78,11 +91,10 @@ fn of_line(ahead: usize, is_rate_limited: bool) -> (&'static str, String) {
     }
 }
 
-/// The error of the newest attempt, behind a colon.
-fn failure(looked: &Looked<'_>, subscription: &str, deliveries: &[DeliveryWhy]) -> String {
+/// The error of the newest attempt that the history has, behind a colon.
+fn failure(subscription: &str, deliveries: &[DeliveryWhy]) -> String {
     let is_failure = |it: &&DeliveryWhy| it.subscription == subscription && it.end == "failed";
     let failed = deliveries.iter().rev().find(is_failure).and_then(|it| it.error.clone());
-    let failed = failed.or_else(|| looked.core.facts().last_retry.clone());
     failed.map_or(String::new(), |error| format!(": {error}"))
 }
 

@@ -73,10 +73,15 @@ fn subscriptions(why: &Why) -> Vec<Vec<String>> {
 
 fn waiting(why: &Why) -> Vec<Vec<String>> {
     let waiting = why.plugins.iter().flat_map(|plugin| {
-        plugin.waiting.iter().map(move |event| {
+        let events = plugin.waiting.iter().map(|event| {
             let told = format!("{} {}", event.change, event.resource_version);
             vec![moment(&event.since, &why.at), plugin.name.clone(), told, event.text.clone()]
-        })
+        });
+        let more = (plugin.waiting_more > 0).then(|| {
+            let more = format!("and {} more", plugin.waiting_more);
+            vec!["-".to_owned(), plugin.name.clone(), more, "-".to_owned()]
+        });
+        events.chain(more)
     });
     waiting.collect()
 }

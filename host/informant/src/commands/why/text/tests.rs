@@ -28,7 +28,7 @@ fn delivery(at: &str, change: &str, version: &str, end: &str) -> Value {
 fn plugin(name: &str, answer: &str, because: &str) -> Value {
     json!({
         "name": name, "state": "running", "answer": answer, "because": because,
-        "subscriptions": [], "waiting": [], "deliveries": [], "historySince": null, "deadLetters": [], "keys": [],
+        "subscriptions": [], "waiting": [], "waitingMore": 0, "deliveries": [], "historySince": null, "deadLetters": [], "keys": [],
     })
 }
 
@@ -47,6 +47,7 @@ fn each_plugin_has_one_line_and_the_deliveries_of_all_follow_in_order() {
         "since": "2026-11-25T14:03:05.100Z", "why": "retry",
         "text": "attempt 3 comes in 12.0 s: no answer",
     }]);
+    alerter["waitingMore"] = json!(5_950);
     let mut failed = delivery("2026-11-25T14:03:05.400Z", "updated", "1204", "failed");
     failed["error"] = json!("no answer");
     failed["attempt"] = json!(2);
@@ -66,8 +67,9 @@ fn each_plugin_has_one_line_and_the_deliveries_of_all_follow_in_order() {
         event-printer  delivered  updated 1204 at 14:03:05.500Z: ok
         scaler         refused    web: labelSelector app=web: label app is db
 
-        WAITS SINCE    PLUGIN   EVENT         WHY
-        14:03:05.100Z  alerter  updated 1204  attempt 3 comes in 12.0 s: no answer
+        WAITS SINCE    PLUGIN   EVENT          WHY
+        14:03:05.100Z  alerter  updated 1204   attempt 3 comes in 12.0 s: no answer
+        -              alerter  and 5950 more  -
 
         AT                        PLUGIN         EVENT                            END     WAITED   TOOK     DETAIL
         2026-11-24T23:59:59.100Z  event-printer  added 1190 (watch)               ok      1.20 ms  0.35 ms  -
