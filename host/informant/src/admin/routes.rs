@@ -95,7 +95,7 @@ async fn plugins(State(shared): State<Shared>) -> Response {
 
 /// The caller is the host's own user, who may ask about Secrets too. Their values are not in the answer.
 async fn why(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {
-    respond_why(&shared.plugins, &shared.informers, query.as_deref(), Secrets::Served)
+    respond_why(&shared.plugins, &shared.informers, query, Secrets::Served).await
 }
 
 async fn reload(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {

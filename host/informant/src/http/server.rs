@@ -240,7 +240,7 @@ async fn plugins(State(shared): State<Arc<Shared>>) -> Json<Value> {
 /// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.
 async fn why(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
     let Sources { plugins, informers, .. } = &shared.sources;
-    super::why::respond(plugins, informers, query.as_deref(), Secrets::Refused)
+    super::why::respond(plugins, informers, query, Secrets::Refused).await
 }
 
 /// What lies in the plugin directories and cannot be a plugin, which `/plugins` therefore does not list; and what is wrong with the host's own file.

@@ -9,9 +9,13 @@ use axum::response::{IntoResponse, Response};
 use informant_cache::{ObjectKey, SharedInformerFactory};
 use informant_runtime::configuration::nearest;
 use informant_runtime::{PluginName, Plugins, WhyQuestion};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// Bytes of a query: a resource and three names at their bounds.
 const QUERY_BYTES_MAX: usize = 2 << 10;
+/// The place of the question that is answered now.
+static ONE: Semaphore = Semaphore::const_new(1);
 const KNOWN: [&str; 4] = ["kind", "namespace", "name", "plugin"];
 
 /// Whether the caller may ask about Secrets.
@@ -25,18 +29,37 @@ pub(crate) enum Secrets {
 type Refused = (StatusCode, String);
 
 /// The answer to a query: `kind=pods&namespace=shop&name=web-1&plugin=hello`.
-pub(crate) fn respond(
+pub(crate) async fn respond(
     plugins: &Plugins,
-    informers: &SharedInformerFactory,
-    query: Option<&str>,
+    informers: &Arc<SharedInformerFactory>,
+    query: Option<String>,
     secrets: Secrets,
 ) -> Response {
-    let kinds = || Kinds::of(plugins, informers);
-    let names = || plugins.names();
-    match question(query.unwrap_or_default(), kinds, names, secrets) {
-        Ok(question) => Json(plugins.why(&question, informers)).into_response(),
-        Err((status, text)) => message(status, text),
-    }
+    let (plugins, informers) = (plugins.clone(), informers.clone());
+    let answer = move || {
+        let kinds = || Kinds::of(&plugins, &informers);
+        let names = || plugins.names();
+        match question(query.as_deref().unwrap_or_default(), kinds, names, secrets) {
+            Ok(question) => Json(plugins.why(&question, &informers)).into_response(),
+            Err((status, text)) => message(status, text),
+        }
+    };
+    let stopping = || message(StatusCode::SERVICE_UNAVAILABLE, "the host stops");
+    one_at_a_time(answer).await.unwrap_or_else(stopping)
+}
+
+/// Answers beside the threads that serve requests: an answer may look at a million bytes and many waiting events. A question waits for the one
+/// before it; there are as many as there are connections. None: the host ends.
+async fn one_at_a_time<T: Send + 'static>(
+    answer: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let place = ONE.acquire().await.ok()?;
+    let answering = tokio::task::spawn_blocking(move || {
+        // The place is that of the answer, also when nobody waits for it any more.
+        let _place = place;
+        answer()
+    });
+    answering.await.ok()
 }
 
 /// The parameters as they stand.
@@ -105,6 +128,9 @@ fn question(
             kind.resource
         )));
     }
+    if kind.is_namespaced == Some(false) && !namespace.is_empty() {
+        return Err(bad(format!("objects of {} have no namespace: write NAME", kind.resource)));
+    }
     let plugin = raw.plugin.map(|name| named_plugin(&name, &plugins())).transpose()?;
     Ok(WhyQuestion { resource: kind.resource, key: ObjectKey::new(namespace, name), plugin })
 }
@@ -125,6 +151,9 @@ fn named_plugin(name: &str, plugins: &[PluginName]) -> Result<PluginName, Refuse
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::SeqCst;
+    use std::time::Duration;
 
     #[track_caller]
     fn check_as(secrets: Secrets, query: &str, expect: Result<&str, &str>) {
@@ -162,10 +191,31 @@ mod tests {
         check("kind=pods&namespace=a&name=b&plugin=zzz", Err("informant plugin list"));
         check("knd=pods", Err("did you mean kind=VALUE?"));
         check("kind=pods&name=web", Err("have a namespace: write NAMESPACE/NAME"));
+        check(
+            "kind=node&namespace=shop&name=node-1",
+            Err("v1/nodes have no namespace: write NAME"),
+        );
         check("name=web", Err("kind is missing"));
         check("kind=pods&namespace=a", Err("name is missing"));
         check("kind=pods&kind=nodes", Err("kind is given twice"));
         check(&format!("name={}", "x".repeat(QUERY_BYTES_MAX)), Err("longer than"));
+    }
+
+    #[tokio::test]
+    async fn one_question_is_answered_at_a_time_and_not_on_the_threads_of_requests() {
+        let (at_work, here) = (Arc::new(AtomicUsize::new(0)), std::thread::current().id());
+        let answers = (0..4).map(|_| {
+            let at_work = at_work.clone();
+            tokio::spawn(one_at_a_time(move || {
+                let others = at_work.fetch_add(1, SeqCst);
+                std::thread::sleep(Duration::from_millis(5));
+                at_work.fetch_sub(1, SeqCst);
+                (others, std::thread::current().id() == here)
+            }))
+        });
+        for answer in answers.collect::<Vec<_>>() {
+            assert_eq!(answer.await.expect("it ends"), Some((0, false)));
+        }
     }
 
     #[test]

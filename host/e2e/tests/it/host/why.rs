@@ -368,6 +368,8 @@ fn check_texts(bench: &HostBench<'_>, host: &Host) {
     refused(&["why", "configmps", &object], "did you mean configmaps?");
     refused(&["why", "cm", &object, "--plugin", "labeled"], "did you mean labelled?");
     refused(&["why", "cm", OBJECT], "write NAMESPACE/NAME");
+    refused(&["why", "node", &object], "have no namespace: write NAME");
+    refused(&["why", "cm", &format!("{}/", bench.namespace)], "write informant why KIND");
 }
 
 /// The host that does not lead calls no plugin.
