@@ -353,6 +353,12 @@ mod tests {
             ],
         );
         check(
+            r#"{"version":"1","subscriptions":[{"resource":"v1/pods","fieldSelector":"spec.nodename=a"}]}"#,
+            expect![[
+                r#"descriptor subscriptions[0]: fieldSelector: v1/pods cannot be selected by the field "spec.nodename"; did you mean spec.nodeName? Supported are metadata.name, metadata.namespace, spec.nodeName, spec.restartPolicy, spec.schedulerName, spec.serviceAccountName, spec.hostNetwork, status.phase, status.podIP, status.nominatedNodeName"#
+            ]],
+        );
+        check(
             r#"{"version":"1","subscriptions":[{"resource":"v1/pods","filter":"object.spec.x == pod"}]}"#,
             expect![[
                 r#"descriptor subscriptions[0]: filter: line 1, column 18: "pod" is not known; there are object, old and change"#
