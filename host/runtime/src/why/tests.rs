@@ -8,6 +8,7 @@ use crate::delivery::mailbox::Settled;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::{Change, Event, EventKeys, Reason};
 use crate::history::{DeliveryEnd, EndedDelivery};
+use crate::kept::dead_letters::DeadLetter;
 use crate::plugin::core::Replaying;
 use crate::plugin::core::tests::core;
 use crate::plugin::lifecycle::Input;
@@ -113,7 +114,11 @@ impl Fixture {
 
     /// An update of the pod waits.
     fn push(&self) {
-        self.core.queue.push(Event {
+        self.core.queue.push(self.update());
+    }
+
+    fn update(&self) -> Event {
+        Event {
             subscription: ID,
             asked_by: 0,
             change: Change::Updated,
@@ -127,7 +132,7 @@ impl Fixture {
             before_sync: false,
             knew: false,
             keys: EventKeys::default(),
-        });
+        }
     }
 }
 
@@ -302,5 +307,31 @@ async fn an_answer_has_the_first_of_many_waiting_events_and_the_number_of_the_ot
     (0..60).for_each(|_| fixture.push());
     let why = fixture.why("web");
     assert_eq!((why.waiting.len(), why.waiting_more), (50, 10));
+    fixture.factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_state_that_one_subscription_took_and_another_gave_up_is_given_up() {
+    let fixture =
+        Fixture::with(r#"{"name":"all","resource":"v1/pods"},{"name":"too","resource":"v1/pods"}"#)
+            .await;
+    let version = fixture.pod().resource_version().to_owned();
+    fixture.told(&version, DeliveryEnd::Ok, "");
+    fixture.core.dead_letters.lock().push(DeadLetter {
+        id: 0,
+        subscription: "too".to_owned(),
+        resource: "v1/pods".to_owned(),
+        event: fixture.update(),
+        attempts: 3,
+        parked: false,
+        error: "no answer".to_owned(),
+        at: Timestamp::UNIX_EPOCH,
+    });
+    let why = fixture.why("web");
+    assert_eq!((&*why.answer, why.because.ends_with("3 attempts: no answer")), ("given-up", true));
+    let subscription = SECOND;
+    let resource_version = &version;
+    fixture.ended(&EndedDelivery { subscription, resource_version, ..past() });
+    assert_eq!(fixture.why("web").answer, "delivered", "it took it later");
     fixture.factory.shutdown().await;
 }
