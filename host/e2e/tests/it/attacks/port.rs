@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const CONNECTIONS: usize = 300;
 /// Threads that connect, and the connections that each makes, one after another.
 const COMERS: usize = 2;
-const CONNECTIONS_OF_EACH: usize = 2_000;
+const CONNECTIONS_OF_EACH: usize = 750;
 /// Generous: a loaded machine accepts a connection within a second.
 const CONNECT_MAX: Duration = Duration::from_secs(60);
 /// The host's files, and connections of both listeners: those that wait, those that are served, and those that leave.
