@@ -6,7 +6,6 @@ use crate::counters::Counters;
 use crate::delivery::mailbox::{Mailbox, Marks, Settled};
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::subscription::SubscriptionHandler;
-use crate::event::EventKeys;
 use crate::event::{Change, Event, Reason, SubscriptionId};
 use crate::guest::compiler::{CompileError, CompiledPlugin, adopt, compile_here};
 use crate::guest::engine::{Engine, EngineError};
@@ -34,19 +33,8 @@ impl Events {
     /// An update comes.
     pub fn push(&mut self, old: &Object, object: &Object) {
         self.queue.push(Event {
-            subscription: SubscriptionId(1),
-            asked_by: 0,
-            change: Change::Updated,
-            reason: Reason::Watch,
-            gone: None,
-            object: object.clone(),
             old: Some(old.clone()),
-            coalesced: 0,
-            letters: Vec::new(),
-            received: self.now,
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
+            ..Event::new(SubscriptionId(1), Change::Updated, object.clone(), self.now)
         });
     }
 

@@ -135,6 +135,32 @@ pub struct Event {
     pub keys: EventKeys,
 }
 
+impl Event {
+    /// A change that a watch brought, alone and for the first time.
+    pub fn new(
+        subscription: SubscriptionId,
+        change: Change,
+        object: Object,
+        received: Instant,
+    ) -> Self {
+        Self {
+            subscription,
+            asked_by: 0,
+            change,
+            reason: Reason::Watch,
+            gone: None,
+            object,
+            old: None,
+            coalesced: 0,
+            letters: Vec::new(),
+            received,
+            before_sync: false,
+            knew: false,
+            keys: EventKeys::default(),
+        }
+    }
+}
+
 /// A subscription of a plugin's name. Reloads keep it as long as the subscription's name stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriptionId(pub u32);

@@ -151,9 +151,9 @@ fn named_plugin(name: &str, plugins: &[PluginName]) -> Result<PluginName, Refuse
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicUsize;
-    use std::sync::atomic::Ordering::SeqCst;
-    use std::time::Duration;
+    use futures::poll;
+    use std::pin::pin;
+    use tokio::sync::oneshot;
 
     #[track_caller]
     fn check_as(secrets: Secrets, query: &str, expect: Result<&str, &str>) {
@@ -203,19 +203,20 @@ mod tests {
 
     #[tokio::test]
     async fn one_question_is_answered_at_a_time_and_not_on_the_threads_of_requests() {
-        let (at_work, here) = (Arc::new(AtomicUsize::new(0)), std::thread::current().id());
-        let answers = (0..4).map(|_| {
-            let at_work = at_work.clone();
-            tokio::spawn(one_at_a_time(move || {
-                let others = at_work.fetch_add(1, SeqCst);
-                std::thread::sleep(Duration::from_millis(5));
-                at_work.fetch_sub(1, SeqCst);
-                (others, std::thread::current().id() == here)
-            }))
-        });
-        for answer in answers.collect::<Vec<_>>() {
-            assert_eq!(answer.await.expect("it ends"), Some((0, false)));
-        }
+        let here = std::thread::current().id();
+        let (begun, began) = oneshot::channel();
+        let (end, may_end) = std::sync::mpsc::channel::<()>();
+        let first = tokio::spawn(one_at_a_time(move || {
+            let _ = begun.send(());
+            let _ = may_end.recv();
+            std::thread::current().id() == here
+        }));
+        began.await.expect("the first is answered");
+        let mut second = pin!(one_at_a_time(|| "second"));
+        assert!(poll!(&mut second).is_pending(), "it waits for the first");
+        drop(end);
+        assert_eq!(first.await.expect("it ends"), Some(false));
+        assert_eq!(second.await, Some("second"));
     }
 
     #[test]

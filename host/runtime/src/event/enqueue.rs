@@ -134,7 +134,7 @@ mod tests {
     use super::found_keys::EVENT_KEYS_MAX;
     use super::*;
     use crate::contract::descriptor::Descriptor;
-    use crate::event::{Change, Event, EventKeys, Reason, SubscriptionId};
+    use crate::event::{Change, Event, SubscriptionId};
     use std::time::Instant;
 
     fn pod(uid: &str, owners: &str, spec: &str) -> Object {
@@ -158,19 +158,13 @@ mod tests {
         let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the rules are valid");
         let (object, old) = states.split_last().expect("a state");
         let event = Event {
-            subscription: SubscriptionId(1),
-            asked_by: 0,
-            change: if old.is_empty() { Change::Added } else { Change::Updated },
-            reason: Reason::Watch,
-            gone: None,
-            object: object.clone(),
             old: old.first().cloned(),
-            coalesced: 0,
-            letters: Vec::new(),
-            received: Instant::now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
+            ..Event::new(
+                SubscriptionId(1),
+                if old.is_empty() { Change::Added } else { Change::Updated },
+                object.clone(),
+                Instant::now(),
+            )
         };
         let keys = event.enqueued(&descriptor.subscriptions[0].enqueue);
         assert_eq!(keys.iter().collect::<Vec<_>>().join(" "), expect, "{rules}");

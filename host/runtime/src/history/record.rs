@@ -28,10 +28,12 @@ pub(crate) enum DeliveryEnd {
     Enqueued,
     /// The plugin was not called: its version has no such subscription.
     Dropped,
+    /// The plugin was not called: the configuration no longer grants the read. The event comes again.
+    Withheld,
 }
 
 impl DeliveryEnd {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Ok,
         Self::Failed,
         Self::GivenUp,
@@ -39,6 +41,7 @@ impl DeliveryEnd {
         Self::Unwanted,
         Self::Enqueued,
         Self::Dropped,
+        Self::Withheld,
     ];
 
     /// Its word in answers.
@@ -51,6 +54,7 @@ impl DeliveryEnd {
             Self::Unwanted => "unwanted",
             Self::Enqueued => "enqueued",
             Self::Dropped => "dropped",
+            Self::Withheld => "withheld",
         }
     }
 

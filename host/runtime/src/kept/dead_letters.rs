@@ -250,8 +250,8 @@ impl DeadLetter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::EventKeys;
-    use crate::event::{Reason, SubscriptionId};
+
+    use crate::event::SubscriptionId;
     use informant_cache::Object;
     use std::time::Instant;
 
@@ -260,21 +260,7 @@ mod tests {
             r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","resourceVersion":"1"}}}}"#
         );
         let object = Object::decode(json.as_bytes(), None).expect("an object");
-        let event = Event {
-            subscription: SubscriptionId(1),
-            asked_by: 0,
-            change: Change::Added,
-            reason: Reason::Watch,
-            gone: None,
-            object,
-            old: None,
-            coalesced: 0,
-            letters: Vec::new(),
-            received: Instant::now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
-        };
+        let event = Event::new(SubscriptionId(1), Change::Added, object, Instant::now());
         let (subscription, resource) = ("pods".to_owned(), "v1/pods".to_owned());
         let (error, at) = ("no\nway".to_owned(), Timestamp::UNIX_EPOCH);
         DeadLetter { id: 0, subscription, resource, event, attempts: 10, parked: false, error, at }

@@ -9,7 +9,6 @@ use super::run::Run;
 use super::transcript::Transcript;
 use super::world::World;
 use crate::delivery::mailbox::Queued;
-use crate::event::EventKeys;
 use crate::event::{Event, SubscriptionId};
 use crate::guest::surroundings::Surroundings;
 use crate::plugin::actor::{Actor, Told, Version};
@@ -112,19 +111,17 @@ impl Replay {
             Object::decode(json.as_bytes(), None).map_err(|error| format!("its object: {error}"))
         };
         let told = Event {
-            subscription,
             asked_by: super::run::LOAD,
-            change: event.change.0,
             reason: event.reason.0,
             gone: event.gone.map(|it| it.0),
-            object: decoded(&event.object)?,
             old: event.old.as_deref().map(decoded).transpose()?,
             coalesced: event.coalesced,
-            letters: Vec::new(),
-            received: self.surroundings.now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
+            ..Event::new(
+                subscription,
+                event.change.0,
+                decoded(&event.object)?,
+                self.surroundings.now(),
+            )
         };
         Ok(Queued { event: told, attempt: event.attempt, excused: 0, crashes: 0, seq: event.seq })
     }

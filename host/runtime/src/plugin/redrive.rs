@@ -199,19 +199,8 @@ mod tests {
     fn letter(name: &str, change: Change) -> DeadLetter {
         let gone = (change == Change::Deleted).then_some(Gone::Deleted);
         let event = Event {
-            subscription: SubscriptionId(1),
-            asked_by: 0,
-            change,
-            reason: Reason::Watch,
             gone,
-            object: object(name, 1, "red"),
-            old: None,
-            coalesced: 0,
-            letters: Vec::new(),
-            received: Instant::now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
+            ..Event::new(SubscriptionId(1), change, object(name, 1, "red"), Instant::now())
         };
         let (subscription, resource, error) = ("s".to_owned(), "v1/pods".to_owned(), String::new());
         let at = Timestamp::UNIX_EPOCH;

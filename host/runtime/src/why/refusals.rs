@@ -8,7 +8,7 @@ use crate::contract::coverage::watched_scope;
 use crate::contract::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
 use crate::contract::filter::Verdict;
 use crate::delivery::view::{Unmet, View};
-use crate::event::{Change, Event, EventKeys, Reason, SubscriptionId};
+use crate::event::{Change, Event, SubscriptionId};
 use crate::plugin::core::{Replaying, RunningVersion};
 use informant_cache::{InformerState, Object};
 use std::time::Instant;
@@ -42,7 +42,8 @@ pub(super) fn subscriptions(
         .map(|(id, spec)| {
             let active = active.iter().find(|active| active.id == *id);
             let is_delivery = |it: &&DeliveryWhy| {
-                it.subscription == spec.name && !["unwanted", "dropped"].contains(&&*it.end)
+                it.subscription == spec.name
+                    && !["unwanted", "dropped", "withheld"].contains(&&*it.end)
             };
             let last = deliveries.iter().rev().find(is_delivery);
             let asked = SubscriptionLook { sight, looked, running, id: *id, spec, active, last };
@@ -233,21 +234,7 @@ impl SubscriptionLook<'_> {
 
     /// The event that the object's present state would be.
     fn event(&self, object: &Object, change: Change) -> Event {
-        Event {
-            subscription: self.id,
-            asked_by: 0,
-            change,
-            reason: Reason::Watch,
-            gone: None,
-            object: object.clone(),
-            old: None,
-            coalesced: 0,
-            letters: Vec::new(),
-            received: Instant::now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
-        }
+        Event::new(self.id, change, object.clone(), Instant::now())
     }
 }
 

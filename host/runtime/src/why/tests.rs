@@ -6,7 +6,7 @@ use crate::contract::configuration::{Configurations, Layer};
 use crate::contract::descriptor::Descriptor;
 use crate::delivery::mailbox::Settled;
 use crate::delivery::subscription::SubscriptionHandler;
-use crate::event::{Change, Event, EventKeys, Reason};
+use crate::event::{Change, Event, Reason};
 use crate::history::{DeliveryEnd, EndedDelivery};
 use crate::kept::dead_letters::DeadLetter;
 use crate::plugin::core::Replaying;
@@ -118,21 +118,7 @@ impl Fixture {
     }
 
     fn update(&self) -> Event {
-        Event {
-            subscription: ID,
-            asked_by: 0,
-            change: Change::Updated,
-            reason: Reason::Watch,
-            gone: None,
-            object: self.pod(),
-            old: None,
-            coalesced: 0,
-            letters: Vec::new(),
-            received: Instant::now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
-        }
+        Event::new(ID, Change::Updated, self.pod(), Instant::now())
     }
 }
 

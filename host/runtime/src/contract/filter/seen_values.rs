@@ -66,7 +66,7 @@ fn ends_of(place: &Place, path: String, ends: &mut Vec<(String, usize)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{EventKeys, Reason, SubscriptionId};
+    use crate::event::SubscriptionId;
     use informant_cache::Object;
     use std::time::Instant;
 
@@ -77,21 +77,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, verdict: &Verdict, expect: &[(&str, Option<&str>)]) {
         let object = Object::decode(POD, None).expect("the test's pod is well formed");
-        let event = Event {
-            subscription: SubscriptionId(1),
-            asked_by: 0,
-            change: Change::Added,
-            reason: Reason::Watch,
-            gone: None,
-            object,
-            old: None,
-            coalesced: 0,
-            letters: Vec::new(),
-            received: Instant::now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
-        };
+        let event = Event::new(SubscriptionId(1), Change::Added, object, Instant::now());
         let filter = Filter::compile(text).expect("an expression");
         let (found, seen) = filter.explain(&event);
         let seen: Vec<(&str, Option<&str>)> =

@@ -1,7 +1,6 @@
 //! What filters say, and what they may cost.
 
 use super::*;
-use crate::event::EventKeys;
 use crate::guest_threads::THREAD_STACK_BYTES;
 use informant_fuzz::Target;
 use proptest::prelude::*;
@@ -31,19 +30,9 @@ fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -
         _ => (object.map(decode).expect("it is there"), old.map(decode)),
     };
     filter.verdict(&Event {
-        subscription: crate::event::SubscriptionId(1),
-        asked_by: 0,
-        change: change(of),
         reason: crate::event::Reason::Watch,
-        gone: None,
-        object,
         old,
-        coalesced: 0,
-        letters: Vec::new(),
-        received: Instant::now(),
-        before_sync: false,
-        knew: false,
-        keys: EventKeys::default(),
+        ..Event::new(crate::event::SubscriptionId(1), change(of), object, Instant::now())
     })
 }
 

@@ -1,7 +1,6 @@
 //! The queue against facts and against a model that is too simple to be wrong.
 
 use super::*;
-use crate::event::EventKeys;
 use crate::event::{Change, Gone, Reason};
 use informant_cache::Object;
 use std::collections::BTreeMap;
@@ -41,19 +40,9 @@ fn object(name: &str, uid: &str, version: u64) -> Object {
 
 pub(crate) fn event(change: Change, name: &str, uid: &str, version: u64) -> Event {
     Event {
-        subscription: SUBSCRIPTION,
-        asked_by: 0,
-        change,
-        reason: Reason::Watch,
         gone: (change == Change::Deleted).then_some(Gone::Deleted),
-        object: object(name, uid, version),
         old: (change == Change::Updated).then(|| object(name, uid, version - 1)),
-        coalesced: 0,
-        letters: Vec::new(),
-        received: Instant::now(),
-        before_sync: false,
-        knew: false,
-        keys: EventKeys::default(),
+        ..Event::new(SUBSCRIPTION, change, object(name, uid, version), Instant::now())
     }
 }
 

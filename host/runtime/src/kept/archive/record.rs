@@ -1,7 +1,6 @@
 //! How what is kept stands in the file: keys that sort by plugin and kind, and a head in JSON before objects as they are.
 
 use super::{Content, Head, Place, Waiting};
-use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::kept::dead_letters::DeadLetter;
 use crate::plugin_name::PluginName;
@@ -196,22 +195,19 @@ impl EventHead {
         };
         let named = |text: &str| Gone::ALL.into_iter().find(|one| one.as_str() == text);
         Some(Event {
-            subscription: SubscriptionId(0),
-            asked_by: 0,
-            change: Change::ALL.into_iter().find(|one| one.as_str() == self.change)?,
             reason: Reason::ALL.into_iter().find(|one| one.as_str() == self.reason)?,
             gone: match &self.gone {
                 Some(text) => Some(named(text)?),
                 None => None,
             },
-            object: Object::decode(object, None).ok()?,
             old,
             coalesced: self.coalesced,
-            letters: Vec::new(),
-            received: Instant::now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
+            ..Event::new(
+                SubscriptionId(0),
+                Change::ALL.into_iter().find(|one| one.as_str() == self.change)?,
+                Object::decode(object, None).ok()?,
+                Instant::now(),
+            )
         })
     }
 }
@@ -230,19 +226,11 @@ mod tests {
 
     fn event(change: Change, gone: Option<Gone>, old: Option<Object>) -> Event {
         Event {
-            subscription: SubscriptionId(0),
-            asked_by: 0,
-            change,
             reason: Reason::Relist,
             gone,
-            object: object(2),
             old,
             coalesced: 7,
-            letters: Vec::new(),
-            received: Instant::now(),
-            before_sync: false,
-            knew: false,
-            keys: EventKeys::default(),
+            ..Event::new(SubscriptionId(0), change, object(2), Instant::now())
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::delivery::mailbox::{Mailbox, Marks, Settled};
-use crate::event::EventKeys;
 use crate::event::{Change, Reason};
 use crate::kept::dead_letters::{self, DeadLetters, Selection};
 use informant_cache::Object;
@@ -16,21 +15,12 @@ fn event(name: u8, version: u32) -> Event {
     let json = format!(
         r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p{name}","uid":"{name}","resourceVersion":"{version}"}}}}"#
     );
-    Event {
-        subscription: SUBSCRIPTION,
-        asked_by: 0,
-        change: Change::Updated,
-        reason: Reason::Watch,
-        gone: None,
-        object: Object::decode(json.as_bytes(), None).expect("an object"),
-        old: None,
-        coalesced: 0,
-        letters: Vec::new(),
-        received: Instant::now(),
-        before_sync: false,
-        knew: false,
-        keys: EventKeys::default(),
-    }
+    Event::new(
+        SUBSCRIPTION,
+        Change::Updated,
+        Object::decode(json.as_bytes(), None).expect("an object"),
+        Instant::now(),
+    )
 }
 
 #[derive(Debug, Clone)]

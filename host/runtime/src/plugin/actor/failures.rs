@@ -110,8 +110,9 @@ impl Actor {
             None => self.again(queued, call, now),
         };
         self.keep_retry(queued, settled);
-        let end = match settled {
-            Settled::Finished => DeliveryEnd::GivenUp,
+        let end = match (settled, error) {
+            (Settled::Finished, _) => DeliveryEnd::GivenUp,
+            (_, CallError::Withheld { .. }) => DeliveryEnd::Withheld,
             _ => DeliveryEnd::Failed,
         };
         self.settle(queued, settled, DeliveryResult { end, error: &text }, now);
