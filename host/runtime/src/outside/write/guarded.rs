@@ -1,7 +1,7 @@
 //! API groups in which a write can give more power than was granted. Only the host's own configuration grants it, under the plugin's name.
 //!
-//! The rule: a group is here if somebody with more rights than the plugin acts on its objects so that they decide who may do what or what becomes of
-//! everybody's requests, hand out credentials, put objects of any kind into the cluster, or run programs as root on nodes. A group is also all groups
+//! The rule: a group is here if a component with more rights than the plugin acts on its objects, so that they decide about permissions or about the
+//! requests of others, hand out credentials, put objects of any kind into the cluster, or run programs as root on nodes. A group is also all groups
 //! below it: `crossplane.io` is `pkg.crossplane.io` too.
 //!
 //! It is a net below the ceiling, which names its resources one by one: a group that is missing here is granted where the ceiling names it, and
@@ -10,7 +10,7 @@
 /// Why the groups are guarded, and which.
 pub(crate) const GUARDED_GROUPS: &[(&str, &[&str])] = &[
     (
-        "say who may do what",
+        "decide about permissions",
         &[
             "rbac.authorization.k8s.io",
             "authorization.openshift.io",
@@ -27,7 +27,7 @@ pub(crate) const GUARDED_GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "decide what becomes of everybody's requests, or how the cluster runs",
+        "decide about the requests of others, or about the operation of the cluster",
         &[
             "admissionregistration.k8s.io",
             "apiregistration.k8s.io",
@@ -58,7 +58,7 @@ pub(crate) const GUARDED_GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "have a controller apply objects of any kind, or make accounts of a cloud",
+        "make a controller apply objects of any kind, or make accounts of a cloud",
         &[
             "argoproj.io",
             "toolkit.fluxcd.io",
