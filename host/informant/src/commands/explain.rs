@@ -3,6 +3,7 @@
 use super::ask::print;
 use crate::cli::ExplainArgs;
 use anyhow::{Context, Result, bail};
+use informant_apimachinery::nearest;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -24,12 +25,37 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<()> {
         }
     }
     if found.is_empty() {
-        bail!(
-            "no descriptor and no configuration has the key {path}; informant explain lists the keys"
-        );
+        bail!("no descriptor and no configuration has the key {path}; {}", advice(path));
     }
     print(found.trim_end());
     Ok(())
+}
+
+/// The path that a misspelt one may have been meant as.
+fn advice(path: &str) -> String {
+    let found =
+        DOCUMENTS.iter().find_map(|(_, text)| meant(&serde_json::from_str(text).ok()?, path));
+    found.map_or("informant explain lists the keys".to_owned(), |path| {
+        format!("did you mean {path}?")
+    })
+}
+
+/// The path with the nearest known key in the place of the first unknown one.
+fn meant(schema: &Value, path: &str) -> Option<String> {
+    let (mut node, mut keys) = (schema, path.split('.'));
+    let mut known = Vec::new();
+    let unknown = keys.find(|key| match member(schema, node, key.trim_end_matches("[]")) {
+        Some(below) => {
+            node = below;
+            known.push(*key);
+            false
+        }
+        None => true,
+    })?;
+    let members = inside(schema, node)["properties"].as_object()?;
+    let names: Vec<&str> = members.keys().map(String::as_str).collect();
+    known.push(nearest(unknown, &names)?);
+    Some(known.into_iter().chain(keys).collect::<Vec<_>>().join("."))
 }
 
 /// The node of a path such as `subscriptions.enqueue`; members of lists and of objects by name are passed.
@@ -132,5 +158,13 @@ mod tests {
         check("plugins.NAME.shards", &["HostConfiguration: plugins.NAME.shards <integer>"]);
         check("", &["Descriptor", "PluginConfiguration", "HostConfiguration"]);
         check("subscriptions.enqeue", &[]);
+    }
+
+    #[test]
+    fn an_unknown_key_comes_with_the_nearest() {
+        assert_eq!(advice("subscriptions.enqeue"), "did you mean subscriptions.enqueue?");
+        assert_eq!(advice("subscription.enqueue"), "did you mean subscriptions.enqueue?");
+        assert_eq!(advice("limits.memroy"), "did you mean limits.memory?");
+        assert_eq!(advice("zzzzzz"), "informant explain lists the keys");
     }
 }

@@ -6,8 +6,9 @@ use super::query::form_pairs;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use informant_apimachinery::nearest;
 use informant_cache::{ObjectKey, SharedInformerFactory};
-use informant_runtime::configuration::nearest;
+
 use informant_runtime::{PluginName, Plugins, WhyQuestion};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
