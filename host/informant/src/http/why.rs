@@ -8,7 +8,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use informant_apimachinery::nearest;
 use informant_cache::{ObjectKey, SharedInformerFactory};
-
 use informant_runtime::{PluginName, Plugins, WhyQuestion};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
