@@ -4,6 +4,7 @@ mod dev;
 mod examples;
 mod generated;
 mod host;
+mod list;
 mod offline;
 #[cfg(test)]
 mod page;
@@ -15,6 +16,7 @@ pub(crate) use dev::DevArgs;
 pub(crate) use examples::{parse, visible_commands};
 pub(crate) use generated::{CompletionArgs, ExplainArgs, ManArgs};
 pub(crate) use host::HostArgs;
+pub(crate) use list::{ListArgs, ListOfPlugin, ListOutput};
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use project::{BuildArgs, NewArgs};
 pub(crate) use serve::{AdminArgs, MetricsArgs, ServeArgs};
@@ -228,13 +230,13 @@ pub(crate) enum PluginCommand {
     /// requests, and says how time passes. --golden compares the output with a file; a difference is a failure.
     Test(TestArgs),
     /// Show the state of every plugin.
-    List(AskArgs),
+    List(ListArgs),
     /// Show memory, time, log and disk of every plugin, the largest first.
     ///
     /// LIMIT is `limits.hostMemory`, the bound of MEMORY; `limits.memory` bounds one instance. OTHER is memory for series, state,
     /// indexes, letters and documents. GUEST is the time in the plugin's code, HOST that in host functions, and INFORMERS that for its
     /// selectors and filters. LOG and DISK are bytes written.
-    Top(AskArgs),
+    Top(ListArgs),
     /// Load the plugin's file again.
     Reload(OnePlugin),
     /// Run the previous version again. A second rollback returns to the newer one.
@@ -317,7 +319,7 @@ pub(crate) struct DlqArgs {
 #[derive(Subcommand, Debug)]
 pub(crate) enum DlqCommand {
     /// List the dead letters of a plugin, oldest first.
-    List(OnePlugin),
+    List(ListOfPlugin),
     /// Show one dead letter with its object, as JSON.
     Show {
         #[command(flatten)]

@@ -9,6 +9,7 @@ mod explain;
 mod generated;
 mod golden;
 mod host;
+mod list;
 mod manifests;
 mod offline;
 mod plugin;

@@ -1,7 +1,7 @@
 //! What the commands that ask a running host have in common.
 
 use crate::admin::{self, Client};
-use crate::cli::{AskArgs, OnePlugin, Output};
+use crate::cli::{AdminArgs, OnePlugin, Output};
 use crate::logging::Stdout;
 use anyhow::{Context, Result, bail};
 use informant_runtime::PluginName;
@@ -17,8 +17,8 @@ pub(super) fn block_on<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
     runtime.block_on(asked)
 }
 
-pub(super) fn client(ask: &AskArgs) -> Result<Client> {
-    let socket = match &ask.admin.admin_socket {
+pub(super) fn client(admin: &AdminArgs) -> Result<Client> {
+    let socket = match &admin.admin_socket {
         Some(path) => path.clone(),
         None => admin::default_path_of_ours()?,
     };
@@ -36,7 +36,7 @@ pub(super) fn path(name: &str, what: &str) -> Result<String> {
 /// Has something done to a plugin and shows what the host says of it.
 pub(super) fn act(plugin: &OnePlugin, what: &str, body: Option<Value>) -> Result<()> {
     let path = path(&plugin.name, what)?;
-    let done = block_on(client(&plugin.ask)?.post(&path, body))?;
+    let done = block_on(client(&plugin.ask.admin)?.post(&path, body))?;
     match plugin.ask.output {
         Output::Text => print(&format!("{}: {done}", plugin.name)),
         Output::Json => print_json(&json!({ "plugin": plugin.name, "msg": done })),
@@ -75,6 +75,14 @@ pub(super) fn cell(value: &Value) -> String {
         Value::String(text) if text.is_empty() => "-".to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+/// A time without fractions of seconds.
+pub(super) fn seconds(at: &Value) -> String {
+    match at.as_str().and_then(|at| at.split_once('.')) {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => cell(at),
     }
 }
 

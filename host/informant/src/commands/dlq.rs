@@ -1,53 +1,47 @@
 //! `informant dlq`: the dead letters of a running host's plugins.
 
-use super::ask::{act, block_on, cell, client, path, print, print_json, table};
+use super::ask::{act, block_on, cell, client, path, print_json, seconds};
+use super::list::{self, Columns};
 use crate::admin::Letters;
-use crate::cli::{DlqArgs, DlqCommand, LettersArgs, OnePlugin, Output};
+use crate::cli::{DlqArgs, DlqCommand, LettersArgs, ListOfPlugin, OnePlugin};
 use anyhow::Result;
 use serde_json::Value;
 
 /// Asks the host and shows its answer.
 pub(crate) fn dlq(args: DlqArgs) -> Result<()> {
     match args.command {
-        DlqCommand::List(plugin) => list(&plugin),
+        DlqCommand::List(args) => list(&args),
         DlqCommand::Show { plugin, id } => show(&plugin, id),
         DlqCommand::Redrive(letters) => act_on("dead-letters/redrive", letters),
         DlqCommand::Purge(letters) => act_on("dead-letters/purge", letters),
     }
 }
 
-fn list(plugin: &OnePlugin) -> Result<()> {
-    let path = path(&plugin.name, "dead-letters")?;
-    let letters = block_on(client(&plugin.ask)?.get(&path))?;
-    match plugin.ask.output {
-        Output::Json => print_json(&letters),
-        Output::Text => {
-            let rows: Vec<_> = letters.as_array().into_iter().flatten().map(row).collect();
-            match rows.is_empty() {
-                true => print(&format!("{} has no dead letters", plugin.name)),
-                false => print(&table(&HEADS, &rows)),
-            }
-        }
-    }
-    Ok(())
+fn list(args: &ListOfPlugin) -> Result<()> {
+    let path = path(&args.name, "dead-letters")?;
+    let letters = block_on(client(&args.list.admin)?.get(&path))?;
+    let none = format!("{} has no dead letters", args.name);
+    let letters = letters.as_array().map(Vec::as_slice).unwrap_or_default();
+    list::show(letters, args.list.output, &COLUMNS, &none)
 }
 
-const HEADS: [&str; 8] =
-    ["ID", "SUBSCRIPTION", "NAMESPACE", "NAME", "CHANGE", "ATTEMPTS", "AT", "ERROR"];
+const COLUMNS: Columns = Columns {
+    heads: &["ID", "SUBSCRIPTION", "NAMESPACE", "NAME", "CHANGE", "ATTEMPTS", "AT", "ERROR"],
+    row,
+    wide_heads: &["RESOURCE", "RESOURCE VERSION"],
+    wide_row: |letter| vec![cell(&letter["resource"]), cell(&letter["resourceVersion"])],
+    name: |letter| cell(&letter["id"]),
+};
 
 fn row(letter: &Value) -> Vec<String> {
     let keys = ["id", "subscription", "namespace", "name", "change", "attempts", "at", "error"];
-    let shown = |key| match (key, letter[key].as_str().and_then(|at| at.split_once('.'))) {
-        // A time, without fractions of seconds.
-        ("at", Some((seconds, _))) => format!("{seconds}Z"),
-        _ => cell(&letter[key]),
-    };
+    let shown = |key| if key == "at" { seconds(&letter[key]) } else { cell(&letter[key]) };
     keys.map(shown).to_vec()
 }
 
 fn show(plugin: &OnePlugin, id: u64) -> Result<()> {
     let path = path(&plugin.name, &format!("dead-letters/{id}"))?;
-    print_json(&block_on(client(&plugin.ask)?.get(&path))?);
+    print_json(&block_on(client(&plugin.ask.admin)?.get(&path))?);
     Ok(())
 }
 

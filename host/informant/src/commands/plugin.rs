@@ -1,14 +1,16 @@
 //! `informant plugin`: the plugins of a running host, and plugin files and projects without one.
 
-use super::ask::{act, block_on, cell, client, print, print_json, table};
+use super::ask::{act, block_on, cell, client, seconds};
 use super::check::check;
+use super::list::{Columns, show};
 use super::plugin_build::build;
 use super::plugin_new::new;
 use super::plugin_test::plugin_test;
 use super::plugin_top::top;
-use crate::cli::{AskArgs, Output, PluginArgs, PluginCommand};
+use crate::cli::{ListArgs, PluginArgs, PluginCommand};
 use anyhow::Result;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Asks the host and shows its answer.
 pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
@@ -17,8 +19,8 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
         PluginCommand::Build(args) => build(args),
         PluginCommand::Check(args) => check(&args),
         PluginCommand::Test(args) => plugin_test(&args),
-        PluginCommand::List(ask) => list(&ask),
-        PluginCommand::Top(ask) => top(&ask),
+        PluginCommand::List(args) => list(&args),
+        PluginCommand::Top(args) => top(&args),
         PluginCommand::Reload(plugin) => act(&plugin, "reload", None),
         PluginCommand::Rollback(plugin) => act(&plugin, "rollback", None),
         PluginCommand::Pause(plugin) => act(&plugin, "pause", None),
@@ -26,24 +28,35 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
     }
 }
 
-fn list(ask: &AskArgs) -> Result<()> {
-    let plugins = block_on(client(ask)?.get("/plugins"))?;
-    match ask.output {
-        Output::Json => print_json(&plugins),
-        Output::Text => {
-            let rows: Vec<_> = plugins.as_array().into_iter().flatten().map(row).collect();
-            match rows.is_empty() {
-                true => print("no plugins: the host's directories have no plugin file yet"),
-                false => print(&table(&HEADS, &rows)),
-            }
-        }
-    }
-    Ok(())
+fn list(args: &ListArgs) -> Result<()> {
+    let plugins = block_on(client(&args.admin)?.get("/plugins"))?;
+    let none = "no plugins: the host's directories have no plugin file yet";
+    show(plugins.as_array().map(Vec::as_slice).unwrap_or_default(), args.output, &COLUMNS, none)
 }
 
-const HEADS: [&str; 10] = [
-    "NAME", "STATE", "VERSION", "WAITING", "EVENTS", "KEYS", "FIRINGS", "RETRIED", "LETTERS", "WHY",
-];
+const COLUMNS: Columns = Columns {
+    heads: &[
+        "NAME", "STATE", "VERSION", "WAITING", "EVENTS", "KEYS", "FIRINGS", "RETRIED", "LETTERS",
+        "WHY",
+    ],
+    row,
+    wide_heads: &["SHARDS", "SINCE", "SERVICE ACCOUNT", "RESOURCES"],
+    wide_row,
+    name: |plugin| cell(&plugin["name"]),
+};
+
+fn wide_row(plugin: &Value) -> Vec<String> {
+    let subscriptions = plugin["subscriptions"].as_array().into_iter().flatten();
+    let resources: BTreeSet<&str> =
+        subscriptions.filter_map(|it| it["resource"].as_str()).collect();
+    let resources: Vec<&str> = resources.into_iter().collect();
+    vec![
+        plugin["shards"].as_array().map_or(0, Vec::len).to_string(),
+        seconds(&plugin["since"]),
+        cell(&plugin["serviceAccount"]["name"]),
+        cell(&json!(resources.join(","))),
+    ]
+}
 
 /// A plugin as the host shows it. What waits and what was retried are events, keys and firings together.
 fn row(plugin: &Value) -> Vec<String> {
@@ -89,5 +102,15 @@ mod tests {
         assert_eq!(row(&plugin), ["a", "running", "1", "7", "5", "6", "7", "27", "2", why]);
         let last = |why: Value| row(&json!({ "why": why })).pop();
         assert_eq!(last(json!([])).as_deref(), Some("-"));
+    }
+
+    #[test]
+    fn a_wide_row_has_what_the_plugin_runs_as_and_watches() {
+        let subscription = |resource| json!({"name": "a", "resource": resource});
+        let plugin = json!({
+            "shards": [{}, {}], "since": "2026-11-25T14:03:05.123Z", "serviceAccount": null,
+            "subscriptions": [subscription("v1/pods"), subscription("v1/nodes"), subscription("v1/pods")],
+        });
+        assert_eq!(wide_row(&plugin), ["2", "2026-11-25T14:03:05Z", "-", "v1/nodes,v1/pods"]);
     }
 }

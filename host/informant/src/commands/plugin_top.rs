@@ -1,41 +1,53 @@
 //! `informant plugin top`: the accounts of a running host's plugins, as `kubectl top` and `docker stats` show those of Pods and containers.
 
-use super::ask::{block_on, cell, client, print, print_json, table};
-use crate::cli::{AskArgs, Output};
+use super::ask::{block_on, cell, client};
+use super::list::{Columns, show};
+use crate::cli::ListArgs;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-const HEADS: [&str; 12] = [
-    "NAME",
-    "MEMORY",
-    "LIMIT",
-    "INSTANCES",
-    "CODE",
-    "QUEUE",
-    "OTHER",
-    "GUEST",
-    "HOST",
-    "INFORMERS",
-    "LOG",
-    "DISK",
-];
-
 /// Parts of the memory that have a column of their own.
-const COLUMNS: [&str; 3] = ["instances", "code", "queue"];
+const OWN: [&str; 3] = ["instances", "code", "queue"];
 
-pub(super) fn top(ask: &AskArgs) -> Result<()> {
-    let mut plugins = block_on(client(ask)?.get("/plugins"))?;
+const COLUMNS: Columns = Columns {
+    heads: &[
+        "NAME",
+        "MEMORY",
+        "LIMIT",
+        "INSTANCES",
+        "CODE",
+        "QUEUE",
+        "OTHER",
+        "GUEST",
+        "HOST",
+        "INFORMERS",
+        "LOG",
+        "DISK",
+    ],
+    row,
+    wide_heads: &["STACKS", "DOCUMENTS", "HISTORY", "STATE", "LETTERS", "COMPILE", "CPU"],
+    wide_row,
+    name: |account| cell(&account["name"]),
+};
+
+pub(super) fn top(args: &ListArgs) -> Result<()> {
+    let mut plugins = block_on(client(&args.admin)?.get("/plugins"))?;
     let plugins = plugins.as_array_mut().map(std::mem::take).unwrap_or_default();
     let mut accounts: Vec<Value> = plugins.into_iter().map(account).collect();
     accounts.sort_by_key(|account| std::cmp::Reverse(account["memoryBytes"].as_u64()));
-    match ask.output {
-        Output::Json => print_json(&json!(accounts)),
-        Output::Text if accounts.is_empty() => print("no plugins"),
-        Output::Text => {
-            print(&table(&HEADS, &accounts.iter().map(row).collect::<Vec<_>>()));
-        }
-    }
-    Ok(())
+    show(&accounts, args.output, &COLUMNS, "no plugins")
+}
+
+fn wide_row(account: &Value) -> Vec<String> {
+    let parts = ["stacks", "documents", "history", "state", "deadLetters"];
+    let mut cells = parts.map(|part| binary(&account["memory"][part])).to_vec();
+    cells.push(seconds(&account["seconds"]["compile"]));
+    cells.push(seconds(&account["processorSeconds"]));
+    cells
+}
+
+fn seconds(seconds: &Value) -> String {
+    seconds.as_f64().map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1}s"))
 }
 
 /// A plugin's account with its name.
@@ -50,12 +62,8 @@ fn account(mut plugin: Value) -> Value {
 fn row(account: &Value) -> Vec<String> {
     let memory = &account["memory"];
     let all = account["memoryBytes"].as_u64().unwrap_or_default();
-    let own: u64 = COLUMNS.iter().filter_map(|part| memory[*part].as_u64()).sum();
-    let seconds = |part: &str| match account["seconds"][part].as_f64() {
-        Some(seconds) => format!("{seconds:.1}s"),
-        None => "-".to_owned(),
-    };
-    let [instances, code, queue] = COLUMNS.map(|part| mebibytes(&memory[part]));
+    let own: u64 = OWN.iter().filter_map(|part| memory[*part].as_u64()).sum();
+    let [instances, code, queue] = OWN.map(|part| mebibytes(&memory[part]));
     vec![
         cell(&account["name"]),
         mebibytes(&account["memoryBytes"]),
@@ -64,9 +72,9 @@ fn row(account: &Value) -> Vec<String> {
         code,
         queue,
         mebibytes(&json!(all.saturating_sub(own))),
-        seconds("guest"),
-        seconds("hostFunctions"),
-        seconds("evaluation"),
+        seconds(&account["seconds"]["guest"]),
+        seconds(&account["seconds"]["hostFunctions"]),
+        seconds(&account["seconds"]["evaluation"]),
         binary(&account["logBytes"]),
         binary(&account["diskBytes"]),
     ]
@@ -94,7 +102,8 @@ mod tests {
     #[track_caller]
     fn check(account: &Value, expect: &str) {
         let shown = row(account);
-        assert_eq!(shown.len(), HEADS.len());
+        assert_eq!(shown.len(), COLUMNS.heads.len());
+        assert_eq!(wide_row(account).len(), COLUMNS.wide_heads.len());
         assert_eq!(shown.join(" "), expect);
     }
 

@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 /// Asks the host and shows its answer.
 pub(crate) fn why(args: &WhyArgs) -> Result<()> {
     let path = path(&args.kind, &args.object, args.plugin.as_deref())?;
-    let answer = block_on(client(&args.ask)?.get(&path))?;
+    let answer = block_on(client(&args.ask.admin)?.get(&path))?;
     match args.ask.output {
         Output::Json => print_json(&answer),
         Output::Text => {
