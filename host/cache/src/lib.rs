@@ -86,6 +86,7 @@
 //! | `TransformFunc` | [`Transform`] | Runs once for each version, and cannot lose resourceVersion or UID. |
 //! | `runtime.Object` | [`Object`] | Bytes, decoded by whom and when it is needed. |
 //! | `ResourceEventHandler` | [`ResourceEventHandler`] | Every call says why it comes ([`Reason`]): `isInInitialList` is [`Reason::Initial`]. |
+//! | `ResourceEventHandlerFuncs`, `ResourceEventHandlerDetailedFuncs` | [`ResourceEventHandlerFuncs`] | The closures get typed objects. |
 //! | `FilteringResourceEventHandler` | [`FilteringResourceEventHandler`] | What leaves the filter is deleted with [`FinalState::LeftScope`]. |
 //! | `DeletedFinalStateUnknown` | [`FinalState::Unknown`] | An argument, not another type of object. |
 //! | `sharedProcessor`, `processorListener` | [`Notifications`] | Bounded. |
@@ -167,6 +168,7 @@ pub use relist_cause::RelistCause;
 pub use resource_definitions::ResourceDefinitions;
 pub use resource_event_handler::{
     Cause, FilteringResourceEventHandler, FinalState, Notification, Reason, ResourceEventHandler,
+    ResourceEventHandlerFuncs,
 };
 pub use scope::{Namespaces, Scope, ScopeError};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};
@@ -177,3 +179,6 @@ pub use view::View;
 
 // Parts of this crate's interface that are the wire's.
 pub use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
+
+// The releases whose types this crate's interface names.
+pub use {k8s_openapi, kube};

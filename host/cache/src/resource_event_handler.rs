@@ -1,9 +1,11 @@
 //! Who is told of changes, and why now. Answers to client-go's `ResourceEventHandler`.
 
 mod filtering;
+mod funcs;
 mod notification;
 
 pub use filtering::FilteringResourceEventHandler;
+pub use funcs::ResourceEventHandlerFuncs;
 pub use notification::Notification;
 
 use crate::object::Object;

@@ -7,6 +7,8 @@
 
 #[path = "../../../cache/examples/any_resource.rs"]
 mod any_resource;
+#[path = "../../../cache/examples/controller.rs"]
+mod controller;
 #[path = "../../../cache/examples/deployments_by_label.rs"]
 mod deployments_by_label;
 #[path = "../../../cache/examples/event_printer.rs"]
@@ -137,6 +139,42 @@ fn event_printer_prints_what_is_there_and_what_happens() {
         screen.await_line(&format!("deleteFunc: {second}")).await;
         running.stop().await;
     });
+}
+
+#[test]
+fn controller_labels_sandboxes_and_nothing_else() {
+    fact(async |bench| {
+        let [sandbox, other] =
+            ["sandbox", "other"].map(|name| format!("{name}-{}", bench.namespace));
+        let namespace = |name: &str, labels: Value| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
+        bench.create("/api/v1/namespaces", &namespace(&other, json!({}))).await;
+        let client = client(bench).await;
+        let running = Running::start(|stop| controller::run(client, stop));
+        bench.create("/api/v1/namespaces", &namespace(&sandbox, json!({"sandbox": ""}))).await;
+        let level = async |name: &str| {
+            let found = bench.api.get(&format!("/api/v1/namespaces/{name}")).await.expect(200);
+            found["metadata"]["labels"]["pod-security.kubernetes.io/enforce"].clone()
+        };
+        let labelled = async || (level(&sandbox).await == "restricted").then_some(());
+        poll::until("the label", DEADLINE, labelled).await.expect("it is set");
+        assert_eq!(level(&other).await, Value::Null);
+        running.stop().await;
+        for name in [sandbox, other] {
+            bench.api.delete(&format!("/api/v1/namespaces/{name}")).await.expect(200);
+        }
+    });
+}
+
+#[test]
+fn readme_of_the_cache_shows_the_controller() {
+    let at =
+        |path: &str| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../cache").join(path);
+    let read = |path| std::fs::read_to_string(at(path)).expect("a file");
+    let block = format!("```rust\n{}```", read("examples/controller.rs"));
+    assert!(
+        read("README.md").contains(&block),
+        "host/cache/README.md has another text than examples/controller.rs"
+    );
 }
 
 #[test]
