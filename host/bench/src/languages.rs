@@ -50,7 +50,7 @@ enum Measure {
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub struct LanguagesScale {
     /// How often everything is, as far as there is time.
     pub rounds: u32,
     /// Pods that there are.
@@ -102,7 +102,7 @@ impl Row {
 /// Measures these languages, one after the other in each round. One whose tools are not there has a row that says so. Projects are made below the directory.
 pub async fn measure(
     languages: &[Language],
-    scale: &Scale,
+    scale: &LanguagesScale,
     programs: &Programs,
     directory: &Path,
 ) -> anyhow::Result<Vec<Row>> {
@@ -157,7 +157,7 @@ fn say_skipped(rows: &[Row]) -> anyhow::Result<()> {
 /// Everything of one language, once.
 async fn round(
     project: &Project,
-    scale: &Scale,
+    scale: &LanguagesScale,
     programs: &Programs,
     load: &Load,
 ) -> anyhow::Result<Vec<(Measure, f64)>> {

@@ -4,7 +4,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use informant_cache::bench_parts::Packer;
+use informant_cache::bench_parts::BenchPacker;
 use informant_cache::workqueue::{AddOptions, PolledWorkQueue, WorkQueueOptions};
 use informant_cache::{
     Change, GroupVersionResource, IndexFunc, InformerOptions, JsonPointer, LabelSelector, Object,
@@ -138,7 +138,7 @@ fn decoded(pods: &Pods, version: u64) -> Vec<Object> {
 #[divan::bench]
 fn pack(bencher: Bencher<'_, '_>) {
     let objects = decoded(&Pods::new(30), 1);
-    let packer = Packer::train(&objects).expect("a dictionary");
+    let packer = BenchPacker::train(&objects).expect("a dictionary");
     let mut objects = objects.iter().cycle();
     bencher
         .with_inputs(|| objects.next().expect("there are objects"))
@@ -149,7 +149,7 @@ fn pack(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn unpack_alone(bencher: Bencher<'_, '_>) {
     let objects = decoded(&Pods::new(30), 1);
-    let packer = Packer::train(&objects).expect("a dictionary");
+    let packer = BenchPacker::train(&objects).expect("a dictionary");
     let packed: Vec<Object> = objects.iter().map(|object| packer.pack(object)).collect();
     let mut packed = packed.iter().cycle();
     bencher
@@ -163,7 +163,7 @@ fn pack_siblings(bencher: Bencher<'_, '_>) {
     let objects = decoded(&Pods::new(30), 1);
     bencher
         .counter(ItemsCount::new(PODS))
-        .with_inputs(|| Packer::train(&objects).expect("a dictionary"))
+        .with_inputs(|| BenchPacker::train(&objects).expect("a dictionary"))
         .bench_local_values(|mut packer| {
             let packed = objects.iter().map(|object| packer.pack_among(object, None));
             packed.collect::<Vec<Object>>()
@@ -178,7 +178,7 @@ fn pack_next_versions(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(PODS))
         .with_inputs(|| {
-            let mut packer = Packer::train(&before).expect("a dictionary");
+            let mut packer = BenchPacker::train(&before).expect("a dictionary");
             let packed: Vec<Object> =
                 before.iter().map(|object| packer.pack_among(object, None)).collect();
             (packer, packed)

@@ -35,7 +35,7 @@ use informant_apimachinery::{GroupVersionResource, Status};
 use kube::Client;
 use kube::client::Body;
 use lines::Lines;
-use list_body::{Item, ListBody, PIECE_BYTES_MAX};
+use list_body::{ListBody, ListItem, PIECE_BYTES_MAX};
 use query::{accept, uri};
 use std::collections::VecDeque;
 use std::error::Error;
@@ -239,7 +239,7 @@ fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-fn list_event(item: Item, received: Instant) -> ListEvent {
+fn list_event(item: ListItem, received: Instant) -> ListEvent {
     match item {
         Ok(object) => ListEvent::Object(object, received),
         Err(error) => ListEvent::Malformed(error),

@@ -7,14 +7,14 @@ const DICTIONARY_BYTES: usize = 64 << 10;
 
 /// What packs a store's objects, without the store.
 #[derive(Debug)]
-pub struct Packer {
+pub struct BenchPacker {
     packing: Packing,
     siblings: Siblings,
     /// Bytes of the store's text.
     plain: usize,
 }
 
-impl Packer {
+impl BenchPacker {
     /// Trains a dictionary on these objects; none where they are too few.
     pub fn train(objects: &[Object]) -> Option<Self> {
         let texts: Vec<_> = objects.iter().map(Object::json).collect();

@@ -91,7 +91,7 @@ impl DefinitionSignal {
     /// Until a definition has changed since the mark, at most `told` while both kinds are followed, else at most `untold`.
     /// What has changed meanwhile is known.
     pub(crate) async fn wait(&mut self, told: Duration, untold: Duration) {
-        let waiting = Waiting::new(&self.signals);
+        let waiting = SignalWaiter::new(&self.signals);
         let begun = Instant::now();
         let [custom_resource, api_service] = &mut self.changes;
         loop {
@@ -117,18 +117,18 @@ fn next_change(definition: &Arc<Notify>) -> Pin<Box<OwnedNotified>> {
 }
 
 /// Somebody waits while it lives.
-struct Waiting<'a> {
+struct SignalWaiter<'a> {
     signals: &'a DefinitionSignals,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> SignalWaiter<'a> {
     fn new(signals: &'a DefinitionSignals) -> Self {
         signals.waiting.send_modify(|waiting| *waiting += 1);
         Self { signals }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for SignalWaiter<'_> {
     fn drop(&mut self) {
         self.signals.waiting.send_modify(|waiting| *waiting -= 1);
     }

@@ -107,7 +107,7 @@ impl DeltaSink {
 /// The reflectors push, one informer pops.
 #[derive(Debug, Default)]
 pub(crate) struct DeltaFifo {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingDeltas>,
     pushed: Notify,
     popped: Notify,
     /// Changed under the lock of what waits.
@@ -115,13 +115,13 @@ pub(crate) struct DeltaFifo {
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingDeltas {
     deltas: VecDeque<(PartId, Delta)>,
     /// The sum over `deltas`.
     bytes: usize,
 }
 
-impl Waiting {
+impl WaitingDeltas {
     fn is_full(&self) -> bool {
         self.deltas.len() >= DELTAS_WAITING_MAX || self.bytes >= BYTES_WAITING_MAX
     }
@@ -160,7 +160,7 @@ impl DeltaFifo {
     pub(crate) fn try_pop_all(&self) -> VecDeque<(PartId, Delta)> {
         let deltas = {
             let mut waiting = self.waiting.lock();
-            let Waiting { deltas, .. } = std::mem::take(&mut *waiting);
+            let WaitingDeltas { deltas, .. } = std::mem::take(&mut *waiting);
             match deltas.is_empty() {
                 true => self.flow.idle(),
                 false => self.flow.taken(),

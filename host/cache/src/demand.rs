@@ -18,7 +18,7 @@ pub(crate) struct Demand {
 
 #[derive(Debug, Default)]
 struct Asked {
-    scopes: BTreeMap<u64, Entry>,
+    scopes: BTreeMap<u64, DemandEntry>,
     last: u64,
     /// The union may have changed since it was last worked out.
     changed: bool,
@@ -29,7 +29,7 @@ struct Asked {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct DemandEntry {
     scope: Arc<Scope>,
     given_back: Option<Instant>,
 }
@@ -40,7 +40,7 @@ impl Demand {
         let mut asked = self.asked.lock();
         asked.last += 1;
         let id = asked.last;
-        asked.scopes.insert(id, Entry { scope, given_back: None });
+        asked.scopes.insert(id, DemandEntry { scope, given_back: None });
         asked.changed = true;
         id
     }
@@ -49,10 +49,10 @@ impl Demand {
     /// back all the time takes no more room than who does it once.
     pub(crate) fn give_back(&self, id: u64, now: Instant) {
         let mut asked = self.asked.lock();
-        let Some(Entry { scope, .. }) = asked.scopes.remove(&id) else { return };
+        let Some(DemandEntry { scope, .. }) = asked.scopes.remove(&id) else { return };
         asked.scopes.retain(|_, other| other.given_back.is_none() || other.scope != scope);
         if asked.scopes.values().all(|other| other.scope != scope) {
-            asked.scopes.insert(id, Entry { scope, given_back: Some(now) });
+            asked.scopes.insert(id, DemandEntry { scope, given_back: Some(now) });
         }
         asked.changed = true;
     }
@@ -73,7 +73,8 @@ impl Demand {
         if !std::mem::take(&mut asked.changed) && !due {
             return None;
         }
-        let ends = |entry: &Entry| entry.given_back.and_then(|since| since.checked_add(linger));
+        let ends =
+            |entry: &DemandEntry| entry.given_back.and_then(|since| since.checked_add(linger));
         asked.scopes.retain(|_, entry| ends(entry).is_none_or(|end| end > now));
         asked.due = asked.scopes.values().filter_map(ends).min();
         let scopes = || asked.scopes.values().map(|entry| &*entry.scope);

@@ -25,7 +25,7 @@ pub(crate) use writer::{IndexerWrite, Put, Removed};
 use crate::object::{Object, ObjectKey};
 use crate::sync::{Mutex, Published};
 use informant_apimachinery::LabelSelector;
-use state::State;
+use state::IndexerState;
 use std::sync::Arc;
 use writer::Writer;
 
@@ -61,12 +61,12 @@ pub enum IndexerError {
 /// Reads one resource's cache. Cheap to clone; a clone sees the same.
 #[derive(Clone, Debug, Default)]
 pub struct Indexer {
-    shared: Arc<Shared>,
+    shared: Arc<IndexerShared>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    published: Published<State>,
+struct IndexerShared {
+    published: Published<IndexerState>,
     /// No reader takes it. Invariant 3.
     writer: Mutex<Writer>,
 }

@@ -99,7 +99,7 @@ pub struct SharedInformerFactory {
 }
 
 struct Running {
-    informers: BTreeMap<GroupVersionResource, Entry>,
+    informers: BTreeMap<GroupVersionResource, FactoryEntry>,
     /// One task for each started informer, and the one that stops those nobody leases.
     tasks: JoinSet<()>,
     /// The latter runs.
@@ -108,7 +108,7 @@ struct Running {
     made: u64,
 }
 
-struct Entry {
+struct FactoryEntry {
     informer: SharedIndexInformer,
     stop: CancellationToken,
     /// It was asked for without a lease and runs to the end.
@@ -204,10 +204,11 @@ impl SharedInformerFactory {
         &self,
         running: &'a mut Running,
         resource: &GroupVersionResource,
-    ) -> &'a mut Entry {
+    ) -> &'a mut FactoryEntry {
         let Running { informers, made, .. } = running;
         // One that has failed serves nobody any more.
-        let failed = |entry: &Entry| entry.informer.is_stopped() && !self.shutdown.is_cancelled();
+        let failed =
+            |entry: &FactoryEntry| entry.informer.is_stopped() && !self.shutdown.is_cancelled();
         if informers.get(resource).is_some_and(failed) {
             informers.remove(resource);
         }
@@ -225,7 +226,7 @@ impl SharedInformerFactory {
             if self.shutdown.is_cancelled() && informer.mark_started() {
                 informer.never_run();
             }
-            Entry {
+            FactoryEntry {
                 informer,
                 stop: self.shutdown.child_token(),
                 pinned: None,

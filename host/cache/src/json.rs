@@ -11,7 +11,7 @@ mod reader;
 mod strings;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use pointer::Step;
+pub(crate) use pointer::PointerStep;
 pub use pointer::{JsonPointer, ParseJsonPointerError};
 pub use projection::Projection;
 pub use reader::JsonReader;

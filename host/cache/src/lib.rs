@@ -118,7 +118,7 @@ mod latch;
 pub mod leader_election;
 mod list_watch;
 mod lister;
-mod merge;
+mod merge_rule;
 mod mutation_cache;
 mod notifications;
 mod object;
@@ -155,7 +155,7 @@ pub use list_watch::{
     WatchStream,
 };
 pub use lister::{Lister, ListerError, NamespaceLister};
-pub use merge::{Merge, MergeKind, merge};
+pub use merge_rule::{Merge, MergeKind, merge};
 pub use mutation_cache::{MUTATION_TTL, MUTATIONS_MAX, MutationCache};
 pub use notifications::Notifications;
 pub use object::{

@@ -49,7 +49,7 @@ pub struct TypeMeta {
 pub struct Object {
     inner: ThinArc<Head, u8>,
     /// Always there where `inner` has no JSON.
-    text: Option<Arc<Text>>,
+    text: Option<Arc<ObjectText>>,
 }
 
 /// What stands before an object's bytes, which are its resourceVersion, its UID and its JSON.
@@ -87,7 +87,7 @@ enum Kept {
 
 /// An object's JSON as text, from when somebody asks for it.
 #[derive(Default)]
-struct Text {
+struct ObjectText {
     json: OnceLock<Bytes>,
     /// What [`Object::metadata_json`] answers: of hundred handlers that ask, the first one has it made.
     metadata: OnceLock<Bytes>,
@@ -140,7 +140,10 @@ impl Object {
             json_len: place(json.len()),
         };
         let inner = ThinArc::from_header_and_slice(head, versions.as_bytes());
-        Self { inner, text: Some(Arc::new(Text { json: json.into(), ..Text::default() })) }
+        Self {
+            inner,
+            text: Some(Arc::new(ObjectText { json: json.into(), ..ObjectText::default() })),
+        }
     }
 
     /// Namespace and name.
@@ -216,7 +219,7 @@ impl Object {
     /// What the object costs, roughly: names, JSON as it is kept, the text that this handle carries. What it
     /// shares with others is not counted: labels, owners, a base that was made of another object.
     pub fn size(&self) -> usize {
-        let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<Text>());
+        let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<ObjectText>());
         let versions = self.head().json_at as usize;
         text + self.meta().key.len() + size_of::<Head>() + versions + self.kept_len()
     }

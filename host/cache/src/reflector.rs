@@ -13,7 +13,7 @@ use crate::informer_state::PartProgress;
 use crate::list_watch::{ListEvent, ListTweaks, ListWatchError, ListerWatcher, WatchEvent};
 use arrived::{Arrived, Stream, within};
 use informant_apimachinery::GroupVersionResource;
-use state::{Action, Machine, Next, Request, State};
+use state::{Machine, Next, ReflectorAction, ReflectorRequest, ReflectorState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,40 +94,40 @@ impl Reflector {
         }
     }
 
-    async fn queue(&self, arrived: Arrived, action: &Action, hands: &mut Hands) {
+    async fn queue(&self, arrived: Arrived, action: &ReflectorAction, hands: &mut Hands) {
         match action {
-            Action::Enqueue => {
+            ReflectorAction::Enqueue => {
                 if let Some(delta) = arrived.into_delta() {
                     self.fifo.push(delta).await;
                 }
             }
-            Action::Begin { cause } => {
+            ReflectorAction::Begin { cause } => {
                 self.progress.relist(*cause);
                 self.fifo.push(Delta::Begin).await;
             }
-            Action::End { resource_version, whole } => {
+            ReflectorAction::End { resource_version, whole } => {
                 hands.permit = None;
                 let (resource_version, whole) = (resource_version.clone(), *whole);
                 self.fifo.push(Delta::End { resource_version, whole }).await;
             }
-            Action::Forget => self.fifo.push(Delta::Gone).await,
-            Action::Open(_)
-            | Action::Discover
-            | Action::Read
-            | Action::Wait(_)
-            | Action::WaitForResource { .. } => {}
+            ReflectorAction::Forget => self.fifo.push(Delta::Gone).await,
+            ReflectorAction::Open(_)
+            | ReflectorAction::Discover
+            | ReflectorAction::Read
+            | ReflectorAction::Wait(_)
+            | ReflectorAction::WaitForResource { .. } => {}
         }
     }
 
     /// Does what the action says beyond queueing, and waits for what comes of it.
     async fn carry_out(
         &self,
-        action: &Action,
+        action: &ReflectorAction,
         hands: &mut Hands,
         deadline: Option<Instant>,
     ) -> Arrived {
         match action {
-            Action::Open(request) => {
+            ReflectorAction::Open(request) => {
                 hands.stream = Stream::None;
                 // What is told from here on is not older than the answer.
                 if let Some(definition) = &mut hands.definition {
@@ -135,16 +135,16 @@ impl Reflector {
                 }
                 self.open(request, hands).await
             }
-            Action::Discover => {
+            ReflectorAction::Discover => {
                 (hands.stream, hands.permit) = (Stream::None, None);
                 self.discover().await
             }
-            Action::Wait(wait) => {
+            ReflectorAction::Wait(wait) => {
                 (hands.stream, hands.permit) = (Stream::None, None);
                 tokio::time::sleep(*wait).await;
                 Arrived::Elapsed
             }
-            Action::WaitForResource { told, untold } => {
+            ReflectorAction::WaitForResource { told, untold } => {
                 (hands.stream, hands.permit) = (Stream::None, None);
                 match &mut hands.definition {
                     Some(definition) => definition.wait(*told, *untold).await,
@@ -152,19 +152,19 @@ impl Reflector {
                 }
                 Arrived::Elapsed
             }
-            Action::Begin { .. }
-            | Action::Enqueue
-            | Action::End { .. }
-            | Action::Forget
-            | Action::Read => within(deadline, hands.stream.read()).await,
+            ReflectorAction::Begin { .. }
+            | ReflectorAction::Enqueue
+            | ReflectorAction::End { .. }
+            | ReflectorAction::Forget
+            | ReflectorAction::Read => within(deadline, hands.stream.read()).await,
         }
     }
 
     /// Waiting for the turn to list does not count against the answer's deadline.
-    async fn open(&self, request: &Request, hands: &mut Hands) -> Arrived {
+    async fn open(&self, request: &ReflectorRequest, hands: &mut Hands) -> Arrived {
         let lists = match request {
-            Request::List(_) => true,
-            Request::Watch(options) => options.send_initial_events,
+            ReflectorRequest::List(_) => true,
+            ReflectorRequest::Watch(options) => options.send_initial_events,
         };
         if !lists {
             hands.permit = None;
@@ -174,10 +174,10 @@ impl Reflector {
         let deadline = Some(Instant::now() + state::ANSWER_MAX);
         let open = async {
             let opened = match request {
-                Request::List(options) => {
+                ReflectorRequest::List(options) => {
                     self.lister_watcher.list(options.clone()).await.map(Stream::List)
                 }
-                Request::Watch(options) => {
+                ReflectorRequest::Watch(options) => {
                     self.lister_watcher.watch(options.clone()).await.map(Stream::Watch)
                 }
             };
@@ -223,7 +223,13 @@ impl Reflector {
     }
 
     /// The state for people and the one report of a failure.
-    fn report(&self, arrived: &Arrived, machine: &Machine, action: &Action, hands: &mut Hands) {
+    fn report(
+        &self,
+        arrived: &Arrived,
+        machine: &Machine,
+        action: &ReflectorAction,
+        hands: &mut Hands,
+    ) {
         let following = machine.is_following();
         if following && !hands.following && machine.failure.is_none() {
             hands.last_error.clear();
@@ -277,21 +283,30 @@ impl WatchFailure<'_> {
     }
 }
 
-fn what_next(machine: &Machine, action: &Action) -> String {
+fn what_next(machine: &Machine, action: &ReflectorAction) -> String {
     let what = match &machine.state {
-        State::BackingOff { next: Next::List(_) } => "listing again",
-        State::BackingOff { next: Next::Page(_) } => "asking for the page again",
-        State::BackingOff { next: Next::Watch } => "watching again",
-        State::WatchListing(_) => "listing again, by a watch",
-        State::Listing { .. } => "listing again, in pages",
-        State::Asking { .. } => "asking whether the resource is gone",
-        State::Watching(_) | State::Listed | State::Forgetting => "going on",
+        ReflectorState::BackingOff { next: Next::List(_) } => "listing again",
+        ReflectorState::BackingOff { next: Next::Page(_) } => "asking for the page again",
+        ReflectorState::BackingOff { next: Next::Watch } => "watching again",
+        ReflectorState::WatchListing(_) => "listing again, by a watch",
+        ReflectorState::Listing { .. } => "listing again, in pages",
+        ReflectorState::Asking { .. } => "asking whether the resource is gone",
+        ReflectorState::Watching(_) | ReflectorState::Listed | ReflectorState::Forgetting => {
+            "going on"
+        }
     };
     let after = |wait: &Duration| format!("{what} in {:.1}s", wait.as_secs_f64());
     match action {
-        Action::Wait(wait) | Action::WaitForResource { untold: wait, .. } => after(wait),
-        Action::Enqueue | Action::Read | Action::End { .. } => "going on".to_owned(),
-        Action::Open(_) | Action::Discover | Action::Begin { .. } | Action::Forget => {
+        ReflectorAction::Wait(wait) | ReflectorAction::WaitForResource { untold: wait, .. } => {
+            after(wait)
+        }
+        ReflectorAction::Enqueue | ReflectorAction::Read | ReflectorAction::End { .. } => {
+            "going on".to_owned()
+        }
+        ReflectorAction::Open(_)
+        | ReflectorAction::Discover
+        | ReflectorAction::Begin { .. }
+        | ReflectorAction::Forget => {
             format!("{what} now")
         }
     }

@@ -26,10 +26,10 @@ const LINGER: Duration = Duration::from_secs(60);
 /// made by hand share one through their options, and somebody runs it.
 #[derive(Clone)]
 pub struct ResourceDefinitions {
-    shared: Arc<Shared>,
+    shared: Arc<DefinitionsShared>,
 }
 
-struct Shared {
+struct DefinitionsShared {
     source: Arc<dyn ListerWatcherSource>,
     lists: Arc<Semaphore>,
     seed: u64,
@@ -39,7 +39,7 @@ struct Shared {
 impl ResourceDefinitions {
     /// Lists and watches definitions through `source`, as one of those that share `lists`, when they are waited for.
     pub fn new(source: Arc<dyn ListerWatcherSource>, lists: Arc<Semaphore>, seed: u64) -> Self {
-        let shared = Shared { source, lists, seed, signals: Arc::default() };
+        let shared = DefinitionsShared { source, lists, seed, signals: Arc::default() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -115,7 +115,7 @@ struct Followed {
 }
 
 impl Followed {
-    fn new(shared: &Shared, resource: GroupVersionResource, number: u64) -> Self {
+    fn new(shared: &DefinitionsShared, resource: GroupVersionResource, number: u64) -> Self {
         let fifo = Arc::new(DeltaFifo::default());
         let progress = Arc::new(Progress::new(Instant::now().into_std()));
         let part = PartProgress::started(&progress, Part::all());
@@ -134,7 +134,7 @@ impl Followed {
         Self { reflector, fifo, progress, part }
     }
 
-    async fn run(self, shared: &Shared) {
+    async fn run(self, shared: &DefinitionsShared) {
         let Self { reflector, fifo, part, .. } = self;
         let tell = async {
             loop {

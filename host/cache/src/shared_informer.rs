@@ -79,14 +79,14 @@ impl Default for InformerOptions {
 /// A handle to one resource's informer. Cheap to clone; a clone is the same informer.
 #[derive(Clone)]
 pub struct SharedIndexInformer {
-    shared: Arc<Shared>,
+    shared: Arc<InformerShared>,
     /// What this handle was asked for with; none: whatever anybody asks for.
     asked: Option<Arc<Scope>>,
     /// That was listed whole once.
     synced: Arc<AtomicBool>,
 }
 
-struct Shared {
+struct InformerShared {
     resource: GroupVersionResource,
     source: Arc<dyn ListerWatcherSource>,
     options: InformerOptions,
@@ -99,7 +99,7 @@ struct Shared {
 
 /// Asks an informer for a scope until it is dropped.
 pub(crate) struct AskedScope {
-    shared: Arc<Shared>,
+    shared: Arc<InformerShared>,
     id: u64,
 }
 
@@ -141,7 +141,7 @@ impl SharedIndexInformer {
         source: Arc<dyn ListerWatcherSource>,
         options: InformerOptions,
     ) -> Self {
-        let shared = Shared {
+        let shared = InformerShared {
             resource,
             source,
             options,
@@ -175,7 +175,7 @@ impl SharedIndexInformer {
     /// handles of [`SharedInformerFactory::informers`](crate::SharedInformerFactory::informers), for which nobody asked, say
     /// whether that is so for all who ask now.
     pub fn has_synced(&self) -> bool {
-        let Shared { progress, demand, .. } = &*self.shared;
+        let InformerShared { progress, demand, .. } = &*self.shared;
         let Some(asked) = &self.asked else {
             return progress.has_synced() && demand.all(|scope| progress.covers(scope));
         };

@@ -19,7 +19,7 @@ use crate::informer_state::Progress;
 use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::{Cause, FinalState, Notification, Reason};
 use crate::scope::Scope;
-use listener::{Listener, Place};
+use listener::{Listener, ListenerPlace};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Walk {
 
 #[derive(Debug)]
 struct Active {
-    place: Place,
+    place: ListenerPlace,
     walk: Option<Walk>,
     /// The walk waits until its handler has taken what it was told.
     parked: bool,
@@ -70,7 +70,7 @@ pub(crate) struct ToTell {
 }
 
 impl Active {
-    fn new(place: Place, now: Instant) -> Self {
+    fn new(place: ListenerPlace, now: Instant) -> Self {
         let listener = place.listener();
         Self {
             walk: listener.replay.then_some(Walk::begin()),

@@ -23,11 +23,11 @@ use tokio::sync::Notify;
 /// One resource's objects and what happened to them. Cheap to clone; a clone is the same source.
 #[derive(Clone, Default)]
 pub struct FakeControllerSource {
-    inner: Arc<Inner>,
+    inner: Arc<SourceState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct SourceState {
     source: Mutex<Source>,
     changed: Notify,
     /// CustomResourceDefinitions and APIServices.

@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type Function = dyn Fn(&Object) -> Result<Option<Vec<u8>>, BoxError> + Send + Sync;
+type TransformClosure = dyn Fn(&Object) -> Result<Option<Vec<u8>>, BoxError> + Send + Sync;
 
 /// Changes the bytes of each object that arrives, before it is stored and told: index functions, handlers and readers see
 /// only the result. Deleted objects pass through it too.
@@ -24,7 +24,7 @@ type Function = dyn Fn(&Object) -> Result<Option<Vec<u8>>, BoxError> + Send + Sy
 /// It must depend on nothing but the object, or the same object would count as changed in every list.
 #[derive(Clone)]
 pub struct Transform {
-    function: Arc<Function>,
+    function: Arc<TransformClosure>,
 }
 
 /// One object was not transformed. It is cached as it came: nothing is lost for want of a smaller form.

@@ -22,10 +22,10 @@ const READ_STEP: usize = 256;
 /// One resource in one scope. Cheap to clone; its informer covers the scope as long as a clone is kept, and lingers after.
 #[derive(Clone)]
 pub struct View {
-    inner: Arc<Inner>,
+    inner: Arc<ViewState>,
 }
 
-struct Inner {
+struct ViewState {
     lease: InformerLease,
     scope: Arc<Scope>,
     /// Its scope was listed whole once.
@@ -54,7 +54,7 @@ impl std::fmt::Debug for View {
 impl View {
     /// `lease` asks for `scope`.
     pub(crate) fn new(lease: InformerLease, scope: Arc<Scope>) -> Self {
-        Self { inner: Arc::new(Inner { lease, scope, synced: AtomicBool::new(false) }) }
+        Self { inner: Arc::new(ViewState { lease, scope, synced: AtomicBool::new(false) }) }
     }
 
     /// The resource.
@@ -141,7 +141,7 @@ impl View {
         cursor: Option<&str>,
     ) -> Result<Page<Object>, IndexerError> {
         let snapshot = self.indexer().snapshot();
-        let mut found = Found::new(limit);
+        let mut found = FoundObjects::new(limit);
         for namespace in self.namespaces(namespace) {
             self.read(cursor, &mut found, |cursor| {
                 snapshot.list(namespace, selector, READ_STEP, cursor)
@@ -172,7 +172,7 @@ impl View {
         cursor: Option<&str>,
     ) -> Result<Page<Object>, IndexerError> {
         let snapshot = self.indexer().snapshot();
-        let mut found = Found::new(limit);
+        let mut found = FoundObjects::new(limit);
         self.read(cursor, &mut found, |cursor| snapshot.by_index(index, value, READ_STEP, cursor))?;
         Ok(found.page())
     }
@@ -226,7 +226,7 @@ impl View {
         index: &str,
         value: &str,
     ) -> Result<bool, IndexerError> {
-        let mut found = Found::new(1);
+        let mut found = FoundObjects::new(1);
         self.read(None, &mut found, |cursor| snapshot.by_index(index, value, READ_STEP, cursor))?;
         Ok(!found.items.is_empty())
     }
@@ -248,7 +248,7 @@ impl View {
     fn read(
         &self,
         cursor: Option<&str>,
-        found: &mut Found,
+        found: &mut FoundObjects,
         page: impl Fn(Option<&str>) -> Result<Page<Object>, IndexerError>,
     ) -> Result<(), IndexerError> {
         let mut cursor = cursor.map(str::to_owned);
@@ -266,12 +266,12 @@ impl View {
 }
 
 /// What a read has found so far.
-struct Found {
+struct FoundObjects {
     items: Vec<Object>,
     limit: usize,
 }
 
-impl Found {
+impl FoundObjects {
     /// `limit` 0 is all.
     fn new(limit: usize) -> Self {
         Self { items: Vec::new(), limit: if limit == 0 { usize::MAX } else { limit } }

@@ -51,7 +51,7 @@ pub use rate_limiters::{
 pub use state::Leftover;
 
 use parking_lot::Mutex;
-use state::{Look, Phase, State};
+use state::{Look, QueuePhase, WorkQueueState};
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,12 +88,12 @@ pub struct AddOptions {
 /// It holds at most one waiting, one delayed and one late entry for each different key, and one failure count for each key that
 /// failed and was not [forgotten](WorkQueue::forget): its bound is the number of keys there are. No task belongs to it.
 pub struct WorkQueue<K> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<WorkQueueShared<K>>,
 }
 
-struct Shared<K> {
+struct WorkQueueShared<K> {
     name: Box<str>,
-    state: Mutex<State<K>>,
+    state: Mutex<WorkQueueState<K>>,
     /// A key can be handed out, or the earliest delay has become earlier, or the queue was shut down.
     changed: Notify,
     /// Nothing is queued or worked on, or nobody is to wait for that any more.
@@ -115,9 +115,13 @@ impl<K> std::fmt::Debug for WorkQueue<K> {
 impl<K: Hash + Eq + Clone> WorkQueue<K> {
     /// An empty queue. The name stands in metrics and logs.
     pub fn new(name: impl Into<Box<str>>, options: WorkQueueOptions<K>) -> Self {
-        let state = Mutex::new(State::new(options.rate_limiter, options.lanes));
-        let shared =
-            Shared { name: name.into(), state, changed: Notify::new(), quiet: Notify::new() };
+        let state = Mutex::new(WorkQueueState::new(options.rate_limiter, options.lanes));
+        let shared = WorkQueueShared {
+            name: name.into(),
+            state,
+            changed: Notify::new(),
+            quiet: Notify::new(),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -257,7 +261,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
     /// Ends the queue: what is queued is still handed out, then [`WorkQueue::get`] answers none. Delayed keys, and those
     /// added from now on, are leftovers. Calling it after [`WorkQueue::shut_down_with_drain`] ends that one's waiting.
     pub fn shut_down(&self) {
-        self.close(Phase::ShutDown);
+        self.close(QueuePhase::ShutDown);
     }
 
     /// As [`WorkQueue::shut_down`], and waits until nothing is queued and nothing is being worked on; then answers
@@ -266,7 +270,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
     ///
     /// client-go's waits for what is being worked on only, and loses what is delayed.
     pub async fn shut_down_with_drain(&self) -> Vec<Leftover<K>> {
-        self.close(Phase::Draining);
+        self.close(QueuePhase::Draining);
         loop {
             let quiet = self.shared.quiet.notified();
             tokio::pin!(quiet);
@@ -280,7 +284,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
 
     /// Whether it was shut down.
     pub fn is_shutting_down(&self) -> bool {
-        self.shared.state.lock().phase != Phase::Open
+        self.shared.state.lock().phase != QueuePhase::Open
     }
 
     /// After a shutdown: takes what is still queued (it is handed out no more), what was delayed, and what was
@@ -307,7 +311,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         }
     }
 
-    fn close(&self, phase: Phase) {
+    fn close(&self, phase: QueuePhase) {
         let mut state = self.shared.state.lock();
         state.ripen(now());
         state.phase = phase;

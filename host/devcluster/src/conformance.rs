@@ -6,7 +6,7 @@
 use informant_apimachinery::Status;
 use serde_json::Value;
 
-use crate::protobuf::schema::{Field, Kind, Message, schema};
+use crate::protobuf::schema::{Field, FieldKind, Message, schema};
 
 /// Objects nested deeper than this are refused; no Kubernetes type comes near.
 const DEPTH_MAX: usize = 48;
@@ -91,25 +91,29 @@ impl Walk {
     fn value(
         &mut self,
         value: &mut Value,
-        kind: &Kind,
+        kind: &FieldKind,
         path: &str,
         depth: usize,
     ) -> Result<(), String> {
         let is_integer = value.is_i64() || value.is_u64();
         let (fits, wanted) = match kind {
-            Kind::Message(name) => {
+            FieldKind::Message(name) => {
                 return self.message(value, schema().message(name), path, depth);
             }
-            Kind::Raw => (true, "anything"),
-            Kind::String | Kind::Bytes | Kind::Time | Kind::MicroTime | Kind::Duration => {
-                (value.is_string(), "a string")
+            FieldKind::Raw => (true, "anything"),
+            FieldKind::String
+            | FieldKind::Bytes
+            | FieldKind::Time
+            | FieldKind::MicroTime
+            | FieldKind::Duration => (value.is_string(), "a string"),
+            FieldKind::Bool => (value.is_boolean(), "true or false"),
+            FieldKind::Integer => (is_integer, "a whole number"),
+            FieldKind::Double => (value.is_number(), "a number"),
+            FieldKind::Quantity => (value.is_string() || value.is_number(), "a quantity"),
+            FieldKind::IntOrString => {
+                (value.is_string() || is_integer, "a whole number or a string")
             }
-            Kind::Bool => (value.is_boolean(), "true or false"),
-            Kind::Integer => (is_integer, "a whole number"),
-            Kind::Double => (value.is_number(), "a number"),
-            Kind::Quantity => (value.is_string() || value.is_number(), "a quantity"),
-            Kind::IntOrString => (value.is_string() || is_integer, "a whole number or a string"),
-            Kind::StringList => (value.is_array(), "a list"),
+            FieldKind::StringList => (value.is_array(), "a list"),
         };
         if fits || value.is_null() { Ok(()) } else { Err(format!("{path} must be {wanted}")) }
     }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use schema::{Field, Kind, Message, schema};
+use schema::{Field, FieldKind, Message, schema};
 use wire::{Reader, Wire};
 
 /// The media type.
@@ -80,7 +80,7 @@ fn read_message(
         // A field from a newer Kubernetes is left out, as Go does.
         let Some(field) = message.field(number) else { continue };
         if field.inline {
-            if let (Kind::Message(name), Wire::Bytes(bytes)) = (&field.kind, wire) {
+            if let (FieldKind::Message(name), Wire::Bytes(bytes)) = (&field.kind, wire) {
                 read_message(bytes, schema().message(name), object, depth)?;
             }
         } else if field.map {
@@ -121,32 +121,32 @@ fn read_entry(
     Ok((key, value.unwrap_or_else(|| "".into())))
 }
 
-fn read_value(kind: &Kind, wire: Wire<'_>, depth: usize) -> Result<Value, ProtobufError> {
+fn read_value(kind: &FieldKind, wire: Wire<'_>, depth: usize) -> Result<Value, ProtobufError> {
     Ok(match (kind, wire) {
-        (Kind::String, Wire::Bytes(bytes)) => utf8(bytes)?.into(),
-        (Kind::Bytes, Wire::Bytes(bytes)) => STANDARD.encode(bytes).into(),
-        (Kind::Bool, Wire::Number(number)) => (number != 0).into(),
+        (FieldKind::String, Wire::Bytes(bytes)) => utf8(bytes)?.into(),
+        (FieldKind::Bytes, Wire::Bytes(bytes)) => STANDARD.encode(bytes).into(),
+        (FieldKind::Bool, Wire::Number(number)) => (number != 0).into(),
         // Negative numbers are written as 64 bits of two's complement.
-        (Kind::Integer, Wire::Number(number)) => number.cast_signed().into(),
-        (Kind::Double, Wire::Fixed64(bits)) => f64::from_bits(bits).into(),
-        (Kind::Message(name), Wire::Bytes(bytes)) => {
+        (FieldKind::Integer, Wire::Number(number)) => number.cast_signed().into(),
+        (FieldKind::Double, Wire::Fixed64(bits)) => f64::from_bits(bits).into(),
+        (FieldKind::Message(name), Wire::Bytes(bytes)) => {
             let mut object = Map::new();
             read_message(bytes, schema().message(name), &mut object, depth)?;
             object.into()
         }
-        (Kind::Raw, Wire::Bytes(bytes)) => {
+        (FieldKind::Raw, Wire::Bytes(bytes)) => {
             let json = first_bytes(bytes)?;
             serde_json::from_slice(json).unwrap_or_default()
         }
-        (Kind::Quantity, Wire::Bytes(bytes)) => utf8(first_bytes(bytes)?)?.into(),
-        (Kind::Time, Wire::Bytes(bytes)) => time(bytes, "%Y-%m-%dT%H:%M:%SZ")?,
-        (Kind::MicroTime, Wire::Bytes(bytes)) => time(bytes, "%Y-%m-%dT%H:%M:%S.%6fZ")?,
-        (Kind::Duration, Wire::Bytes(bytes)) => {
+        (FieldKind::Quantity, Wire::Bytes(bytes)) => utf8(first_bytes(bytes)?)?.into(),
+        (FieldKind::Time, Wire::Bytes(bytes)) => time(bytes, "%Y-%m-%dT%H:%M:%SZ")?,
+        (FieldKind::MicroTime, Wire::Bytes(bytes)) => time(bytes, "%Y-%m-%dT%H:%M:%S.%6fZ")?,
+        (FieldKind::Duration, Wire::Bytes(bytes)) => {
             let nanoseconds = numbers(bytes)?[1].cast_signed();
             format!("{}s", nanoseconds as f64 / 1e9).into()
         }
-        (Kind::IntOrString, Wire::Bytes(bytes)) => int_or_string(bytes)?,
-        (Kind::StringList, Wire::Bytes(bytes)) => {
+        (FieldKind::IntOrString, Wire::Bytes(bytes)) => int_or_string(bytes)?,
+        (FieldKind::StringList, Wire::Bytes(bytes)) => {
             let mut items = Vec::new();
             let mut reader = Reader::new(bytes);
             while let Some((_, wire)) = reader.field()? {

@@ -18,14 +18,14 @@ pub const KIND_VARIABLE: &str = "INFORMANT_E2E";
 
 /// Which cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ClusterKind {
     /// `informant-devcluster` in this process, over HTTP.
     Embedded,
     /// etcd and kube-apiserver, built by `make e2e-tools`.
     Real,
 }
 
-impl Kind {
+impl ClusterKind {
     /// As the environment says.
     pub fn from_env() -> anyhow::Result<Self> {
         match std::env::var(KIND_VARIABLE).as_deref() {
@@ -51,17 +51,17 @@ pub enum TestCluster {
 impl TestCluster {
     /// Starts the cluster that the environment chooses and waits until it answers.
     pub async fn start() -> anyhow::Result<Self> {
-        match Kind::from_env()? {
-            Kind::Embedded => Ok(Self::Embedded(EmbeddedCluster::start().await?)),
-            Kind::Real => Ok(Self::Real(Box::new(RealCluster::start().await?))),
+        match ClusterKind::from_env()? {
+            ClusterKind::Embedded => Ok(Self::Embedded(EmbeddedCluster::start().await?)),
+            ClusterKind::Real => Ok(Self::Real(Box::new(RealCluster::start().await?))),
         }
     }
 
     /// Which one it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ClusterKind {
         match self {
-            Self::Embedded(_) => Kind::Embedded,
-            Self::Real(_) => Kind::Real,
+            Self::Embedded(_) => ClusterKind::Embedded,
+            Self::Real(_) => ClusterKind::Real,
         }
     }
 

@@ -19,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{TestCluster, User};
 use crate::poll;
-use failure::Failures;
+use failure::LeaderFailures;
 use fleet::Fleet;
 use observer::Observer;
-pub use oracle::Verdict;
+pub use oracle::ElectionVerdict;
 use orders::Orders;
 
 /// Where the orders are, and the Lease.
@@ -47,7 +47,7 @@ pub struct LeaseTimes {
 
 /// How much of an election.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ElectionOptions {
     /// The host.
     pub program: PathBuf,
     /// The guest `answers`.
@@ -70,9 +70,9 @@ pub struct Options {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Report {
+pub struct ElectionReport {
     /// What the oracle says.
-    pub verdict: Verdict,
+    pub verdict: ElectionVerdict,
     /// How often each kind of failure was met.
     pub failures: BTreeMap<&'static str, u32>,
     /// Calls in which a host refused a write because it led no more.
@@ -93,7 +93,7 @@ impl LeaseTimes {
 }
 
 /// Lets it happen, and looks at what was written.
-pub async fn run(options: &Options) -> anyhow::Result<Report> {
+pub async fn run(options: &ElectionOptions) -> anyhow::Result<ElectionReport> {
     let cluster = TestCluster::start().await?;
     let api = cluster.api(User::Admin).await?;
     let orders = Orders::make(api.clone(), options.orders, options.seed).await?;
@@ -118,14 +118,14 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut verdict = oracle::check(&entries, bound);
     verdict.complaints.extend(complaints);
     let Fleet { failures, refused, .. } = fleet;
-    Ok(Report { verdict, failures, refused, changes: orders.changes(), lasted })
+    Ok(ElectionReport { verdict, failures, refused, changes: orders.changes(), lasted })
 }
 
 /// One failure after the other, each of whoever leads then.
-async fn fail(options: &Options, fleet: &mut Fleet) -> anyhow::Result<()> {
+async fn fail(options: &ElectionOptions, fleet: &mut Fleet) -> anyhow::Result<()> {
     let mut random = fastrand::Rng::with_seed(options.seed);
     let lease = Duration::from_secs(options.lease.lease_duration.into());
-    let failures = Failures::new(random.fork(), lease, options.lease.takeover_max());
+    let failures = LeaderFailures::new(random.fork(), lease, options.lease.takeover_max());
     for failure in failures.take(options.failures as usize) {
         let leader = fleet.heal().await?;
         poll::pause(options.pause_max.mul_f64(random.f64())).await;

@@ -66,7 +66,7 @@ struct Before {
 
 /// The measurements.
 #[derive(Debug)]
-pub struct Report {
+pub struct PromisesReport {
     /// Latencies of changes before the attack.
     pub before: Percentiles,
     /// Latencies of changes during the attack.
@@ -122,7 +122,7 @@ impl<'a> Promises<'a> {
     }
 
     /// Ends the measurements. An error names each promise that was not kept.
-    pub async fn check(mut self) -> anyhow::Result<Report> {
+    pub async fn check(mut self) -> anyhow::Result<PromisesReport> {
         self.await_changes(self.before.changes + CHANGES_MIN).await?;
         self.changes.end()?;
         self.await_changes(self.changes.made()).await?;
@@ -131,7 +131,7 @@ impl<'a> Promises<'a> {
         let logged = self.changes.logged(self.host)?;
         let (before, during) = logged.split_at(self.before.changes);
         let control = self.changes.logged(&self.control.host)?.split_off(self.before.changes);
-        let report = Report {
+        let report = PromisesReport {
             before: percentiles(before),
             during: percentiles(during),
             control: percentiles(&control),
@@ -145,7 +145,7 @@ impl<'a> Promises<'a> {
     }
 }
 
-impl Report {
+impl PromisesReport {
     fn check(&self) -> anyhow::Result<()> {
         let usual = self.before.most.max(self.control.most);
         let median = self.before.half.max(self.control.half).max(MEDIAN_MIN);
@@ -163,7 +163,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for PromisesReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { before, during, control, probes, stall, resident, peak } = self;
         let mebibytes = [resident, peak].map(|bytes| bytes >> 20);
@@ -204,7 +204,7 @@ mod tests {
         let [before, during, control] =
             latencies.map(|most| Percentiles { most: ms(most), ..percentiles(&[]) });
         let during = Percentiles { worst: ms(worst), ..during };
-        let report = Report {
+        let report = PromisesReport {
             before,
             during,
             control,
@@ -221,7 +221,7 @@ mod tests {
     fn check_busy(median: u64, during: u64, is_kept: bool) {
         let of = |half, most| Percentiles { half: ms(half), most: ms(most), ..percentiles(&[]) };
         for [before, control] in [[median, 0], [0, median]] {
-            let report = Report {
+            let report = PromisesReport {
                 before: of(before, 0),
                 during: of(0, during),
                 control: of(control, 0),

@@ -22,13 +22,13 @@ mod watchdog;
 
 use crate::cluster::{EmbeddedCluster, User};
 use crate::host::Host;
-use crate::soak::traffic::Traffic;
+use crate::soak::traffic::SoakTraffic;
 use crate::{poll, process_stats};
 use anyhow::Context;
 use good::Good;
 use ground::Ground;
-pub use ground::{Report, Sample};
-use input::Kind;
+pub use ground::{Sample, SiegeReport};
+use input::AttackKind;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ const CHANGES: u32 = 20;
 
 /// What a siege is.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SiegeOptions {
     /// The host.
     pub program: PathBuf,
     /// Where the test guests are.
@@ -64,7 +64,7 @@ pub struct Options {
     /// For so long inputs are thrown.
     pub time: Duration,
     /// What is thrown.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<AttackKind>,
     /// The number of the first input of each kind.
     pub from: u64,
     /// How many of each.
@@ -74,9 +74,9 @@ pub struct Options {
 }
 
 /// Lays the siege.
-pub async fn run(options: &Options) -> anyhow::Result<Report> {
+pub async fn run(options: &SiegeOptions) -> anyhow::Result<SiegeReport> {
     let cluster = EmbeddedCluster::start().await?;
-    let traffic = Traffic::new(cluster.dev_cluster().cluster().clone())?;
+    let traffic = SoakTraffic::new(cluster.dev_cluster().cluster().clone())?;
     let directory = tempfile::tempdir()?;
     std::fs::copy(options.guests.join("witness.wasm"), directory.path().join("good.wasm"))
         .context("read the good plugin")?;

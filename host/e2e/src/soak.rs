@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use crate::cluster::{EmbeddedCluster, User};
 use crate::host::Host;
 use crate::{poll, process_stats};
-use story::{End, SINNERS};
-use traffic::{Traffic, Written};
+use story::{PluginEnd, SINNERS};
+use traffic::{SoakTraffic, Written};
 
 /// The good ones' names begin with it.
 const WITNESS: &str = "witness";
@@ -41,7 +41,7 @@ const DEADLINE: Duration = Duration::from_secs(120);
 
 /// How long of a soak.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SoakOptions {
     /// The host.
     pub program: PathBuf,
     /// Where the test guests are.
@@ -58,7 +58,7 @@ pub struct Options {
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct SoakReport {
     /// From just before a change is written to a good plugin's line of it, shortest first: alone, until the last sinner came to its end, and
     /// after.
     pub alone: Vec<Duration>,
@@ -81,9 +81,9 @@ pub struct Report {
 }
 
 /// Lets all of it happen.
-pub async fn run(options: &Options) -> anyhow::Result<Report> {
+pub async fn run(options: &SoakOptions) -> anyhow::Result<SoakReport> {
     let cluster = EmbeddedCluster::start().await?;
-    let traffic = Traffic::new(cluster.dev_cluster().cluster().clone())?;
+    let traffic = SoakTraffic::new(cluster.dev_cluster().cluster().clone())?;
     let directory = tempfile::tempdir()?;
     let mut soak = Soak {
         directory: directory.path(),
@@ -91,7 +91,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         written: traffic.written(),
         began: Instant::now(),
         told: vec![Vec::new(); options.good],
-        report: Report::default(),
+        report: SoakReport::default(),
     };
     for number in 0..options.good {
         soak.put(WITNESS, &format!("{WITNESS}-{number:02}"), number as u8)?;
@@ -136,7 +136,7 @@ struct Soak<'a> {
     began: Instant,
     /// What each good plugin was told: version and time.
     told: Vec<Vec<(u64, Timestamp)>>,
-    report: Report,
+    report: SoakReport,
 }
 
 impl Soak<'_> {
@@ -155,7 +155,7 @@ impl Soak<'_> {
         std::fs::rename(&partial, &file).context("rename a plugin into place")
     }
 
-    async fn all(&mut self, options: &Options, host: &Host) -> anyhow::Result<()> {
+    async fn all(&mut self, options: &SoakOptions, host: &Host) -> anyhow::Result<()> {
         self.check_stories()?;
         self.go_on_for(options.alone, host).await?;
         let alone_until = Timestamp::now();
@@ -181,7 +181,7 @@ impl Soak<'_> {
             };
             of.push(latency);
         }
-        let Report { alone, until_ended, after, .. } = &mut self.report;
+        let SoakReport { alone, until_ended, after, .. } = &mut self.report;
         [alone, until_ended, after].into_iter().for_each(|latencies| latencies.sort_unstable());
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Soak<'_> {
         let mut tripped = false;
         while dropped.elapsed() < DEADLINE {
             let plugins = plugins(host)?;
-            for sinner in SINNERS.iter().filter(|it| it.end == End::RunsAfterReload) {
+            for sinner in SINNERS.iter().filter(|it| it.end == PluginEnd::RunsAfterReload) {
                 let runs = story::entry(sinner.name, &plugins)
                     .is_ok_and(|entry| entry["state"] == "running");
                 if runs && !reloaded.contains_key(sinner.name) {
@@ -211,7 +211,7 @@ impl Soak<'_> {
                     reloaded.insert(sinner.name, ());
                 }
             }
-            let mut trippers = SINNERS.iter().filter(|it| it.end == End::Tripped);
+            let mut trippers = SINNERS.iter().filter(|it| it.end == PluginEnd::Tripped);
             if !tripped && trippers.all(|it| story::has_ended(it, &plugins)) {
                 tripped = true;
                 self.report.tripped_after = dropped.elapsed();

@@ -10,10 +10,10 @@ const EVERY: Duration = Duration::from_millis(10);
 const LEAST: Duration = Duration::from_millis(50);
 
 /// Wakes up for as long as there is this.
-pub struct Stalls(Arc<Shared>);
+pub struct Stalls(Arc<StallsState>);
 
 #[derive(Default)]
-struct Shared {
+struct StallsState {
     is_over: AtomicBool,
     /// When each stall ended, and how long it was.
     stalls: Mutex<Vec<(Instant, Duration)>>,
@@ -22,7 +22,7 @@ struct Shared {
 impl Stalls {
     /// Looks from now on.
     pub fn begin() -> Self {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<StallsState>::default();
         let of = shared.clone();
         std::thread::spawn(move || {
             while !of.is_over.load(Ordering::Relaxed) {
@@ -48,7 +48,7 @@ impl Drop for Stalls {
     }
 }
 
-impl Shared {
+impl StallsState {
     fn woke(&self, slept: Instant, now: Instant) {
         let stall = now.saturating_duration_since(slept + EVERY);
         if stall >= LEAST {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn stalls_count_from_when_they_ended() {
-        let (shared, begin) = (Shared::default(), Instant::now());
+        let (shared, begin) = (StallsState::default(), Instant::now());
         let at = |ms| begin + Duration::from_millis(ms);
         let check = |from, expect| {
             assert_eq!(shared.since(at(from)), Duration::from_millis(expect), "from {from}");

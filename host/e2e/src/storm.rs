@@ -25,12 +25,12 @@ use tokio_util::sync::CancellationToken;
 use crate::cluster::{EmbeddedCluster, User};
 use crate::host::{Host, Line, run_to_end};
 use crate::poll;
-use history::{History, Traffic};
+use history::{History, StormTraffic};
 use lives::{Life, Proof};
-pub use oracle::Verdict;
+pub use oracle::StormVerdict;
 pub use timing::Times;
-use told::{Entry, What};
-use version::{Fails, Failures, Version};
+use told::{LogEntry, LogKind};
+use version::{EventFailures, Fails, Version};
 
 /// Where the objects are.
 const NAMESPACE: &str = "storm";
@@ -55,7 +55,7 @@ const HURRIED: u8 = 8;
 
 /// How much of a storm.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct StormOptions {
     /// The host.
     pub program: PathBuf,
     /// The guest `storm` as it was built.
@@ -79,13 +79,13 @@ pub struct Options {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Report {
+pub struct StormReport {
     /// What the oracle says of a host that nobody killed.
-    pub verdict: Verdict,
+    pub verdict: StormVerdict,
     /// How long its replacements took.
     pub times: Times,
     /// What it says of hosts that were killed.
-    pub kills: Option<lives::Verdict>,
+    pub kills: Option<lives::LivesVerdict>,
     /// Changes that were made.
     pub changes: usize,
     /// For how long.
@@ -95,10 +95,10 @@ pub struct Report {
 }
 
 /// Lets it rage, and looks at what it left.
-pub async fn run(options: &Options) -> anyhow::Result<Report> {
+pub async fn run(options: &StormOptions) -> anyhow::Result<StormReport> {
     let cluster = EmbeddedCluster::start().await?;
     let traffic =
-        Traffic::new(cluster.dev_cluster().cluster().clone(), options.objects, options.seed)?;
+        StormTraffic::new(cluster.dev_cluster().cluster().clone(), options.objects, options.seed)?;
     let site = Site::new(options, cluster.kubeconfig(User::Admin))?;
     let mut storm = Storm::new(options, &site)?;
     storm.replace(Version::first(storm.failures))?;
@@ -117,7 +117,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
 
 /// Changes at this rate until it is told to stop.
 fn go_on(
-    mut traffic: Traffic,
+    mut traffic: StormTraffic,
     per_second: u32,
     stop: CancellationToken,
 ) -> JoinHandle<anyhow::Result<History>> {
@@ -146,7 +146,7 @@ struct Site {
 }
 
 impl Site {
-    fn new(options: &Options, kubeconfig: PathBuf) -> anyhow::Result<Self> {
+    fn new(options: &StormOptions, kubeconfig: PathBuf) -> anyhow::Result<Self> {
         let (program, plugins) = (options.program.clone(), tempfile::tempdir()?);
         let state = (options.kills > 0).then(tempfile::tempdir).transpose()?;
         // It tells of every change.
@@ -175,7 +175,7 @@ struct Storm {
     guest: Vec<u8>,
     file: PathBuf,
     /// What fails in all versions.
-    failures: Option<Failures>,
+    failures: Option<EventFailures>,
     versions: BTreeMap<u32, Version>,
     /// When each version's file was whole.
     complete: BTreeMap<u32, Timestamp>,
@@ -187,11 +187,11 @@ struct Storm {
 }
 
 impl Storm {
-    fn new(options: &Options, site: &Site) -> anyhow::Result<Self> {
+    fn new(options: &StormOptions, site: &Site) -> anyhow::Result<Self> {
         Ok(Self {
             guest: std::fs::read(&options.guest).context("read the built guest")?,
             file: site.plugins.path().join(format!("{PLUGIN}.wasm")),
-            failures: (options.kills > 0).then(|| Failures::at(options.changes_per_second)),
+            failures: (options.kills > 0).then(|| EventFailures::at(options.changes_per_second)),
             versions: BTreeMap::new(),
             complete: BTreeMap::new(),
             lives: vec![Life::default()],
@@ -216,7 +216,7 @@ impl Storm {
 
     async fn rage(
         &mut self,
-        options: &Options,
+        options: &StormOptions,
         site: &Site,
         mut host: Host,
     ) -> anyhow::Result<Host> {
@@ -298,7 +298,7 @@ impl Storm {
     /// Reads what is left to be told.
     async fn settle(&mut self, host: &Host, history: &History) -> anyhow::Result<()> {
         let newest = history.newest();
-        let is_newest = |entry: &Entry| matches!(&entry.what, What::Event(event) if event.version >= newest && &*event.subscription == "all");
+        let is_newest = |entry: &LogEntry| matches!(&entry.what, LogKind::Event(event) if event.version >= newest && &*event.subscription == "all");
         self.read_until(host, "the last change to be told", |storm| {
             storm.lives.last().is_some_and(|it| it.told.iter().rev().take(1000).any(is_newest))
         })
@@ -327,21 +327,21 @@ impl Storm {
     }
 
     /// Everything that the first host wrote.
-    fn told(&self) -> &[Entry] {
+    fn told(&self) -> &[LogEntry] {
         self.lives.first().map_or(&[][..], |life| &life.told)
     }
 
-    fn report(self, options: &Options, history: &History, lasted: Duration) -> Report {
-        let is_not_loaded = |entry: &&Entry| matches!(entry.what, What::NotLoaded);
+    fn report(self, options: &StormOptions, history: &History, lasted: Duration) -> StormReport {
+        let is_not_loaded = |entry: &&LogEntry| matches!(entry.what, LogKind::NotLoaded);
         let entries = self.lives.iter().flat_map(|life| &life.told);
         let not_loaded = entries.filter(is_not_loaded).count();
         let changes = history.changes();
         if options.kills > 0 {
             let kills = lives::check(&self.lives, history);
-            let (verdict, times) = (Verdict::default(), Times::default());
-            return Report { verdict, times, kills: Some(kills), changes, lasted, not_loaded };
+            let (verdict, times) = (StormVerdict::default(), Times::default());
+            return StormReport { verdict, times, kills: Some(kills), changes, lasted, not_loaded };
         }
-        Report {
+        StormReport {
             verdict: oracle::check(&self.versions, self.told(), history),
             times: timing::times(self.told(), &self.complete),
             kills: None,
@@ -372,7 +372,7 @@ impl Storm {
     fn take(&mut self, lines: &[Line]) -> anyhow::Result<()> {
         for line in lines.iter().filter(|line| line.field("plugin") == Some(PLUGIN)) {
             let entry = told::entry(line)?;
-            let ended = matches!(entry.what, What::InCharge(_) | What::NotLoaded);
+            let ended = matches!(entry.what, LogKind::InCharge(_) | LogKind::NotLoaded);
             self.ended += usize::from(ended);
             self.life().told.push(entry);
         }

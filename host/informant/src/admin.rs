@@ -6,5 +6,5 @@ mod routes;
 mod socket;
 
 pub(crate) use client::Client;
-pub(crate) use routes::{Letters, Shared};
+pub(crate) use routes::{AdminState, Letters};
 pub(crate) use socket::{AdminSocket, default_path, default_path_of_ours};

@@ -53,13 +53,13 @@ fn parse(file: &str, text: &[u8]) -> Result<Configurations, ConfigurationError> 
 }
 
 #[derive(Debug)]
-struct Parts {
+struct ConfigurationParts {
     defaults: Layer,
     plugins: BTreeMap<PluginName, Layer>,
     ceiling: Ceiling,
 }
 
-fn declare(keys: &mut Keys<'_>) -> Parts {
+fn declare(keys: &mut Keys<'_>) -> ConfigurationParts {
     keys.constant("apiVersion", API_VERSION, "The version of the format.");
     keys.constant("kind", "HostConfiguration", "What the file is.");
     let doc = "What holds for every plugin of which nothing else is said.";
@@ -74,7 +74,11 @@ fn declare(keys: &mut Keys<'_>) -> Parts {
     }
     let doc = "What the files beside plugins cannot go beyond, nor `defaults`. What stands under `plugins` can.";
     let ceiling = keys.object("ceiling", doc, Ceiling::declare);
-    Parts { defaults: defaults.unwrap_or_default(), plugins, ceiling: ceiling.unwrap_or_default() }
+    ConfigurationParts {
+        defaults: defaults.unwrap_or_default(),
+        plugins,
+        ceiling: ceiling.unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]

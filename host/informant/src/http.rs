@@ -30,4 +30,4 @@ pub(crate) use listeners::Listeners;
 pub(crate) use plugins::list as list_plugins;
 pub(crate) use readiness::not_ready;
 pub(crate) use server::Server;
-pub(crate) use why::{Secrets, respond as respond_why};
+pub(crate) use why::{SecretAccess, respond as respond_why};

@@ -11,7 +11,7 @@ use crate::host_configuration::HostConfiguration;
 use crate::http::{Listeners, Server, not_ready};
 use crate::logging::LogFormat;
 use crate::logging::Stdout;
-use crate::metrics::{Refused, RefusedByListener, Sources};
+use crate::metrics::{MetricSources, RefusedByListener, RefusedCounts};
 use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
@@ -128,7 +128,7 @@ impl Manager {
         })?;
         options.record.map(|record| host.record(record)).transpose()?;
         let (shutdown, probes_end) = (CancellationToken::new(), CancellationToken::new());
-        let sources = Sources {
+        let sources = MetricSources {
             plugins: host.plugins(),
             informers: informers.clone(),
             candidate,
@@ -304,10 +304,10 @@ fn serve_admin(
     host: &PluginHost,
     informers: &Arc<SharedInformerFactory>,
     shutdown: &CancellationToken,
-    refused: Arc<Refused>,
+    refused: Arc<RefusedCounts>,
 ) -> Task {
     let (plugins, admin) = (host.plugins(), host.admin());
-    let shared = admin::Shared { plugins, informers: informers.clone(), admin };
+    let shared = admin::AdminState { plugins, informers: informers.clone(), admin };
     Task::spawn("the admin socket", socket.serve(shared, shutdown.clone(), refused))
 }
 

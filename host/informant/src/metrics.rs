@@ -10,7 +10,7 @@ mod refused;
 
 use crate::election::Candidate;
 use crate::host_configuration::ConfigurationStatus;
-use families::{FAMILIES, Family, KEPT, Kind, Series, Shown, TIMES};
+use families::{FAMILIES, Family, KEPT, MetricKind, Series, ShownSeries, TIMES};
 use informant_cache::{InformerStats, SharedIndexInformer, SharedInformerFactory};
 use informant_runtime::{
     AccessCounts, BUCKETS, CompileCounts, Histogram, PluginSeries, PluginStatus, Plugins,
@@ -26,7 +26,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
-pub(crate) use refused::{Refused, RefusedByListener};
+pub(crate) use refused::{RefusedByListener, RefusedCounts};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,7 +37,7 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 
 /// Where everything is read that is shown.
 #[derive(Clone)]
-pub(crate) struct Sources {
+pub(crate) struct MetricSources {
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
     /// None: nobody is elected.
@@ -48,7 +48,7 @@ pub(crate) struct Sources {
 }
 
 /// Writes the text of everything.
-pub(crate) fn write(sources: Sources, page: &mut impl fmt::Write) -> fmt::Result {
+pub(crate) fn write(sources: MetricSources, page: &mut impl fmt::Write) -> fmt::Result {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Snapshot::new(sources)));
     encode(page, &registry)
@@ -104,8 +104,8 @@ impl Collector for Snapshot {
 }
 
 impl Snapshot {
-    fn new(sources: Sources) -> Self {
-        let Sources { plugins, informers, candidate, configuration, refused } = sources;
+    fn new(sources: MetricSources) -> Self {
+        let MetricSources { plugins, informers, candidate, configuration, refused } = sources;
         let informers = informers.informers();
         let informer = |informer: &SharedIndexInformer| Informer {
             resource: informer.resource().to_string(),
@@ -130,10 +130,10 @@ impl Snapshot {
 
     fn encode_family(&self, encoder: &mut DescriptorEncoder<'_>, family: &Family) -> fmt::Result {
         let Family { kind, name, help, shown } = family;
-        let is_gauge = matches!(kind, Kind::Gauge | Kind::GaugeFromZero);
+        let is_gauge = matches!(kind, MetricKind::Gauge | MetricKind::GaugeFromZero);
         let kind_of = if is_gauge { MetricType::Gauge } else { MetricType::Counter };
-        let is_from_zero = matches!(kind, Kind::GaugeFromZero | Kind::CounterFromZero)
-            || !matches!(shown, Shown::Plugin(_) | Shown::PluginBy(_));
+        let is_from_zero = matches!(kind, MetricKind::GaugeFromZero | MetricKind::CounterFromZero)
+            || !matches!(shown, ShownSeries::Plugin(_) | ShownSeries::PluginBy(_));
         let mut lines = encoder.encode_descriptor(name, help, None, kind_of)?;
         for (labels, number) in self.series(shown) {
             if number == 0.0 && !is_from_zero {
@@ -150,14 +150,14 @@ impl Snapshot {
         Ok(())
     }
 
-    fn series(&self, shown: &Shown) -> Series<'_> {
+    fn series(&self, shown: &ShownSeries) -> Series<'_> {
         match shown {
-            Shown::Host(number) => vec![(Vec::new(), number(self))],
-            Shown::HostBy(series) => series(self),
-            Shown::Informer(number) => of(&self.informers, resource, |it| one(number(it))),
-            Shown::InformerBy(series) => of(&self.informers, resource, series),
-            Shown::Plugin(number) => of(&self.plugins, name, |it| one(number(it))),
-            Shown::PluginBy(series) => of(&self.plugins, name, series),
+            ShownSeries::Host(number) => vec![(Vec::new(), number(self))],
+            ShownSeries::HostBy(series) => series(self),
+            ShownSeries::Informer(number) => of(&self.informers, resource, |it| one(number(it))),
+            ShownSeries::InformerBy(series) => of(&self.informers, resource, series),
+            ShownSeries::Plugin(number) => of(&self.plugins, name, |it| one(number(it))),
+            ShownSeries::PluginBy(series) => of(&self.plugins, name, series),
         }
     }
 }

@@ -33,12 +33,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// The way out, from this runtime, whose threads have sockets.
 pub(crate) struct OutboundHttp {
-    shared: Arc<Shared>,
+    shared: Arc<OutboundState>,
     fence: Fence,
     runtime: Handle,
 }
 
-struct Shared {
+struct OutboundState {
     connector: Connector,
     secrets: Secrets,
     idle: IdleConnections<Connection>,
@@ -56,7 +56,7 @@ impl OutboundHttp {
 
     fn with(resolver: impl Resolver, tls: Tls, secrets: Secrets, api_servers: ApiServers) -> Self {
         let connector = Connector::new(Box::new(resolver), tls, api_servers);
-        let shared = Shared { connector, secrets, idle: IdleConnections::default() };
+        let shared = OutboundState { connector, secrets, idle: IdleConnections::default() };
         Self { shared: Arc::new(shared), fence: Fence::default(), runtime: Handle::current() }
     }
 
@@ -79,7 +79,7 @@ impl HttpClient for OutboundHttp {
     }
 }
 
-impl Shared {
+impl OutboundState {
     /// Sends it while this host leads, and says whether anything was sent where it leads no more.
     async fn send_led(
         &self,

@@ -2,25 +2,23 @@
 //! `dev` follows them.
 //!
 //! What decides is synchronous: which language a folder is in ([`recognition`]), what is run to build it ([`recipe`]), which files are
-//! sources ([`sources`]), which changes are saves ([`own_writes`]), what a save does while a build runs ([`rebuild`]). The rest carries it out.
+//! sources ([`watch::sources`]), which changes are saves ([`watch::own_writes`]), what a save does while a build runs ([`rebuild`]). The rest carries it out.
 
 mod artifact;
 mod build;
 mod build_lock;
 mod builder;
 mod language;
-mod own_writes;
 mod process;
 mod rebuild;
 mod recipe;
 mod recognition;
-mod sources;
 mod template;
 mod toolchain;
 mod watch;
 
 pub(crate) use artifact::{place, place_or_remove};
-pub(crate) use build::{Build, Shown};
+pub(crate) use build::{Build, ShownLines};
 pub(crate) use builder::{Builder, Loads};
 pub(crate) use language::Language;
 pub(crate) use recipe::Mode;

@@ -5,7 +5,7 @@
 
 use divan::Bencher;
 use informant_cache::{JsonPointer, Object};
-use informant_runtime::bench_parts::Subscription;
+use informant_runtime::bench_parts::BenchSubscription;
 use serde_json::{Value, json};
 
 #[path = "../../cache/benches/pods/mod.rs"]
@@ -81,7 +81,8 @@ fn update(bencher: Bencher<'_, '_>, name: &str) {
     let mut subscription = subscription(name);
     subscription["resource"] = "v1/pods".into();
     let descriptor = json!({"version": "1", "subscriptions": [subscription]}).to_string();
-    let subscription = Subscription::new(descriptor.as_bytes()).expect("it is within its bounds");
+    let subscription =
+        BenchSubscription::new(descriptor.as_bytes()).expect("it is within its bounds");
     bencher.bench_local(|| subscription.update(&old, &object));
 }
 

@@ -88,12 +88,12 @@ impl Deliveries {
 }
 
 /// The first subscription of a descriptor, without the plugin.
-pub struct Subscription {
+pub struct BenchSubscription {
     handler: SubscriptionHandler,
     cause: Cause,
 }
 
-impl Subscription {
+impl BenchSubscription {
     /// It has one event wait and merges the others into that.
     pub fn new(descriptor: &[u8]) -> Result<Self, DescriptorError> {
         let descriptor = Descriptor::parse(descriptor)?;

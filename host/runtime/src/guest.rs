@@ -2,13 +2,13 @@
 //! Which plugin it is of, and what it is called for, others know.
 
 pub(crate) mod bindings;
-pub(crate) mod call_clock;
+pub(crate) mod call_deadline;
 pub(crate) mod compiler;
-pub(crate) mod ends;
 pub(crate) mod engine;
 pub(crate) mod guest_state;
 pub(crate) mod host_functions;
 pub(crate) mod instance;
+pub(crate) mod instance_ends;
 pub(crate) mod json_pointer_index;
 pub(crate) mod load_steps;
 pub(crate) mod log_budget;

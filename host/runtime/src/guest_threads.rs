@@ -20,8 +20,8 @@ pub(crate) use thread_time::thread_time;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
-use turn::{Seat, Seen};
-pub(crate) use turn::{Turn, give_turn};
+use turn::{ActorProgress, Seat};
+pub(crate) use turn::{ActorTurn, give_turn};
 
 /// What is added to the niceness of threads for slow plugins: about a tenth of a quick one's weight. Not more, because an informer may have to
 /// wait for one that is just looking at its plugin's queue.
@@ -40,13 +40,13 @@ pub(crate) struct GuestThreads {
 
 /// The ways to the threads, of both kinds at least one.
 struct Lanes {
-    quick: Vec<Lane>,
-    slow: Vec<Lane>,
+    quick: Vec<ThreadLane>,
+    slow: Vec<ThreadLane>,
     loan: Arc<Mutex<TokenBucket>>,
 }
 
 /// The way to one thread.
-struct Lane {
+struct ThreadLane {
     handle: Handle,
     actors: AtomicUsize,
 }
@@ -59,7 +59,7 @@ struct GuestThread {
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
-type Actor = Pin<Box<dyn Future<Output = ()> + Send>>;
+type ActorFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An actor on the threads.
 pub(crate) struct Task {
@@ -74,8 +74,8 @@ pub(crate) struct CutOff;
 
 impl Task {
     /// For whoever gives the actor something to do.
-    pub(crate) fn turn(&self) -> Turn {
-        Turn(self.seat.clone())
+    pub(crate) fn turn(&self) -> ActorTurn {
+        ActorTurn(self.seat.clone())
     }
 
     /// Waits until the actor has ended.
@@ -101,7 +101,7 @@ impl GuestThreads {
                 threads.push(thread);
                 Ok(lane)
             });
-            lanes.collect::<std::io::Result<Vec<Lane>>>()
+            lanes.collect::<std::io::Result<Vec<ThreadLane>>>()
         };
         let quick = start("guests", count, false)?;
         let slow = start("slow-guests", count.saturating_sub(1).max(1), true)?;
@@ -132,7 +132,7 @@ impl Lanes {
     fn spawn(self: Arc<Self>, moving: Moving) {
         let is_slow = moving.seat.pace.is_slow();
         let lanes = if is_slow { &self.slow } else { &self.quick };
-        let load = |(_, lane): &(usize, &Lane)| lane.actors.load(Ordering::Relaxed);
+        let load = |(_, lane): &(usize, &ThreadLane)| lane.actors.load(Ordering::Relaxed);
         let (number, lane) =
             lanes.iter().enumerate().min_by_key(load).expect("there is at least one thread");
         lane.actors.fetch_add(1, Ordering::Relaxed);
@@ -149,24 +149,24 @@ impl Lanes {
         Box::pin(async move {
             let lane = if is_slow { &self.slow[number] } else { &self.quick[number] };
             let seen = poll_fn(|context| match moving.seat.poll(context, &lane.handle, is_slow) {
-                Seen::Waits => Poll::Pending,
+                ActorProgress::Waits => Poll::Pending,
                 seen => Poll::Ready(seen),
             });
             let seen = seen.await;
             lane.actors.fetch_sub(1, Ordering::Relaxed);
             match seen {
                 // Nobody may want to know.
-                Seen::Ended => _ = moving.ended.send(()),
+                ActorProgress::Ended => _ = moving.ended.send(()),
                 // Whoever waits is told by the sender's end.
-                Seen::CutOff | Seen::Waits => {}
-                Seen::Moves => self.spawn(moving),
+                ActorProgress::CutOff | ActorProgress::Waits => {}
+                ActorProgress::Moves => self.spawn(moving),
             }
         })
     }
 }
 
 impl GuestThread {
-    fn start(name: String, is_slow: bool) -> std::io::Result<(Lane, Self)> {
+    fn start(name: String, is_slow: bool) -> std::io::Result<(ThreadLane, Self)> {
         // A guest that runs long yields at every tick. By default the runtime would look at timers and at
         // what other threads woke only after 31 such turns; here after each, so that neighbours wait for one.
         let mut builder = Builder::new_current_thread();
@@ -185,7 +185,7 @@ impl GuestThread {
         let thread = std::thread::Builder::new().name(name.clone()).stack_size(THREAD_STACK_BYTES);
         let thread = Mutex::new(Some(thread.spawn(run)?));
         let thread = Self { name, beats, stop: Mutex::new(Some(stop)), thread };
-        Ok((Lane { handle, actors: AtomicUsize::default() }, thread))
+        Ok((ThreadLane { handle, actors: AtomicUsize::default() }, thread))
     }
 }
 
@@ -260,7 +260,7 @@ mod tests {
         threads.spawn(actor, pace).ended().await.expect("it only looks around");
         let seen = seen.await.expect("it has looked around");
         assert_eq!(seen, ["guests-0", "guests-0", "guests-0", "slow-guests-0", "guests-0"]);
-        let actors = |lanes: &[Lane]| lanes[0].actors.load(Ordering::Relaxed);
+        let actors = |lanes: &[ThreadLane]| lanes[0].actors.load(Ordering::Relaxed);
         assert_eq!((actors(&threads.lanes.quick), actors(&threads.lanes.slow)), (0, 0));
     }
 

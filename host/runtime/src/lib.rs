@@ -19,8 +19,8 @@ mod one_line;
 mod plugin_name;
 mod private_files;
 mod shard;
+mod sleep_until;
 mod token_bucket;
-mod until;
 
 // What happens, what can be asked for outside, and what is agreed on about both.
 mod contract;
@@ -95,7 +95,7 @@ pub use outside::outbound::{AddressKind, AddressKinds, SecretHeader, SecretName,
 pub use outside::service_account::ServiceAccount;
 pub use plugin::admin::{AdminError, PluginAdmin};
 pub use plugin::core::ReplaySnapshot;
-pub use plugin::lifecycle::{Input, State};
+pub use plugin::lifecycle::{Input, LifecycleState};
 pub use plugin::prepare::LoadError;
 pub use plugin::status::{PluginStatus, ShardStatus};
 pub use plugin_host::{PluginHost, PluginHostOptions, StartError};

@@ -34,13 +34,13 @@ const DISTRUST_MAX: Duration = Duration::from_secs(3600);
 /// The pace of one plugin's name. A clone is the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
-    shared: Arc<Shared>,
+    shared: Arc<PaceState>,
     /// Where the processor time of its turns is noted.
     ledger: Arc<Ledger>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct PaceState {
     is_slow: AtomicBool,
     /// A call of the guest is under way.
     is_in_call: AtomicBool,

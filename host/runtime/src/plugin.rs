@@ -9,18 +9,18 @@ pub(crate) mod prepare;
 pub(crate) mod status;
 
 mod actors;
-mod asked;
-mod overdraft;
+mod load_replies;
+mod memory_overdraft;
 mod redrive;
-mod remembered;
 mod removal;
+mod restored;
 mod standby;
 mod takeover;
 mod withheld;
 
 use crate::contract::configuration::PluginSettings;
 use crate::contract::coverage;
-use crate::contract::descriptor::{Descriptor, Replay, SubscriptionSpec};
+use crate::contract::descriptor::{Descriptor, ReplayOption, SubscriptionSpec};
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
 use crate::delivery::mailbox::Marks;
@@ -33,14 +33,14 @@ use crate::plugin::core::{PluginCore, Replaying};
 use crate::plugin::prepare::{LastCompiled, Prepared};
 use crate::plugin_metrics::{MetricNames, PluginMetrics};
 use crate::plugin_name::PluginName;
-use crate::powers::access::Granted;
+use crate::powers::access::VersionPermissions;
 use actors::ActorHandle;
-use asked::Asked;
 use hashbrown::HashSet;
 use informant_cache::{HandlerOptions, InformerLease, Object, Registration, SharedInformerFactory};
 use jiff::Timestamp;
-use overdraft::Room;
-use remembered::Memory;
+use load_replies::LoadReplies;
+use memory_overdraft::Room;
+use restored::Memory;
 pub(crate) use standby::{Standby, Warm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub(crate) struct Plugin {
     /// The hash of what its file had when it was looked at last.
     file: Option<String>,
     /// Who waits for a load.
-    pub(crate) asked: Asked,
+    pub(crate) asked: LoadReplies,
     /// In how many instances the version runs that is about to take over.
     pub(crate) shards_ahead: usize,
     paused: bool,
@@ -92,7 +92,7 @@ pub(crate) struct Plugin {
     /// Those that may not be told of anything now.
     withheld: BTreeMap<String, Withheld>,
     /// What the version in charge may read.
-    pub(crate) granted: Granted,
+    pub(crate) granted: VersionPermissions,
     subscription_ids: u32,
 }
 
@@ -117,7 +117,7 @@ struct Active {
 }
 
 /// Which subscription begins.
-struct Begun {
+struct BegunSubscription {
     id: SubscriptionId,
     asked_by: u64,
     begun_by: u64,
@@ -146,7 +146,7 @@ impl Plugin {
             previous: None,
             rolled_back_from: None,
             file: None,
-            asked: Asked::default(),
+            asked: LoadReplies::default(),
             standby: None,
             warm: None,
             draining: None,
@@ -158,7 +158,7 @@ impl Plugin {
             actors: Vec::new(),
             subscriptions: BTreeMap::new(),
             withheld: BTreeMap::new(),
-            granted: Granted::default(),
+            granted: VersionPermissions::default(),
             subscription_ids: 0,
         }
     }
@@ -279,7 +279,7 @@ impl Plugin {
                 continue;
             }
             self.core.queue.release_withheld(*id);
-            let begun = Begun { id: *id, asked_by, begun_by: load };
+            let begun = BegunSubscription { id: *id, asked_by, begun_by: load };
             let active = match known {
                 Some(active) if active.goes_on_with(spec, restored) => active,
                 known => {
@@ -307,7 +307,7 @@ impl Plugin {
     /// Begins a subscription, in the place of the one before it if there is one.
     fn begin(
         &self,
-        Begun { id, asked_by, begun_by }: Begun,
+        BegunSubscription { id, asked_by, begun_by }: BegunSubscription,
         spec: &SubscriptionSpec,
         before: Option<Active>,
         told_before: Vec<Object>,
@@ -331,7 +331,7 @@ impl Plugin {
         };
         self.core.queue.begin_initial(id, begun_by, informer.informer().room_signal());
         let handler = Arc::new(handler);
-        let replay = spec.replay != Replay::Never;
+        let replay = spec.replay != ReplayOption::Never;
         let options = HandlerOptions {
             replay,
             paced: true,
@@ -352,6 +352,6 @@ impl Plugin {
 impl Active {
     /// Whether the new version's subscription is the same, and wants nothing told again.
     fn goes_on_with(&self, spec: &SubscriptionSpec, restored: bool) -> bool {
-        self.spec == *spec && (restored || spec.replay != Replay::InitialAndReload)
+        self.spec == *spec && (restored || spec.replay != ReplayOption::InitialAndReload)
     }
 }

@@ -3,25 +3,25 @@
 mod access;
 mod accounts;
 mod configure;
-mod ending;
 mod instances;
 mod options;
 mod outcomes;
 mod record;
 mod removal;
 mod requests;
+pub(crate) mod running_version;
 mod standby;
-mod unnamed;
-pub(crate) mod versions;
+mod stop;
+mod unknown_names;
 
 use crate::contract::configuration::Configurations;
 use crate::contract::coverage;
 use crate::counters::add_one;
-use crate::directory::{Change, Decision, Directories, PluginFile, Problem};
+use crate::directory::{Decision, Directories, PluginChange, PluginFile, Problem};
 use crate::guest::compiler::Compiler;
-use crate::guest::ends::Ends;
 use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
+use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::json_pointer_index::SharedIndexes;
 use crate::guest::load_steps::LoadSteps;
 use crate::guest::reads::Reads;
@@ -33,15 +33,15 @@ use crate::outside::turns::{HttpTurns, WriteTurns};
 use crate::plugin::actor::{Version, VersionTapes};
 use crate::plugin::admin::{PluginAdmin, Request};
 use crate::plugin::lifecycle::Input;
-use crate::plugin::loads::{Load, Loads, Outcome, TookOver};
-use crate::plugin::prepare::{Code, Order, Prepared, Preparer};
+use crate::plugin::loads::{Load, Loads, StepOutcome, TookOver};
+use crate::plugin::prepare::{Code, PrepareOrder, Prepared, Preparer};
 use crate::plugin::{Loaded, Plugin};
 use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
 use crate::powers::Powers;
 use crate::powers::access::{ANSWERS_TIME_MAX, Access};
-use crate::recording::Recorder;
+use crate::recording::CallRecorder;
 use configure::Beside;
 use informant_cache::SharedInformerFactory;
 use jiff::Timestamp;
@@ -52,7 +52,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 pub use options::{PluginHostOptions, StartError};
-use versions::{running, subscriptions};
+use running_version::{running, subscriptions};
 
 /// Runs plugins until it is told to stop.
 pub struct PluginHost {
@@ -80,7 +80,7 @@ pub struct PluginHost {
     /// None once it runs.
     events: Option<EventTask>,
     state: Option<ArchiveThread>,
-    recorder: Option<Recorder>,
+    recorder: Option<CallRecorder>,
     /// What the directories have that is not as somebody will have meant it.
     problems: Vec<Problem>,
     /// Names that no plugin has.
@@ -199,10 +199,10 @@ impl PluginHost {
         self.problems = decision.problems;
         for change in decision.changes {
             match change {
-                Change::Configure(name, file) => self.configure(name, file),
-                Change::Load(name, file) => self.found(name, file),
-                Change::Refuse(name, reason) => self.refuse(&name, reason),
-                Change::Remove(name) => self.gone(&name),
+                PluginChange::Configure(name, file) => self.configure(name, file),
+                PluginChange::Load(name, file) => self.found(name, file),
+                PluginChange::Refuse(name, reason) => self.refuse(&name, reason),
+                PluginChange::Remove(name) => self.gone(&name),
             }
         }
         self.tell_problems();
@@ -259,7 +259,7 @@ impl PluginHost {
             let begun = load.clone();
             return self.loads.spawn(load, async move {
                 let kept = archive.read(&begun.name).await;
-                Outcome::Read(begun, kept)
+                StepOutcome::Read(begun, kept)
             });
         }
         let Some(PluginFile { sha256, content: Some(content), .. }) = plugin.next.take() else {
@@ -283,16 +283,16 @@ impl PluginHost {
         let (name, sha256) = (load.name.clone(), load.sha256.clone());
         let settings = match self.settings_of_load(&name) {
             Ok(settings) => settings,
-            Err(error) => return self.settle(Outcome::Refused(load, error.into())),
+            Err(error) => return self.settle(StepOutcome::Refused(load, error.into())),
         };
         let Some(plugin) = self.plugins.get(&name) else { return };
         let ledger = plugin.core.counters.ledger.clone();
-        let order = Order { name, sha256, code, settings, ledger };
+        let order = PrepareOrder { name, sha256, code, settings, ledger };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
             match preparer.prepare(order).await {
-                Ok(prepared) => Outcome::Prepared(begun, prepared),
-                Err(error) => Outcome::Refused(begun, error),
+                Ok(prepared) => StepOutcome::Prepared(begun, prepared),
+                Err(error) => StepOutcome::Refused(begun, error),
             }
         });
     }
@@ -321,7 +321,7 @@ impl PluginHost {
     /// Asks the plugin's actors to go on with the new version.
     fn take_over(&mut self, load: Load, prepared: Prepared) {
         if let Err(error) = self.check_instances(&load.name, prepared.shards) {
-            return self.settle(Outcome::Refused(load, error));
+            return self.settle(StepOutcome::Refused(load, error));
         }
         let (descriptor, account) = (&prepared.descriptor, &prepared.settings.service_account);
         let granted = self.access.of(account.as_ref(), descriptor);
@@ -346,7 +346,7 @@ impl PluginHost {
             schedules: prepared.descriptor.schedules.clone(),
             shards: prepared.shards,
             tapes: VersionTapes::default(),
-            ends: Ends::default(),
+            ends: InstanceEnds::default(),
         });
         let limits = &prepared.settings.limits;
         plugin.shards_ahead = prepared.shards;
@@ -360,9 +360,9 @@ impl PluginHost {
             match takeover.carry_out(version).await {
                 Ok(restored) => {
                     let took_over = TookOver { prepared, ids, restored, granted };
-                    Outcome::Swapped(begun, Box::new(took_over))
+                    StepOutcome::Swapped(begun, Box::new(took_over))
                 }
-                Err(error) => Outcome::Refused(begun, error),
+                Err(error) => StepOutcome::Refused(begun, error),
             }
         });
     }

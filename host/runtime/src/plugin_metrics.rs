@@ -107,11 +107,11 @@ impl MetricNames {
 #[derive(Debug)]
 struct Family {
     kind: MetricKind,
-    series: BTreeMap<MetricLabels, Series>,
+    series: BTreeMap<MetricLabels, MetricSeries>,
 }
 
 #[derive(Debug)]
-struct Series {
+struct MetricSeries {
     value: MetricValue,
     touched: Instant,
 }
@@ -178,7 +178,7 @@ impl PluginMetrics {
         let bytes = series_bytes(self.plugin.as_str(), kind, name, &labels);
         self.make_room(name, bytes, now)?;
         let series = self.family(name, kind)?.series.entry(labels);
-        let series = series.or_insert(Series { value: MetricValue::new(kind), touched: now });
+        let series = series.or_insert(MetricSeries { value: MetricValue::new(kind), touched: now });
         series.value.take(value);
         self.series += 1;
         self.page_bytes += bytes;

@@ -29,7 +29,7 @@ const PROBLEM_BYTES_MAX: usize = 8 << 10;
 /// A view of all plugins for whoever shows them.
 #[derive(Clone)]
 pub struct Plugins {
-    shared: Arc<Shared>,
+    shared: Arc<PluginsState>,
     compiler: Compiler,
     indexes: SharedIndexes,
     archive: Option<Archive>,
@@ -38,7 +38,7 @@ pub struct Plugins {
 }
 
 #[derive(Default)]
-struct Shared {
+struct PluginsState {
     plugins: Mutex<BTreeMap<PluginName, Arc<PluginCore>>>,
     problems: Mutex<Vec<Problem>>,
     scanned: AtomicBool,

@@ -10,8 +10,8 @@ mod recorder;
 mod secrets;
 mod writer;
 
-pub(crate) use format::{Asked, CalledWith, HandledEvent, Moment, Named};
+pub(crate) use format::{CalledWith, HandledEvent, Moment, NamedSubscription, RecordedHostCall};
 pub use format::{Recording, RecordingError};
-pub(crate) use recorder::Recorder;
+pub(crate) use recorder::CallRecorder;
 pub use recorder::{RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions};
 pub(crate) use secrets::hide_in_call;

@@ -29,7 +29,7 @@ use informant_apimachinery::{LabelSelector, nearest};
 use informant_cache::{Object, SharedIndexInformer, SharedInformerFactory};
 use std::sync::Arc;
 use times::Clocks;
-use values::Shown;
+use values::ShownValues;
 
 /// Names that a misspelt name is compared with.
 const NAMES_MAX: usize = 1_000;
@@ -42,7 +42,7 @@ struct Sight<'a> {
     /// The object as the cache has it.
     object: Option<Object>,
     clocks: Clocks,
-    shown: Shown,
+    shown: ShownValues,
 }
 
 /// One plugin at one moment.
@@ -86,7 +86,7 @@ impl<'a> Sight<'a> {
             informer,
             object: informer.and_then(|informer| informer.indexer().get(&question.key)),
             clocks: Clocks::read(),
-            shown: Shown::of(&question.resource),
+            shown: ShownValues::of(&question.resource),
         }
     }
 

@@ -7,7 +7,7 @@ use cap::Cap;
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
-    CodeCacheOptions, CompilerOptions, PluginHost, PluginHostOptions, Plugins, State,
+    CodeCacheOptions, CompilerOptions, LifecycleState, PluginHost, PluginHostOptions, Plugins,
 };
 use std::alloc::System;
 use std::fs;
@@ -97,7 +97,8 @@ async fn settled(plugins: &Plugins, count: usize) -> usize {
             tokio::time::sleep(Duration::from_millis(5)).await;
             let run = {
                 let all = plugins.status();
-                all.len() == count && all.iter().all(|plugin| plugin.state == State::Running)
+                all.len() == count
+                    && all.iter().all(|plugin| plugin.state == LifecycleState::Running)
             };
             let now = HEAP.allocated();
             alike = if run && now == bytes { alike + 1 } else { 0 };

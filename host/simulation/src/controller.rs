@@ -32,11 +32,11 @@ struct Desk {
     number: u64,
     around: Around,
     door: Door,
-    state: Mutex<State>,
+    state: Mutex<ControllerState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ControllerState {
     busy: BTreeSet<ObjectKey>,
     /// What the last work on each key found.
     found: BTreeMap<ObjectKey, Option<Object>>,

@@ -46,10 +46,10 @@ pub(crate) struct Told {
     began: Option<u64>,
     /// Called in the informer's task, so that the store is at the very notification.
     inline: bool,
-    state: Mutex<State>,
+    state: Mutex<HandlerState>,
 }
 
-struct State {
+struct HandlerState {
     known: BTreeMap<String, Object>,
     /// The last states of those that were deleted.
     gone: BTreeMap<String, Object>,
@@ -86,7 +86,7 @@ impl Told {
         let Around { server, journal, faults, views, selectors } = around.clone();
         let began = (!manner.late).then(|| server.with_history(&gvr, History::now));
         let untold = if manner.replay { BTreeSet::new() } else { door.keys().collect() };
-        let state = State {
+        let state = HandlerState {
             known: BTreeMap::new(),
             gone: BTreeMap::new(),
             doomed: BTreeSet::new(),
@@ -166,7 +166,7 @@ impl Told {
     }
 
     /// What the store shows is at least as new as what is told.
-    fn check_store(&self, state: &mut State, told: &Object) {
+    fn check_store(&self, state: &mut HandlerState, told: &Object) {
         let key = told.key().to_string();
         state.doomed.remove(&key);
         match self.door.get(told.key()) {
@@ -246,7 +246,7 @@ impl Told {
         if self.replay && !state.removed { lacks() } else { None }
     }
 
-    fn difference(&self, state: &State) -> Option<String> {
+    fn difference(&self, state: &HandlerState) -> Option<String> {
         self.server.with_history(&self.gvr, |history| history.difference(&self.scope, &state.known))
     }
 

@@ -24,10 +24,10 @@ pub struct Violation {
 /// Written to by everybody in a run. Cheap to clone; a clone is the same journal.
 #[derive(Clone)]
 pub(crate) struct Journal {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<JournalState>>,
 }
 
-struct Inner {
+struct JournalState {
     began: Instant,
     hash: u64,
     lines: Vec<String>,
@@ -41,7 +41,7 @@ impl Journal {
     /// With `printed`, every line goes to the standard output at once.
     pub(crate) fn new(printed: bool) -> Self {
         let (lines, steps) = (Vec::new(), vec![0]);
-        let inner = Inner {
+        let inner = JournalState {
             began: Instant::now(),
             hash: 0xcbf2_9ce4_8422_2325,
             lines,
@@ -101,7 +101,7 @@ impl Journal {
     }
 }
 
-impl Inner {
+impl JournalState {
     fn line(&mut self, what: fmt::Arguments<'_>) {
         let millis = self.began.elapsed().as_millis();
         let line = format!("{:>7}.{:03} {what}", millis / 1000, millis % 1000);

@@ -48,7 +48,7 @@ pub(crate) struct Server {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ModelServerState>,
     /// Wakes watches: something changed.
     changed: Signal,
     /// Breaks all connections.
@@ -57,7 +57,7 @@ struct Shared {
     faults: Faults,
 }
 
-pub(crate) struct State {
+pub(crate) struct ModelServerState {
     store: Store,
     began: Instant,
     pub(crate) temper: Temper,
@@ -116,7 +116,7 @@ impl Server {
             seen: 0,
             history: History::default(),
         });
-        let state = State {
+        let state = ModelServerState {
             store,
             began: now,
             temper,
@@ -145,7 +145,7 @@ impl Server {
         server
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, ModelServerState> {
         self.shared.state.lock()
     }
 
@@ -166,7 +166,7 @@ impl Server {
     }
 
     /// Changes the store, writes down what changed, and wakes the watches.
-    pub(crate) fn write<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn write<T>(&self, write: impl FnOnce(&mut ModelServerState) -> T) -> T {
         let mut state = self.state();
         let outcome = write(&mut state);
         state.track();

@@ -8,19 +8,19 @@ use tokio::sync::Notify;
 /// The sending side.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
-    inner: Arc<Inner>,
+    inner: Arc<SignalState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct SignalState {
     sent: AtomicU64,
     waiting: Notify,
 }
 
 /// Waits for signals sent after it was made.
 #[derive(Debug)]
-pub(crate) struct Listener {
-    inner: Arc<Inner>,
+pub(crate) struct SignalListener {
+    inner: Arc<SignalState>,
     seen: u64,
 }
 
@@ -30,14 +30,14 @@ impl Signal {
         self.inner.waiting.notify_waiters();
     }
 
-    pub(crate) fn listen(&self) -> Listener {
+    pub(crate) fn listen(&self) -> SignalListener {
         let inner = self.inner.clone();
         let seen = inner.sent.load(Ordering::Acquire);
-        Listener { inner, seen }
+        SignalListener { inner, seen }
     }
 }
 
-impl Listener {
+impl SignalListener {
     /// What was sent up to now has been noticed.
     pub(crate) fn notice(&mut self) {
         self.seen = self.inner.sent.load(Ordering::Acquire);

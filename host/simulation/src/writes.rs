@@ -1,6 +1,6 @@
 //! What other programs do to the server's objects.
 
-use crate::server::{Server, State};
+use crate::server::{ModelServerState, Server};
 use informant_apimachinery::GroupVersionResource;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ pub(crate) fn cut(object: &mut Value) {
 
 /// One random write; answers what was done, for the trace.
 pub(crate) fn random(
-    state: &mut State,
+    state: &mut ModelServerState,
     random: &mut fastrand::Rng,
     gvr: &GroupVersionResource,
     names: usize,
@@ -81,7 +81,7 @@ pub(crate) fn random(
 
 /// Fills a resource.
 pub(crate) fn fill(
-    state: &mut State,
+    state: &mut ModelServerState,
     random: &mut fastrand::Rng,
     gvr: &GroupVersionResource,
     count: usize,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Parser;
 use informant_bench::contender::Programs;
-use informant_bench::languages::{self, Language, Scale};
+use informant_bench::languages::{self, Language, LanguagesScale};
 use informant_bench::machine::machine;
 use informant_bench::session::say;
 use informant_e2e::paths;
@@ -29,9 +29,9 @@ struct Args {
 }
 
 impl Args {
-    fn scale(&self) -> Scale {
+    fn scale(&self) -> LanguagesScale {
         match self.quick {
-            true => Scale {
+            true => LanguagesScale {
                 rounds: 1,
                 pods: 20,
                 singles: 5,
@@ -39,7 +39,7 @@ impl Args {
                 more: 1,
                 settle: Duration::from_millis(100),
             },
-            false => Scale {
+            false => LanguagesScale {
                 rounds: self.rounds,
                 pods: 1_000,
                 singles: 300,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use informant_e2e::paths;
 
-use super::{Measure, Row, Scale};
+use super::{LanguagesScale, Measure, Row};
 
 /// Where the page is, from the repository's root.
 const PAGE: &str = "host/bench/LANGUAGES.md";
@@ -23,7 +23,7 @@ const STOLEN_MAX: f64 = 0.02;
 /// Writes the page, and the README with its tables, below a directory. Answers where they are.
 pub fn write(
     rows: &[Row],
-    scale: &Scale,
+    scale: &LanguagesScale,
     machine: &str,
     directory: &Path,
 ) -> anyhow::Result<[PathBuf; 2]> {
@@ -48,9 +48,9 @@ fn with_tables(text: &str, tables: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}{tables}{END}{after}"))
 }
 
-fn tables(rows: &[Row], scale: &Scale, machine: &str) -> anyhow::Result<String> {
+fn tables(rows: &[Row], scale: &LanguagesScale, machine: &str) -> anyhow::Result<String> {
     ensure!(rows.iter().any(|row| row.skipped().is_none()), "no language has its tools here");
-    let Scale { pods, singles, events, more, .. } = scale;
+    let LanguagesScale { pods, singles, events, more, .. } = scale;
     let rounds = rows.iter().map(Row::rounds).max().unwrap_or_default();
     let heads: Vec<String> =
         COLUMNS.iter().map(|(head, _)| head.replace("EVENTS", &grouped(*events))).collect();
@@ -86,9 +86,9 @@ fn tables(rows: &[Row], scale: &Scale, machine: &str) -> anyhow::Result<String> 
 }
 
 /// A column's head, and what stands in it.
-type Column = (&'static str, fn(&Row) -> String);
+type PageColumn = (&'static str, fn(&Row) -> String);
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [PageColumn; 10] = [
     ("file", |row| cell(row, Measure::FileBytes, bytes)),
     ("its code", |row| cell(row, Measure::CodeBytes, bytes)),
     ("compiling, once", |row| cell(row, Measure::CompileSeconds, compiling)),
@@ -162,8 +162,14 @@ mod tests {
     use std::io::ErrorKind;
     use std::time::Duration;
 
-    const SCALE: Scale =
-        Scale { rounds: 1, pods: 20, singles: 4, events: 1_200, more: 2, settle: Duration::ZERO };
+    const SCALE: LanguagesScale = LanguagesScale {
+        rounds: 1,
+        pods: 20,
+        singles: 4,
+        events: 1_200,
+        more: 2,
+        settle: Duration::ZERO,
+    };
 
     /// What the README says before anything was measured.
     const NOT_YET: &str = "Not measured yet.\n";

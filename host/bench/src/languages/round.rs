@@ -9,7 +9,7 @@ use informant_e2e::poll;
 use informant_e2e::process_stats::{cpu, resident};
 use tempfile::TempDir;
 
-use super::{Measure, Scale};
+use super::{LanguagesScale, Measure};
 use crate::contender::{Programs, handled_by_plugins};
 use crate::load::Load;
 
@@ -28,7 +28,7 @@ const CODE_ENDING: &str = "code";
 /// What is measured in a round; of some of it there are several values.
 pub(super) async fn measure(
     file: &Path,
-    scale: &Scale,
+    scale: &LanguagesScale,
     programs: &Programs,
     load: &Load,
 ) -> anyhow::Result<Vec<(Measure, f64)>> {
@@ -36,7 +36,7 @@ pub(super) async fn measure(
     load.pods(0)?;
     let plugin = std::fs::read(file).with_context(|| format!("read {}", file.display()))?;
     let mut measured = vec![(Measure::FileBytes, plugin.len() as f64)];
-    let mut bench = Bench::start(plugin, scale, programs, load).await?;
+    let mut bench = LanguageBench::start(plugin, scale, programs, load).await?;
     measured.extend(bench.loads().await?);
     load.pods(scale.pods)?;
     bench.told += u64::from(scale.pods);
@@ -47,12 +47,12 @@ pub(super) async fn measure(
 }
 
 /// A host, and how many events its first plugin was to be told of.
-struct Bench<'a> {
+struct LanguageBench<'a> {
     host: Host,
     /// Plugins, and the code cache.
     scratch: TempDir,
     plugin: Vec<u8>,
-    scale: &'a Scale,
+    scale: &'a LanguagesScale,
     told: u64,
 }
 
@@ -64,10 +64,10 @@ struct Figures {
     linear: f64,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> LanguageBench<'a> {
     async fn start(
         plugin: Vec<u8>,
-        scale: &'a Scale,
+        scale: &'a LanguagesScale,
         programs: &Programs,
         load: &Load,
     ) -> anyhow::Result<Self> {

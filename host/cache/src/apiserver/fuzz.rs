@@ -3,7 +3,7 @@
 use super::body::Gunzip;
 use super::discovery::Document;
 use super::lines::{Line, Lines};
-use super::list_body::{Item, ListBody, ListMeta};
+use super::list_body::{ListBody, ListItem, ListMeta};
 use super::watch_event::{decode_any_frame, watch_event};
 use crate::list_watch::{ListWatchError, WatchEvent};
 use crate::object::fuzz::{has_repeated_keys, is_beyond_a_tree};
@@ -171,7 +171,7 @@ fn read(pieces: &[&[u8]]) -> Outcome {
     Ok((items, meta.resource_version, meta.continue_token))
 }
 
-fn item(item: Item) -> String {
+fn item(item: ListItem) -> String {
     match item {
         Ok(object) => {
             let tree: Value = serde_json::from_slice(&object.json()).unwrap_or_default();

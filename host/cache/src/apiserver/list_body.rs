@@ -34,7 +34,7 @@ pub(super) enum ListBodyError {
 }
 
 /// One item or its failure.
-pub(super) type Item = Result<Object, Arc<DecodeError>>;
+pub(super) type ListItem = Result<Object, Arc<DecodeError>>;
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,7 +47,7 @@ pub(super) struct ListMeta {
 
 /// Where in the list's structure the next byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ListPlace {
     BeforeList,
     /// Behind the opening brace: a key, or the end.
     BeforeFirstKey,
@@ -66,7 +66,7 @@ enum Place {
 }
 
 pub(super) struct ListBody {
-    place: Place,
+    place: ListPlace,
     /// Open brackets within the piece, and whether the byte is within a string.
     depth: usize,
     in_string: bool,
@@ -92,7 +92,7 @@ pub(super) struct ListBody {
 impl ListBody {
     pub(super) fn new(last_applied: LastApplied) -> Self {
         Self {
-            place: Place::BeforeList,
+            place: ListPlace::BeforeList,
             depth: 0,
             in_string: false,
             escaped: false,
@@ -115,12 +115,12 @@ impl ListBody {
     pub(super) fn feed(
         &mut self,
         chunk: &[u8],
-        items: &mut Vec<Item>,
+        items: &mut Vec<ListItem>,
     ) -> Result<(), ListBodyError> {
         let mut rest = chunk;
         while let Some(&byte) = rest.first() {
             match self.place {
-                Place::Key | Place::Value | Place::Item => {
+                ListPlace::Key | ListPlace::Value | ListPlace::Item => {
                     let taken = self.extend_piece(rest);
                     rest = &rest[taken..];
                     if self.piece_is_complete(rest.first()) {
@@ -135,8 +135,8 @@ impl ListBody {
     }
 
     /// The body has ended: the items that had to wait, and the list's metadata.
-    pub(super) fn finish(mut self, items: &mut Vec<Item>) -> Result<ListMeta, ListBodyError> {
-        if self.place != Place::AfterList {
+    pub(super) fn finish(mut self, items: &mut Vec<ListItem>) -> Result<ListMeta, ListBodyError> {
+        if self.place != ListPlace::AfterList {
             return Err(ListBodyError::Structure("it broke off"));
         }
         let says_list = self.kind.as_ref().is_some_and(|kind| kind.ends_with("List"));
@@ -159,19 +159,19 @@ impl ListBody {
     /// A byte between pieces; answers how many bytes it used up.
     fn structural(&mut self, byte: u8) -> Result<usize, ListBodyError> {
         let (place, used) = match (self.place, byte) {
-            (Place::BeforeList, b'{') => (Place::BeforeFirstKey, 1),
-            (Place::BeforeFirstKey | Place::BeforeKey, b'"') => (Place::Key, 0),
-            (Place::BeforeFirstKey | Place::AfterValue, b'}') => (Place::AfterList, 1),
-            (Place::AfterValue, b',') => (Place::BeforeKey, 1),
-            (Place::BeforeColon, b':') => (Place::BeforeValue, 1),
-            (Place::BeforeValue, b'[') if self.key == "items" => {
+            (ListPlace::BeforeList, b'{') => (ListPlace::BeforeFirstKey, 1),
+            (ListPlace::BeforeFirstKey | ListPlace::BeforeKey, b'"') => (ListPlace::Key, 0),
+            (ListPlace::BeforeFirstKey | ListPlace::AfterValue, b'}') => (ListPlace::AfterList, 1),
+            (ListPlace::AfterValue, b',') => (ListPlace::BeforeKey, 1),
+            (ListPlace::BeforeColon, b':') => (ListPlace::BeforeValue, 1),
+            (ListPlace::BeforeValue, b'[') if self.key == "items" => {
                 self.meet_items()?;
-                (Place::BeforeFirstItem, 1)
+                (ListPlace::BeforeFirstItem, 1)
             }
-            (Place::BeforeValue, _) => (Place::Value, 0),
-            (Place::BeforeFirstItem | Place::BeforeItem, b'{') => (Place::Item, 0),
-            (Place::BeforeFirstItem | Place::AfterItem, b']') => (Place::AfterValue, 1),
-            (Place::AfterItem, b',') => (Place::BeforeItem, 1),
+            (ListPlace::BeforeValue, _) => (ListPlace::Value, 0),
+            (ListPlace::BeforeFirstItem | ListPlace::BeforeItem, b'{') => (ListPlace::Item, 0),
+            (ListPlace::BeforeFirstItem | ListPlace::AfterItem, b']') => (ListPlace::AfterValue, 1),
+            (ListPlace::AfterItem, b',') => (ListPlace::BeforeItem, 1),
             _ => return Err(ListBodyError::Structure("it is not a JSON object with items")),
         };
         self.place = place;
@@ -243,28 +243,32 @@ impl ListBody {
         closed && (ends_itself || next.is_some())
     }
 
-    fn finish_piece(&mut self, items: &mut Vec<Item>) -> Result<(), ListBodyError> {
+    fn finish_piece(&mut self, items: &mut Vec<ListItem>) -> Result<(), ListBodyError> {
         let piece = std::mem::take(&mut self.piece);
         match self.place {
-            Place::Key => {
+            ListPlace::Key => {
                 self.key = serde_json::from_slice(&piece)?;
-                self.place = Place::BeforeColon;
+                self.place = ListPlace::BeforeColon;
             }
-            Place::Item => {
+            ListPlace::Item => {
                 self.finish_item(&piece, items)?;
-                self.place = Place::AfterItem;
+                self.place = ListPlace::AfterItem;
                 self.piece = piece;
                 self.piece.clear();
             }
             _ => {
                 self.finish_value(&piece)?;
-                self.place = Place::AfterValue;
+                self.place = ListPlace::AfterValue;
             }
         }
         Ok(())
     }
 
-    fn finish_item(&mut self, piece: &[u8], items: &mut Vec<Item>) -> Result<(), ListBodyError> {
+    fn finish_item(
+        &mut self,
+        piece: &[u8],
+        items: &mut Vec<ListItem>,
+    ) -> Result<(), ListBodyError> {
         if piece.len() > PIECE_BYTES_MAX {
             items.push(Err(Arc::new(DecodeError::TooLong { limit: PIECE_BYTES_MAX })));
             return Ok(());

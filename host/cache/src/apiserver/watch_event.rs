@@ -54,13 +54,13 @@ pub(super) fn decode_any_frame(
     decode: impl Fn(&[u8]) -> Result<Object, DecodeError>,
 ) -> Result<Result<WatchEvent, DecodeError>, ListWatchError> {
     #[derive(Deserialize)]
-    struct Frame<'a> {
+    struct WatchFrame<'a> {
         #[serde(borrow, rename = "type")]
         event_type: Cow<'a, str>,
         #[serde(borrow)]
         object: &'a RawValue,
     }
-    match serde_json::from_slice::<Frame<'_>>(line) {
+    match serde_json::from_slice::<WatchFrame<'_>>(line) {
         Err(error) => not_an_event(line).map_or(Ok(Err(error.into())), Err),
         Ok(frame) => match WatchEventType::from_wire(&frame.event_type) {
             Some(event_type) => {

@@ -5,7 +5,7 @@
 //! client-go's `processorListener.pendingNotifications`, which has no bound.
 
 use super::{HighWaterMark, QueueStats};
-use crate::merge::{Merge, MergeKind, merge};
+use crate::merge_rule::{Merge, MergeKind, merge};
 use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::{Cause, Notification, Reason};
 use std::collections::{HashMap, VecDeque};
@@ -15,7 +15,7 @@ use std::time::Instant;
 const HOLES_MIN: usize = 64;
 
 #[derive(Debug)]
-struct Entry {
+struct QueuedNotification {
     notification: Notification,
     /// When it was queued; of a merged one, when the oldest was.
     queued: Instant,
@@ -28,7 +28,7 @@ struct Entry {
 pub(super) struct NotificationQueue {
     mark: HighWaterMark,
     /// In order of arrival; a hole where one was merged away.
-    waiting: VecDeque<Option<Entry>>,
+    waiting: VecDeque<Option<QueuedNotification>>,
     /// Number of the first entry of `waiting`: entries keep their number while others leave.
     first: u64,
     /// Where an object's last entry stands. Only looked up, never walked: its order does not show.
@@ -82,7 +82,7 @@ impl NotificationQueue {
     /// Appends, or merges into the object's last waiting one above the mark. A resync of an object that has anything
     /// waiting says nothing new and is left out.
     pub(super) fn push(&mut self, notification: Notification, now: Instant, walked: bool) {
-        let entry = Entry { notification, queued: now, walked };
+        let entry = QueuedNotification { notification, queued: now, walked };
         let last = entry.notification.object().and_then(|object| self.last.get(object.key()));
         match last.copied() {
             Some(_) if is_resync(&entry.notification) => self.coalesced += 1,
@@ -100,7 +100,7 @@ impl NotificationQueue {
             self.first += 1;
             let Some(entry) = entry else { continue };
             self.forget(&entry);
-            let Entry { notification, .. } = entry;
+            let QueuedNotification { notification, .. } = entry;
             if let Some(object) = notification.object()
                 && self.last.get(object.key()) == Some(&number)
             {
@@ -123,7 +123,7 @@ impl NotificationQueue {
         self.depth >= self.mark.notifications || self.bytes >= self.mark.bytes
     }
 
-    fn append(&mut self, entry: Entry) {
+    fn append(&mut self, entry: QueuedNotification) {
         if let Some(object) = entry.notification.object() {
             let number = self.first + self.waiting.len() as u64;
             self.last.insert(object.key().clone(), number);
@@ -132,7 +132,7 @@ impl NotificationQueue {
         self.waiting.push_back(Some(entry));
     }
 
-    fn merge_at(&mut self, number: u64, newer: Entry) {
+    fn merge_at(&mut self, number: u64, newer: QueuedNotification) {
         let index = (number - self.first) as usize;
         let waiting = self.waiting[index].take().expect("`last` points at an entry");
         self.forget(&waiting);
@@ -140,7 +140,7 @@ impl NotificationQueue {
         match merge_notifications(waiting.notification, newer.notification) {
             Merged::One(notification) => {
                 self.coalesced += 1;
-                let entry = Entry { notification, queued, walked };
+                let entry = QueuedNotification { notification, queued, walked };
                 self.count(&entry);
                 self.waiting[index] = Some(entry);
             }
@@ -149,22 +149,26 @@ impl NotificationQueue {
                 self.last.remove(&key);
             }
             Merged::Both(waiting, notification) => {
-                let entry = Entry { notification: waiting, queued, walked };
+                let entry = QueuedNotification { notification: waiting, queued, walked };
                 self.count(&entry);
                 self.waiting[index] = Some(entry);
-                self.append(Entry { notification, queued: newer.queued, walked: newer.walked });
+                self.append(QueuedNotification {
+                    notification,
+                    queued: newer.queued,
+                    walked: newer.walked,
+                });
             }
         }
     }
 
-    fn count(&mut self, entry: &Entry) {
+    fn count(&mut self, entry: &QueuedNotification) {
         self.depth += 1;
         self.bytes += size(&entry.notification);
         self.resyncs += usize::from(is_resync(&entry.notification));
         self.walked += usize::from(entry.walked);
     }
 
-    fn forget(&mut self, entry: &Entry) {
+    fn forget(&mut self, entry: &QueuedNotification) {
         self.depth -= 1;
         self.bytes -= size(&entry.notification);
         self.resyncs -= usize::from(is_resync(&entry.notification));
@@ -206,7 +210,7 @@ impl NotificationQueue {
             "holes never are most of a long queue"
         );
         for (key, number) in &self.last {
-            let of_key = |entry: &Option<Entry>| {
+            let of_key = |entry: &Option<QueuedNotification>| {
                 entry.as_ref().and_then(|e| e.notification.object()).is_some_and(|o| o.key() == key)
             };
             let last = self.waiting.iter().rposition(of_key).map(|i| self.first + i as u64);

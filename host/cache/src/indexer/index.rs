@@ -12,7 +12,7 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-type Function = dyn Fn(&Object) -> Vec<String> + Send + Sync;
+type IndexClosure = dyn Fn(&Object) -> Vec<String> + Send + Sync;
 
 /// Says under which values an object is filed: none, one or many.
 ///
@@ -21,7 +21,7 @@ type Function = dyn Fn(&Object) -> Vec<String> + Send + Sync;
 /// ([`Indexer::index_panics`](crate::Indexer::index_panics); client-go's ends the process).
 #[derive(Clone)]
 pub struct IndexFunc {
-    function: Arc<Function>,
+    function: Arc<IndexClosure>,
 }
 
 impl IndexFunc {
@@ -57,7 +57,7 @@ pub(super) struct Index {
     /// Whether the objects that were there when it was added are all filed.
     pub(super) ready: bool,
     pub(super) function: IndexFunc,
-    filed: Tree<Filed>,
+    filed: Tree<FiledObject>,
     /// Of the values under which objects are filed, each as often as it is used.
     text_bytes: usize,
 }
@@ -67,12 +67,12 @@ const FILED_BYTES: usize = 96;
 
 /// That an object has a value. The objects of one value share its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Filed {
+struct FiledObject {
     value: Arc<str>,
     key: ObjectKey,
 }
 
-impl Ord for Filed {
+impl Ord for FiledObject {
     fn cmp(&self, other: &Self) -> Ordering {
         let values = if Arc::ptr_eq(&self.value, &other.value) {
             Ordering::Equal
@@ -83,13 +83,13 @@ impl Ord for Filed {
     }
 }
 
-impl PartialOrd for Filed {
+impl PartialOrd for FiledObject {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Keyed for Filed {
+impl Keyed for FiledObject {
     type Key = Self;
     fn key(&self) -> &Self {
         self
@@ -107,7 +107,7 @@ impl Index {
     }
 
     fn remove(&mut self, value: Arc<str>, key: &ObjectKey) {
-        if let Some(filed) = self.filed.remove(&Filed { value, key: key.clone() }) {
+        if let Some(filed) = self.filed.remove(&FiledObject { value, key: key.clone() }) {
             self.text_bytes -= filed.value.len();
         }
     }
@@ -119,7 +119,7 @@ impl Index {
     ) -> impl Iterator<Item = &'a ObjectKey> {
         // No name is empty: the bound comes before every key.
         let key = after.cloned().unwrap_or_else(|| ObjectKey::new("", ""));
-        let from = Filed { value: value.into(), key };
+        let from = FiledObject { value: value.into(), key };
         let filed = self.filed.from(Bound::Excluded(&from));
         filed.take_while(move |filed| *filed.value == *value).map(|filed| &filed.key)
     }
@@ -138,21 +138,21 @@ impl Index {
     }
 
     /// The first that has a higher value.
-    fn beyond(&self, value: &str) -> Option<&Filed> {
+    fn beyond(&self, value: &str) -> Option<&FiledObject> {
         // No text lies between one and the same with a zero byte more.
-        let from = Filed { value: format!("{value}\0").into(), key: ObjectKey::new("", "") };
+        let from = FiledObject { value: format!("{value}\0").into(), key: ObjectKey::new("", "") };
         self.filed.from(Bound::Included(&from)).next()
     }
 
     fn file(&mut self, value: &str, key: &ObjectKey) -> Arc<str> {
-        let mut filed = Filed { value: value.into(), key: ObjectKey::new("", "") };
+        let mut filed = FiledObject { value: value.into(), key: ObjectKey::new("", "") };
         if let Some(other) = self.filed.from(Bound::Included(&filed)).next()
             && other.value == filed.value
         {
             filed.value = other.value.clone();
         }
         let value = filed.value.clone();
-        if self.filed.insert(Filed { key: key.clone(), ..filed }).is_none() {
+        if self.filed.insert(FiledObject { key: key.clone(), ..filed }).is_none() {
             self.text_bytes += value.len();
         }
         value

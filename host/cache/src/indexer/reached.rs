@@ -3,7 +3,7 @@
 //! client-go's store has one resourceVersion. Here an informer may follow several namespaces, each at its own pace: the store's
 //! resourceVersion is that of the part which is furthest behind, and says too little of an object in another one.
 
-use super::state::State;
+use super::state::IndexerState;
 use super::tree::{Keyed, Tree};
 use crate::object::{Object, compare_resource_versions};
 use crate::scope::Scope;
@@ -58,7 +58,7 @@ pub(super) fn set<'a>(
     changed
 }
 
-impl State {
+impl IndexerState {
     /// The resourceVersion up to which everything is here that may concern this object, in the store or not. Of several parts that show
     /// it the one counts that has come furthest: what any of them has shown is written. Invariant 7.
     pub(super) fn resource_version_for(&self, object: &Object) -> Option<&str> {

@@ -1,6 +1,6 @@
 //! One state of the store, for several reads that are to agree.
 
-use super::state::State;
+use super::state::IndexerState;
 use super::{IndexerError, Page};
 use crate::object::{Object, ObjectKey};
 use informant_apimachinery::LabelSelector;
@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// are those of the indexer, where they are described.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    state: Arc<State>,
+    state: Arc<IndexerState>,
 }
 
 impl Snapshot {
-    pub(super) fn new(state: Arc<State>) -> Self {
+    pub(super) fn new(state: Arc<IndexerState>) -> Self {
         Self { state }
     }
 

@@ -13,7 +13,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct State {
+pub(super) struct IndexerState {
     /// By namespace, then name: a namespace is a range.
     pub(super) objects: Tree<Stored>,
     /// Objects in each namespace; none has zero.
@@ -56,12 +56,12 @@ impl Keyed for Namespace {
 }
 
 /// What a value of an index names.
-enum Filed<'a> {
+enum FiledUnder<'a> {
     Namespace(&'a str),
     Index(&'a Index),
 }
 
-impl State {
+impl IndexerState {
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
         self.objects.get(key).map(|stored| &stored.object)
     }
@@ -118,10 +118,10 @@ impl State {
         let after = cursor.map(read_cursor).transpose()?;
         let cursor = |object: &Object| write_cursor(object.key());
         Ok(match self.filed(index, value)? {
-            Filed::Namespace(name) => {
+            FiledUnder::Namespace(name) => {
                 page(self.range(Some(name), after.as_ref()).cloned(), limit, cursor)
             }
-            Filed::Index(index) => {
+            FiledUnder::Index(index) => {
                 let found = index.keys(value, after.as_ref()).filter_map(|key| self.get(key));
                 page(found.cloned(), limit, cursor)
             }
@@ -137,11 +137,11 @@ impl State {
     ) -> Result<Page<ObjectKey>, IndexerError> {
         let after = cursor.map(read_cursor).transpose()?;
         Ok(match self.filed(index, value)? {
-            Filed::Namespace(name) => {
+            FiledUnder::Namespace(name) => {
                 let keys = self.range(Some(name), after.as_ref()).map(|object| object.key());
                 page(keys.cloned(), limit, write_cursor)
             }
-            Filed::Index(index) => {
+            FiledUnder::Index(index) => {
                 page(index.keys(value, after.as_ref()).cloned(), limit, write_cursor)
             }
         })
@@ -154,13 +154,13 @@ impl State {
         cursor: Option<&str>,
     ) -> Result<Page<String>, IndexerError> {
         Ok(match self.filed(index, "")? {
-            Filed::Namespace(_) => {
+            FiledUnder::Namespace(_) => {
                 let after = cursor.map(Arc::from);
                 let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
                 let names = self.namespaces.from(from).map(|namespace| namespace.name.to_string());
                 page(names, limit, String::clone)
             }
-            Filed::Index(index) => {
+            FiledUnder::Index(index) => {
                 page(index.values(cursor).map(|value| value.to_string()), limit, String::clone)
             }
         })
@@ -169,8 +169,8 @@ impl State {
     /// Whether the index would file an object under `value`, which need not be in the store.
     pub(super) fn is_filed_under(&self, index: &str, value: &str, object: &Object) -> bool {
         match self.filed(index, value) {
-            Ok(Filed::Namespace(name)) => object.key().namespace() == name,
-            Ok(Filed::Index(index)) => {
+            Ok(FiledUnder::Namespace(name)) => object.key().namespace() == name,
+            Ok(FiledUnder::Index(index)) => {
                 let values = index.function.values(object).unwrap_or_default();
                 values.iter().any(|one| one == value)
             }
@@ -186,13 +186,13 @@ impl State {
         self.indexes.binary_search_by(|index| (*index.name).cmp(name))
     }
 
-    fn filed<'a>(&'a self, index: &str, value: &'a str) -> Result<Filed<'a>, IndexerError> {
+    fn filed<'a>(&'a self, index: &str, value: &'a str) -> Result<FiledUnder<'a>, IndexerError> {
         if index == NAMESPACE_INDEX {
-            return Ok(Filed::Namespace(value));
+            return Ok(FiledUnder::Namespace(value));
         }
         let found = self.index(index).ok().map(|at| &self.indexes[at]).filter(|index| index.ready);
         let unknown = || IndexerError::UnknownIndex(index.to_owned());
-        found.map(Filed::Index).ok_or_else(unknown)
+        found.map(FiledUnder::Index).ok_or_else(unknown)
     }
 }
 

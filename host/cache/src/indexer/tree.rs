@@ -22,20 +22,20 @@ pub(super) trait Keyed: Clone {
 #[derive(Clone, Debug)]
 pub(super) struct Tree<T: Keyed> {
     /// None of its nodes is empty, but for a root that is a leaf. All leaves are equally deep.
-    root: Arc<Node<T>>,
+    root: Arc<TreeNode<T>>,
     len: usize,
 }
 
 #[derive(Clone, Debug)]
-enum Node<T: Keyed> {
+enum TreeNode<T: Keyed> {
     Leaf(Vec<T>),
-    Inner(Inner<T>),
+    Inner(InnerNode<T>),
 }
 
 /// Children change with every write below, their keys only where one comes or goes: a copy shares those.
 #[derive(Clone, Debug)]
-struct Inner<T: Keyed> {
-    nodes: Vec<Arc<Node<T>>>,
+struct InnerNode<T: Keyed> {
+    nodes: Vec<Arc<TreeNode<T>>>,
     /// One for each child: not above any key below it, and above every key of the child before. The first one is not looked at.
     lows: Arc<Vec<T::Key>>,
 }
@@ -43,12 +43,12 @@ struct Inner<T: Keyed> {
 /// A node on its way to the one above it.
 struct Child<T: Keyed> {
     low: T::Key,
-    node: Arc<Node<T>>,
+    node: Arc<TreeNode<T>>,
 }
 
 impl<T: Keyed> Default for Tree<T> {
     fn default() -> Self {
-        Self { root: Arc::new(Node::Leaf(Vec::new())), len: 0 }
+        Self { root: Arc::new(TreeNode::Leaf(Vec::new())), len: 0 }
     }
 }
 
@@ -61,8 +61,8 @@ impl<T: Keyed> Tree<T> {
         let mut node = &*self.root;
         loop {
             match node {
-                Node::Leaf(items) => return find(items, key).ok().map(|at| &items[at]),
-                Node::Inner(inner) => node = &inner.nodes[inner.way(key)],
+                TreeNode::Leaf(items) => return find(items, key).ok().map(|at| &items[at]),
+                TreeNode::Inner(inner) => node = &inner.nodes[inner.way(key)],
             }
         }
     }
@@ -73,7 +73,8 @@ impl<T: Keyed> Tree<T> {
         if let Some(right) = split {
             let left = std::mem::replace(&mut self.root, right.node.clone());
             let lows = Arc::new(vec![left.low().clone(), right.low]);
-            self.root = Arc::new(Node::Inner(Inner { nodes: vec![left, right.node], lows }));
+            self.root =
+                Arc::new(TreeNode::Inner(InnerNode { nodes: vec![left, right.node], lows }));
         }
         self.len += usize::from(before.is_none());
         before
@@ -83,7 +84,7 @@ impl<T: Keyed> Tree<T> {
     pub(super) fn remove(&mut self, key: &T::Key) -> Option<T> {
         self.get(key)?;
         let removed = Arc::make_mut(&mut self.root).remove(key);
-        while let Node::Inner(Inner { nodes, .. }) = &*self.root
+        while let TreeNode::Inner(InnerNode { nodes, .. }) = &*self.root
             && nodes.len() == 1
         {
             self.root = nodes[0].clone();
@@ -98,7 +99,7 @@ impl<T: Keyed> Tree<T> {
         let mut node = &*self.root;
         loop {
             match node {
-                Node::Inner(inner) => {
+                TreeNode::Inner(inner) => {
                     let at = match from {
                         Bound::Unbounded => 0,
                         Bound::Included(key) | Bound::Excluded(key) => inner.way(key),
@@ -106,7 +107,7 @@ impl<T: Keyed> Tree<T> {
                     iter.above.push(inner.nodes[at + 1..].iter());
                     node = &inner.nodes[at];
                 }
-                Node::Leaf(items) => {
+                TreeNode::Leaf(items) => {
                     let at = match from {
                         Bound::Unbounded => 0,
                         Bound::Included(key) => find(items, key).unwrap_or_else(|at| at),
@@ -129,7 +130,7 @@ impl<T: Keyed> Tree<T> {
 #[derive(Debug)]
 pub(super) struct Iter<'a, T: Keyed> {
     /// What is still to come of each inner node, the root first.
-    above: Vec<std::slice::Iter<'a, Arc<Node<T>>>>,
+    above: Vec<std::slice::Iter<'a, Arc<TreeNode<T>>>>,
     leaf: std::slice::Iter<'a, T>,
 }
 
@@ -146,8 +147,8 @@ impl<'a, T: Keyed> Iterator for Iter<'a, T> {
                 continue;
             };
             match &**node {
-                Node::Leaf(items) => self.leaf = items.iter(),
-                Node::Inner(inner) => self.above.push(inner.nodes.iter()),
+                TreeNode::Leaf(items) => self.leaf = items.iter(),
+                TreeNode::Inner(inner) => self.above.push(inner.nodes.iter()),
             }
         }
     }
@@ -157,7 +158,7 @@ fn find<T: Keyed>(items: &[T], key: &T::Key) -> Result<usize, usize> {
     items.binary_search_by(|item| item.key().cmp(key))
 }
 
-impl<T: Keyed> Node<T> {
+impl<T: Keyed> TreeNode<T> {
     fn low(&self) -> &T::Key {
         match self {
             Self::Leaf(items) => items[0].key(),
@@ -217,7 +218,7 @@ impl<T: Keyed> Node<T> {
     }
 }
 
-impl<T: Keyed> Inner<T> {
+impl<T: Keyed> InnerNode<T> {
     /// The child under which the key is, or would be.
     fn way(&self, key: &T::Key) -> usize {
         self.lows[1..].partition_point(|low| low <= key)
@@ -248,15 +249,15 @@ impl<T: Keyed> Inner<T> {
         };
         let Child { low, node: right } = self.remove(left + 1);
         match (Arc::make_mut(&mut self.nodes[left]), Arc::unwrap_or_clone(right)) {
-            (Node::Leaf(items), Node::Leaf(more)) => items.extend(more),
-            (Node::Inner(inner), Node::Inner(mut more)) => {
+            (TreeNode::Leaf(items), TreeNode::Leaf(more)) => items.extend(more),
+            (TreeNode::Inner(inner), TreeNode::Inner(mut more)) => {
                 let lows = Arc::make_mut(&mut more.lows);
                 // It was a first child's, so it may be too high.
                 lows[0] = low;
                 Arc::make_mut(&mut inner.lows).append(lows);
                 inner.nodes.extend(more.nodes);
             }
-            (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => {
+            (TreeNode::Leaf(_), TreeNode::Inner(_)) | (TreeNode::Inner(_), TreeNode::Leaf(_)) => {
                 unreachable!("all leaves are equally deep")
             }
         }
@@ -264,7 +265,7 @@ impl<T: Keyed> Inner<T> {
 }
 
 impl<T: Keyed> Child<T> {
-    fn new(node: Node<T>) -> Self {
+    fn new(node: TreeNode<T>) -> Self {
         Self { low: node.low().clone(), node: Arc::new(node) }
     }
 }
@@ -308,14 +309,14 @@ mod tests {
 
     /// Answers the depth, and the lowest and highest item.
     #[track_caller]
-    fn check_node(node: &Node<u16>, is_root: bool) -> (usize, Option<(u16, u16)>) {
+    fn check_node(node: &TreeNode<u16>, is_root: bool) -> (usize, Option<(u16, u16)>) {
         assert!(is_root || node.len() > 0, "no node but the root is empty");
         assert!(node.len() <= node.max());
-        let Inner { nodes, lows } = match node {
-            Node::Leaf(items) => {
+        let InnerNode { nodes, lows } = match node {
+            TreeNode::Leaf(items) => {
                 return (1, items.first().copied().zip(items.last().copied()));
             }
-            Node::Inner(inner) => inner,
+            TreeNode::Inner(inner) => inner,
         };
         assert!(!is_root || nodes.len() > 1, "a root of one child is that child");
         assert_eq!(nodes.len(), lows.len());
@@ -381,8 +382,8 @@ mod tests {
         let mut nodes = vec![tree.root.clone()];
         while let Some(node) = nodes.pop() {
             match &*node {
-                Node::Leaf(_) => leaves += 1,
-                Node::Inner(inner) => nodes.extend(inner.nodes.iter().cloned()),
+                TreeNode::Leaf(_) => leaves += 1,
+                TreeNode::Inner(inner) => nodes.extend(inner.nodes.iter().cloned()),
             }
         }
         assert_eq!(leaves, 16_000 / LEAF_MAX);
@@ -396,7 +397,7 @@ mod tests {
         }
         let before = tree.clone();
         tree.insert(5);
-        let (Node::Inner(old), Node::Inner(new)) = (&*before.root, &*tree.root) else {
+        let (TreeNode::Inner(old), TreeNode::Inner(new)) = (&*before.root, &*tree.root) else {
             panic!("it has more than a leaf")
         };
         let children = old.nodes.iter().zip(&new.nodes);

@@ -8,8 +8,8 @@ use super::judge::{Verdict, Write, judge};
 use super::marks::{ListMark, Lists, SeenBy, Slots};
 use super::packer::{Holds, Packer};
 use super::reached;
-use super::state::{Namespace, State, Stored};
-use super::{IndexerError, NAMESPACE_INDEX, Shared};
+use super::state::{IndexerState, Namespace, Stored};
+use super::{IndexerError, IndexerShared, NAMESPACE_INDEX};
 use crate::object::{Object, ObjectKey, compare_resource_versions};
 use crate::scope::Scope;
 use crate::sync::MutexGuard;
@@ -61,7 +61,7 @@ pub(crate) enum Removed {
 /// What belongs to the writer alone, and its next state.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    state: State,
+    state: IndexerState,
     /// `state` is not what was published last.
     changed: bool,
     slots: Slots,
@@ -72,21 +72,21 @@ pub(super) struct Writer {
     packer: Packer,
     /// Bytes of the JSON of all objects, as text.
     plain: usize,
-    retired: VecDeque<Arc<State>>,
+    retired: VecDeque<Arc<IndexerState>>,
 }
 
 /// A batch of writes. No reader sees any of it before it ends, by [`IndexerWrite::publish`] or by being dropped, or the next one does.
 /// Other writers wait meanwhile, readers do not.
 #[derive(Debug)]
 pub(crate) struct IndexerWrite<'a> {
-    shared: &'a Shared,
+    shared: &'a IndexerShared,
     writer: MutexGuard<'a, Writer>,
     /// The next batch shows what this one wrote.
     unseen: bool,
 }
 
 impl<'a> IndexerWrite<'a> {
-    pub(super) fn new(shared: &'a Shared) -> Self {
+    pub(super) fn new(shared: &'a IndexerShared) -> Self {
         Self { shared, writer: shared.writer.lock(), unseen: false }
     }
 

@@ -1,6 +1,6 @@
 //! Who needs an informer, and its end when nobody does.
 
-use super::{Entry, Running};
+use super::{FactoryEntry, Running};
 use crate::shared_informer::{AskedScope, SharedIndexInformer};
 use informant_apimachinery::GroupVersionResource;
 use parking_lot::Mutex;
@@ -49,7 +49,7 @@ impl Drop for InformerLease {
     }
 }
 
-impl Entry {
+impl FactoryEntry {
     /// When it is to be stopped, if it is.
     fn due(&self, linger: Duration) -> Option<Instant> {
         self.idle_since

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug)]
 pub(crate) struct Progress {
     state: watch::Sender<InformerState>,
-    parts: Mutex<BTreeMap<Part, PartState>>,
+    parts: Mutex<BTreeMap<Part, StateOfPart>>,
     /// Wakes whenever a part has synced or failed: who waits for a scope looks again.
     coverage: Notify,
     /// The API server refuses the part that is all namespaces.
@@ -143,7 +143,7 @@ impl Progress {
         self.refusals.notified()
     }
 
-    fn change_part(&self, part: &Part, change: impl FnOnce(&mut PartState)) {
+    fn change_part(&self, part: &Part, change: impl FnOnce(&mut StateOfPart)) {
         let mut parts = self.parts.lock();
         if let Some(state) = parts.get_mut(part) {
             change(state);
@@ -154,7 +154,7 @@ impl Progress {
         self.coverage.notify_waiters();
     }
 
-    fn note_refusal(&self, parts: &BTreeMap<Part, PartState>) {
+    fn note_refusal(&self, parts: &BTreeMap<Part, StateOfPart>) {
         let is_refused = parts.iter().any(|(part, it)| part.namespace.is_none() && it.is_refused);
         if self.is_refused_whole.swap(is_refused, Ordering::AcqRel) != is_refused {
             self.refusals.notify_one();
@@ -162,7 +162,7 @@ impl Progress {
     }
 
     /// The part that is worst off speaks for all.
-    fn sum_up(&self, parts: &BTreeMap<Part, PartState>) {
+    fn sum_up(&self, parts: &BTreeMap<Part, StateOfPart>) {
         if let Some(worst) = worst(parts.iter()) {
             self.set(worst);
         }
@@ -254,7 +254,7 @@ impl Progress {
 
 /// The state of the first of those that are equally badly off, with its place.
 fn worst<'a>(
-    parts: impl DoubleEndedIterator<Item = (&'a Part, &'a PartState)>,
+    parts: impl DoubleEndedIterator<Item = (&'a Part, &'a StateOfPart)>,
 ) -> Option<InformerState> {
     let (part, state) = parts.rev().max_by_key(|(_, state)| state.state.rank())?;
     let state = state.state.clone();
@@ -262,7 +262,7 @@ fn worst<'a>(
 }
 
 #[derive(Debug)]
-struct PartState {
+struct StateOfPart {
     state: InformerState,
     /// Its first list is in the store.
     synced: bool,
@@ -286,7 +286,7 @@ impl PartProgress {
     pub(crate) fn started(progress: &Arc<Progress>, part: Part) -> Self {
         let state = InformerState::Syncing { message: None };
         let mut parts = progress.parts.lock();
-        parts.insert(part.clone(), PartState { state, synced: false, is_refused: false });
+        parts.insert(part.clone(), StateOfPart { state, synced: false, is_refused: false });
         progress.note_refusal(&parts);
         progress.sum_up(&parts);
         drop(parts);

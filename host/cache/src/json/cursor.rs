@@ -15,7 +15,7 @@ pub(crate) struct Cursor<'a> {
 
 /// The name of an object's entry.
 #[derive(Clone, Copy)]
-pub(crate) struct Key<'a> {
+pub(crate) struct EntryKey<'a> {
     /// With the quotes.
     quoted: &'a [u8],
     place: KeyPlace,
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn entries(
         &mut self,
-        mut each: impl FnMut(&mut Self, Key<'a>) -> Option<()>,
+        mut each: impl FnMut(&mut Self, EntryKey<'a>) -> Option<()>,
     ) -> Option<()> {
         self.parts(*b"{}", |cursor| {
             let key = cursor.key()?;
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn key(&mut self) -> Option<Key<'a>> {
+    fn key(&mut self) -> Option<EntryKey<'a>> {
         self.take(b'"')?.then_some(())?;
         let from = self.at;
         let first = special(self.json, from)?;
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         let end = if has_escapes { string_end(self.json, first)? } else { first + 1 };
         self.at = end;
         self.take(b':')?.then_some(())?;
-        Key::new(self.json, KeyPlace { from, to: end - 1, has_escapes })
+        EntryKey::new(self.json, KeyPlace { from, to: end - 1, has_escapes })
     }
 
     /// Reads any value and answers its text.
@@ -139,7 +139,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-impl<'a> Key<'a> {
+impl<'a> EntryKey<'a> {
     /// The name that stands there.
     #[inline]
     pub(super) fn new(json: &'a [u8], place: KeyPlace) -> Option<Self> {

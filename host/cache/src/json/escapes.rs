@@ -3,7 +3,7 @@
 //! Everything is inlined: that halves the time of a key that is all escapes.
 
 /// What stands first in a string.
-enum Part<'a> {
+enum StringPart<'a> {
     /// All before the next escape.
     Plain(&'a [u8]),
     /// What an escape means.
@@ -16,8 +16,10 @@ pub(super) fn is(mut raw: &[u8], text: &str) -> bool {
     while !raw.is_empty() {
         let Some((part, rest)) = split(raw) else { return false };
         let stripped = match part {
-            Part::Plain(bytes) => left.strip_prefix(bytes),
-            Part::Escaped(char) => left.strip_prefix(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            StringPart::Plain(bytes) => left.strip_prefix(bytes),
+            StringPart::Escaped(char) => {
+                left.strip_prefix(char.encode_utf8(&mut [0; 4]).as_bytes())
+            }
         };
         let Some(stripped) = stripped else { return false };
         (raw, left) = (rest, stripped);
@@ -31,9 +33,9 @@ pub(super) fn decode(mut raw: &[u8], text: &mut Vec<u8>) -> Option<()> {
     while !raw.is_empty() {
         let (part, rest) = split(raw)?;
         match part {
-            Part::Plain(bytes) => text.extend_from_slice(bytes),
-            Part::Escaped(char) if char.is_ascii() => text.push(char as u8),
-            Part::Escaped(char) => {
+            StringPart::Plain(bytes) => text.extend_from_slice(bytes),
+            StringPart::Escaped(char) if char.is_ascii() => text.push(char as u8),
+            StringPart::Escaped(char) => {
                 text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
             }
         }
@@ -44,16 +46,16 @@ pub(super) fn decode(mut raw: &[u8], text: &mut Vec<u8>) -> Option<()> {
 
 /// The first part, and what follows.
 #[inline(always)]
-fn split(raw: &[u8]) -> Option<(Part<'_>, &[u8])> {
+fn split(raw: &[u8]) -> Option<(StringPart<'_>, &[u8])> {
     let plain = raw.iter().position(|byte| *byte == b'\\').unwrap_or(raw.len());
     if plain > 0 {
         let (bytes, rest) = raw.split_at(plain);
-        return Some((Part::Plain(bytes), rest));
+        return Some((StringPart::Plain(bytes), rest));
     }
     let char = match *raw.get(1)? {
         b'u' => {
             let (char, rest) = unicode(raw)?;
-            return Some((Part::Escaped(char), rest));
+            return Some((StringPart::Escaped(char), rest));
         }
         b'b' => '\u{8}',
         b'f' => '\u{c}',
@@ -63,7 +65,7 @@ fn split(raw: &[u8]) -> Option<(Part<'_>, &[u8])> {
         itself @ (b'"' | b'\\' | b'/') => char::from(itself),
         _ => return None,
     };
-    Some((Part::Escaped(char), &raw[2..]))
+    Some((StringPart::Escaped(char), &raw[2..]))
 }
 
 /// The character of `\u00e4`, or of two of them that are a pair.

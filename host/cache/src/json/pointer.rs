@@ -9,11 +9,11 @@ use std::str::FromStr;
 /// Where values are found in an object, for example `/spec/nodeName` or `/spec/volumes/*/configMap/name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JsonPointer {
-    steps: Vec<Step>,
+    steps: Vec<PointerStep>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Step {
+pub(crate) enum PointerStep {
     Every,
     Member(Box<str>),
 }
@@ -36,9 +36,9 @@ impl FromStr for JsonPointer {
             _ => text.strip_prefix('/').ok_or_else(|| error("it does not begin with a slash"))?,
         };
         let step = |step: &str| match step {
-            "*" => Ok(Step::Every),
+            "*" => Ok(PointerStep::Every),
             step if !step.replace("~0", "").replace("~1", "").contains('~') => {
-                Ok(Step::Member(step.replace("~1", "/").replace("~0", "~").into()))
+                Ok(PointerStep::Member(step.replace("~1", "/").replace("~0", "~").into()))
             }
             _ => Err(error("a tilde is written ~0 and a slash within a name ~1")),
         };
@@ -47,7 +47,7 @@ impl FromStr for JsonPointer {
 }
 
 impl JsonPointer {
-    pub(crate) fn steps(&self) -> &[Step] {
+    pub(crate) fn steps(&self) -> &[PointerStep] {
         &self.steps
     }
 
@@ -61,7 +61,7 @@ impl JsonPointer {
 
     /// The same of the first `max` of them that stand there, and whether there are more. What stands behind those is not read.
     pub fn first_values(&self, json: &[u8], max: usize) -> (Vec<String>, bool) {
-        let mut found = Found { values: IndexSet::new(), max, is_cut: false };
+        let mut found = FoundValues { values: IndexSet::new(), max, is_cut: false };
         let is_read = seek(&mut Cursor::new(json), &self.steps, &mut found).is_some();
         if !is_read && !found.is_cut {
             return (Vec::new(), false);
@@ -73,14 +73,14 @@ impl JsonPointer {
 }
 
 /// The values that were found so far.
-struct Found {
+struct FoundValues {
     /// In the order in which they stand there.
     values: IndexSet<String>,
     max: usize,
     is_cut: bool,
 }
 
-impl Found {
+impl FoundValues {
     /// None once there are too many.
     fn add(&mut self, value: &str) -> Option<()> {
         if self.values.contains(value) {
@@ -96,13 +96,13 @@ impl Found {
 }
 
 /// Reads the next value and goes down the remaining steps; what is not on the way is skipped. None where it cannot be read, or enough was found.
-fn seek(cursor: &mut Cursor<'_>, steps: &[Step], found: &mut Found) -> Option<()> {
+fn seek(cursor: &mut Cursor<'_>, steps: &[PointerStep], found: &mut FoundValues) -> Option<()> {
     let Some((step, rest)) = steps.split_first() else {
         return leaf(cursor.value()?).map_or(Some(()), |value| found.add(&value));
     };
     match (cursor.peek()?, step) {
-        (b'{', Step::Every) => cursor.entries(|cursor, _| seek(cursor, rest, found)),
-        (b'{', Step::Member(wanted)) => {
+        (b'{', PointerStep::Every) => cursor.entries(|cursor, _| seek(cursor, rest, found)),
+        (b'{', PointerStep::Member(wanted)) => {
             let before = found.values.len();
             cursor.entries(|cursor, key| {
                 if !key.is(wanted) {
@@ -115,8 +115,8 @@ fn seek(cursor: &mut Cursor<'_>, steps: &[Step], found: &mut Found) -> Option<()
         }
         (b'[', step) => {
             let wanted = match step {
-                Step::Every => None,
-                Step::Member(step) => Some(position(step)),
+                PointerStep::Every => None,
+                PointerStep::Member(step) => Some(position(step)),
             };
             cursor.items(|cursor, position| match wanted {
                 Some(wanted) if wanted != Some(position) => cursor.value().map(|_| ()),

@@ -4,7 +4,7 @@
 //! skips everything else. It always reads to the end: of a key that comes twice the last one counts, as for
 //! `serde_json::Value`, so nothing is found for good before that. There is no `*` here; see [`JsonPointer`](crate::JsonPointer).
 
-use super::cursor::{Cursor, Key};
+use super::cursor::{Cursor, EntryKey};
 use super::{position, unescape};
 use hashbrown::HashMap;
 
@@ -12,14 +12,14 @@ use hashbrown::HashMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
     /// The first is the whole text.
-    nodes: Vec<Node>,
+    nodes: Vec<PointerNode>,
     /// How many pointers there are.
     len: usize,
 }
 
 /// A place that pointers end at or lead through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Node {
+struct PointerNode {
     /// The pointers that end here.
     here: Vec<usize>,
     /// Those, and the ones that lead through here.
@@ -31,16 +31,16 @@ struct Node {
 }
 
 /// What a pass has found.
-struct Found<'a> {
+struct FoundSpans<'a> {
     /// By pointer.
     values: Vec<Option<&'a [u8]>>,
     /// A key without its escapes.
     scratch: Vec<u8>,
 }
 
-impl Node {
+impl PointerNode {
     /// Where an entry of this name leads.
-    fn below(&self, key: Key<'_>, scratch: &mut Vec<u8>) -> Option<usize> {
+    fn below(&self, key: EntryKey<'_>, scratch: &mut Vec<u8>) -> Option<usize> {
         self.steps.get(key.name(scratch)?).copied()
     }
 }
@@ -51,7 +51,7 @@ impl Projection {
 
     /// Pointers as `/spec/nodeName`; the empty one is the whole text. A text that is no pointer finds nothing.
     pub fn new<P: AsRef<str>>(pointers: impl IntoIterator<Item = P>) -> Self {
-        let mut projection = Self { nodes: vec![Node::default()], len: 0 };
+        let mut projection = Self { nodes: vec![PointerNode::default()], len: 0 };
         for pointer in pointers {
             projection.add(pointer.as_ref());
         }
@@ -82,7 +82,7 @@ impl Projection {
             return *known;
         }
         let node = self.nodes.len();
-        self.nodes.push(Node::default());
+        self.nodes.push(PointerNode::default());
         self.nodes[from].steps.insert(name.as_bytes().into(), node);
         if let Some(position) = position(name) {
             let positions = &mut self.nodes[from].positions;
@@ -106,7 +106,7 @@ impl Projection {
     ///
     /// The JSON must be well formed, as every object's is; of other bytes the answer is anything, or nothing.
     pub fn values<'a>(&self, json: &'a [u8]) -> Vec<Option<&'a [u8]>> {
-        let mut found = Found { values: vec![None; self.len], scratch: Vec::new() };
+        let mut found = FoundSpans { values: vec![None; self.len], scratch: Vec::new() };
         if !self.is_empty() && self.walk(&mut Cursor::new(json), 0, &mut found).is_none() {
             found.values.fill(None);
         }
@@ -114,7 +114,12 @@ impl Projection {
     }
 
     /// Reads the value at a node's place.
-    fn walk<'a>(&self, cursor: &mut Cursor<'a>, node: usize, found: &mut Found<'a>) -> Option<()> {
+    fn walk<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        node: usize,
+        found: &mut FoundSpans<'a>,
+    ) -> Option<()> {
         let node = &self.nodes[node];
         let text = cursor.text_of(|cursor| self.inside(cursor, node, found))?;
         for &number in &node.here {
@@ -126,11 +131,11 @@ impl Projection {
     fn inside<'a>(
         &self,
         cursor: &mut Cursor<'a>,
-        node: &Node,
-        found: &mut Found<'a>,
+        node: &PointerNode,
+        found: &mut FoundSpans<'a>,
     ) -> Option<()> {
         match cursor.peek()? {
-            b'{' if !node.steps.is_empty() => cursor.entries(|cursor, key: Key<'a>| {
+            b'{' if !node.steps.is_empty() => cursor.entries(|cursor, key: EntryKey<'a>| {
                 match node.below(key, &mut found.scratch) {
                     Some(below) => {
                         // The key may have come before, and then counts no more.

@@ -3,7 +3,7 @@
 use super::config::{LeaderElectionConfig, LeaderElectionConfigError};
 use super::leadership::{Leadership, now};
 use super::resource_lock::{LockError, ResourceLock};
-use super::state::{Action, Election, Input};
+use super::state::{ElectionAction, ElectionInput, ElectionState};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -34,7 +34,7 @@ impl LeaderElector {
     ///
     /// Dropping it ends the renewals: this process leads until its term is over, and others wait for the lease.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
-        let (mut election, mut action) = Election::new(self.config.clone());
+        let (mut election, mut action) = ElectionState::new(self.config.clone());
         let mut log = Log { lock: self.lock.describe(), led: false, failure: None };
         tokio::pin!(shutdown);
         let mut cancelled = false;
@@ -46,7 +46,7 @@ impl LeaderElector {
                 biased;
                 () = &mut shutdown, if !cancelled => {
                     cancelled = true;
-                    Input::Cancelled
+                    ElectionInput::Cancelled
                 }
                 input = self.carry_out(action) => match input {
                     Some(input) => input,
@@ -58,21 +58,21 @@ impl LeaderElector {
     }
 
     /// None at the end.
-    async fn carry_out(&self, action: Action) -> Option<Input> {
+    async fn carry_out(&self, action: ElectionAction) -> Option<ElectionInput> {
         let timeout = self.config.request_timeout();
         Some(match action {
-            Action::Finish => return None,
-            Action::Wait(wait) => {
+            ElectionAction::Finish => return None,
+            ElectionAction::Wait(wait) => {
                 tokio::time::sleep(wait).await;
-                Input::Elapsed
+                ElectionInput::Elapsed
             }
-            Action::Get => Input::Read(within(timeout, self.lock.get()).await),
-            Action::Create(record) => {
-                Input::Written(within(timeout, self.lock.create(record)).await)
+            ElectionAction::Get => ElectionInput::Read(within(timeout, self.lock.get()).await),
+            ElectionAction::Create(record) => {
+                ElectionInput::Written(within(timeout, self.lock.create(record)).await)
             }
-            Action::Update(record, resource_version) => {
-                Input::Written(within(timeout, self.lock.update(record, resource_version)).await)
-            }
+            ElectionAction::Update(record, resource_version) => ElectionInput::Written(
+                within(timeout, self.lock.update(record, resource_version)).await,
+            ),
         })
     }
 }
@@ -94,7 +94,7 @@ struct Log {
 }
 
 impl Log {
-    fn tell(&mut self, election: &Election, leadership: &Leadership) {
+    fn tell(&mut self, election: &ElectionState, leadership: &Leadership) {
         let leads = leadership.is_leader();
         match (std::mem::replace(&mut self.led, leads), leads) {
             (false, true) => tracing::info!(lock = self.lock, "became leader"),

@@ -2,7 +2,7 @@
 //! client-go's `LeaderElector`.
 
 use super::resource_lock::LockError;
-use super::state::Election;
+use super::state::ElectionState;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,19 +31,19 @@ pub struct LeaseOverdue {
 /// Who leads, as one elector knows it. Cheap to clone; a clone sees the same.
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    shared: Arc<Shared>,
+    shared: Arc<LeadershipShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    known: Mutex<Known>,
+struct LeadershipShared {
+    known: Mutex<KnownTerm>,
     /// The term was set, moved or ended.
     changed: Notify,
     leader: watch::Sender<Option<Box<str>>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownTerm {
     term: Option<Term>,
     /// Why the last request failed.
     failure: Option<LockError>,
@@ -54,18 +54,18 @@ struct Known {
 impl Leadership {
     pub(super) fn new() -> Self {
         let leader = watch::Sender::new(None);
-        let shared = Shared { known: Mutex::default(), changed: Notify::new(), leader };
+        let shared = LeadershipShared { known: Mutex::default(), changed: Notify::new(), leader };
         Self { shared: Arc::new(shared) }
     }
 
-    pub(super) fn publish(&self, election: &Election, identity: &str) {
+    pub(super) fn publish(&self, election: &ElectionState, identity: &str) {
         let observed = election.observed();
         let holder = observed.map(|observed| &*observed.versioned.record.holder_identity);
         let held = observed.filter(|_| holder == Some(identity));
         let held_until =
             held.map(|observed| observed.at + observed.versioned.record.lease_duration);
         let failure = election.failure().cloned();
-        let known = Known { term: election.term(), failure, held_until };
+        let known = KnownTerm { term: election.term(), failure, held_until };
         let moved = {
             let mut old = self.shared.known.lock();
             let moved = old.term != known.term;

@@ -8,7 +8,7 @@
 use super::LeaderElectionConfig;
 use super::record::{LeaderElectionRecord, VersionedRecord};
 use super::resource_lock::LockError;
-use super::state::{Action, Election, Input};
+use super::state::{ElectionAction, ElectionInput, ElectionState};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -35,11 +35,11 @@ enum Event {
     /// Something comes back to a node, if it still waits for it.
     Back {
         ticket: Ticket,
-        input: Input,
+        input: ElectionInput,
     },
     Arrives {
         ticket: Ticket,
-        request: Action,
+        request: ElectionAction,
     },
     Fault,
 }
@@ -53,7 +53,7 @@ struct Ticket {
 }
 
 struct Node {
-    election: Election,
+    election: ElectionState,
     /// Of the local clock against the real one.
     rate: f64,
     life: u64,
@@ -100,7 +100,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let node = |node| Node {
-            election: Election::new(config(node, 0, 0)).0,
+            election: ElectionState::new(config(node, 0, 0)).0,
             rate: 1.0 + RATE_OFF_MAX * (2.0 * random.f64() - 1.0),
             life: 0,
             action: 0,
@@ -186,7 +186,8 @@ impl World {
             Event::Fault => self.fault(),
             Event::Start { node } => {
                 let life = self.nodes[node].life + 1;
-                let (election, action) = Election::new(config(node, life, self.random.u64(..)));
+                let (election, action) =
+                    ElectionState::new(config(node, life, self.random.u64(..)));
                 let old = &mut self.nodes[node];
                 (old.election, old.life, old.alive) = (election, life, true);
                 self.act(node, action);
@@ -210,7 +211,7 @@ impl World {
         node.alive && (node.life, node.action) == (ticket.life, ticket.action)
     }
 
-    fn step(&mut self, node: usize, input: Input) {
+    fn step(&mut self, node: usize, input: ElectionInput) {
         let now = self.local(node);
         // Clocks on the wall are hours apart: nobody may compare them.
         let wall = SystemTime::UNIX_EPOCH + Duration::from_secs(3600 * node as u64);
@@ -218,7 +219,7 @@ impl World {
         self.act(node, action);
     }
 
-    fn act(&mut self, node: usize, action: Action) {
+    fn act(&mut self, node: usize, action: ElectionAction) {
         self.nodes[node].action += 1;
         let Node { life, action: number, rate, .. } = self.nodes[node];
         let ticket = Ticket { node, life, action: number };
@@ -226,14 +227,14 @@ impl World {
         let timeout = LeaderElectionConfig::new("x").request_timeout();
         let unavailable = || LockError::Unavailable { message: "timeout".to_owned() };
         match action {
-            Action::Finish => self.stop(node),
-            Action::Wait(wait) => {
-                self.push(real(wait), Event::Back { ticket, input: Input::Elapsed })
+            ElectionAction::Finish => self.stop(node),
+            ElectionAction::Wait(wait) => {
+                self.push(real(wait), Event::Back { ticket, input: ElectionInput::Elapsed })
             }
             request => {
                 let input = match request {
-                    Action::Get => Input::Read(Err(unavailable())),
-                    _ => Input::Written(Err(unavailable())),
+                    ElectionAction::Get => ElectionInput::Read(Err(unavailable())),
+                    _ => ElectionInput::Written(Err(unavailable())),
                 };
                 self.push(real(timeout), Event::Back { ticket, input });
                 if self.chance(8) {
@@ -255,8 +256,8 @@ impl World {
         self.random.u64(1_000..most)
     }
 
-    fn arrive(&mut self, ticket: Ticket, request: Action) {
-        let is_get = request == Action::Get;
+    fn arrive(&mut self, ticket: Ticket, request: ElectionAction) {
+        let is_get = request == ElectionAction::Get;
         let result = if self.now < self.outage_until {
             Err(LockError::Unavailable { message: "outage".to_owned() })
         } else {
@@ -264,7 +265,8 @@ impl World {
         };
         self.met.conflicts += u64::from(result == Err(LockError::Conflict));
         self.met.late_writes += u64::from(!is_get && result.is_ok() && !self.is_current(ticket));
-        let input = if is_get { Input::Read(result) } else { Input::Written(result) };
+        let input =
+            if is_get { ElectionInput::Read(result) } else { ElectionInput::Written(result) };
         if self.chance(8) {
             self.met.answers_lost += 1;
         } else {
@@ -273,20 +275,22 @@ impl World {
         }
     }
 
-    fn serve(&mut self, request: Action) -> Result<VersionedRecord, LockError> {
+    fn serve(&mut self, request: ElectionAction) -> Result<VersionedRecord, LockError> {
         match (request, &self.stored) {
-            (Action::Get, stored) => stored.clone().ok_or(LockError::NotFound),
-            (Action::Create(record), None) => Ok(self.write(record)),
-            (Action::Create(_), Some(_)) => Err(LockError::Conflict),
-            (Action::Update(..), None) => Err(LockError::NotFound),
-            (Action::Update(record, version), Some(stored)) => {
+            (ElectionAction::Get, stored) => stored.clone().ok_or(LockError::NotFound),
+            (ElectionAction::Create(record), None) => Ok(self.write(record)),
+            (ElectionAction::Create(_), Some(_)) => Err(LockError::Conflict),
+            (ElectionAction::Update(..), None) => Err(LockError::NotFound),
+            (ElectionAction::Update(record, version), Some(stored)) => {
                 if stored.resource_version == version {
                     Ok(self.write(record))
                 } else {
                     Err(LockError::Conflict)
                 }
             }
-            (Action::Wait(_) | Action::Finish, _) => unreachable!("they are no requests"),
+            (ElectionAction::Wait(_) | ElectionAction::Finish, _) => {
+                unreachable!("they are no requests")
+            }
         }
     }
 
@@ -309,7 +313,7 @@ impl World {
             }
             1 if self.nodes[node].alive => {
                 self.met.shutdowns += 1;
-                self.step(node, Input::Cancelled);
+                self.step(node, ElectionInput::Cancelled);
             }
             2..=3 => {
                 self.met.pauses += 1;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// What became of the last action.
 #[derive(Clone, Debug)]
-pub(super) enum Input {
+pub(super) enum ElectionInput {
     /// The wait is over.
     Elapsed,
     /// The get is answered.
@@ -24,7 +24,7 @@ pub(super) enum Input {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum ElectionAction {
     Get,
     Create(LeaderElectionRecord),
     /// Replaces the record of this version.
@@ -35,7 +35,7 @@ pub(super) enum Action {
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ElectionPhase {
     Waiting,
     Getting,
     /// `sent` is from before the request; `read` says whether it follows a get of the same round.
@@ -70,10 +70,10 @@ impl Observed {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Election {
+pub(super) struct ElectionState {
     config: LeaderElectionConfig,
     random: fastrand::Rng,
-    phase: Phase,
+    phase: ElectionPhase,
     observed: Option<Observed>,
     /// Set by a successful write only, and then until `valid_until`.
     term: Option<Term>,
@@ -81,12 +81,15 @@ pub(super) struct Election {
     failure: Option<LockError>,
 }
 
-impl Election {
+impl ElectionState {
     /// Begins with a get.
-    pub(super) fn new(config: LeaderElectionConfig) -> (Self, Action) {
+    pub(super) fn new(config: LeaderElectionConfig) -> (Self, ElectionAction) {
         let random = fastrand::Rng::with_seed(config.seed);
-        let phase = Phase::Getting;
-        (Self { config, random, phase, observed: None, term: None, failure: None }, Action::Get)
+        let phase = ElectionPhase::Getting;
+        (
+            Self { config, random, phase, observed: None, term: None, failure: None },
+            ElectionAction::Get,
+        )
     }
 
     pub(super) fn term(&self) -> Option<Term> {
@@ -102,73 +105,83 @@ impl Election {
     }
 
     /// `now` is the local clock, `wall` what is written into the record for people.
-    pub(super) fn step(&mut self, input: Input, now: Instant, wall: SystemTime) -> Action {
+    pub(super) fn step(
+        &mut self,
+        input: ElectionInput,
+        now: Instant,
+        wall: SystemTime,
+    ) -> ElectionAction {
         self.term = self.term.filter(|term| now < term.valid_until);
         match (self.phase, input) {
-            (Phase::Releasing { end }, input) => self.release(end, input, now, wall),
-            (Phase::Finished, _) => Action::Finish,
-            (_, Input::Cancelled) => self.cancel(now),
-            (Phase::Waiting, _) => self.begin(now, wall),
-            (Phase::Getting, Input::Read(Ok(versioned))) => {
+            (ElectionPhase::Releasing { end }, input) => self.release(end, input, now, wall),
+            (ElectionPhase::Finished, _) => ElectionAction::Finish,
+            (_, ElectionInput::Cancelled) => self.cancel(now),
+            (ElectionPhase::Waiting, _) => self.begin(now, wall),
+            (ElectionPhase::Getting, ElectionInput::Read(Ok(versioned))) => {
                 self.observe(versioned, now);
                 self.acquire_or_renew(now, wall)
             }
-            (Phase::Getting, Input::Read(Err(LockError::NotFound))) => self.create(now, wall),
-            (Phase::Writing { sent, .. }, Input::Written(Ok(versioned))) => {
+            (ElectionPhase::Getting, ElectionInput::Read(Err(LockError::NotFound))) => {
+                self.create(now, wall)
+            }
+            (ElectionPhase::Writing { sent, .. }, ElectionInput::Written(Ok(versioned))) => {
                 self.won(sent, versioned, now)
             }
             // The fast path knew less than it thought.
             (
-                Phase::Writing { read: false, .. },
-                Input::Written(Err(LockError::Conflict | LockError::NotFound)),
+                ElectionPhase::Writing { read: false, .. },
+                ElectionInput::Written(Err(LockError::Conflict | LockError::NotFound)),
             ) => {
-                self.phase = Phase::Getting;
-                Action::Get
+                self.phase = ElectionPhase::Getting;
+                ElectionAction::Get
             }
-            (_, Input::Read(Err(error)) | Input::Written(Err(error))) => {
+            (_, ElectionInput::Read(Err(error)) | ElectionInput::Written(Err(error))) => {
                 self.failure = Some(error);
                 self.wait(now)
             }
             // Answers to what was not asked: the driver does not give them.
-            (Phase::Getting | Phase::Writing { .. }, _) => self.wait(now),
+            (ElectionPhase::Getting | ElectionPhase::Writing { .. }, _) => self.wait(now),
         }
     }
 
     /// A round. Who holds a valid lease renews it without a get.
-    fn begin(&mut self, now: Instant, wall: SystemTime) -> Action {
+    fn begin(&mut self, now: Instant, wall: SystemTime) -> ElectionAction {
         match &self.observed {
             Some(observed) if self.holds(observed) && observed.is_valid(now) => {
-                self.phase = Phase::Writing { sent: now, read: false };
-                Action::Update(self.record(wall), observed.versioned.resource_version.clone())
+                self.phase = ElectionPhase::Writing { sent: now, read: false };
+                ElectionAction::Update(
+                    self.record(wall),
+                    observed.versioned.resource_version.clone(),
+                )
             }
             Some(_) | None => {
-                self.phase = Phase::Getting;
-                Action::Get
+                self.phase = ElectionPhase::Getting;
+                ElectionAction::Get
             }
         }
     }
 
-    fn acquire_or_renew(&mut self, now: Instant, wall: SystemTime) -> Action {
+    fn acquire_or_renew(&mut self, now: Instant, wall: SystemTime) -> ElectionAction {
         let Some(observed) = &self.observed else { return self.wait(now) };
         self.failure = None;
         if self.is_anothers(observed, now) {
             return self.wait(now);
         }
         let resource_version = observed.versioned.resource_version.clone();
-        self.phase = Phase::Writing { sent: now, read: true };
-        Action::Update(self.record(wall), resource_version)
+        self.phase = ElectionPhase::Writing { sent: now, read: true };
+        ElectionAction::Update(self.record(wall), resource_version)
     }
 
     /// Who deletes a Lease does not end its holder's term: whoever saw it waits until it would have run out.
-    fn create(&mut self, now: Instant, wall: SystemTime) -> Action {
+    fn create(&mut self, now: Instant, wall: SystemTime) -> ElectionAction {
         if self.observed.as_ref().is_some_and(|observed| self.is_anothers(observed, now)) {
             return self.wait(now);
         }
-        self.phase = Phase::Writing { sent: now, read: true };
-        Action::Create(self.record(wall))
+        self.phase = ElectionPhase::Writing { sent: now, read: true };
+        ElectionAction::Create(self.record(wall))
     }
 
-    fn won(&mut self, sent: Instant, versioned: VersionedRecord, now: Instant) -> Action {
+    fn won(&mut self, sent: Instant, versioned: VersionedRecord, now: Instant) -> ElectionAction {
         self.failure = None;
         let valid_until = sent + self.config.renew_deadline;
         let transitions = versioned.record.leader_transitions;
@@ -216,57 +229,64 @@ impl Election {
         }
     }
 
-    fn wait(&mut self, now: Instant) -> Action {
-        self.phase = Phase::Waiting;
+    fn wait(&mut self, now: Instant) -> ElectionAction {
+        self.phase = ElectionPhase::Waiting;
         let period = self.config.retry_period;
         let leads = self.term.is_some_and(|term| now < term.valid_until);
         let stretch = if leads { 0.0 } else { JITTER_FACTOR * self.random.f64() };
-        Action::Wait(period.mul_f64(1.0 + stretch))
+        ElectionAction::Wait(period.mul_f64(1.0 + stretch))
     }
 
     /// From here on this process does not lead, whatever becomes of the release.
-    fn cancel(&mut self, now: Instant) -> Action {
+    fn cancel(&mut self, now: Instant) -> ElectionAction {
         self.term = None;
-        let may_hold = matches!(self.phase, Phase::Writing { .. })
+        let may_hold = matches!(self.phase, ElectionPhase::Writing { .. })
             || self.observed.as_ref().is_some_and(|observed| self.holds(observed));
         if !self.config.release_on_cancel || !may_hold {
-            self.phase = Phase::Finished;
-            return Action::Finish;
+            self.phase = ElectionPhase::Finished;
+            return ElectionAction::Finish;
         }
-        self.phase = Phase::Releasing { end: now + self.config.renew_deadline };
-        Action::Get
+        self.phase = ElectionPhase::Releasing { end: now + self.config.renew_deadline };
+        ElectionAction::Get
     }
 
-    fn release(&mut self, end: Instant, input: Input, now: Instant, wall: SystemTime) -> Action {
+    fn release(
+        &mut self,
+        end: Instant,
+        input: ElectionInput,
+        now: Instant,
+        wall: SystemTime,
+    ) -> ElectionAction {
         let left = end.saturating_duration_since(now);
         let action = match input {
-            _ if left.is_zero() => Action::Finish,
-            Input::Read(Ok(versioned)) => {
+            _ if left.is_zero() => ElectionAction::Finish,
+            ElectionInput::Read(Ok(versioned)) => {
                 self.observe(versioned, now);
                 self.released(wall)
             }
-            Input::Written(Err(LockError::Conflict)) | Input::Elapsed => Action::Get,
-            Input::Written(Ok(versioned)) => {
+            ElectionInput::Written(Err(LockError::Conflict)) | ElectionInput::Elapsed => {
+                ElectionAction::Get
+            }
+            ElectionInput::Written(Ok(versioned)) => {
                 self.observe(versioned, now);
-                Action::Finish
+                ElectionAction::Finish
             }
-            Input::Read(Err(LockError::NotFound)) | Input::Written(Err(LockError::NotFound)) => {
-                Action::Finish
-            }
-            Input::Read(Err(error)) | Input::Written(Err(error)) => {
+            ElectionInput::Read(Err(LockError::NotFound))
+            | ElectionInput::Written(Err(LockError::NotFound)) => ElectionAction::Finish,
+            ElectionInput::Read(Err(error)) | ElectionInput::Written(Err(error)) => {
                 self.failure = Some(error);
-                Action::Wait(self.config.retry_period.min(left))
+                ElectionAction::Wait(self.config.retry_period.min(left))
             }
-            Input::Cancelled => Action::Get,
+            ElectionInput::Cancelled => ElectionAction::Get,
         };
-        if action == Action::Finish {
-            self.phase = Phase::Finished;
+        if action == ElectionAction::Finish {
+            self.phase = ElectionPhase::Finished;
         }
         action
     }
 
     /// An empty holder and a lease of one second, if it is held still.
-    fn released(&self, wall: SystemTime) -> Action {
+    fn released(&self, wall: SystemTime) -> ElectionAction {
         match &self.observed {
             Some(observed) if self.holds(observed) => {
                 let record = LeaderElectionRecord {
@@ -276,9 +296,9 @@ impl Election {
                     renew_time: Some(wall),
                     leader_transitions: observed.record().leader_transitions,
                 };
-                Action::Update(record, observed.versioned.resource_version.clone())
+                ElectionAction::Update(record, observed.versioned.resource_version.clone())
             }
-            Some(_) | None => Action::Finish,
+            Some(_) | None => ElectionAction::Finish,
         }
     }
 }

@@ -36,11 +36,11 @@ pub struct Fault {
 /// A lock in memory. Cheap to clone; a clone is the same lock.
 #[derive(Clone, Default)]
 pub struct FakeLock {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<LockState>>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct LockState {
     stored: Option<VersionedRecord>,
     version: u64,
     calls: Vec<Call>,
@@ -76,7 +76,7 @@ impl FakeLock {
     async fn answer(
         &self,
         call: Call,
-        act: impl FnOnce(&mut Inner) -> Result<VersionedRecord, LockError>,
+        act: impl FnOnce(&mut LockState) -> Result<VersionedRecord, LockError>,
     ) -> Result<VersionedRecord, LockError> {
         let fault = self.inner.lock().begin(call);
         if !fault.request_delay.is_zero() {
@@ -96,7 +96,7 @@ impl FakeLock {
     }
 }
 
-impl Inner {
+impl LockState {
     fn begin(&mut self, call: Call) -> Fault {
         self.calls.push(call);
         let place = self.faults.iter().position(|(of, _)| *of == call);

@@ -16,22 +16,22 @@ const PARTS: usize = 64;
 /// `PARTS * DROPS_PER_LOOK` more.
 const DROPS_PER_LOOK: usize = 64;
 
-static SHARED: LazyLock<Shared> = LazyLock::new(Shared::default);
+static SHARED: LazyLock<SharedWords> = LazyLock::new(SharedWords::default);
 
 /// The one for all of the process: objects of several informers have their labels in common too.
-pub(super) fn shared() -> &'static Shared {
+pub(super) fn shared() -> &'static SharedWords {
     &SHARED
 }
 
 /// Lists of words; those that are equal are one.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedWords {
     hasher: DefaultHashBuilder,
     parts: [Mutex<HashTable<Words>>; PARTS],
     dropped: AtomicUsize,
 }
 
-impl Default for Shared {
+impl Default for SharedWords {
     fn default() -> Self {
         Self {
             hasher: DefaultHashBuilder::default(),
@@ -41,7 +41,7 @@ impl Default for Shared {
     }
 }
 
-impl Shared {
+impl SharedWords {
     pub(super) fn labels<T: AsRef<str>>(&self, labels: &[(T, T)]) -> Words {
         let words = labels.iter().flat_map(|(key, value)| [key.as_ref(), value.as_ref()]);
         with_bytes(words, |bytes| self.words(bytes))
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn equal_sets_are_one() {
-        let shared = Shared::default();
+        let shared = SharedWords::default();
         let web = shared.labels(&[("app", "web"), ("tier", "app")]);
         assert!(web.same_handle(&shared.labels(&[("app", "web"), ("tier", "app")])));
         let others = [
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn owners_are_shared_only_where_all_is_equal() {
-        let shared = Shared::default();
+        let shared = SharedWords::default();
         let owner = |uid: &str, controller: &str| {
             let json =
                 format!(r#"[{{"kind":"ReplicaSet","name":"web","uid":"{uid}"{controller}}}]"#);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_no_object_has_any_more_is_forgotten() {
-        let shared = Shared::default();
+        let shared = SharedWords::default();
         let kept = shared.labels(&[("app", "kept")]);
         let mut most = 0;
         for number in 0..50_000 {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn threads_that_share_and_drop_at_once_agree() {
-        let shared = Shared::default();
+        let shared = SharedWords::default();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {

@@ -27,7 +27,7 @@ pub(crate) struct Siblings {
 
 #[derive(Default)]
 struct Generation {
-    known: HashMap<Owners, Known>,
+    known: HashMap<Owners, KnownOwner>,
     bytes: usize,
 }
 
@@ -51,7 +51,7 @@ impl Hash for Owners {
 
 /// What is known of an owner's objects.
 #[derive(Default)]
-struct Known {
+struct KnownOwner {
     base: Option<Base>,
     misses: u8,
 }
@@ -74,7 +74,7 @@ impl Siblings {
         let old = old.filter(|old| old.is_packed_with(packing));
         let owners = Owners(object.owners().clone());
         if owners.0.bytes().is_empty() {
-            return Known::default().pack(object, old, packing);
+            return KnownOwner::default().pack(object, old, packing);
         }
         let mut known = self.take(&owners).unwrap_or_default();
         let packed = known.pack(object, old, packing);
@@ -82,11 +82,11 @@ impl Siblings {
         packed
     }
 
-    fn take(&mut self, owners: &Owners) -> Option<Known> {
+    fn take(&mut self, owners: &Owners) -> Option<KnownOwner> {
         self.now.take(owners).or_else(|| self.before.take(owners))
     }
 
-    fn put(&mut self, owners: Owners, known: Known, plain: usize) {
+    fn put(&mut self, owners: Owners, known: KnownOwner, plain: usize) {
         if self.now.bytes > (plain / REMEMBERED_SHARE).clamp(REMEMBERED_MIN, REMEMBERED_MAX) {
             self.before = std::mem::take(&mut self.now);
         }
@@ -98,19 +98,19 @@ impl Siblings {
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
         let generations = [&self.now, &self.before];
-        generations.iter().flat_map(|one| one.known.values()).map(Known::bytes).sum()
+        generations.iter().flat_map(|one| one.known.values()).map(KnownOwner::bytes).sum()
     }
 }
 
 impl Generation {
-    fn take(&mut self, owners: &Owners) -> Option<Known> {
+    fn take(&mut self, owners: &Owners) -> Option<KnownOwner> {
         let known = self.known.remove(owners)?;
         self.bytes -= known.bytes();
         Some(known)
     }
 }
 
-impl Known {
+impl KnownOwner {
     fn bytes(&self) -> usize {
         size_of::<(Owners, Self)>() + self.base.as_ref().map_or(0, Base::bytes)
     }

@@ -48,7 +48,7 @@ fn check_kept(object: &Object, packed: &Object, form: &str) -> Object {
     let kept = format!("{:?}", packed.head().kept);
     assert!(kept.starts_with(form), "{kept} is not {form}");
     assert!(packed.at_rest().text.is_none() && packed.at_rest().same_handle(packed));
-    let text = object.json_len() + size_of::<Text>();
+    let text = object.json_len() + size_of::<ObjectText>();
     assert_eq!(packed.at_rest().size() + text, packed.to_be_read().size());
     packed.at_rest()
 }

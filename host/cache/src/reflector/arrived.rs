@@ -1,6 +1,6 @@
 //! What came of an action: owned by the driver, shown to the machine as a view.
 
-use super::state::Input;
+use super::state::ReflectorInput;
 use crate::delta_fifo::Delta;
 use crate::list_watch::{Change, ListEvent, ListStream, ListWatchError, WatchEvent, WatchStream};
 use crate::object::DecodeError;
@@ -28,29 +28,37 @@ pub(super) enum Arrived {
 }
 
 impl Arrived {
-    pub(super) fn input(&self) -> Input<'_> {
+    pub(super) fn input(&self) -> ReflectorInput<'_> {
         match self {
-            Self::Opened => Input::Opened,
-            Self::List(ListEvent::Object(object, _)) => Input::Event { object, gone: false },
+            Self::Opened => ReflectorInput::Opened,
+            Self::List(ListEvent::Object(object, _)) => {
+                ReflectorInput::Event { object, gone: false }
+            }
             Self::Watch(WatchEvent::Changed(change, object, _)) => {
-                Input::Event { object, gone: *change == Change::Deleted }
+                ReflectorInput::Event { object, gone: *change == Change::Deleted }
             }
             Self::List(ListEvent::Malformed(error)) | Self::Watch(WatchEvent::Malformed(error)) => {
                 // What has no name never was in the cache.
                 let known = !matches!(**error, DecodeError::NoName);
-                Input::Malformed { known, message: error }
+                ReflectorInput::Malformed { known, message: error }
             }
             Self::List(ListEvent::End { resource_version, continue_token }) => {
-                Input::PageEnd { resource_version, continue_token: continue_token.as_deref() }
+                ReflectorInput::PageEnd {
+                    resource_version,
+                    continue_token: continue_token.as_deref(),
+                }
             }
             Self::Watch(WatchEvent::Bookmark { resource_version, initial_events_end }) => {
-                Input::Bookmark { resource_version, initial_events_end: *initial_events_end }
+                ReflectorInput::Bookmark {
+                    resource_version,
+                    initial_events_end: *initial_events_end,
+                }
             }
-            Self::Ended => Input::Ended,
-            Self::Failed(error) => Input::Failed(error),
-            Self::Deadline => Input::Deadline,
-            Self::Elapsed => Input::Elapsed,
-            Self::Served(served) => Input::Served(*served),
+            Self::Ended => ReflectorInput::Ended,
+            Self::Failed(error) => ReflectorInput::Failed(error),
+            Self::Deadline => ReflectorInput::Deadline,
+            Self::Elapsed => ReflectorInput::Elapsed,
+            Self::Served(served) => ReflectorInput::Served(*served),
         }
     }
 

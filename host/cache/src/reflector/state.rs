@@ -3,7 +3,7 @@
 //! Answers to `ListAndWatch` of client-go's `tools/cache/reflector.go`. It differs where that one is known to
 //! hurt: a watch-list has a deadline and its failure is remembered; a plain watch that fails is opened again where
 //! it was rather than listed anew; health alone resets the backoff. It does no I/O and logs nothing: the driver
-//! (`reflector.rs`) carries out each [`Action`] and answers with the next [`Input`].
+//! (`reflector.rs`) carries out each [`ReflectorAction`] and answers with the next [`ReflectorInput`].
 //!
 //! **A server that was set back** (an etcd restored from a backup) hands its resourceVersions out again. Four rules keep
 //! the cache right, whether or not the server has caught up with its old numbers by the time it is reached:
@@ -49,7 +49,7 @@ use repair::Repair;
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 use watch::Watch;
-use watch_list::{WatchListing, WatchLists};
+use watch_list::{WatchListSupport, WatchListing};
 
 /// How much later than its time's end a watch may end.
 const WATCH_TIMEOUT_GRACE: Duration = Duration::from_secs(15);
@@ -75,9 +75,9 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
 /// What the driver carries out; each but those that wait or open something is followed by reading on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum ReflectorAction {
     /// Make the request; answer `Opened` or `Failed`.
-    Open(Request),
+    Open(ReflectorRequest),
     /// Ask discovery whether the resource is served; answer `Served`.
     Discover,
     /// A set of objects begins.
@@ -98,14 +98,14 @@ pub(super) enum Action {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Request {
+pub(super) enum ReflectorRequest {
     List(ListOptions),
     Watch(WatchOptions),
 }
 
 /// What wakes the machine.
 #[derive(Clone, Debug)]
-pub(super) enum Input<'a> {
+pub(super) enum ReflectorInput<'a> {
     /// The request was accepted.
     Opened,
     /// An object of a list, or a change; `gone` where it is the object's end.
@@ -130,11 +130,11 @@ pub(super) enum Input<'a> {
 
 /// Where the reflector is.
 #[derive(Clone, Debug)]
-pub(super) enum State {
+pub(super) enum ReflectorState {
     /// A watch-list: objects, then a bookmark.
     WatchListing(WatchListing),
     /// Pages.
-    Listing { page: Page, since: Instant, heard: Instant },
+    Listing { page: ListPage, since: Instant, heard: Instant },
     /// The last page is whole; nothing is read after it.
     Listed,
     /// Changes.
@@ -149,7 +149,7 @@ pub(super) enum State {
 
 /// A page that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct ListPage {
     options: ListOptions,
     /// The set of objects has begun.
     begun: bool,
@@ -172,14 +172,14 @@ enum Announced {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     List(RelistCause),
-    Page(Page),
+    Page(ListPage),
     Watch,
 }
 
 /// State, and what is remembered across states.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
-    pub(super) state: State,
+    pub(super) state: ReflectorState,
     /// What the last step found wrong, for the one report of it.
     pub(super) failure: Option<ListWatchError>,
     tweaks: ListTweaks,
@@ -199,7 +199,7 @@ pub(super) struct Machine {
     /// Since when every watch was refused, was not answered or ended at once.
     unwatched_since: Option<Instant>,
     expired_pages: u32,
-    watch_lists: WatchLists,
+    watch_lists: WatchListSupport,
     /// The server sends bookmarks now and then; so their absence means something.
     bookmarks: bool,
     repair: Repair,
@@ -215,9 +215,9 @@ impl Machine {
         seed: u64,
         again: bool,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         let machine = Self {
-            state: State::Listed,
+            state: ReflectorState::Listed,
             failure: None,
             tweaks,
             resource_version: None,
@@ -230,7 +230,7 @@ impl Machine {
             too_large: 0,
             unwatched_since: None,
             expired_pages: 0,
-            watch_lists: WatchLists::new(),
+            watch_lists: WatchListSupport::new(),
             bookmarks: false,
             repair: Repair::new(),
             missing_since: None,
@@ -247,38 +247,44 @@ impl Machine {
     /// When to give [`Input::Deadline`] if nothing else comes.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.state {
-            State::WatchListing(listing) => Some(listing.deadline()),
-            State::Listing { since, heard, .. } => {
+            ReflectorState::WatchListing(listing) => Some(listing.deadline()),
+            ReflectorState::Listing { since, heard, .. } => {
                 Some((*heard + ANSWER_MAX).min(*since + PAGE_MAX))
             }
-            State::Watching(watch) => {
+            ReflectorState::Watching(watch) => {
                 let deadline = watch.deadline(self.bookmarks);
                 Some(self.repair.due().map_or(deadline, |due| deadline.min(due)))
             }
             // There is nothing more to read.
-            State::Listed => self.listed,
-            State::Asking { .. } | State::Forgetting | State::BackingOff { .. } => None,
+            ReflectorState::Listed => self.listed,
+            ReflectorState::Asking { .. }
+            | ReflectorState::Forgetting
+            | ReflectorState::BackingOff { .. } => None,
         }
     }
 
     /// One step.
-    pub(super) fn step(mut self, input: Input<'_>, now: Instant) -> (Self, Action) {
+    pub(super) fn step(
+        mut self,
+        input: ReflectorInput<'_>,
+        now: Instant,
+    ) -> (Self, ReflectorAction) {
         self.failure = None;
-        let state = std::mem::replace(&mut self.state, State::Listed);
+        let state = std::mem::replace(&mut self.state, ReflectorState::Listed);
         match state {
-            State::WatchListing(listing) => self.watch_listing(listing, input, now),
-            State::Listing { page, since, .. } => self.listing(page, since, input, now),
-            State::Listed => self.watch(now),
-            State::Watching(watch) => self.watching(watch, input, now),
-            State::Asking { next } => self.asked(next, input, now),
-            State::Forgetting => self.wait_for_resource(now),
-            State::BackingOff { next } => self.backing_off(next, input, now),
+            ReflectorState::WatchListing(listing) => self.watch_listing(listing, input, now),
+            ReflectorState::Listing { page, since, .. } => self.listing(page, since, input, now),
+            ReflectorState::Listed => self.watch(now),
+            ReflectorState::Watching(watch) => self.watching(watch, input, now),
+            ReflectorState::Asking { next } => self.asked(next, input, now),
+            ReflectorState::Forgetting => self.wait_for_resource(now),
+            ReflectorState::BackingOff { next } => self.backing_off(next, input, now),
         }
     }
 
     /// Lists anew: by watch-list where the server can do it, else in pages. A watch-list is a watch: where none has come about for
     /// long, pages are asked for at once.
-    fn list(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
+    fn list(mut self, cause: RelistCause, now: Instant) -> (Self, ReflectorAction) {
         let tries = self.tweaks.tries_watch_lists() && !self.is_unwatched_for_long(now);
         if tries && self.watch_lists.are_worth_a_try(now) {
             return self.watch_list(cause, now);
@@ -293,18 +299,18 @@ impl Machine {
     }
 
     /// A set of objects begins: what is known of the past is known from it.
-    fn begin(&mut self, cause: RelistCause) -> Action {
+    fn begin(&mut self, cause: RelistCause) -> ReflectorAction {
         self.history = History::Empty;
         self.begun = true;
         if self.announced == Announced::AndListed {
             self.announced = Announced::No;
         }
         self.repair.begins();
-        Action::Begin { cause }
+        ReflectorAction::Begin { cause }
     }
 
     /// A set of objects is complete.
-    fn end(&mut self, resource_version: &str, whole: bool, now: Instant) -> Action {
+    fn end(&mut self, resource_version: &str, whole: bool, now: Instant) -> ReflectorAction {
         let known = self.resource_version.as_deref().unwrap_or_default();
         if compare_resource_versions(resource_version, known) == Some(Ordering::Less) {
             let message = format!("from resourceVersion {known} to {resource_version}");
@@ -323,7 +329,7 @@ impl Machine {
         if !whole {
             self.repair.unreadable(now);
         }
-        Action::End { resource_version: resource_version.into(), whole }
+        ReflectorAction::End { resource_version: resource_version.into(), whole }
     }
 
     /// The server was set back: its numbers mean something else now, and a list takes that in.
@@ -334,7 +340,8 @@ impl Machine {
 
     /// The list that is being made, or was made last, put older objects over newer ones.
     pub(super) fn store_was_set_back(&mut self) {
-        let listing = matches!(self.state, State::WatchListing(_) | State::Listing { .. });
+        let listing =
+            matches!(self.state, ReflectorState::WatchListing(_) | ReflectorState::Listing { .. });
         let announced = if listing { Announced::Yes } else { Announced::AndListed };
         let message = "it lists objects that are older than those it has sent before";
         self.announce(message.to_owned(), announced);

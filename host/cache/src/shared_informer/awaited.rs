@@ -12,14 +12,14 @@ const CHANGES_MAX: usize = 10_000;
 
 /// From which resourceVersion on a part has shown what another has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum AwaitedChange {
     /// The change has this number.
     At(Box<str>),
     /// A list did not show the object any more, which had this number last.
     After(Box<str>),
 }
 
-impl Change {
+impl AwaitedChange {
     /// What has no order says nothing.
     fn is_shown_by(&self, resource_version: &str) -> bool {
         let (Self::At(known) | Self::After(known)) = self;
@@ -34,14 +34,14 @@ impl Change {
 /// The changes that one part has yet to show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Awaited {
-    changes: BTreeMap<ObjectKey, Change>,
+    changes: BTreeMap<ObjectKey, AwaitedChange>,
     /// There were too many.
     lost: bool,
 }
 
 impl Awaited {
     /// Another part wrote this.
-    pub(super) fn note(&mut self, key: &ObjectKey, change: Change) {
+    pub(super) fn note(&mut self, key: &ObjectKey, change: AwaitedChange) {
         if self.changes.len() >= CHANGES_MAX {
             self.lost = true;
             self.changes.clear();
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(change: Change, shown: &str, is_shown: bool) {
+    fn check(change: AwaitedChange, shown: &str, is_shown: bool) {
         let mut awaited = Awaited::default();
         let key = ObjectKey::new("a", "x");
         awaited.note(&key, change.clone());
@@ -85,22 +85,22 @@ mod tests {
 
     #[test]
     fn a_change_is_shown_by_itself_and_by_any_later_one() {
-        check(Change::At("9".into()), "8", false);
-        check(Change::At("9".into()), "9", true);
-        check(Change::At("9".into()), "10", true);
+        check(AwaitedChange::At("9".into()), "8", false);
+        check(AwaitedChange::At("9".into()), "9", true);
+        check(AwaitedChange::At("9".into()), "10", true);
     }
 
     #[test]
     fn an_end_is_shown_only_by_what_comes_after_the_last_state() {
-        check(Change::After("9".into()), "9", false);
-        check(Change::After("9".into()), "10", true);
+        check(AwaitedChange::After("9".into()), "9", false);
+        check(AwaitedChange::After("9".into()), "10", true);
     }
 
     #[test]
     fn too_many_changes_are_as_good_as_one_that_is_never_shown() {
         let mut awaited = Awaited::default();
         for number in 0..=CHANGES_MAX {
-            awaited.note(&ObjectKey::new("a", number.to_string()), Change::At("1".into()));
+            awaited.note(&ObjectKey::new("a", number.to_string()), AwaitedChange::At("1".into()));
         }
         assert!(awaited.changes.is_empty() && !awaited.is_empty());
         awaited.clear();

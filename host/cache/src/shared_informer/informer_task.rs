@@ -3,8 +3,8 @@
 //! Answers to client-go's `Run` of a shared informer with its controller's `processLoop`. It owns the reflectors' tasks and, by the
 //! processor, the handlers': when it has ended, so have they.
 
-use super::Shared;
-use super::parts::Step;
+use super::InformerShared;
+use super::parts::PartsStep;
 use super::process_deltas::Deltas;
 use crate::delta_fifo::{DeltaFifo, DeltaSink, Intake, PartId};
 use crate::informer_state::PartProgress;
@@ -19,7 +19,7 @@ use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 /// One informer at work.
 pub(super) struct InformerTask {
-    shared: Arc<Shared>,
+    shared: Arc<InformerShared>,
     fifo: Arc<DeltaFifo>,
     deltas: Deltas,
     processor: SharedProcessor,
@@ -28,7 +28,7 @@ pub(super) struct InformerTask {
 }
 
 impl InformerTask {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<InformerShared>) -> Self {
         let processor = SharedProcessor::new(shared.inbox.clone(), shared.progress.clone());
         let deltas = Deltas::new(shared.indexer.clone(), shared.progress.clone());
         let fifo = Arc::new(DeltaFifo::watched(shared.progress.flow().clone()));
@@ -99,21 +99,21 @@ impl InformerTask {
         }
     }
 
-    async fn carry_out(&mut self, steps: Vec<Step>) {
+    async fn carry_out(&mut self, steps: Vec<PartsStep>) {
         let mut left = false;
         for step in steps {
             match step {
-                Step::Start(id, progress) => {
+                PartsStep::Start(id, progress) => {
                     self.start(id, progress, false);
                 }
-                Step::Stop(id, progress) => {
+                PartsStep::Stop(id, progress) => {
                     progress.stopped();
                     if let Some(reflector) = self.running.remove(&id) {
                         reflector.abort();
                     }
                     left = true;
                 }
-                Step::Restart(old, id, progress) => {
+                PartsStep::Restart(old, id, progress) => {
                     if let Some(reflector) = self.running.remove(&old) {
                         reflector.abort();
                     }
@@ -128,7 +128,7 @@ impl InformerTask {
 
     /// `again`: the store may hold objects of the part.
     fn start(&mut self, id: PartId, progress: PartProgress, again: bool) {
-        let Shared { resource, source, options, .. } = &*self.shared;
+        let InformerShared { resource, source, options, .. } = &*self.shared;
         let reflector = Reflector {
             resource: resource.clone(),
             lister_watcher: source.lister_watcher(resource, progress.part()),

@@ -1,6 +1,6 @@
 //! One part of an informer's scope, as the informer's task knows it: what its lists and watches have shown so far.
 
-use super::awaited::{Awaited, Change};
+use super::awaited::{Awaited, AwaitedChange};
 use super::staged::Staged;
 use crate::indexer::ListMark;
 use crate::informer_state::PartProgress;
@@ -86,7 +86,7 @@ impl PartState {
     }
 
     /// Its list met a later state of an object, which its watch will show.
-    pub(super) fn will_show(&mut self, key: &ObjectKey, change: Change) {
+    pub(super) fn will_show(&mut self, key: &ObjectKey, change: AwaitedChange) {
         self.awaited.note(key, change);
     }
 

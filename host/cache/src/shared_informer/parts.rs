@@ -6,7 +6,7 @@
 //! one that is behind must not bring back what the other saw deleted: the deletions are remembered until all have passed them. And
 //! what one wrote the others must show as well before it goes (`awaited.rs`); those that do not are listed anew once they are alone.
 
-use super::awaited::Change;
+use super::awaited::AwaitedChange;
 use super::deletions::Deletions;
 use super::part_state::{Listing, PartState};
 use super::staged::Staged;
@@ -27,7 +27,7 @@ const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 
 /// What the informer's task has to do.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum PartsStep {
     /// List and watch this part.
     Start(PartId, PartProgress),
     /// Stop listing and watching it; what no part covers any more leaves the store.
@@ -78,7 +78,7 @@ impl Parts {
     }
 
     /// These parts are wanted from now on: the steps towards them.
-    pub(super) fn want(&mut self, wanted: &BTreeSet<Part>, now: Instant) -> Vec<Step> {
+    pub(super) fn want(&mut self, wanted: &BTreeSet<Part>, now: Instant) -> Vec<PartsStep> {
         for state in self.parts.values_mut() {
             state.wanted = wanted.contains(state.part());
         }
@@ -93,7 +93,7 @@ impl Parts {
 
     /// A part that is wanted begins, unless it is there. One that left something to others before it was wanted again begins anew: what
     /// it showed is still right, by the grace of the others, which go on until it has been listed. Invariant 11.
-    fn start(&mut self, part: &Part) -> Option<Step> {
+    fn start(&mut self, part: &Part) -> Option<PartsStep> {
         let there = self.parts.iter().find(|(_, state)| state.part() == part);
         if there.is_some_and(|(_, state)| !state.gave_way) {
             return None;
@@ -104,14 +104,14 @@ impl Parts {
         let Some((before, progress, epoch)) = before else {
             let progress = PartProgress::started(&self.progress, part.clone());
             self.parts.insert(self.last, PartState::new(progress.clone()));
-            return Some(Step::Start(self.last, progress));
+            return Some(PartsStep::Start(self.last, progress));
         };
         self.parts.remove(&before);
         // A server that was found to be set back is so until a list has taken that in.
         let mut state = PartState::new(progress.clone());
         (state.epoch, state.was_listed) = (epoch, was_listed);
         self.parts.insert(self.last, state);
-        Some(Step::Restart(before, self.last, progress))
+        Some(PartsStep::Restart(before, self.last, progress))
     }
 
     /// When [`Parts::settle`] lets go of what still goes on.
@@ -121,7 +121,7 @@ impl Parts {
 
     /// Lets go of what is not wanted, once everything that is has synced and has shown what the others wrote; before that of what
     /// nothing else is about.
-    pub(super) fn settle(&mut self, now: Instant) -> Vec<Step> {
+    pub(super) fn settle(&mut self, now: Instant) -> Vec<PartsStep> {
         if !self.are_synced() {
             self.goes_on_until = None;
             return self.let_go_of_what_is_alone();
@@ -153,7 +153,7 @@ impl Parts {
     }
 
     /// Stops what is not wanted and is refused, so that it was never listed and nobody counts on it, or has a namespace to itself.
-    fn let_go_of_what_is_alone(&mut self) -> Vec<Step> {
+    fn let_go_of_what_is_alone(&mut self) -> Vec<PartsStep> {
         let refused = |(id, state): (&PartId, &PartState)| {
             let is_one = !state.wanted && !state.was_listed && state.progress.is_refused();
             is_one.then_some(*id)
@@ -175,12 +175,12 @@ impl Parts {
         steps
     }
 
-    fn stop(&mut self, id: PartId) -> Option<Step> {
-        self.parts.remove(&id).map(|state| Step::Stop(id, state.progress))
+    fn stop(&mut self, id: PartId) -> Option<PartsStep> {
+        self.parts.remove(&id).map(|state| PartsStep::Stop(id, state.progress))
     }
 
     /// Lists anew what has not shown everything that others wrote. Invariant 11.
-    fn list_again(&mut self) -> Vec<Step> {
+    fn list_again(&mut self) -> Vec<PartsStep> {
         let again = |(id, state): (&PartId, &PartState)| (!state.awaited.is_empty()).then_some(*id);
         let again: Vec<_> = self.parts.iter().filter_map(again).collect();
         let restart = |id| {
@@ -190,7 +190,7 @@ impl Parts {
             state.listing = None;
             let progress = state.progress.clone();
             self.parts.insert(self.last, state);
-            Some(Step::Restart(id, self.last, progress))
+            Some(PartsStep::Restart(id, self.last, progress))
         };
         again.into_iter().filter_map(restart).collect()
     }
@@ -222,7 +222,7 @@ impl Parts {
         &mut self,
         by: PartId,
         object: &Object,
-        change: fn(Box<str>) -> Change,
+        change: fn(Box<str>) -> AwaitedChange,
         resource_version: &str,
     ) {
         if !self.overlap {
@@ -247,7 +247,7 @@ impl Parts {
     }
 
     /// A change that a part leaves to others to show.
-    pub(super) fn will_show(&mut self, id: PartId, key: &ObjectKey, change: Change) {
+    pub(super) fn will_show(&mut self, id: PartId, key: &ObjectKey, change: AwaitedChange) {
         if let Some(state) = self.parts.get_mut(&id) {
             state.will_show(key, change);
         }

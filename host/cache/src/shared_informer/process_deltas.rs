@@ -4,7 +4,7 @@
 //! means. A batch is written before any of it is told, so a handler may find the indexer ahead by up to one batch, never behind. The end of a
 //! list is `relist.rs`.
 
-use super::awaited::Change as Written;
+use super::awaited::AwaitedChange;
 use super::part_state::{Listing, PartState};
 use super::parts::Parts;
 use crate::delta_fifo::{Delta, PartId};
@@ -33,7 +33,7 @@ pub(super) struct Deltas {
 }
 
 /// What ends a batch before its time.
-enum Ended {
+enum BatchEnd {
     /// The list of a part is complete.
     List { resource_version: Box<str>, whole: bool },
     /// The resource is not served any more.
@@ -55,11 +55,11 @@ impl Deltas {
         processor: &mut SharedProcessor,
     ) -> bool {
         match self.write_batch(deltas, processor) {
-            Some((id, Ended::List { resource_version, whole })) => {
+            Some((id, BatchEnd::List { resource_version, whole })) => {
                 self.end(id, &resource_version, whole, processor).await
             }
-            Some((id, Ended::Gone)) => self.gone(id, processor).await,
-            Some((id, Ended::Full)) => self.show_staged(id, processor).await,
+            Some((id, BatchEnd::Gone)) => self.gone(id, processor).await,
+            Some((id, BatchEnd::Full)) => self.show_staged(id, processor).await,
             None => false,
         }
     }
@@ -69,7 +69,7 @@ impl Deltas {
         &mut self,
         deltas: &mut VecDeque<(PartId, Delta)>,
         processor: &mut SharedProcessor,
-    ) -> Option<(PartId, Ended)> {
+    ) -> Option<(PartId, BatchEnd)> {
         let indexer = self.indexer.clone();
         let mut write = indexer.write();
         let mut ended = None;
@@ -138,7 +138,12 @@ impl Deltas {
     }
 
     /// Deltas of a part that was stopped meanwhile are dropped. Answers with what ends the batch.
-    fn apply(&mut self, id: PartId, delta: Delta, write: &mut IndexerWrite<'_>) -> Option<Ended> {
+    fn apply(
+        &mut self,
+        id: PartId,
+        delta: Delta,
+        write: &mut IndexerWrite<'_>,
+    ) -> Option<BatchEnd> {
         let part = self.parts.get_mut(id)?;
         match &delta {
             Delta::Begin => {
@@ -159,16 +164,16 @@ impl Deltas {
             }
             Delta::End { resource_version, whole } => {
                 let resource_version = resource_version.clone();
-                return Some(Ended::List { resource_version, whole: *whole });
+                return Some(BatchEnd::List { resource_version, whole: *whole });
             }
-            Delta::Gone => return Some(Ended::Gone),
+            Delta::Gone => return Some(BatchEnd::Gone),
         }
         if !self.is_staged(id, &delta, write) {
             self.write(id, delta, write);
             return None;
         }
         let staged = &mut self.parts.get_mut(id)?.listing.as_mut()?.staged;
-        staged.push(delta).then_some(Ended::Full)
+        staged.push(delta).then_some(BatchEnd::Full)
     }
 
     /// Writes an object that a list or a watch has shown.
@@ -200,7 +205,7 @@ impl Deltas {
         let (listing, cause) = (part.is_first_list(), cause(part, received));
         let is_listed = part.listing.is_some();
         if let Some(deleted) = deleted {
-            part.will_show(object.key(), Written::At(deleted));
+            part.will_show(object.key(), AwaitedChange::At(deleted));
             return;
         }
         let why = match part.listing {
@@ -212,11 +217,11 @@ impl Deltas {
         match &put {
             Put::Stale if is_listed => {
                 let newer = write.get(object.key()).map(|stored| stored.resource_version().into());
-                part.will_show(object.key(), Written::At(newer.unwrap_or_default()));
+                part.will_show(object.key(), AwaitedChange::At(newer.unwrap_or_default()));
             }
             Put::Unchanged | Put::Stale => {}
             Put::Added { .. } | Put::Updated { .. } | Put::Replaced { .. } => {
-                self.parts.note_change(id, &object, Written::At, object.resource_version());
+                self.parts.note_change(id, &object, AwaitedChange::At, object.resource_version());
             }
         }
         let mut tell = |notification| self.to_tell.push(ToTell { notification, listing });
@@ -260,14 +265,14 @@ impl Deltas {
             }
             if stored.is_some_and(|stored| self.parts.is_shown_whole(id, stored)) {
                 // That part says whether it lives on. Should it never, this one is listed anew.
-                let change = Written::After(object.resource_version().into());
+                let change = AwaitedChange::After(object.resource_version().into());
                 self.parts.will_show(id, object.key(), change);
                 return;
             }
         }
         self.parts.note_deleted(id, object.key(), object.resource_version());
         if let Removed::Gone { last } = write.delete(&object) {
-            self.parts.note_change(id, &last, Written::At, object.resource_version());
+            self.parts.note_change(id, &last, AwaitedChange::At, object.resource_version());
             // Another one was deleted than the one that is known: its end was missed.
             let known = last.uid() == object.uid();
             let (told, known_as) = if known { (object, Some(last)) } else { (last, None) };

@@ -4,7 +4,7 @@
 //! the handlers are told, of what is gone first. The store's resourceVersion moves in the same step: whoever is told that an object is gone also
 //! sees that the store has come further than the object. Each step of the work is short, for other tasks have their turn in between.
 
-use super::awaited::Change as Written;
+use super::awaited::AwaitedChange;
 use super::part_state::Listing;
 use super::process_deltas::{BATCH_DELTAS, Deltas, deleted};
 use super::staged::Staged;
@@ -176,16 +176,16 @@ impl Deltas {
             self.parts.gave_way(id);
         }
         for object in newer.take() {
-            let change = Written::At(object.resource_version().into());
+            let change = AwaitedChange::At(object.resource_version().into());
             self.parts.will_show(id, object.key(), change);
         }
         for key in moved.take() {
-            let change = Written::After(resource_version.unwrap_or_default().into());
+            let change = AwaitedChange::After(resource_version.unwrap_or_default().into());
             self.parts.will_show(id, &key, change);
         }
         let is_last = gone.len() < BATCH_DELTAS;
         for last in gone {
-            self.parts.note_change(id, &last, Written::After, last.resource_version());
+            self.parts.note_change(id, &last, AwaitedChange::After, last.resource_version());
             if let Some(resource_version) = resource_version {
                 self.parts.note_deleted(id, last.key(), resource_version);
             }

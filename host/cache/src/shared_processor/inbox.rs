@@ -1,6 +1,6 @@
 //! Where handlers wait for the informer's task to take them in: adding one takes no lock that a notification needs.
 
-use super::listener::{Listener, Place, Registration, Told};
+use super::listener::{Listener, ListenerPlace, Registration, Told};
 use crate::handler_queue::{HandlerOptions, HandlerQueue, Wake};
 use crate::resource_event_handler::ResourceEventHandler;
 use crate::scope::Scope;
@@ -11,23 +11,23 @@ use tokio::sync::Notify;
 /// New handlers, and the knock on the informer's door.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<InboxContent>,
     woken: Notify,
 }
 
 /// What somebody wants done in the informer's task.
-pub(super) struct Call(pub(super) Box<dyn FnOnce() + Send>);
+pub(super) struct TaskCall(pub(super) Box<dyn FnOnce() + Send>);
 
-impl std::fmt::Debug for Call {
+impl std::fmt::Debug for TaskCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Call")
     }
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct InboxContent {
     arrivals: Vec<Arrival>,
-    calls: Vec<Call>,
+    calls: Vec<TaskCall>,
     /// The informer has stopped: nobody is taken in any more.
     closed: bool,
 }
@@ -55,7 +55,7 @@ impl RoomSignal {
 /// A new handler, and the one whose place it takes.
 #[derive(Debug)]
 pub(super) struct Arrival {
-    pub(super) place: Place,
+    pub(super) place: ListenerPlace,
     pub(super) replaces: Option<Registration>,
 }
 
@@ -109,7 +109,7 @@ impl Inbox {
 
     /// Something to do in the informer's task, between two notifications. Dropped if the informer has stopped.
     pub(crate) fn call(&self, call: impl FnOnce() + Send + 'static) {
-        let call = Call(Box::new(call));
+        let call = TaskCall(Box::new(call));
         self.put(|waiting| waiting.calls.push(call));
     }
 
@@ -138,7 +138,7 @@ impl Inbox {
         std::mem::take(&mut self.waiting.lock().arrivals)
     }
 
-    pub(super) fn take_calls(&self) -> Vec<Call> {
+    pub(super) fn take_calls(&self) -> Vec<TaskCall> {
         std::mem::take(&mut self.waiting.lock().calls)
     }
 
@@ -163,13 +163,13 @@ impl Inbox {
     fn admit(self: &Arc<Self>, told: Told, beginning: Beginning) -> Registration {
         let listener = Arc::new(Listener::new(told, &beginning));
         let registration = Registration::new(listener.clone(), Arc::downgrade(self));
-        let arrival = Arrival { place: Place::new(listener), replaces: beginning.replaces };
+        let arrival = Arrival { place: ListenerPlace::new(listener), replaces: beginning.replaces };
         self.put(|waiting| waiting.arrivals.push(arrival));
         registration
     }
 
     /// Puts something in, unless the informer has stopped.
-    fn put(&self, put: impl FnOnce(&mut Waiting)) {
+    fn put(&self, put: impl FnOnce(&mut InboxContent)) {
         let refused = {
             let mut waiting = self.waiting.lock();
             if waiting.closed {

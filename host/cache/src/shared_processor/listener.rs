@@ -203,13 +203,13 @@ impl Listener {
 
 /// A handler's hold on its informer's side. When it is let go, nothing more is told.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ListenerPlace {
     listener: Arc<Listener>,
     /// Its task says when it has ended.
     has_task: bool,
 }
 
-impl Place {
+impl ListenerPlace {
     pub(super) fn new(listener: Arc<Listener>) -> Self {
         Self { listener, has_task: false }
     }
@@ -226,11 +226,11 @@ impl Place {
         let Told::ByTask { handler, queue } = &self.listener.told else { return None };
         let (handler, queue) = (handler.clone(), queue.clone());
         self.has_task = true;
-        Some(call_all(Ended(self.listener.clone()), handler, queue, progress))
+        Some(call_all(ListenerEnded(self.listener.clone()), handler, queue, progress))
     }
 }
 
-impl Drop for Place {
+impl Drop for ListenerPlace {
     fn drop(&mut self) {
         self.listener.removed.store(true, Ordering::Release);
         if let Some(queue) = self.listener.queue() {
@@ -243,9 +243,9 @@ impl Drop for Place {
 }
 
 /// Says so when the task has ended, even if it was aborted.
-struct Ended(Arc<Listener>);
+struct ListenerEnded(Arc<Listener>);
 
-impl Drop for Ended {
+impl Drop for ListenerEnded {
     fn drop(&mut self) {
         self.0.ended.set();
     }
@@ -254,7 +254,7 @@ impl Drop for Ended {
 /// One handler's task. A handler may take its time: on a runtime of several threads the others' tasks are moved off this thread
 /// while it is called, on one of a single thread they wait.
 async fn call_all(
-    ended: Ended,
+    ended: ListenerEnded,
     handler: Arc<dyn ResourceEventHandler>,
     queue: Arc<HandlerQueue>,
     progress: Arc<Progress>,

@@ -1,7 +1,7 @@
 //! How the source in memory answers lists and watches.
 
 use super::selection::Selection;
-use super::{FakeControllerSource, Inner, Occurrence, Request, Source, WatchLists};
+use super::{FakeControllerSource, Occurrence, Request, Source, SourceState, WatchLists};
 use crate::list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListWatchError, Part, WatchEvent, WatchOptions,
     WatchStream,
@@ -49,8 +49,8 @@ impl FakeControllerSource {
         };
         source.opened += 1;
         let (inner, epoch, number) = (self.inner.clone(), source.epoch, source.opened);
-        let place = Place { inner, selection, ready, next, from, epoch, number, goes_on };
-        Ok(stream::try_unfold(place, Place::next).boxed())
+        let place = WatchPlace { inner, selection, ready, next, from, epoch, number, goes_on };
+        Ok(stream::try_unfold(place, WatchPlace::next).boxed())
     }
 }
 
@@ -113,8 +113,8 @@ impl Source {
 }
 
 /// A watch's place in the history.
-struct Place {
-    inner: Arc<Inner>,
+struct WatchPlace {
+    inner: Arc<SourceState>,
     selection: Selection,
     ready: VecDeque<WatchEvent>,
     next: usize,
@@ -125,7 +125,7 @@ struct Place {
     goes_on: bool,
 }
 
-impl Place {
+impl WatchPlace {
     async fn next(mut self) -> Result<Option<(WatchEvent, Self)>, ListWatchError> {
         loop {
             if let Some(event) = self.ready.pop_front() {

@@ -1,7 +1,7 @@
 //! Copies JSON without what some pointers name. What lies on no pointer's way is copied as it stands.
 
 use crate::json::position;
-use crate::json::{JsonPointer, Step};
+use crate::json::{JsonPointer, PointerStep};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -22,39 +22,39 @@ pub(super) fn remove(
 
 /// Copies one object or array; `ways` go on in it.
 struct Copy<'a> {
-    ways: Vec<&'a [Step]>,
+    ways: Vec<&'a [PointerStep]>,
     out: &'a mut Vec<u8>,
 }
 
 /// What becomes of a member.
-enum Member<'a> {
+enum MemberFate<'a> {
     Left,
     Whole,
-    Entered(Vec<&'a [Step]>),
+    Entered(Vec<&'a [PointerStep]>),
 }
 
 impl<'a> Copy<'a> {
-    fn member(&self, takes: impl Fn(&Step) -> bool) -> Member<'a> {
+    fn member(&self, takes: impl Fn(&PointerStep) -> bool) -> MemberFate<'a> {
         let taken = self.ways.iter().filter_map(|way| way.split_first());
         let inner: Vec<_> = taken.filter(|(step, _)| takes(step)).map(|(_, rest)| rest).collect();
         match inner {
-            inner if inner.iter().any(|rest| rest.is_empty()) => Member::Left,
-            inner if inner.is_empty() => Member::Whole,
-            inner => Member::Entered(inner),
+            inner if inner.iter().any(|rest| rest.is_empty()) => MemberFate::Left,
+            inner if inner.is_empty() => MemberFate::Whole,
+            inner => MemberFate::Entered(inner),
         }
     }
 
     /// Writes a member that stays, after a comma where it is not the first.
     fn write<E: Error>(
         &mut self,
-        member: Member<'_>,
+        member: MemberFate<'_>,
         (first, name): (&mut bool, &str),
         value: &RawValue,
     ) -> Result<(), E> {
         let ways = match member {
-            Member::Left => return Ok(()),
-            Member::Whole => Vec::new(),
-            Member::Entered(ways) => ways,
+            MemberFate::Left => return Ok(()),
+            MemberFate::Whole => Vec::new(),
+            MemberFate::Entered(ways) => ways,
         };
         if !std::mem::take(first) {
             self.out.push(b',');
@@ -90,8 +90,8 @@ impl<'de> Visitor<'de> for Copy<'_> {
         while let Some((name, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
             let text: Cow<'_, str> = serde_json::from_str(name.get()).map_err(A::Error::custom)?;
             let member = self.member(|step| match step {
-                Step::Every => true,
-                Step::Member(name) => **name == *text,
+                PointerStep::Every => true,
+                PointerStep::Member(name) => **name == *text,
             });
             self.write(member, (&mut first, &format!("{}:", name.get())), value)?;
         }
@@ -105,8 +105,8 @@ impl<'de> Visitor<'de> for Copy<'_> {
         let mut at = 0;
         while let Some(value) = seq.next_element::<&'de RawValue>()? {
             let member = self.member(|step| match step {
-                Step::Every => true,
-                Step::Member(name) => position(name) == Some(at),
+                PointerStep::Every => true,
+                PointerStep::Member(name) => position(name) == Some(at),
             });
             self.write(member, (&mut first, ""), value)?;
             at += 1;

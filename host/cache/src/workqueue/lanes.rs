@@ -64,15 +64,15 @@ impl Default for LaneRule {
 
 /// Where a key stands in its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(u64);
+pub(super) struct LanePlace(u64);
 
 #[derive(Debug)]
 pub(super) struct Lanes<K> {
     rule: LaneRule,
-    live: BTreeMap<Place, K>,
+    live: BTreeMap<LanePlace, K>,
     /// With the time since when each waits.
-    background: BTreeMap<Place, (K, Instant)>,
-    next: Place,
+    background: BTreeMap<LanePlace, (K, Instant)>,
+    next: LanePlace,
     /// Live keys handed out since a background key could have been.
     live_run: u32,
 }
@@ -80,7 +80,7 @@ pub(super) struct Lanes<K> {
 impl<K> Lanes<K> {
     pub(super) fn new(rule: LaneRule) -> Self {
         let (live, background) = (BTreeMap::new(), BTreeMap::new());
-        Self { rule, live, background, next: Place(0), live_run: 0 }
+        Self { rule, live, background, next: LanePlace(0), live_run: 0 }
     }
 
     pub(super) fn len(&self, lane: Lane) -> usize {
@@ -98,9 +98,9 @@ impl<K> Lanes<K> {
     }
 
     /// At the end of its lane.
-    pub(super) fn push(&mut self, key: K, lane: Lane, now: Instant) -> Place {
+    pub(super) fn push(&mut self, key: K, lane: Lane, now: Instant) -> LanePlace {
         let place = self.next;
-        self.next = Place(place.0 + 1);
+        self.next = LanePlace(place.0 + 1);
         match lane {
             Lane::Background => drop(self.background.insert(place, (key, now))),
             Lane::Live => drop(self.live.insert(place, key)),
@@ -109,7 +109,7 @@ impl<K> Lanes<K> {
     }
 
     /// Moves a background key to the end of the live lane; none if it is not there.
-    pub(super) fn lift(&mut self, place: Place, now: Instant) -> Option<Place> {
+    pub(super) fn lift(&mut self, place: LanePlace, now: Instant) -> Option<LanePlace> {
         let (key, _) = self.background.remove(&place)?;
         Some(self.push(key, Lane::Live, now))
     }

@@ -3,13 +3,13 @@
 use super::AddOptions;
 use super::WorkQueueOptions;
 use super::lanes::Lane;
-use super::state::{Leftover, Look, Phase, State};
+use super::state::{Leftover, Look, QueuePhase, WorkQueueState};
 use std::hash::Hash;
 use std::time::Instant;
 
 /// Keys for one worker that is called when there is something to do. What it holds has the bound of a [`WorkQueue`](super::WorkQueue).
 pub struct PolledWorkQueue<K> {
-    state: State<K>,
+    state: WorkQueueState<K>,
 }
 
 impl<K> std::fmt::Debug for PolledWorkQueue<K> {
@@ -21,7 +21,7 @@ impl<K> std::fmt::Debug for PolledWorkQueue<K> {
 impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
     /// An empty queue.
     pub fn new(options: WorkQueueOptions<K>) -> Self {
-        Self { state: State::new(options.rate_limiter, options.lanes) }
+        Self { state: WorkQueueState::new(options.rate_limiter, options.lanes) }
     }
 
     /// As [`WorkQueue::add_with`](super::WorkQueue::add_with).
@@ -75,7 +75,7 @@ impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
 
     /// Ends the queue and takes what it did not hand out, for whoever goes on with it elsewhere.
     pub fn into_leftovers(mut self, now: Instant) -> Vec<Leftover<K>> {
-        self.state.phase = Phase::ShutDown;
+        self.state.phase = QueuePhase::ShutDown;
         self.state.take_leftovers(now)
     }
 

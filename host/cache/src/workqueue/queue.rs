@@ -4,16 +4,16 @@
 //! map here, from key to what is the matter with it, so that they cannot disagree. It knows no shutdown and no
 //! delays, and is given the time.
 
-use super::lanes::{Lane, LaneRule, Lanes, Place};
+use super::lanes::{Lane, LanePlace, LaneRule, Lanes};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 /// What is the matter with a key. A key that is not there is neither waiting nor worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
+enum KeyState {
     /// In the lanes at `place`, since it was first added.
-    Waiting { lane: Lane, place: Place, since: Instant },
+    Waiting { lane: Lane, place: LanePlace, since: Instant },
     /// Handed out; what was added meanwhile waits for `done`.
     Working { since: Instant, again: Option<(Lane, Instant)> },
 }
@@ -41,7 +41,7 @@ pub(super) struct Taken<K> {
 
 /// How work on a key ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedWork {
     pub(super) worked: Duration,
     /// It was added meanwhile and waits again.
     pub(super) again: bool,
@@ -51,7 +51,7 @@ pub(super) struct Ended {
 #[derive(Debug)]
 pub(super) struct Queue<K> {
     /// A key is in `lanes` if and only if it is `Waiting` here.
-    entries: HashMap<K, Entry>,
+    entries: HashMap<K, KeyState>,
     lanes: Lanes<K>,
 }
 
@@ -82,8 +82,8 @@ impl<K: Hash + Eq + Clone> Queue<K> {
     /// Since when the first key of the lanes waits.
     pub(super) fn oldest(&self) -> Option<Instant> {
         let since = |key: &K| match self.entries.get(key) {
-            Some(Entry::Waiting { since, .. }) => Some(*since),
-            Some(Entry::Working { .. }) | None => None,
+            Some(KeyState::Waiting { since, .. }) => Some(*since),
+            Some(KeyState::Working { .. }) | None => None,
         };
         self.lanes.first().filter_map(since).min()
     }
@@ -95,8 +95,8 @@ impl<K: Hash + Eq + Clone> Queue<K> {
     /// How long each key that is worked on has been so, in no order.
     pub(super) fn worked_for(&self, now: Instant) -> impl Iterator<Item = Duration> {
         self.entries.values().filter_map(move |entry| match entry {
-            Entry::Working { since, .. } => Some(now.saturating_duration_since(*since)),
-            Entry::Waiting { .. } => None,
+            KeyState::Working { since, .. } => Some(now.saturating_duration_since(*since)),
+            KeyState::Waiting { .. } => None,
         })
     }
 
@@ -104,21 +104,21 @@ impl<K: Hash + Eq + Clone> Queue<K> {
         match self.entries.get_mut(&key) {
             None => {
                 let place = self.lanes.push(key.clone(), lane, now);
-                self.entries.insert(key, Entry::Waiting { lane, place, since: now });
+                self.entries.insert(key, KeyState::Waiting { lane, place, since: now });
                 Added::Waits
             }
-            Some(Entry::Waiting { lane: old, place, .. }) => {
+            Some(KeyState::Waiting { lane: old, place, .. }) => {
                 let lifted = (lane > *old).then(|| self.lanes.lift(*place, now)).flatten();
                 let Some(to) = lifted else { return Added::Known };
                 (*old, *place) = (lane, to);
                 Added::Lifted
             }
-            Some(Entry::Working { again: Some((old, _)), .. }) => {
+            Some(KeyState::Working { again: Some((old, _)), .. }) => {
                 let lifted = lane > *old;
                 *old = lane.max(*old);
                 if lifted { Added::Lifted } else { Added::Known }
             }
-            Some(Entry::Working { again, .. }) => {
+            Some(KeyState::Working { again, .. }) => {
                 *again = Some((lane, now));
                 Added::WaitsForDone
             }
@@ -128,26 +128,26 @@ impl<K: Hash + Eq + Clone> Queue<K> {
     /// The next key, which is then worked on; none when nothing waits.
     pub(super) fn get(&mut self, now: Instant) -> Option<Taken<K>> {
         let (key, lane) = self.lanes.pop(now)?;
-        let working = Entry::Working { since: now, again: None };
+        let working = KeyState::Working { since: now, again: None };
         let waited = match self.entries.insert(key.clone(), working) {
-            Some(Entry::Waiting { since, .. }) => now.saturating_duration_since(since),
+            Some(KeyState::Waiting { since, .. }) => now.saturating_duration_since(since),
             entry => unreachable!("a key in the lanes waits, and is not {entry:?}"),
         };
         Some(Taken { key, lane, waited })
     }
 
     /// Work on the key has ended; none if there was none.
-    pub(super) fn done(&mut self, key: &K, now: Instant) -> Option<Ended> {
-        let Some(Entry::Working { since, again }) = self.entries.get(key).copied() else {
+    pub(super) fn done(&mut self, key: &K, now: Instant) -> Option<EndedWork> {
+        let Some(KeyState::Working { since, again }) = self.entries.get(key).copied() else {
             return None;
         };
         let (key, _) = self.entries.remove_entry(key)?;
         if let Some((lane, since)) = again {
             let place = self.lanes.push(key.clone(), lane, now);
-            self.entries.insert(key, Entry::Waiting { lane, place, since });
+            self.entries.insert(key, KeyState::Waiting { lane, place, since });
         }
         let worked = now.saturating_duration_since(since);
-        Some(Ended { worked, again: again.is_some() })
+        Some(EndedWork { worked, again: again.is_some() })
     }
 
     /// Takes what waits without handing it out, in the order of the turns.

@@ -5,13 +5,13 @@ use super::AddOptions;
 use super::delays::Delays;
 use super::lanes::{Lane, LaneRule};
 use super::metrics::{Counters, WorkQueueMetrics};
-use super::queue::{Added, Ended, Queue};
+use super::queue::{Added, EndedWork, Queue};
 use super::rate_limiters::RateLimiter;
 use std::hash::Hash;
 use std::time::Instant;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum QueuePhase {
     Open,
     /// Nothing new is handed out; somebody may wait for the rest to be done.
     Draining,
@@ -41,22 +41,22 @@ pub struct Leftover<K> {
     pub ready_at: Option<Instant>,
 }
 
-pub(super) struct State<K> {
+pub(super) struct WorkQueueState<K> {
     pub(super) queue: Queue<K>,
     pub(super) limiter: Box<dyn RateLimiter<K>>,
-    pub(super) phase: Phase,
+    pub(super) phase: QueuePhase,
     delays: Delays<K>,
     /// Added after the shutdown, at the time of the adding.
     late: Delays<K>,
     counters: Counters,
 }
 
-impl<K: Hash + Eq + Clone> State<K> {
+impl<K: Hash + Eq + Clone> WorkQueueState<K> {
     pub(super) fn new(limiter: Box<dyn RateLimiter<K>>, rule: LaneRule) -> Self {
         Self {
             queue: Queue::new(rule),
             limiter,
-            phase: Phase::Open,
+            phase: QueuePhase::Open,
             delays: Delays::new(),
             late: Delays::new(),
             counters: Counters::default(),
@@ -79,7 +79,7 @@ impl<K: Hash + Eq + Clone> State<K> {
             self.delays.note(key, lane, ready_at);
             return false;
         }
-        if self.phase != Phase::Open {
+        if self.phase != QueuePhase::Open {
             self.late.note(key, lane, now);
             return false;
         }
@@ -96,7 +96,7 @@ impl<K: Hash + Eq + Clone> State<K> {
 
     /// The earliest time at which a delayed key can be handed out.
     pub(super) fn due(&self) -> Option<Instant> {
-        if self.phase == Phase::Open { self.delays.due() } else { None }
+        if self.phase == QueuePhase::Open { self.delays.due() } else { None }
     }
 
     /// Whether the key waits, is delayed or is being worked on.
@@ -111,7 +111,7 @@ impl<K: Hash + Eq + Clone> State<K> {
 
     /// Queues the delayed keys whose time has come.
     pub(super) fn ripen(&mut self, now: Instant) {
-        if self.phase == Phase::Open {
+        if self.phase == QueuePhase::Open {
             while let Some(ripe) = self.delays.pop_due(now) {
                 self.add_now(ripe.key, ripe.lane, now);
             }
@@ -125,23 +125,23 @@ impl<K: Hash + Eq + Clone> State<K> {
                 self.counters.queue_duration.observe(taken.waited);
                 Look::Taken(taken.key, taken.lane)
             }
-            None if self.phase == Phase::Open => Look::Nothing { due: self.delays.due() },
+            None if self.phase == QueuePhase::Open => Look::Nothing { due: self.delays.due() },
             None => Look::ShutDown,
         }
     }
 
-    pub(super) fn done(&mut self, key: &K, now: Instant) -> Option<Ended> {
+    pub(super) fn done(&mut self, key: &K, now: Instant) -> Option<EndedWork> {
         let ended = self.queue.done(key, now)?;
         self.counters.work_duration.observe(ended.worked);
         Some(ended)
     }
 
     pub(super) fn is_drained(&self) -> bool {
-        self.phase == Phase::ShutDown || self.queue.is_idle()
+        self.phase == QueuePhase::ShutDown || self.queue.is_idle()
     }
 
     pub(super) fn take_leftovers(&mut self, now: Instant) -> Vec<Leftover<K>> {
-        if self.phase == Phase::Open {
+        if self.phase == QueuePhase::Open {
             return Vec::new();
         }
         let ready = |key, lane| Leftover { key, lane, ready_at: None };

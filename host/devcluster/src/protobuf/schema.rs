@@ -20,7 +20,7 @@ pub struct Field {
     /// The key in JSON.
     pub name: String,
     /// What a single value is.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Whether it is a list.
     pub repeated: bool,
     /// Whether it is a map from strings.
@@ -34,7 +34,7 @@ pub struct Field {
 /// The type of a value.
 #[derive(Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the type it names")]
-pub enum Kind {
+pub enum FieldKind {
     String,
     Bool,
     Integer,
@@ -74,7 +74,7 @@ impl Schema {
             let number = number.and_then(|n| n.parse().ok()).expect("schema.txt has numbers");
             let field = Field {
                 name: name.unwrap_or_default().to_owned(),
-                kind: Kind::parse(kind.expect("schema.txt has types")),
+                kind: FieldKind::parse(kind.expect("schema.txt has types")),
                 repeated: flags.contains('r'),
                 map: flags.contains('m'),
                 pointer: flags.contains('p'),
@@ -103,7 +103,7 @@ impl Schema {
             let inlined = message.fields.values().filter(|field| field.inline);
             inlined
                 .filter_map(|field| match field.kind {
-                    Kind::Message(name) => Some(self.message(name)),
+                    FieldKind::Message(name) => Some(self.message(name)),
                     _ => None,
                 })
                 .find_map(|message| self.named(message, key))
@@ -123,7 +123,7 @@ impl Message {
     }
 }
 
-impl Kind {
+impl FieldKind {
     fn parse(word: &'static str) -> Self {
         match word {
             "s" => Self::String,
@@ -151,7 +151,7 @@ mod tests {
     fn every_named_message_is_there() {
         for message in schema().messages.values() {
             for field in message.fields.values() {
-                if let Kind::Message(name) = field.kind {
+                if let FieldKind::Message(name) = field.kind {
                     assert!(schema().messages.contains_key(name), "{name} is missing");
                 }
             }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use informant_e2e::election::{self, LeaseTimes, Options, Report};
+use informant_e2e::election::{self, ElectionOptions, ElectionReport, LeaseTimes};
 use informant_e2e::percentiles::Percentiles;
 
 /// How long a successor's plugin may take to start and to be told what is there.
@@ -42,7 +42,7 @@ struct Args {
 #[tokio::main(worker_threads = 2)]
 async fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
-    let options = Options {
+    let options = ElectionOptions {
         program: args.program,
         guest: args.guest,
         seed: args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..))),
@@ -59,8 +59,8 @@ async fn main() -> anyhow::Result<ExitCode> {
 }
 
 /// Says what came of it, and whether it is as it should be.
-fn tell(report: &Report, options: &Options) -> bool {
-    let Report { verdict, failures, refused, changes, lasted } = report;
+fn tell(report: &ElectionReport, options: &ElectionOptions) -> bool {
+    let ElectionReport { verdict, failures, refused, changes, lasted } = report;
     let counted: Vec<String> =
         failures.iter().map(|(name, count)| format!("{name} {count} times")).collect();
     let many: u32 = failures.values().sum();

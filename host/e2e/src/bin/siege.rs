@@ -4,8 +4,8 @@
 
 use clap::Parser;
 use informant_e2e::percentiles::Percentiles;
-use informant_e2e::siege::input::Kind;
-use informant_e2e::siege::{self, Options, Report};
+use informant_e2e::siege::input::AttackKind;
+use informant_e2e::siege::{self, SiegeOptions, SiegeReport};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -55,7 +55,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     let kinds = kinds(&args.only)?;
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     println!("seed {seed}: {}", names.join(", "));
-    let options = Options {
+    let options = SiegeOptions {
         program: args.program,
         guests: args.guests,
         plugins: args.plugins,
@@ -71,24 +71,25 @@ async fn main() -> anyhow::Result<ExitCode> {
     Ok(judge(&report, seed))
 }
 
-fn kinds(only: &[String]) -> anyhow::Result<Vec<Kind>> {
-    let files = [Kind::Modules, Kind::Mutants, Kind::Descriptors, Kind::Settings];
+fn kinds(only: &[String]) -> anyhow::Result<Vec<AttackKind>> {
+    let files =
+        [AttackKind::Modules, AttackKind::Mutants, AttackKind::Descriptors, AttackKind::Settings];
     let mut kinds = Vec::new();
     for name in only {
-        match Kind::ALL.into_iter().find(|kind| kind.name() == name) {
+        match AttackKind::ALL.into_iter().find(|kind| kind.name() == name) {
             Some(kind) => kinds.push(kind),
             None if name == "files" => kinds.extend(files),
             None => {
-                let known = Kind::ALL.map(Kind::name).join(", ");
+                let known = AttackKind::ALL.map(AttackKind::name).join(", ");
                 anyhow::bail!("--only {name}: no such kind of input; known are files, {known}")
             }
         }
     }
-    Ok(if kinds.is_empty() { Kind::ALL.to_vec() } else { kinds })
+    Ok(if kinds.is_empty() { AttackKind::ALL.to_vec() } else { kinds })
 }
 
-fn tell(report: &Report) {
-    let mut by_kind: BTreeMap<Kind, Vec<(u64, &str)>> = BTreeMap::new();
+fn tell(report: &SiegeReport) {
+    let mut by_kind: BTreeMap<AttackKind, Vec<(u64, &str)>> = BTreeMap::new();
     for ((kind, outcome), count) in &report.outcomes {
         by_kind.entry(*kind).or_default().push((*count, outcome));
     }
@@ -129,7 +130,7 @@ fn tell(report: &Report) {
     println!("from SIGTERM to its end: {:.1?}", report.end);
 }
 
-fn judge(report: &Report, seed: u64) -> ExitCode {
+fn judge(report: &SiegeReport, seed: u64) -> ExitCode {
     if report.complaints.is_empty() {
         println!("seed {seed}: it held");
         return ExitCode::SUCCESS;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use informant_e2e::percentiles::Percentiles;
-use informant_e2e::soak::{self, Options, Report};
+use informant_e2e::soak::{self, SoakOptions, SoakReport};
 
 /// How late a good plugin may be while its neighbours come to their ends, for 99 of 100 events.
 const LATENCY_MAX: Duration = Duration::from_millis(50);
@@ -46,7 +46,7 @@ struct Args {
 #[tokio::main(worker_threads = 2)]
 async fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
-    let options = Options {
+    let options = SoakOptions {
         program: args.program,
         guests: args.guests,
         good: args.good,
@@ -59,7 +59,7 @@ async fn main() -> anyhow::Result<ExitCode> {
 }
 
 /// Says what came of it, and whether it is as it should be.
-fn tell(report: &Report) -> bool {
+fn tell(report: &SoakReport) -> bool {
     let alone = shown("alone", &report.alone);
     let until = shown("until the last sinner came to its end", &report.until_ended);
     let after = shown("afterwards", &report.after);

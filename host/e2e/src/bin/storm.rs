@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use informant_e2e::percentiles::Percentiles;
-use informant_e2e::storm::lives::Verdict;
-use informant_e2e::storm::{self, Options, Report};
+use informant_e2e::storm::lives::LivesVerdict;
+use informant_e2e::storm::{self, StormOptions, StormReport};
 
 /// How long nobody may be served at a swap, for 99 of 100 swaps.
 const GAP_MAX: Duration = Duration::from_millis(50);
@@ -60,7 +60,7 @@ impl Args {
 #[tokio::main(worker_threads = 2)]
 async fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
-    let options = Options {
+    let options = StormOptions {
         guest: args.guest(),
         program: args.program,
         seed: args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..))),
@@ -81,8 +81,8 @@ async fn main() -> anyhow::Result<ExitCode> {
 }
 
 /// Says what came of it, and whether it is as it should be.
-fn tell(report: &Report, seed: u64) -> bool {
-    let Report { verdict, times, not_loaded, .. } = report;
+fn tell(report: &StormReport, seed: u64) -> bool {
+    let StormReport { verdict, times, not_loaded, .. } = report;
     say_changes(report);
     let (events, repeats, replayed) = (verdict.events, verdict.repeats, verdict.replayed);
     println!("{events} events told, {replayed} of them replays and {repeats} repeats");
@@ -101,8 +101,8 @@ fn tell(report: &Report, seed: u64) -> bool {
 }
 
 /// The same of hosts that were killed.
-fn tell_kills(report: &Report, kills: &Verdict, seed: u64) -> bool {
-    let Verdict { events, owed, paid, letters, complaints } = kills;
+fn tell_kills(report: &StormReport, kills: &LivesVerdict, seed: u64) -> bool {
+    let LivesVerdict { events, owed, paid, letters, complaints } = kills;
     say_changes(report);
     println!("{events} events told");
     println!("{owed} retries were on the disk when a host was killed, {paid} came again");
@@ -115,7 +115,7 @@ fn tell_kills(report: &Report, kills: &Verdict, seed: u64) -> bool {
     right
 }
 
-fn say_changes(Report { changes, lasted, .. }: &Report) {
+fn say_changes(StormReport { changes, lasted, .. }: &StormReport) {
     let rate = *changes as f64 / lasted.as_secs_f64();
     println!("{changes} changes in {lasted:.1?}, {rate:.0} a second");
 }

@@ -40,7 +40,7 @@ const HALVES: [[Lasting; 3]; 2] = [
 ];
 
 /// Failures without end. Each six have all kinds.
-pub struct Failures {
+pub struct LeaderFailures {
     random: fastrand::Rng,
     lease: Duration,
     takeover: Duration,
@@ -49,7 +49,7 @@ pub struct Failures {
     is_second_half: bool,
 }
 
-impl Failures {
+impl LeaderFailures {
     /// Half of them last for up to a lease, which the leader may outlive. The others last for as much longer than it takes until another leads:
     /// whoever goes on then must find that out before it writes.
     pub fn new(random: fastrand::Rng, lease: Duration, takeover: Duration) -> Self {
@@ -57,7 +57,7 @@ impl Failures {
     }
 }
 
-impl Iterator for Failures {
+impl Iterator for LeaderFailures {
     type Item = Failure;
 
     fn next(&mut self) -> Option<Failure> {
@@ -78,7 +78,9 @@ mod tests {
 
     fn drawn(seed: u64, count: usize) -> Vec<Failure> {
         let random = fastrand::Rng::with_seed(seed);
-        Failures::new(random, Duration::from_secs(3), Duration::from_secs(7)).take(count).collect()
+        LeaderFailures::new(random, Duration::from_secs(3), Duration::from_secs(7))
+            .take(count)
+            .collect()
     }
 
     #[test]

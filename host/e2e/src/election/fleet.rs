@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::election::failure::Failure;
-use crate::election::{DEADLINE, NAMESPACE, Options, PLUGIN};
+use crate::election::{DEADLINE, ElectionOptions, NAMESPACE, PLUGIN};
 use crate::host::Host;
 use crate::poll;
 use crate::proxy::Proxy;
@@ -59,7 +59,7 @@ pub struct Fleet {
 
 impl Fleet {
     /// Two places and no host yet.
-    pub async fn start(options: &Options, kubeconfig: &Path) -> anyhow::Result<Self> {
+    pub async fn start(options: &ElectionOptions, kubeconfig: &Path) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
         let plugins = directory.path().join("plugins");
         std::fs::create_dir(&plugins).context("make the plugin directory")?;
@@ -219,7 +219,7 @@ impl Role {
     }
 }
 
-fn election_arguments(options: &Options) -> Vec<String> {
+fn election_arguments(options: &ElectionOptions) -> Vec<String> {
     let seconds = [
         ("--leader-elect-lease-duration", options.lease.lease_duration),
         ("--leader-elect-renew-deadline", options.lease.renew_deadline),

@@ -6,22 +6,22 @@ use serde_json::Value;
 
 /// One change, as a watch told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct WatchedChange {
     /// Its resourceVersion: both our servers count all objects' changes in one row.
     pub version: u64,
     /// When it was seen, since the begin.
     pub at: Duration,
     /// What changed.
-    pub what: What,
+    pub what: WatchedKind,
 }
 
 /// What changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum WatchedKind {
     /// The Lease was written.
     Lease(Lease),
     /// An order was answered.
-    Answer(Answer),
+    Answer(WriteAnswer),
 }
 
 /// Who leads.
@@ -35,7 +35,7 @@ pub struct Lease {
 
 /// A plugin's write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct WriteAnswer {
     /// The order's name.
     pub order: String,
     /// The host's name.
@@ -57,7 +57,7 @@ impl Lease {
     }
 }
 
-impl Answer {
+impl WriteAnswer {
     /// As it stands in the order; none where there is none yet.
     pub fn of(object: &Value) -> Option<Self> {
         let metadata = &object["metadata"];
@@ -90,12 +90,12 @@ mod tests {
     fn an_answer_says_who_made_it() {
         let answer = |text: &str| {
             let annotations = json!({"informant.dev/answer": text});
-            Answer::of(&json!({"metadata": {"name": "a", "annotations": annotations}}))
+            WriteAnswer::of(&json!({"metadata": {"name": "a", "annotations": annotations}}))
         };
         let (order, by) = ("a".to_owned(), "host-7".to_owned());
-        let expect = Answer { order, by, write: 12, number: 40 };
+        let expect = WriteAnswer { order, by, write: 12, number: 40 };
         assert_eq!(answer("host-7 12 40"), Some(expect));
         assert_eq!(answer("host-7 12"), None);
-        assert_eq!(Answer::of(&json!({"metadata": {"name": "a"}})), None);
+        assert_eq!(WriteAnswer::of(&json!({"metadata": {"name": "a"}})), None);
     }
 }

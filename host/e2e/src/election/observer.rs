@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{Api, resource_version};
-use crate::election::history::{Answer, Entry, Lease, What};
+use crate::election::history::{Lease, WatchedChange, WatchedKind, WriteAnswer};
 use crate::election::{DEADLINE, NAMESPACE, orders};
 use crate::poll;
 
@@ -19,7 +19,7 @@ use crate::poll;
 const QUIET_MAX: Duration = Duration::from_secs(5);
 
 /// What is seen, by both watches.
-type Seen = Arc<Mutex<Vec<Entry>>>;
+type Seen = Arc<Mutex<Vec<WatchedChange>>>;
 
 /// Watches until it is told to end.
 pub struct Observer {
@@ -42,11 +42,11 @@ impl Observer {
             stop: stop.clone(),
         };
         let watches = [
-            tokio::spawn(watch(leases).go_on(|object| Some(What::Lease(Lease::of(object))))),
+            tokio::spawn(watch(leases).go_on(|object| Some(WatchedKind::Lease(Lease::of(object))))),
             tokio::spawn(watch(orders::collection()).go_on(move |object| {
-                let answer = Answer::of(object)?;
+                let answer = WriteAnswer::of(object)?;
                 let before = answers.insert(answer.order.clone(), answer.clone());
-                (before.as_ref() != Some(&answer)).then_some(What::Answer(answer))
+                (before.as_ref() != Some(&answer)).then_some(WatchedKind::Answer(answer))
             })),
         ];
         Self { seen, watches, stop }
@@ -61,8 +61,8 @@ impl Observer {
             let (mut answered, mut renewed) = (0, 0);
             for entry in &*seen {
                 match &entry.what {
-                    What::Lease(_) => renewed = entry.version,
-                    What::Answer(answer) => {
+                    WatchedKind::Lease(_) => renewed = entry.version,
+                    WatchedKind::Answer(answer) => {
                         answered = entry.version;
                         newest.insert(answer.order.clone(), answer.number);
                     }
@@ -89,7 +89,7 @@ impl Observer {
     }
 
     /// Everything that was seen.
-    pub async fn end(self) -> anyhow::Result<Vec<Entry>> {
+    pub async fn end(self) -> anyhow::Result<Vec<WatchedChange>> {
         self.stop.cancel();
         for watch in self.watches {
             watch.await.context("a watch failed")??;
@@ -108,7 +108,10 @@ struct Watching {
 }
 
 impl Watching {
-    async fn go_on(self, mut read: impl FnMut(&Value) -> Option<What>) -> anyhow::Result<()> {
+    async fn go_on(
+        self,
+        mut read: impl FnMut(&Value) -> Option<WatchedKind>,
+    ) -> anyhow::Result<()> {
         let list = self.api.get(&self.path).await.expect(200);
         let mut version = resource_version(&list);
         while !self.stop.is_cancelled() {
@@ -121,7 +124,7 @@ impl Watching {
                 let at = self.began.elapsed();
                 let changed = matches!(event.kind.as_str(), "ADDED" | "MODIFIED");
                 if let Some(what) = changed.then(|| read(&event.object)).flatten() {
-                    self.seen.lock().push(Entry { version, at, what });
+                    self.seen.lock().push(WatchedChange { version, at, what });
                 }
             }
         }

@@ -5,14 +5,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::election::history::{Answer, Entry, Lease, What};
+use crate::election::history::{Lease, WatchedChange, WatchedKind, WriteAnswer};
 
 /// More than these say nothing that the first do not.
 const COMPLAINTS_MAX: usize = 20;
 
 /// What came of it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ElectionVerdict {
     /// Writes that arrived.
     pub writes: usize,
     /// How often a host took the Lease.
@@ -27,15 +27,15 @@ pub struct Verdict {
 
 /// The Lease as it is.
 #[derive(Clone)]
-struct Held {
+struct HeldLease {
     lease: Lease,
     version: u64,
 }
 
 #[derive(Default)]
-struct Oracle {
-    verdict: Verdict,
-    held: Option<Held>,
+struct ElectionOracle {
+    verdict: ElectionVerdict,
+    held: Option<HeldLease>,
     writers: BTreeSet<String>,
     /// Who held the Lease last, and its last sign.
     last_sign: Option<(String, Duration)>,
@@ -44,17 +44,17 @@ struct Oracle {
 }
 
 /// Holds every write against the Lease. Nobody's successor may take longer than `takeover_max`.
-pub fn check(entries: &[Entry], takeover_max: Duration) -> Verdict {
+pub fn check(entries: &[WatchedChange], takeover_max: Duration) -> ElectionVerdict {
     let mut entries = entries.to_vec();
     entries.sort_by_key(|entry| entry.version);
-    let mut oracle = Oracle::default();
+    let mut oracle = ElectionOracle::default();
     for entry in &entries {
         match &entry.what {
-            What::Lease(lease) => oracle.lease(entry, lease),
-            What::Answer(answer) => oracle.answer(entry, answer),
+            WatchedKind::Lease(lease) => oracle.lease(entry, lease),
+            WatchedKind::Answer(answer) => oracle.answer(entry, answer),
         }
     }
-    let Oracle { mut verdict, writers, .. } = oracle;
+    let ElectionOracle { mut verdict, writers, .. } = oracle;
     verdict.writers = writers.len();
     verdict.takeovers.sort_unstable();
     let late = verdict.takeovers.iter().filter(|takeover| **takeover > takeover_max);
@@ -64,16 +64,16 @@ pub fn check(entries: &[Entry], takeover_max: Duration) -> Verdict {
     verdict
 }
 
-impl Oracle {
+impl ElectionOracle {
     fn complain(&mut self, complaint: String) {
         if self.verdict.complaints.len() < COMPLAINTS_MAX {
             self.verdict.complaints.push(complaint);
         }
     }
 
-    fn lease(&mut self, entry: &Entry, lease: &Lease) {
+    fn lease(&mut self, entry: &WatchedChange, lease: &Lease) {
         let (version, before) = (entry.version, self.held.take());
-        if let Some(Held { lease: before, .. }) = &before {
+        if let Some(HeldLease { lease: before, .. }) = &before {
             let rises = lease.transitions > before.transitions;
             let takes = lease.holder.is_some() && lease.holder != before.holder;
             if takes && !rises || lease.transitions < before.transitions {
@@ -93,10 +93,10 @@ impl Oracle {
             (Some(was), None) => self.last_sign = Some((was.clone(), entry.at)),
             (None, None) => {}
         }
-        self.held = Some(Held { lease: lease.clone(), version });
+        self.held = Some(HeldLease { lease: lease.clone(), version });
     }
 
-    fn answer(&mut self, entry: &Entry, answer: &Answer) {
+    fn answer(&mut self, entry: &WatchedChange, answer: &WriteAnswer) {
         self.verdict.writes += 1;
         self.writers.insert(answer.by.clone());
         let held = self.held.clone();
@@ -104,7 +104,7 @@ impl Oracle {
         if holder != Some(answer.by.as_str()) {
             let since = held.as_ref().map_or(0, |held| held.version);
             let holder = holder.unwrap_or("nobody");
-            let Answer { order, by, write, .. } = answer;
+            let WriteAnswer { order, by, write, .. } = answer;
             let version = entry.version;
             return self.complain(format!(
                 "write {write} of {by} arrived at {version} ({order}), and {holder} held the Lease since {since}"
@@ -123,15 +123,15 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// One entry a second: `a` holds the Lease, taken for the first time: `lease a 0`; `write a`; nobody holds it: `lease - 0`.
-    fn entries(text: &str) -> Vec<Entry> {
+    fn entries(text: &str) -> Vec<WatchedChange> {
         let entry = |(number, line): (usize, &str)| {
             let words: Vec<&str> = line.trim().split(' ').collect();
             let what = match words[..] {
-                ["lease", holder, transitions] => What::Lease(Lease {
+                ["lease", holder, transitions] => WatchedKind::Lease(Lease {
                     holder: (holder != "-").then(|| holder.to_owned()),
                     transitions: transitions.parse().expect("a number"),
                 }),
-                ["write", by] => What::Answer(Answer {
+                ["write", by] => WatchedKind::Answer(WriteAnswer {
                     order: "order".to_owned(),
                     by: by.to_owned(),
                     write: 7,
@@ -139,7 +139,7 @@ mod tests {
                 }),
                 _ => panic!("{line}"),
             };
-            Entry { version: 10 + number as u64, at: SECOND * number as u32, what }
+            WatchedChange { version: 10 + number as u64, at: SECOND * number as u32, what }
         };
         text.split(',').enumerate().map(entry).collect()
     }

@@ -23,14 +23,14 @@ const KINDS: [&str; 3] = ["added", "updated", "deleted"];
 
 /// Makes the changes for as long as there is this.
 pub(super) struct Changes {
-    shared: Arc<Shared>,
+    shared: Arc<ChangesState>,
     /// Tells pods of one measurement from those of others.
     prefix: String,
     thread: Option<JoinHandle<anyhow::Result<()>>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct ChangesState {
     is_over: AtomicBool,
     /// When each was about to be sent.
     made: Mutex<Vec<Instant>>,
@@ -39,7 +39,7 @@ struct Shared {
 
 impl Changes {
     pub(super) fn begin(kubeconfig: PathBuf) -> Self {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<ChangesState>::default();
         let prefix = format!("p{:08x}", fastrand::u32(..));
         let (of, name) = (shared.clone(), prefix.clone());
         let thread = std::thread::spawn(move || {
@@ -105,7 +105,7 @@ impl Drop for Changes {
     }
 }
 
-impl Shared {
+impl ChangesState {
     async fn make(&self, kubeconfig: PathBuf, prefix: &str) -> anyhow::Result<()> {
         let api = Api::from_kubeconfig(&kubeconfig).await?;
         let namespace =

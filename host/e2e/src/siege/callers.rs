@@ -1,7 +1,7 @@
 //! Throws requests at both of the host's ports, from several addresses of loopback.
 
 use super::ground::Ground;
-use super::input::{Input, Kind};
+use super::input::{AttackKind, Input};
 use super::requests::{self, Attempt, Manner};
 use crate::host::Host;
 use socket2::{Domain, Socket, Type};
@@ -27,7 +27,7 @@ const ANSWER_BYTES_MAX: u64 = 4 << 20;
 
 /// The threads that call, where requests are wanted.
 pub(super) fn start(ground: &Arc<Ground>, host: &Host) -> Vec<JoinHandle<()>> {
-    if !ground.options.kinds.contains(&Kind::Requests) {
+    if !ground.options.kinds.contains(&AttackKind::Requests) {
         return Vec::new();
     }
     let addresses: Vec<SocketAddr> =
@@ -36,7 +36,7 @@ pub(super) fn start(ground: &Arc<Ground>, host: &Host) -> Vec<JoinHandle<()>> {
         let (ground, addresses) = (ground.clone(), addresses.clone());
         std::thread::spawn(move || {
             let mut held = VecDeque::new();
-            while let Some(input) = ground.next(Kind::Requests) {
+            while let Some(input) = ground.next(AttackKind::Requests) {
                 throw(input, &addresses, &ground, &mut held);
             }
         })
@@ -60,9 +60,9 @@ const NAMES: [(&str, &str); 11] = [
 ];
 
 /// Connections with the time at which they may go.
-type Held = VecDeque<(Instant, TcpStream)>;
+type HeldConnections = VecDeque<(Instant, TcpStream)>;
 
-fn throw(input: Input, addresses: &[SocketAddr], ground: &Ground, held: &mut Held) {
+fn throw(input: Input, addresses: &[SocketAddr], ground: &Ground, held: &mut HeldConnections) {
     let attempt = requests::attempt(&mut input.rng(ground.options.seed));
     ground.begin(input, &attempt.bytes);
     let address = addresses[input.number as usize % addresses.len()];
@@ -80,7 +80,7 @@ fn carry_out(
     attempt: &Attempt,
     address: SocketAddr,
     ground: &Ground,
-    held: &mut Held,
+    held: &mut HeldConnections,
 ) -> io::Result<String> {
     let Attempt { manner, bytes, pause, times, peer } = attempt;
     let connect = || connect(*peer, address, *manner == Manner::NeverReads);

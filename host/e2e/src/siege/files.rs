@@ -2,7 +2,7 @@
 
 use super::documents::Documents;
 use super::ground::Ground;
-use super::input::{Input, Kind};
+use super::input::{AttackKind, Input};
 use super::{modules, mutants};
 use crate::http;
 use anyhow::Context;
@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const KINDS: [Kind; 4] = [Kind::Modules, Kind::Mutants, Kind::Descriptors, Kind::Settings];
+const KINDS: [AttackKind; 4] =
+    [AttackKind::Modules, AttackKind::Mutants, AttackKind::Descriptors, AttackKind::Settings];
 /// Files at once.
 const SLOTS: usize = 10;
 /// Between two looks at what the host says.
@@ -51,7 +52,7 @@ pub(super) fn start(
     directory: &Path,
     address: SocketAddr,
 ) -> anyhow::Result<Vec<JoinHandle<()>>> {
-    let kinds: Vec<Kind> =
+    let kinds: Vec<AttackKind> =
         KINDS.into_iter().filter(|kind| ground.options.kinds.contains(kind)).collect();
     if kinds.is_empty() {
         return Ok(Vec::new());
@@ -94,9 +95,9 @@ impl Workshop {
     fn make(&self, input: Input, seed: u64) -> anyhow::Result<(Vec<u8>, Option<Vec<u8>>)> {
         let mut rng = input.rng(seed);
         Ok(match input.kind {
-            Kind::Modules => (modules::file(&mut rng), None),
-            Kind::Mutants => (mutants::file(&self.corpus, &mut rng), None),
-            Kind::Descriptors => (self.documents.described(&mut rng)?, None),
+            AttackKind::Modules => (modules::file(&mut rng), None),
+            AttackKind::Mutants => (mutants::file(&self.corpus, &mut rng), None),
+            AttackKind::Descriptors => (self.documents.described(&mut rng)?, None),
             _ => (self.printer.clone(), Some(self.documents.settings(&mut rng))),
         })
     }
@@ -107,7 +108,7 @@ struct Thrower {
     directory: PathBuf,
     address: SocketAddr,
     workshop: Workshop,
-    kinds: Vec<Kind>,
+    kinds: Vec<AttackKind>,
     turn: usize,
     slots: Vec<Slot>,
 }
@@ -183,7 +184,8 @@ impl Thrower {
             }
         }
         // Every third is replaced by the next one, as a new version of it.
-        let replaced = slot.input.number.is_multiple_of(3) && slot.input.kind != Kind::Settings;
+        let replaced =
+            slot.input.number.is_multiple_of(3) && slot.input.kind != AttackKind::Settings;
         let next = if replaced { self.next() } else { None };
         let put = match next {
             Some(input) => {

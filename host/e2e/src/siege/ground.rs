@@ -1,7 +1,7 @@
 //! What all who throw something share: which input is next, which are under way, what became of them, and what is amiss.
 
-use super::Options;
-use super::input::{Input, Kind};
+use super::SiegeOptions;
+use super::input::{AttackKind, Input};
 use anyhow::Context;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +18,7 @@ const OUTCOME_CHARACTERS: usize = 90;
 
 /// What came of a siege.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct SiegeReport {
     /// How long inputs were thrown.
     pub lasted: Duration,
     /// The host's resident bytes before.
@@ -34,7 +34,7 @@ pub struct Report {
     /// From SIGTERM to the end.
     pub end: Duration,
     /// What became of how many inputs.
-    pub outcomes: BTreeMap<(Kind, String), u64>,
+    pub outcomes: BTreeMap<(AttackKind, String), u64>,
     /// What is not as it must be.
     pub complaints: Vec<String>,
     /// Inputs that are to be looked at, as files' names.
@@ -55,18 +55,18 @@ pub struct Sample {
 }
 
 pub(super) struct Ground {
-    pub(super) options: Options,
-    next: BTreeMap<Kind, AtomicU64>,
+    pub(super) options: SiegeOptions,
+    next: BTreeMap<AttackKind, AtomicU64>,
     under_way: Mutex<BTreeMap<Input, Vec<u8>>>,
     latest: Mutex<VecDeque<(Input, Vec<u8>)>>,
-    report: Mutex<Report>,
+    report: Mutex<SiegeReport>,
     stopped: Mutex<bool>,
     stops: Condvar,
     changes_end: CancellationToken,
 }
 
 impl Ground {
-    pub(super) fn new(options: Options) -> Self {
+    pub(super) fn new(options: SiegeOptions) -> Self {
         let next = options.kinds.iter().map(|kind| (*kind, AtomicU64::new(options.from))).collect();
         Self {
             options,
@@ -81,7 +81,7 @@ impl Ground {
     }
 
     /// The next input of this kind; none when there are no more, or everything stops.
-    pub(super) fn next(&self, kind: Kind) -> Option<Input> {
+    pub(super) fn next(&self, kind: AttackKind) -> Option<Input> {
         let number = self.next.get(&kind)?.fetch_add(1, Ordering::Relaxed);
         let is_one = number - self.options.from < self.options.inputs && !self.is_stopped();
         is_one.then_some(Input { kind, number })
@@ -127,11 +127,11 @@ impl Ground {
         !self.report.lock().complaints.is_empty()
     }
 
-    pub(super) fn report(&self) -> MutexGuard<'_, Report> {
+    pub(super) fn report(&self) -> MutexGuard<'_, SiegeReport> {
         self.report.lock()
     }
 
-    pub(super) fn take_report(&self) -> Report {
+    pub(super) fn take_report(&self) -> SiegeReport {
         std::mem::take(&mut *self.report.lock())
     }
 

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 /// What a host is attacked with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, clap::ValueEnum)]
-pub enum Kind {
+pub enum AttackKind {
     /// Generated core modules and components in plugins' places.
     Modules,
     /// Mutations of real plugin files.
@@ -21,7 +21,7 @@ pub enum Kind {
     Recordings,
 }
 
-impl Kind {
+impl AttackKind {
     /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Modules,
@@ -51,7 +51,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Input {
     /// What it is.
-    pub kind: Kind,
+    pub kind: AttackKind,
     /// From 0.
     pub number: u64,
 }
@@ -80,7 +80,7 @@ mod tests {
     fn inputs_differ_by_seed_kind_and_number_and_come_again() {
         let mut seen = BTreeSet::new();
         for seed in 0..10 {
-            for kind in Kind::ALL {
+            for kind in AttackKind::ALL {
                 for number in 0..10 {
                     let input = Input { kind, number };
                     let first = input.rng(seed).u64(..);
@@ -89,6 +89,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(seen.len(), 10 * Kind::ALL.len() * 10);
+        assert_eq!(seen.len(), 10 * AttackKind::ALL.len() * 10);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::copies;
 use super::ground::Ground;
-use super::input::{Input, Kind};
+use super::input::{AttackKind, Input};
 use super::samples::Samples;
 use crate::child::Child;
 use crate::{host, process_stats};
@@ -36,13 +36,13 @@ pub(super) fn start(
     ground: &Arc<Ground>,
     samples: &Samples,
 ) -> anyhow::Result<Vec<JoinHandle<()>>> {
-    if !ground.options.kinds.contains(&Kind::Recordings) {
+    if !ground.options.kinds.contains(&AttackKind::Recordings) {
         return Ok(Vec::new());
     }
     let directory = tempfile::tempdir()?;
     let (ground, samples) = (ground.clone(), samples.clone());
     Ok(vec![std::thread::spawn(move || {
-        while let Some(input) = ground.next(Kind::Recordings) {
+        while let Some(input) = ground.next(AttackKind::Recordings) {
             let copy =
                 copies::damaged(&samples.recording, WORDS, &mut input.rng(ground.options.seed));
             ground.begin(input, &copy);

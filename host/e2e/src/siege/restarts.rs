@@ -2,7 +2,7 @@
 
 use super::copies;
 use super::ground::Ground;
-use super::input::Kind;
+use super::input::AttackKind;
 use super::samples::{STATE_FILE, Samples};
 use crate::host::{Host, Line};
 use crate::{poll, process_stats};
@@ -28,7 +28,7 @@ pub(super) fn start(
     kubeconfig: &Path,
     samples: &Samples,
 ) -> Vec<JoinHandle<()>> {
-    if !ground.options.kinds.contains(&Kind::State) {
+    if !ground.options.kinds.contains(&AttackKind::State) {
         return Vec::new();
     }
     let (ground, kubeconfig, samples) = (ground.clone(), kubeconfig.to_owned(), samples.clone());
@@ -37,7 +37,7 @@ pub(super) fn start(
 }
 
 async fn run(ground: &Ground, kubeconfig: &Path, samples: &Samples) {
-    while let Some(input) = ground.next(Kind::State) {
+    while let Some(input) = ground.next(AttackKind::State) {
         let copy = copies::damaged(&samples.state, WORDS, &mut input.rng(ground.options.seed));
         ground.begin(input, &copy);
         match restart(ground, kubeconfig, samples, &copy).await {

@@ -1,7 +1,7 @@
 //! A state directory's file and a recording as a host leaves them, to be damaged.
 
-use super::Options;
-use super::input::Kind;
+use super::SiegeOptions;
+use super::input::AttackKind;
 use crate::host::Host;
 use crate::poll;
 use anyhow::Context;
@@ -27,10 +27,11 @@ pub(super) struct Samples {
 }
 
 /// Has a host make them, if any of it is wanted.
-pub(super) async fn make(options: &Options, kubeconfig: &Path) -> anyhow::Result<Samples> {
+pub(super) async fn make(options: &SiegeOptions, kubeconfig: &Path) -> anyhow::Result<Samples> {
     let keeps = options.guests.join(format!("{KEEPS}.wasm"));
     let recorded = options.plugins.join(format!("{RECORDED}.wasm"));
-    let is_wanted = [Kind::State, Kind::Recordings].iter().any(|kind| options.kinds.contains(kind));
+    let is_wanted =
+        [AttackKind::State, AttackKind::Recordings].iter().any(|kind| options.kinds.contains(kind));
     if !is_wanted {
         return Ok(Samples::default());
     }

@@ -11,14 +11,14 @@ pub struct Sinner {
     /// The plugin's: what follows `-in-` is where it sins.
     pub name: &'static str,
     /// What is to become of it.
-    pub end: End,
+    pub end: PluginEnd,
     /// What must stand in its entry.
     pub told: &'static str,
 }
 
 /// What becomes of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum PluginEnd {
     /// It never runs.
     Refused,
     /// It only fails, and its breaker opens.
@@ -29,66 +29,81 @@ pub enum End {
     RunsAfterReload,
 }
 
-const fn one(guest: &'static str, end: End, told: &'static str) -> Sinner {
+const fn one(guest: &'static str, end: PluginEnd, told: &'static str) -> Sinner {
     Sinner { guest, name: guest, end, told }
 }
 
-const fn named(guest: &'static str, name: &'static str, end: End, told: &'static str) -> Sinner {
+const fn named(
+    guest: &'static str,
+    name: &'static str,
+    end: PluginEnd,
+    told: &'static str,
+) -> Sinner {
     Sinner { guest, name, end, told }
 }
 
 /// All of them.
 pub const SINNERS: [Sinner; 40] = [
-    one("absent-resource", End::Runs, "late.example.com/v1/widgets"),
-    one("allocate", End::Tripped, "more than 64 MiB of memory were asked for"),
-    one("asks-for-secrets", End::Refused, "asks to read v1/secrets, which is not granted"),
-    one("asks-outside", End::Tripped, "is not granted; to grant it, "),
-    one("asks-system", End::Runs, "wasi:sockets/tcp-create-socket"),
-    one("attacker", End::Runs, "\"restarts\":{}"),
-    one("calls-for-ever", End::Tripped, "the deadline of 1000 ms was exceeded"),
-    one("describe-garbage", End::Refused, "is not JSON"),
-    one("describe-nonsense", End::Refused, "all the pods, please"),
-    one("describe-unknown-key", End::Refused, "did you mean"),
-    one("exits", End::Tripped, "it called exit(1)"),
-    one("fail", End::Tripped, "asked to fail by"),
-    one("forges", End::Runs, "\"restarts\":{}"),
-    one("grows-slowly", End::Runs, "\"memory\":"),
-    one("huge-return", End::Tripped, "\"trap\":"),
-    one("invalid-utf8", End::Tripped, "utf-8"),
-    one("log-flood", End::Runs, "\"logLinesDropped\":"),
-    one("no-exports", End::Refused, "does not export"),
-    one("not-wasm", End::Refused, "not a WebAssembly file"),
-    one("re-enters", End::Tripped, "cannot leave component instance"),
-    one("restore-fails", End::RunsAfterReload, "restore failed"),
-    one("spin", End::Tripped, "the deadline of 1000 ms was exceeded"),
-    named("spin", "spin-in-describe", End::Refused, "the deadline of 10000 ms was exceeded"),
-    named("spin", "spin-in-restore", End::RunsAfterReload, "the deadline of 10000 ms was exceeded"),
-    named("spin", "spin-in-snapshot", End::RunsAfterReload, "\"deadline\":1"),
-    named("spin", "spin-in-start", End::Refused, "the deadline of 10000 ms was exceeded"),
-    named("spin", "spin-in-stop", End::RunsAfterReload, "the deadline of 2000 ms was exceeded"),
-    one("stack", End::Tripped, "call stack exhausted"),
-    one("start-fails", End::Refused, "asked to fail at start"),
-    one("tables", End::Tripped, "tables of more than 10000 elements were asked for"),
-    one("trap", End::Tripped, "unreachable"),
-    named("trap", "trap-in-describe", End::Refused, "unreachable"),
-    named("trap", "trap-in-restore", End::RunsAfterReload, "restore failed: trap"),
-    named("trap", "trap-in-snapshot", End::RunsAfterReload, "\"trap\":1"),
-    named("trap", "trap-in-stop", End::RunsAfterReload, "unreachable"),
-    one("trap-keys", End::Tripped, "unreachable"),
-    one("unknown-import", End::Refused, "which this host does not offer"),
-    one("writer", End::Tripped, "to patch v1/pods in"),
-    one("wrong-version", End::Refused, "made for contract"),
-    one("wrong-world", End::Refused, "does not keep the contract"),
+    one("absent-resource", PluginEnd::Runs, "late.example.com/v1/widgets"),
+    one("allocate", PluginEnd::Tripped, "more than 64 MiB of memory were asked for"),
+    one("asks-for-secrets", PluginEnd::Refused, "asks to read v1/secrets, which is not granted"),
+    one("asks-outside", PluginEnd::Tripped, "is not granted; to grant it, "),
+    one("asks-system", PluginEnd::Runs, "wasi:sockets/tcp-create-socket"),
+    one("attacker", PluginEnd::Runs, "\"restarts\":{}"),
+    one("calls-for-ever", PluginEnd::Tripped, "the deadline of 1000 ms was exceeded"),
+    one("describe-garbage", PluginEnd::Refused, "is not JSON"),
+    one("describe-nonsense", PluginEnd::Refused, "all the pods, please"),
+    one("describe-unknown-key", PluginEnd::Refused, "did you mean"),
+    one("exits", PluginEnd::Tripped, "it called exit(1)"),
+    one("fail", PluginEnd::Tripped, "asked to fail by"),
+    one("forges", PluginEnd::Runs, "\"restarts\":{}"),
+    one("grows-slowly", PluginEnd::Runs, "\"memory\":"),
+    one("huge-return", PluginEnd::Tripped, "\"trap\":"),
+    one("invalid-utf8", PluginEnd::Tripped, "utf-8"),
+    one("log-flood", PluginEnd::Runs, "\"logLinesDropped\":"),
+    one("no-exports", PluginEnd::Refused, "does not export"),
+    one("not-wasm", PluginEnd::Refused, "not a WebAssembly file"),
+    one("re-enters", PluginEnd::Tripped, "cannot leave component instance"),
+    one("restore-fails", PluginEnd::RunsAfterReload, "restore failed"),
+    one("spin", PluginEnd::Tripped, "the deadline of 1000 ms was exceeded"),
+    named("spin", "spin-in-describe", PluginEnd::Refused, "the deadline of 10000 ms was exceeded"),
+    named(
+        "spin",
+        "spin-in-restore",
+        PluginEnd::RunsAfterReload,
+        "the deadline of 10000 ms was exceeded",
+    ),
+    named("spin", "spin-in-snapshot", PluginEnd::RunsAfterReload, "\"deadline\":1"),
+    named("spin", "spin-in-start", PluginEnd::Refused, "the deadline of 10000 ms was exceeded"),
+    named(
+        "spin",
+        "spin-in-stop",
+        PluginEnd::RunsAfterReload,
+        "the deadline of 2000 ms was exceeded",
+    ),
+    one("stack", PluginEnd::Tripped, "call stack exhausted"),
+    one("start-fails", PluginEnd::Refused, "asked to fail at start"),
+    one("tables", PluginEnd::Tripped, "tables of more than 10000 elements were asked for"),
+    one("trap", PluginEnd::Tripped, "unreachable"),
+    named("trap", "trap-in-describe", PluginEnd::Refused, "unreachable"),
+    named("trap", "trap-in-restore", PluginEnd::RunsAfterReload, "restore failed: trap"),
+    named("trap", "trap-in-snapshot", PluginEnd::RunsAfterReload, "\"trap\":1"),
+    named("trap", "trap-in-stop", PluginEnd::RunsAfterReload, "unreachable"),
+    one("trap-keys", PluginEnd::Tripped, "unreachable"),
+    one("unknown-import", PluginEnd::Refused, "which this host does not offer"),
+    one("writer", PluginEnd::Tripped, "to patch v1/pods in"),
+    one("wrong-version", PluginEnd::Refused, "made for contract"),
+    one("wrong-world", PluginEnd::Refused, "does not keep the contract"),
 ];
 
 /// Whether its breaker has opened, or never will.
 pub fn has_ended(sinner: &Sinner, plugins: &[Value]) -> bool {
     let Ok(entry) = entry(sinner.name, plugins) else { return false };
     match sinner.end {
-        End::Tripped => entry["counters"]["trips"].as_u64() > Some(0),
-        End::Refused => entry["lastLoad"]["result"] == "failed",
-        End::Runs => entry["state"] == "running",
-        End::RunsAfterReload => !entry["lastLoad"].is_null(),
+        PluginEnd::Tripped => entry["counters"]["trips"].as_u64() > Some(0),
+        PluginEnd::Refused => entry["lastLoad"]["result"] == "failed",
+        PluginEnd::Runs => entry["state"] == "running",
+        PluginEnd::RunsAfterReload => !entry["lastLoad"].is_null(),
     }
 }
 
@@ -100,10 +115,10 @@ pub fn complaint(sinner: &Sinner, plugins: &[Value]) -> Option<String> {
     };
     let state = entry["state"].as_str().unwrap_or_default();
     let states: &[&str] = match sinner.end {
-        End::Refused => &["stopped", "waiting"],
+        PluginEnd::Refused => &["stopped", "waiting"],
         // It may be trying one event, or waiting for an instance to try it with.
-        End::Tripped => &["tripped", "backing-off", "running"],
-        End::Runs | End::RunsAfterReload => &["running", "backing-off"],
+        PluginEnd::Tripped => &["tripped", "backing-off", "running"],
+        PluginEnd::Runs | PluginEnd::RunsAfterReload => &["running", "backing-off"],
     };
     // JSON's own quotes are escaped in a text, and those that are meant are not.
     let text = entry.to_string();

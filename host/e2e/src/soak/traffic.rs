@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(5);
 pub type Written = Arc<Mutex<BTreeMap<u64, Option<Timestamp>>>>;
 
 /// Makes the changes.
-pub struct Traffic {
+pub struct SoakTraffic {
     cluster: Cluster,
     pods: GroupVersionResource,
     objects: Vec<Value>,
@@ -32,7 +32,7 @@ pub struct Traffic {
     written: Written,
 }
 
-impl Traffic {
+impl SoakTraffic {
     /// The namespace and its pods.
     pub fn new(cluster: Cluster) -> anyhow::Result<Self> {
         let namespace = json!({"metadata": {"name": NAMESPACE}});

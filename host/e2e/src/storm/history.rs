@@ -72,7 +72,7 @@ pub fn uid(text: &str) -> Option<Uid> {
 }
 
 /// Makes the changes, one at a time, and writes them down.
-pub struct Traffic {
+pub struct StormTraffic {
     cluster: Cluster,
     configmaps: GroupVersionResource,
     random: fastrand::Rng,
@@ -82,7 +82,7 @@ pub struct Traffic {
     pub history: History,
 }
 
-impl Traffic {
+impl StormTraffic {
     /// A namespace with as many objects as there are names: each name is free for a while after its object's deletion, so a few are.
     pub fn new(cluster: Cluster, objects: usize, seed: u64) -> anyhow::Result<Self> {
         let namespace = json!({"metadata": {"name": NAMESPACE}});

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::storm::history::{History, State, Uid};
 use crate::storm::oracle::COMPLAINTS_MAX;
-use crate::storm::told::{Change, Entry, Event, Reason, What};
+use crate::storm::told::{Change, Event, LogEntry, LogKind, Reason};
 use jiff::{SignedDuration, Timestamp};
 
 /// The subscription that has everything in every version.
@@ -23,7 +23,7 @@ const SETTLED_AFTER: SignedDuration = SignedDuration::from_secs(1);
 #[derive(Debug, Default)]
 pub struct Life {
     /// What it wrote.
-    pub told: Vec<Entry>,
+    pub told: Vec<LogEntry>,
     /// What was seen on the disk, in order.
     pub proofs: Vec<Proof>,
 }
@@ -41,7 +41,7 @@ pub struct Proof {
 
 /// What came of it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct LivesVerdict {
     /// Events that were told.
     pub events: usize,
     /// Retries that were on the disk when a host was killed.
@@ -56,7 +56,7 @@ pub struct Verdict {
 
 /// What one host has told of an object.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownOfHost {
     /// The place in the object's history that was told last.
     last: usize,
     /// It began with what a host before had attempted: the list may come after it.
@@ -65,20 +65,20 @@ struct Known {
     owed: Option<Event>,
 }
 
-struct Oracle<'a> {
+struct LivesOracle<'a> {
     history: &'a History,
     /// Retries that were on the disk at the end of the life before, with the attempt that had failed.
     debts: HashMap<Uid, u32>,
     /// Letters that were seen, and how many were said to be on the disk.
     letters: BTreeSet<u64>,
     kept: usize,
-    verdict: Verdict,
+    verdict: LivesVerdict,
 }
 
 /// Holds all lives against the history. The last one must have told everything.
-pub fn check(lives: &[Life], history: &History) -> Verdict {
-    let (debts, letters, verdict) = (HashMap::new(), BTreeSet::new(), Verdict::default());
-    let mut oracle = Oracle { history, debts, letters, kept: 0, verdict };
+pub fn check(lives: &[Life], history: &History) -> LivesVerdict {
+    let (debts, letters, verdict) = (HashMap::new(), BTreeSet::new(), LivesVerdict::default());
+    let mut oracle = LivesOracle { history, debts, letters, kept: 0, verdict };
     for (number, life) in lives.iter().enumerate() {
         let known = oracle.live(number, life);
         if number + 1 == lives.len() {
@@ -90,14 +90,14 @@ pub fn check(lives: &[Life], history: &History) -> Verdict {
 }
 
 /// The events of the subscription that is followed.
-fn events(told: &[Entry]) -> impl Iterator<Item = (Timestamp, &Event)> {
+fn events(told: &[LogEntry]) -> impl Iterator<Item = (Timestamp, &Event)> {
     told.iter().filter_map(|entry| match &entry.what {
-        What::Event(event) if &*event.subscription == FOLLOWED => Some((entry.at, event)),
+        LogKind::Event(event) if &*event.subscription == FOLLOWED => Some((entry.at, event)),
         _ => None,
     })
 }
 
-impl Oracle<'_> {
+impl LivesOracle<'_> {
     fn complain(&mut self, complaint: String) {
         if self.verdict.complaints.len() < COMPLAINTS_MAX {
             self.verdict.complaints.push(complaint);
@@ -105,7 +105,7 @@ impl Oracle<'_> {
     }
 
     /// Follows one host, and answers with what it knew of each object at its end.
-    fn live(&mut self, number: usize, life: &Life) -> HashMap<Uid, Known> {
+    fn live(&mut self, number: usize, life: &Life) -> HashMap<Uid, KnownOfHost> {
         let mut objects = HashMap::new();
         for (_, event) in events(&life.told) {
             self.verdict.events += 1;
@@ -136,7 +136,7 @@ impl Oracle<'_> {
 
     fn event(
         &mut self,
-        objects: &mut HashMap<Uid, Known>,
+        objects: &mut HashMap<Uid, KnownOfHost>,
         event: &Event,
     ) -> Result<(), &'static str> {
         let states = self.history.states(event.uid);
@@ -154,7 +154,7 @@ impl Oracle<'_> {
                 known.is_restored && (event.attempt > 1 || event.reason != Reason::Initial)
             }
         };
-        objects.insert(event.uid, Known { last: at, is_restored, owed });
+        objects.insert(event.uid, KnownOfHost { last: at, is_restored, owed });
         result
     }
 
@@ -206,7 +206,7 @@ impl Oracle<'_> {
     }
 
     /// Everything that is there was told as it is, and nothing is owed.
-    fn end(&mut self, known: &HashMap<Uid, Known>) {
+    fn end(&mut self, known: &HashMap<Uid, KnownOfHost>) {
         let mut complaints = Vec::new();
         for (uid, states) in self.history.objects() {
             let Some(last) = states.len().checked_sub(1) else { continue };
@@ -229,7 +229,12 @@ impl Oracle<'_> {
 }
 
 /// What may follow on what the same host has told.
-fn follows(known: &Known, event: &Event, at: usize, states: &[State]) -> Result<(), &'static str> {
+fn follows(
+    known: &KnownOfHost,
+    event: &Event,
+    at: usize,
+    states: &[State],
+) -> Result<(), &'static str> {
     if let Some(owed) = &known.owed {
         let same = |one: &Event| (one.version, one.change, one.reason);
         let comes_again = same(owed) == same(event) && owed.attempt + 1 == event.attempt;
@@ -286,9 +291,9 @@ mod tests {
                 continue;
             }
             let event = told::event_of(&format!("1 all {line}"));
-            let what = What::Event(event.expect("the test's event is well formed"));
+            let what = LogKind::Event(event.expect("the test's event is well formed"));
             let at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(second);
-            life.told.push(Entry { at, what });
+            life.told.push(LogEntry { at, what });
         }
         life
     }
@@ -299,7 +304,7 @@ mod tests {
 
     /// What the oracle says of these lives.
     #[track_caller]
-    fn check(lives: &[&str], expect: Option<&str>) -> Verdict {
+    fn check(lives: &[&str], expect: Option<&str>) -> LivesVerdict {
         let lives: Vec<Life> = lives.iter().map(|text| life(text)).collect();
         let verdict = super::check(&lives, &history());
         match expect {

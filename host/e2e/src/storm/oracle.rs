@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::storm::history::{History, State, Uid};
-use crate::storm::told::{Change, Entry, Event, Reason, What};
+use crate::storm::told::{Change, Event, LogEntry, LogKind, Reason};
 use crate::storm::version::{Version, Wanted};
 
 /// More than these say nothing that the first do not.
@@ -14,7 +14,7 @@ pub(super) const COMPLAINTS_MAX: usize = 20;
 
 /// What came of it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct StormVerdict {
     /// Events that were told, repeats and replays too.
     pub events: usize,
     /// Those told again because the instance before ended.
@@ -29,7 +29,7 @@ pub struct Verdict {
 
 /// What a subscription knows of an object.
 #[derive(Clone, Default)]
-struct Known {
+struct KnownObject {
     /// The place in the object's history that was told last, or after which it left.
     last: Option<usize>,
     /// Whether it was told and not yet told as gone.
@@ -47,33 +47,37 @@ struct Tenure {
     versions: u32,
     /// Its view has changed: what an object went through before its replay is told as far as one of the views had it.
     has_changed: bool,
-    objects: HashMap<Uid, Known>,
+    objects: HashMap<Uid, KnownObject>,
 }
 
-struct Oracle<'a> {
+struct StormOracle<'a> {
     versions: &'a BTreeMap<u32, Version>,
     history: &'a History,
     in_charge: u32,
     tenures: HashMap<&'static str, Tenure>,
-    verdict: Verdict,
+    verdict: StormVerdict,
 }
 
 /// Holds everything that was told against the history. The last version must have been told everything.
-pub fn check(versions: &BTreeMap<u32, Version>, told: &[Entry], history: &History) -> Verdict {
-    let (tenures, verdict) = (HashMap::new(), Verdict::default());
-    let mut oracle = Oracle { versions, history, in_charge: 0, tenures, verdict };
+pub fn check(
+    versions: &BTreeMap<u32, Version>,
+    told: &[LogEntry],
+    history: &History,
+) -> StormVerdict {
+    let (tenures, verdict) = (HashMap::new(), StormVerdict::default());
+    let mut oracle = StormOracle { versions, history, in_charge: 0, tenures, verdict };
     for entry in told {
         match &entry.what {
-            What::InCharge(version) => oracle.take_over(*version),
-            What::Event(event) => oracle.event(event),
-            What::NotLoaded | What::Other => {}
+            LogKind::InCharge(version) => oracle.take_over(*version),
+            LogKind::Event(event) => oracle.event(event),
+            LogKind::NotLoaded | LogKind::Other => {}
         }
     }
     oracle.end();
     oracle.verdict
 }
 
-impl Oracle<'_> {
+impl StormOracle<'_> {
     fn complain(&mut self, complaint: String) {
         if self.verdict.complaints.len() < COMPLAINTS_MAX {
             self.verdict.complaints.push(complaint);
@@ -157,7 +161,7 @@ impl Oracle<'_> {
 }
 
 /// What was known of an object, and its states around a resourceVersion.
-fn shown(known: &Known, states: &[State], version: u64) -> String {
+fn shown(known: &KnownObject, states: &[State], version: u64) -> String {
     let at = states.partition_point(|state| state.version < version);
     let around = &states[at.saturating_sub(3)..states.len().min(at + 2)];
     let last = known.last.and_then(|last| states.get(last));
@@ -166,7 +170,7 @@ fn shown(known: &Known, states: &[State], version: u64) -> String {
 }
 
 /// An event may come again once for each instance that it ended.
-fn repeat(known: &mut Known, event: &Event, has_changed: bool) -> Result<(), &'static str> {
+fn repeat(known: &mut KnownObject, event: &Event, has_changed: bool) -> Result<(), &'static str> {
     let Some(owed) = &known.owed else { return Err("it came again without need") };
     if has_changed && owed.change != event.change && owed.attempt + 1 == event.attempt {
         // It is something else for the new view.
@@ -182,7 +186,7 @@ fn repeat(known: &mut Known, event: &Event, has_changed: bool) -> Result<(), &'s
 
 /// What may follow on what is known.
 fn next(
-    known: &mut Known,
+    known: &mut KnownObject,
     event: &Event,
     states: &[State],
     (wanted, has_changed): (&Wanted, bool),
@@ -234,7 +238,7 @@ fn next(
 }
 
 /// Whether the object entered the view there, and was not in it between then and when it was heard of last.
-fn entered(known: &Known, at: usize, is_in: impl Fn(usize) -> bool) -> bool {
+fn entered(known: &KnownObject, at: usize, is_in: impl Fn(usize) -> bool) -> bool {
     let is_new = !known.is_told && is_in(at) && (at == 0 || !is_in(at - 1));
     is_new && known.last.is_none_or(|last| last < at && !(last + 1..at).any(is_in))
 }
@@ -279,9 +283,9 @@ mod tests {
     /// What the oracle says of these events.
     #[track_caller]
     fn check(told: &[&str], expect: Option<&str>) {
-        let entries = told.iter().flat_map(|events| events.split(", ")).map(|event| Entry {
+        let entries = told.iter().flat_map(|events| events.split(", ")).map(|event| LogEntry {
             at: jiff::Timestamp::UNIX_EPOCH,
-            what: What::Event(told::event_of(event).expect("the test's event is well formed")),
+            what: LogKind::Event(told::event_of(event).expect("the test's event is well formed")),
         });
         let verdict = super::check(&versions(), &entries.collect::<Vec<_>>(), &history());
         match expect {

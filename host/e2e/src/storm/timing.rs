@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::storm::told::{End, Entry, What};
+use crate::storm::told::{CallEnd, LogEntry, LogKind};
 
 /// One time for each version that took over and was called.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -24,26 +24,26 @@ pub struct Times {
 const SILENCE_MIN: Duration = Duration::from_millis(30);
 
 /// Finds the swaps in what was told. `complete` has the time at which each version's file was whole.
-pub fn times(told: &[Entry], complete: &BTreeMap<u32, Timestamp>) -> Times {
+pub fn times(told: &[LogEntry], complete: &BTreeMap<u32, Timestamp>) -> Times {
     let mut times = Times::default();
     let mut events = told.iter().filter_map(|entry| match &entry.what {
-        What::Event(event) => Some((entry.at, event)),
-        What::InCharge(_) | What::NotLoaded | What::Other => None,
+        LogKind::Event(event) => Some((entry.at, event)),
+        LogKind::InCharge(_) | LogKind::NotLoaded | LogKind::Other => None,
     });
     let Some((mut at, mut event)) = events.next() else { return times };
     let (began, mut waited) = (at, None);
     for (next_at, next) in events {
         let gap = between(at, next_at);
-        if gap >= SILENCE_MIN && event.end != End::Traps {
+        if gap >= SILENCE_MIN && event.end != CallEnd::Traps {
             times.silences.push((between(began, at), gap));
         }
         if let Some(first) = waited.take() {
             // A first event that ends the instance says nothing about the swap either.
-            times.gaps.extend((event.end != End::Traps).then_some(gap.max(first)));
+            times.gaps.extend((event.end != CallEnd::Traps).then_some(gap.max(first)));
         }
         if next.by != event.by {
             times.serving.extend(complete.get(&next.by).map(|&whole| between(whole, next_at)));
-            waited = (event.end != End::Traps).then_some(gap);
+            waited = (event.end != CallEnd::Traps).then_some(gap);
         }
         (at, event) = (next_at, next);
     }

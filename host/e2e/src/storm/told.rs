@@ -36,7 +36,7 @@ pub enum Reason {
 
 /// What becomes of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CallEnd {
     /// The guest takes the event.
     Takes,
     /// It traps over it.
@@ -47,7 +47,7 @@ pub enum End {
     GivesUp,
 }
 
-impl End {
+impl CallEnd {
     /// Whether the event comes again.
     pub fn is_owed(self) -> bool {
         matches!(self, Self::Traps | Self::Fails)
@@ -74,21 +74,21 @@ pub struct Event {
     /// Older events that it stands for.
     pub coalesced: u32,
     /// What becomes of it.
-    pub end: End,
+    pub end: CallEnd,
 }
 
 /// One line that matters.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct LogEntry {
     /// When the host wrote it.
     pub at: Timestamp,
     /// What it says.
-    pub what: What,
+    pub what: LogKind,
 }
 
 /// What a line says.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum LogKind {
     /// The guest was called.
     Event(Event),
     /// A version is in charge.
@@ -100,22 +100,22 @@ pub enum What {
 }
 
 /// Reads a line of the plugin's; an event that cannot be read is an error.
-pub fn entry(line: &Line) -> anyhow::Result<Entry> {
+pub fn entry(line: &Line) -> anyhow::Result<LogEntry> {
     let at = line.field("timestamp").and_then(|text| text.parse().ok());
     let at = at.with_context(|| format!("a line without its time: {}", line.text))?;
     let message = line.message();
     let what = if let Some(event) = message.strip_prefix("event ") {
         let read = event_of(event);
-        What::Event(read.with_context(|| format!("an event that cannot be read: {message}"))?)
+        LogKind::Event(read.with_context(|| format!("an event that cannot be read: {message}"))?)
     } else if message == "running" || message.starts_with("reloaded ") {
         let version = line.field("version").and_then(|version| version.parse().ok());
-        What::InCharge(version.with_context(|| format!("no version in {}", line.text))?)
+        LogKind::InCharge(version.with_context(|| format!("no version in {}", line.text))?)
     } else if message.starts_with("not loaded") {
-        What::NotLoaded
+        LogKind::NotLoaded
     } else {
-        What::Other
+        LogKind::Other
     };
-    Ok(Entry { at, what })
+    Ok(LogEntry { at, what })
 }
 
 pub(super) fn event_of(text: &str) -> Option<Event> {
@@ -141,10 +141,10 @@ pub(super) fn event_of(text: &str) -> Option<Event> {
     };
     let (attempt, coalesced) = (word()?.parse().ok()?, word()?.parse().ok()?);
     let end = match word()? {
-        "-" => End::Takes,
-        "traps" => End::Traps,
-        "fails" => End::Fails,
-        "gives-up" => End::GivesUp,
+        "-" => CallEnd::Takes,
+        "traps" => CallEnd::Traps,
+        "fails" => CallEnd::Fails,
+        "gives-up" => CallEnd::GivesUp,
         _ => return None,
     };
     Some(Event { by, subscription, uid, version, change, reason, attempt, coalesced, end })

@@ -51,14 +51,14 @@ pub enum Fails {
 
 /// Events whose resourceVersion one of these divides fail for some seconds, or are given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failures {
+pub struct EventFailures {
     /// They come again twice.
     pub fails_every: u64,
     /// They become dead letters.
     pub gives_up_every: u64,
 }
 
-impl Failures {
+impl EventFailures {
     /// What fails holds its object up for seconds, so it is few. Of what is told of everything one event a second is given up: a long storm has fewer
     /// dead letters than are kept.
     pub fn at(changes_per_second: u32) -> Self {
@@ -74,7 +74,7 @@ pub struct Version {
     /// Where it fails.
     pub fails: Fails,
     /// Which of its events fail, if any do.
-    pub failures: Option<Failures>,
+    pub failures: Option<EventFailures>,
     /// Whether it hands something to its successor.
     pub hands_on: bool,
     /// Its subscriptions in their order.
@@ -83,14 +83,14 @@ pub struct Version {
 
 impl Version {
     /// The first one: it wants everything and does not fail.
-    pub fn first(failures: Option<Failures>) -> Self {
+    pub fn first(failures: Option<EventFailures>) -> Self {
         let mut random = fastrand::Rng::with_seed(0);
         let wanted = wanted(&mut random);
         Self { number: 1, fails: Fails::Never, failures, hands_on: false, wanted }
     }
 
     /// Any other.
-    pub fn draw(number: u32, failures: Option<Failures>, random: &mut fastrand::Rng) -> Self {
+    pub fn draw(number: u32, failures: Option<EventFailures>, random: &mut fastrand::Rng) -> Self {
         let fails = match random.u8(..10) {
             0 => Fails::AsFile,
             1 => Fails::AtStart,
@@ -134,7 +134,7 @@ impl Version {
                 let _ = writeln!(plan, "traps-every {TRAPS_EVERY}");
             }
         }
-        if let Some(Failures { fails_every, gives_up_every }) = self.failures {
+        if let Some(EventFailures { fails_every, gives_up_every }) = self.failures {
             let _ = writeln!(plan, "fails-every {fails_every}\ngives-up-every {gives_up_every}");
         }
         if self.hands_on {

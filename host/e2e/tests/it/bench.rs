@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use informant_e2e::api::Api;
-use informant_e2e::cluster::{Kind, TestCluster, User};
+use informant_e2e::cluster::{ClusterKind, TestCluster, User};
 use informant_e2e::permissions::Permissions;
 use informant_e2e::skip;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub struct Bench {
     /// Exists, and nobody else uses it.
     pub namespace: String,
     /// Which cluster this is.
-    pub kind: Kind,
+    pub kind: ClusterKind,
     /// What the reader may do.
     pub permissions: Permissions,
     /// The administrator's and the reader's.
@@ -71,7 +71,7 @@ pub fn runtime() -> Runtime {
 #[derive(Clone)]
 struct Shared {
     kubeconfigs: [PathBuf; 2],
-    kind: Kind,
+    kind: ClusterKind,
     permissions: Permissions,
 }
 
@@ -123,7 +123,7 @@ impl Bench {
 
     /// True, with a line that says so, where a fact needs what only a real server has.
     pub fn skips_embedded(&self, what: &str) -> bool {
-        let skips = self.kind == Kind::Embedded;
+        let skips = self.kind == ClusterKind::Embedded;
         if skips {
             let why = format!("the embedded cluster has no {what}; `make e2e` tests it");
             skip::say(&why);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{config_map, deployment, labelled_pod};
 use informant_e2e::api::Api;
-use informant_e2e::cluster::{EmbeddedCluster, Kind, RealCluster, User};
+use informant_e2e::cluster::{ClusterKind, EmbeddedCluster, RealCluster, User};
 use informant_e2e::skip;
 
 /// One request of the script.
@@ -138,7 +138,7 @@ fn sorted(value: Value) -> Value {
 }
 
 fn check_same(steps: Vec<Step>) {
-    if Kind::from_env().expect("a known kind") != Kind::Real {
+    if ClusterKind::from_env().expect("a known kind") != ClusterKind::Real {
         return skip::say("it needs both clusters; `make e2e` has them");
     }
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");

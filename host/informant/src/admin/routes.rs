@@ -1,6 +1,6 @@
 //! What can be asked over the admin socket.
 
-use crate::http::{Secrets, list_plugins, message, respond_why};
+use crate::http::{SecretAccess, list_plugins, message, respond_why};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What every request can reach.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct AdminState {
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
     pub(crate) admin: PluginAdmin,
@@ -31,11 +31,11 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    fn selection(self) -> Result<Selection, Refusal> {
+    fn selection(self) -> Result<Selection, AdminRefusal> {
         match (self.all, self.ids.is_empty()) {
             (true, true) => Ok(Selection::All),
             (false, false) => Ok(Selection::Ids(self.ids)),
-            _ => Err(Refusal(
+            _ => Err(AdminRefusal(
                 StatusCode::BAD_REQUEST,
                 "either all or some ids are wanted".to_owned(),
             )),
@@ -43,7 +43,7 @@ impl Letters {
     }
 }
 
-pub(super) fn router(shared: Shared) -> Router {
+pub(super) fn router(shared: AdminState) -> Router {
     Router::new()
         .route("/plugins", get(plugins))
         .route("/why", get(why))
@@ -60,15 +60,15 @@ pub(super) fn router(shared: Shared) -> Router {
 }
 
 /// Why a request was not carried out.
-struct Refusal(StatusCode, String);
+struct AdminRefusal(StatusCode, String);
 
-impl IntoResponse for Refusal {
+impl IntoResponse for AdminRefusal {
     fn into_response(self) -> Response {
         message(self.0, self.1)
     }
 }
 
-impl From<AdminError> for Refusal {
+impl From<AdminError> for AdminRefusal {
     fn from(error: AdminError) -> Self {
         let code = match error {
             AdminError::NoSuchPlugin(_) => StatusCode::NOT_FOUND,
@@ -79,44 +79,44 @@ impl From<AdminError> for Refusal {
     }
 }
 
-type Answer = Result<Response, Refusal>;
+type Answer = Result<Response, AdminRefusal>;
 
-fn named(name: &str) -> Result<PluginName, Refusal> {
-    name.parse().map_err(|error| Refusal(StatusCode::BAD_REQUEST, format!("{error}")))
+fn named(name: &str) -> Result<PluginName, AdminRefusal> {
+    name.parse().map_err(|error| AdminRefusal(StatusCode::BAD_REQUEST, format!("{error}")))
 }
 
 fn done(answer: Result<String, AdminError>) -> Answer {
     Ok(Json(json!({ "msg": answer? })).into_response())
 }
 
-async fn plugins(State(shared): State<Shared>) -> Response {
+async fn plugins(State(shared): State<AdminState>) -> Response {
     Json(list_plugins(&shared.plugins, &shared.informers)).into_response()
 }
 
 /// The caller is the host's own user, who may ask about Secrets too. Their values are not in the answer.
-async fn why(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {
-    respond_why(&shared.plugins, &shared.informers, query, Secrets::Served).await
+async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Response {
+    respond_why(&shared.plugins, &shared.informers, query, SecretAccess::Served).await
 }
 
-async fn reload(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+async fn reload(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
     done(shared.admin.reload(&named(&name)?).await)
 }
 
-async fn rollback(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+async fn rollback(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
     done(shared.admin.rollback(&named(&name)?).await)
 }
 
-async fn pause(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+async fn pause(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
     done(shared.admin.pause(&named(&name)?).await)
 }
 
-async fn resume(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+async fn resume(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
     done(shared.admin.resume(&named(&name)?).await)
 }
 
 /// The letters of a plugin, which are in the state directory if there is one that can be written: who has seen a letter finds it after a restart.
 /// Of a plugin whose file is gone those that are kept.
-async fn letters_of(shared: &Shared, name: &str) -> Result<Vec<DeadLetter>, Refusal> {
+async fn letters_of(shared: &AdminState, name: &str) -> Result<Vec<DeadLetter>, AdminRefusal> {
     let name = named(name)?;
     let Some(letters) = shared.plugins.dead_letters(&name) else {
         let kept = shared.plugins.kept_dead_letters(&name).await;
@@ -126,25 +126,25 @@ async fn letters_of(shared: &Shared, name: &str) -> Result<Vec<DeadLetter>, Refu
     Ok(letters)
 }
 
-async fn dead_letters(State(shared): State<Shared>, Path(name): Path<String>) -> Answer {
+async fn dead_letters(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
     let letters = letters_of(&shared, &name).await?;
     let letters: Vec<_> = letters.iter().map(DeadLetter::to_json).collect();
     Ok(Json(letters).into_response())
 }
 
 async fn dead_letter(
-    State(shared): State<Shared>,
+    State(shared): State<AdminState>,
     Path((name, id)): Path<(String, u64)>,
 ) -> Answer {
     let letters = letters_of(&shared, &name).await?;
     match letters.iter().find(|letter| letter.id == id) {
         Some(letter) => Ok(Json(letter.to_json_with_object()).into_response()),
-        None => Err(Refusal(StatusCode::NOT_FOUND, format!("{name} has no dead letter {id}"))),
+        None => Err(AdminRefusal(StatusCode::NOT_FOUND, format!("{name} has no dead letter {id}"))),
     }
 }
 
 async fn redrive(
-    State(shared): State<Shared>,
+    State(shared): State<AdminState>,
     Path(name): Path<String>,
     Json(letters): Json<Letters>,
 ) -> Answer {
@@ -152,7 +152,7 @@ async fn redrive(
 }
 
 async fn purge(
-    State(shared): State<Shared>,
+    State(shared): State<AdminState>,
     Path(name): Path<String>,
     Json(letters): Json<Letters>,
 ) -> Answer {

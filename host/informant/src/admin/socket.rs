@@ -1,8 +1,8 @@
 //! The socket as a file: where it is, who may open it, and what becomes of one that a host left behind.
 
-use super::routes::{self, Shared};
+use super::routes::{self, AdminState};
 use crate::http::{Bounds, serve};
-use crate::metrics::Refused;
+use crate::metrics::RefusedCounts;
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
@@ -67,9 +67,9 @@ impl AdminSocket {
     /// Serves until `shutdown`, then lets the requests under way end.
     pub(crate) async fn serve(
         mut self,
-        shared: Shared,
+        shared: AdminState,
         shutdown: CancellationToken,
-        refused: Arc<Refused>,
+        refused: Arc<RefusedCounts>,
     ) {
         let Some(listener) = self.listener.take() else { return };
         let router = routes::router(shared);

@@ -7,7 +7,7 @@ use crate::compiler::Use;
 use crate::host_configuration::HostConfiguration;
 use crate::logging::{self, LogFormat, Stdout};
 use crate::manager::{Manager, ManagerOptions};
-use crate::project::{Builder, Loads, Project, Shown, projects_in};
+use crate::project::{Builder, Loads, Project, ShownLines, projects_in};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
@@ -64,8 +64,8 @@ async fn builders(
     stop: &CancellationToken,
 ) -> Result<Vec<Builder>> {
     let shown = match args.host.serve.log_format {
-        LogFormat::Text => Shown::Plain,
-        LogFormat::Json => Shown::Log,
+        LogFormat::Text => ShownLines::Plain,
+        LogFormat::Json => ShownLines::Log,
     };
     let mut builders = Vec::with_capacity(projects.len());
     for project in projects {

@@ -28,13 +28,13 @@ pub(super) struct Manifests {
 
 /// What a kind is called as a resource.
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownKind {
     plural: String,
     namespaced: bool,
 }
 
 /// By group and kind.
-type Kinds = BTreeMap<(String, String), Known>;
+type KindTable = BTreeMap<(String, String), KnownKind>;
 
 impl Manifests {
     /// Reads everything that ends in `.yaml`, `.yml` or `.json`.
@@ -119,20 +119,22 @@ impl Manifests {
     }
 
     /// The built-in ones, and those that are defined here.
-    fn kinds(&self) -> Kinds {
+    fn kinds(&self) -> KindTable {
         let store = Store::new(0, Timestamp::UNIX_EPOCH);
         let built_in = store.catalogue().resources().iter().map(|it| {
-            let known = Known { plural: it.gvr.resource.clone(), namespaced: it.namespaced };
+            let known = KnownKind { plural: it.gvr.resource.clone(), namespaced: it.namespaced };
             ((it.gvr.group.clone(), it.kind.clone()), known)
         });
-        let mut kinds: Kinds = built_in.collect();
+        let mut kinds: KindTable = built_in.collect();
         let definitions = self.documents.iter().map(|(_, it)| it);
         for definition in definitions.filter(|it| it["kind"] == "CustomResourceDefinition") {
             let spec = &definition["spec"];
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let names = &spec["names"];
-            let known =
-                Known { plural: text(&names["plural"]), namespaced: spec["scope"] != "Cluster" };
+            let known = KnownKind {
+                plural: text(&names["plural"]),
+                namespaced: spec["scope"] != "Cluster",
+            };
             kinds.insert((text(&spec["group"]), text(&names["kind"])), known);
         }
         kinds
@@ -150,7 +152,7 @@ fn read_yaml(text: &str) -> Result<Vec<Value>, (u64, String)> {
     })
 }
 
-fn kinded(kinds: &Kinds, source: String, mut object: Value) -> Result<KindedObject> {
+fn kinded(kinds: &KindTable, source: String, mut object: Value) -> Result<KindedObject> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
     let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));

@@ -4,7 +4,7 @@ use super::ask::print;
 use crate::cli::BuildArgs;
 use crate::compiler;
 use crate::host_configuration;
-use crate::project::{Build, Mode, Project, Shown, Toolchain, place, place_or_remove};
+use crate::project::{Build, Mode, Project, ShownLines, Toolchain, place, place_or_remove};
 use anyhow::{Context, Result, bail};
 use informant_runtime::{PluginChecker, PluginName, PluginReport};
 use std::path::{Component, Path};
@@ -39,7 +39,7 @@ async fn run(
     stop: &CancellationToken,
 ) -> Result<()> {
     let tools = Toolchain::find(project, stop).await?;
-    let (mode, time_max, shown) = (Mode::Release, args.time.build_time(), Shown::Plain);
+    let (mode, time_max, shown) = (Mode::Release, args.time.build_time(), ShownLines::Plain);
     let build = Build { project, tools: &tools, mode, time_max, shown };
     let built = build.run(stop).await.with_context(|| format!("{} was not built", project.name))?;
     // What stands in NAME.yaml counts as it will for a host.

@@ -45,14 +45,14 @@ pub(crate) struct Follower {
 }
 
 /// What the file was found to have, or why it could not be read.
-type Found = Result<Vec<u8>, String>;
+type FileContent = Result<Vec<u8>, String>;
 
 /// What looks at the file come to: a synchronous cupboard that is given the time.
 struct Looks {
     /// What counted last.
-    counted: Found,
+    counted: FileContent,
     /// Something else, and since when it has been that.
-    resting: Option<(Found, Instant)>,
+    resting: Option<(FileContent, Instant)>,
 }
 
 impl Looks {
@@ -61,7 +61,7 @@ impl Looks {
     }
 
     /// Takes in what a look found; answers what counts from here on, if that is something else than before.
-    fn look(&mut self, found: Found, now: Instant) -> Option<&Found> {
+    fn look(&mut self, found: FileContent, now: Instant) -> Option<&FileContent> {
         if found == self.counted {
             self.resting = None;
             return None;
@@ -111,7 +111,7 @@ impl Follower {
     }
 
     /// Puts in force what the file says, or says why not.
-    fn take(&self, found: Found) {
+    fn take(&self, found: FileContent) {
         let file = self.path.display().to_string();
         let parsed = found.map_err(|error| format!("{file} cannot be read: {error}"));
         let parsed = parsed.and_then(|text| parse(&file, &text).map_err(|it| it.to_string()));
@@ -133,7 +133,7 @@ impl Follower {
     }
 }
 
-fn read(path: &Path) -> Found {
+fn read(path: &Path) -> FileContent {
     std::fs::read(path).map_err(|error| error.to_string())
 }
 

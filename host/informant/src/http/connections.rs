@@ -5,10 +5,10 @@
 
 use super::accept::{ByteStream, Listener, Peered, accept};
 use super::answers::busy;
-use super::places::{Place, Places, Room, Served};
+use super::places::{ConnectionPlace, Places, Room, Served};
 use super::scrapes::PAGES_MAX;
 use super::write_deadline::WriteDeadline;
-use crate::metrics::Refused;
+use crate::metrics::RefusedCounts;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use http::{Request, Response};
@@ -138,7 +138,7 @@ pub(crate) async fn serve<L: Listener>(
     is_probe: fn(&str) -> bool,
     shutdown: CancellationToken,
     bounds: Bounds,
-    refused: Arc<Refused>,
+    refused: Arc<RefusedCounts>,
 ) {
     let places = Places::new(bounds.room(), refused);
     let mut http = http1::Builder::new();
@@ -177,7 +177,7 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
     }
 }
 
-async fn connection<S: ByteStream>(stream: S, place: Arc<Place>, common: Common) {
+async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, common: Common) {
     let Common { http, router, is_probe, shutdown, bounds } = common;
     let asked = place.clone();
     let service = service_fn(move |request: Request<Incoming>| {
@@ -218,17 +218,17 @@ async fn connection<S: ByteStream>(stream: S, place: Arc<Place>, common: Common)
 /// The place is kept until the whole answer is on its way.
 fn held(answer: Response<Body>, served: Option<Served>) -> Response<Body> {
     match served {
-        Some(served) => answer.map(|body| Body::new(Held { body, _served: served })),
+        Some(served) => answer.map(|body| Body::new(HeldConnection { body, _served: served })),
         None => answer,
     }
 }
 
-struct Held {
+struct HeldConnection {
     body: Body,
     _served: Served,
 }
 
-impl http_body::Body for Held {
+impl http_body::Body for HeldConnection {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// A resource and its words.
 #[derive(Clone, Debug)]
-pub(super) struct Kind {
+pub(super) struct ResourceKind {
     pub(super) resource: GroupVersionResource,
     /// None: nobody here knows.
     pub(super) is_namespaced: Option<bool>,
@@ -25,9 +25,9 @@ pub(super) enum UnknownKind {
 }
 
 /// The watched resources first: of two with one word, the first counts.
-pub(super) struct Kinds(Vec<Kind>);
+pub(super) struct ResourceKinds(Vec<ResourceKind>);
 
-impl Kinds {
+impl ResourceKinds {
     /// Those of the resources that informers watch and plugins name, and the built-in ones.
     pub(super) fn of(plugins: &Plugins, informers: &SharedInformerFactory) -> Self {
         let informers = informers.informers().into_iter().map(|it| it.resource().clone());
@@ -36,11 +36,11 @@ impl Kinds {
 
     pub(super) fn new(watched: impl IntoIterator<Item = GroupVersionResource>) -> Self {
         let watched: BTreeSet<GroupVersionResource> = watched.into_iter().collect();
-        let built_in: Vec<Kind> = built_in_resources()
+        let built_in: Vec<ResourceKind> = built_in_resources()
             .iter()
             .map(|info| {
                 let names = [&info.gvr.resource, &info.singular].into_iter();
-                Kind {
+                ResourceKind {
                     resource: info.gvr.clone(),
                     is_namespaced: Some(info.namespaced),
                     words: names.chain(&info.short_names).cloned().collect(),
@@ -51,7 +51,7 @@ impl Kinds {
             built_in.iter().find(|kind| kind.resource == *resource).cloned()
         };
         let watched = watched.into_iter().map(|resource| {
-            known(&resource).unwrap_or_else(|| Kind {
+            known(&resource).unwrap_or_else(|| ResourceKind {
                 is_namespaced: None,
                 words: [resource.resource.clone(), singular(&resource.resource)].into(),
                 resource,
@@ -61,13 +61,13 @@ impl Kinds {
     }
 
     /// The resource of a word.
-    pub(super) fn named(&self, word: &str) -> Result<Kind, UnknownKind> {
+    pub(super) fn named(&self, word: &str) -> Result<ResourceKind, UnknownKind> {
         if word.contains('/') {
             let text = word.strip_prefix("core/").unwrap_or(word);
             let parsed = text.parse::<GroupVersionResource>();
             let resource = parsed.map_err(|error| UnknownKind::Malformed(error.to_string()))?;
             let known = self.0.iter().find(|kind| kind.resource == resource).cloned();
-            let other = || Kind { resource, is_namespaced: None, words: BTreeSet::new() };
+            let other = || ResourceKind { resource, is_namespaced: None, words: BTreeSet::new() };
             return Ok(known.unwrap_or_else(other));
         }
         let lower = word.to_lowercase();
@@ -75,7 +75,7 @@ impl Kinds {
             Some((name, group)) => (name, Some(group)),
             None => (&*lower, None),
         };
-        let is_meant = |kind: &&Kind| {
+        let is_meant = |kind: &&ResourceKind| {
             kind.words.contains(name) && group.is_none_or(|group| kind.resource.group == group)
         };
         self.0.iter().find(is_meant).cloned().ok_or_else(|| self.unknown(word, name))
@@ -110,7 +110,7 @@ mod tests {
     #[track_caller]
     fn check(word: &str, expect: Result<&str, &str>) {
         let watched = ["example.com/v1/policies", "events.k8s.io/v1/events"];
-        let kinds = Kinds::new(watched.map(|text| text.parse().expect("a resource")));
+        let kinds = ResourceKinds::new(watched.map(|text| text.parse().expect("a resource")));
         match (kinds.named(word), expect) {
             (Ok(kind), Ok(expect)) => assert_eq!(kind.resource.to_string(), expect, "{word}"),
             (Err(UnknownKind::NotThere(text) | UnknownKind::Malformed(text)), Err(expect)) => {

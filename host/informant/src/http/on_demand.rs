@@ -24,7 +24,7 @@ const SYNC_DEADLINE: Duration = Duration::from_secs(10);
 const DISCOVERY_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Why a request gets no informer: the answer's code and text.
-pub(crate) type Refusal = (StatusCode, String);
+pub(crate) type InformerRefusal = (StatusCode, String);
 
 /// Starts informers for requests, within a limit.
 pub(crate) struct OnDemand {
@@ -45,7 +45,7 @@ impl OnDemand {
         &self,
         gvr: &GroupVersionResource,
         namespace: Option<&str>,
-    ) -> Result<Arc<InformerLease>, Refusal> {
+    ) -> Result<Arc<InformerLease>, InformerRefusal> {
         // Invariant 41.
         if gvr.is_secrets() {
             return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
@@ -61,7 +61,7 @@ impl OnDemand {
             Some(_) => {}
         }
         let covers = |scope: &Scope| known.is_some_and(|informer| informer.covers(scope));
-        let place = Place::new(gvr, namespace, covers(&Scope::all()));
+        let place = ResourcePlace::new(gvr, namespace, covers(&Scope::all()));
         let scope = place.scope();
         let stopped = |it: &Arc<InformerLease>| it.informer().is_stopped();
         self.leases.lock().give_back_if(&place, Instant::now(), stopped);
@@ -95,7 +95,7 @@ impl OnDemand {
         &self,
         gvr: &GroupVersionResource,
         namespace: Option<&str>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), InformerRefusal> {
         let version = gvr.api_version();
         let ask = async {
             match gvr.group.is_empty() {
@@ -127,7 +127,7 @@ fn check_listed(
     gvr: &GroupVersionResource,
     namespace: Option<&str>,
     resources: &[APIResource],
-) -> Result<(), Refusal> {
+) -> Result<(), InformerRefusal> {
     let Some(resource) = resources.iter().find(|resource| resource.name == gvr.resource) else {
         return Err((StatusCode::NOT_FOUND, format!("the cluster has no resource {gvr}")));
     };
@@ -144,12 +144,12 @@ fn check_listed(
     Err((StatusCode::NOT_FOUND, text))
 }
 
-fn not_namespaced(gvr: &GroupVersionResource) -> Refusal {
+fn not_namespaced(gvr: &GroupVersionResource) -> InformerRefusal {
     (StatusCode::BAD_REQUEST, format!("{gvr} has no namespaces; ask without one"))
 }
 
 /// Waits until the informer has its first list of the scope, or cannot have it for now.
-async fn synced(informer: &SharedIndexInformer, scope: &Scope) -> Result<(), Refusal> {
+async fn synced(informer: &SharedIndexInformer, scope: &Scope) -> Result<(), InformerRefusal> {
     let settled = tokio::time::timeout(SYNC_DEADLINE, informer.settled()).await;
     let state = match settled {
         _ if informer.has_synced() => return Ok(()),
@@ -167,7 +167,7 @@ async fn synced(informer: &SharedIndexInformer, scope: &Scope) -> Result<(), Ref
 }
 
 /// The answer of an informer without its first list.
-fn refusal(gvr: &GroupVersionResource, state: InformerState) -> Refusal {
+fn refusal(gvr: &GroupVersionResource, state: InformerState) -> InformerRefusal {
     match state {
         InformerState::Waiting { message } => (StatusCode::NOT_FOUND, message),
         InformerState::Forbidden { message } => (StatusCode::FORBIDDEN, message),
@@ -190,13 +190,13 @@ fn refusal(gvr: &GroupVersionResource, state: InformerState) -> Refusal {
 
 /// A resource, whole or in one namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct ResourcePlace {
     gvr: GroupVersionResource,
     /// None: all namespaces.
     namespace: Option<String>,
 }
 
-impl Place {
+impl ResourcePlace {
     /// The place of a request. Where the whole resource is cached, all namespaces share one.
     fn new(gvr: &GroupVersionResource, namespace: Option<&str>, is_whole: bool) -> Self {
         let namespace = namespace.filter(|_| !is_whole).map(str::to_owned);
@@ -209,7 +209,7 @@ impl Place {
 }
 
 /// For people: `v1/pods`, `v1/pods in shop`.
-impl fmt::Display for Place {
+impl fmt::Display for ResourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespace {
             Some(namespace) => write!(f, "{} in {namespace}", self.gvr),
@@ -220,12 +220,12 @@ impl fmt::Display for Place {
 
 /// Which resources are leased for requests: it decides, and does nothing. `L` is the lease.
 struct Leases<L> {
-    held: BTreeMap<Place, Held<L>>,
+    held: BTreeMap<ResourcePlace, HeldLease<L>>,
     /// How long an informer goes on after its lease: until then it takes up its place.
     linger: Duration,
 }
 
-struct Held<L> {
+struct HeldLease<L> {
     /// None once it was given back.
     lease: Option<L>,
     used: Instant,
@@ -239,10 +239,10 @@ impl<L> Leases<L> {
     /// The place's lease, which is used now, and made if there is room for it.
     fn take(
         &mut self,
-        place: &Place,
+        place: &ResourcePlace,
         now: Instant,
         make: impl FnOnce() -> L,
-    ) -> Result<&L, Refusal> {
+    ) -> Result<&L, InformerRefusal> {
         self.expire(now);
         if self.held.len() >= ON_DEMAND_MAX && !self.held.contains_key(place) {
             let held: Vec<String> = self.held.keys().map(ToString::to_string).collect();
@@ -255,13 +255,18 @@ impl<L> Leases<L> {
             );
             return Err((StatusCode::SERVICE_UNAVAILABLE, text));
         }
-        let held = self.held.entry(place.clone()).or_insert(Held { lease: None, used: now });
+        let held = self.held.entry(place.clone()).or_insert(HeldLease { lease: None, used: now });
         held.used = now;
         Ok(held.lease.get_or_insert_with(make))
     }
 
     /// The lease ends, if it is such a one; it takes up its place as long as its informer goes on.
-    fn give_back_if(&mut self, place: &Place, now: Instant, is_one: impl FnOnce(&L) -> bool) {
+    fn give_back_if(
+        &mut self,
+        place: &ResourcePlace,
+        now: Instant,
+        is_one: impl FnOnce(&L) -> bool,
+    ) {
         let Some(held) = self.held.get_mut(place) else { return };
         if held.lease.as_ref().is_some_and(is_one) {
             held.lease = None;
@@ -271,7 +276,7 @@ impl<L> Leases<L> {
 
     /// Gives back idle leases, and the places of those whose informers have ended since.
     fn expire(&mut self, now: Instant) {
-        let idle = |held: &Held<L>| now.saturating_duration_since(held.used);
+        let idle = |held: &HeldLease<L>| now.saturating_duration_since(held.used);
         self.held.retain(|_, held| idle(held) < IDLE_MAX + IDLE_CHECK + self.linger);
         for held in self.held.values_mut().filter(|held| idle(held) >= IDLE_MAX) {
             held.lease = None;
@@ -288,8 +293,8 @@ mod tests {
         GroupVersionResource::new("example.com", "v1", format!("things-{number}"))
     }
 
-    fn place(number: usize) -> Place {
-        Place { gvr: resource(number), namespace: None }
+    fn place(number: usize) -> ResourcePlace {
+        ResourcePlace { gvr: resource(number), namespace: None }
     }
 
     #[test]
@@ -346,7 +351,7 @@ mod tests {
     fn namespaces_of_a_resource_that_is_cached_share_a_place() {
         let check = |is_whole, expect| {
             let [one, other] =
-                ["a", "b"].map(|name| Place::new(&resource(0), Some(name), is_whole));
+                ["a", "b"].map(|name| ResourcePlace::new(&resource(0), Some(name), is_whole));
             assert_eq!(one == other, expect);
         };
         check(true, true);
@@ -358,13 +363,13 @@ mod tests {
         let start = Instant::now();
         let mut leases = Leases::new(Duration::from_secs(60));
         let in_namespace =
-            |number: usize| Place { namespace: Some(format!("n-{number}")), ..place(0) };
+            |number: usize| ResourcePlace { namespace: Some(format!("n-{number}")), ..place(0) };
         for number in 0..ON_DEMAND_MAX {
             leases.take(&in_namespace(number), start, || ()).expect("there is room");
         }
         let (_, text) = leases.take(&place(0), start, || ()).expect_err("there is no room");
         assert!(text.contains("example.com/v1/things-0 in n-0, "), "{text}");
-        let is_held = |place: &Place| leases.held.contains_key(place);
+        let is_held = |place: &ResourcePlace| leases.held.contains_key(place);
         assert!(is_held(&in_namespace(0)) && !is_held(&place(0)));
     }
 

@@ -7,7 +7,7 @@ use super::heartbeat::Heartbeat;
 use super::probe_checks::{Check, page};
 use super::readiness::checks;
 use super::scrapes::Scrapes;
-use super::server::Shared;
+use super::server::ServerState;
 use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Pages of metrics are those of one listener.
-pub(super) fn routes(scrapes: Scrapes) -> Router<Arc<Shared>> {
-    let metrics = move |State(shared): State<Arc<Shared>>| async move {
+pub(super) fn routes(scrapes: Scrapes) -> Router<Arc<ServerState>> {
+    let metrics = move |State(shared): State<Arc<ServerState>>| async move {
         scrapes.serve(shared.sources.clone())
     };
     Router::new()
@@ -33,7 +33,7 @@ pub(super) async fn method_not_allowed() -> Response {
     message(StatusCode::METHOD_NOT_ALLOWED, "everything here is read with GET; nothing is written")
 }
 
-async fn livez(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
+async fn livez(State(shared): State<Arc<ServerState>>, RawQuery(query): RawQuery) -> Response {
     live(&shared.heartbeat, query.as_deref())
 }
 
@@ -56,7 +56,7 @@ fn answer(probe: &str, checks: &[Check], query: Option<&str>) -> Response {
 
 /// Ready once nothing is missing and, where one is elected, some host leads; from then on for as long as something is followed. A plugin added later
 /// never makes it unready. A check a line, with `?verbose` or where one fails.
-async fn readyz(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
+async fn readyz(State(shared): State<Arc<ServerState>>, RawQuery(query): RawQuery) -> Response {
     if shared.stopping.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
     }

@@ -4,7 +4,7 @@
 //! too many takes the place of another, so that whoever asks at once is always heard; a request for which there is
 //! no place is refused, so that nobody stands in front of others.
 
-use crate::metrics::Refused;
+use crate::metrics::RefusedCounts;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -50,7 +50,7 @@ impl From<IpAddr> for Peer {
 pub(super) struct Places {
     room: Room,
     taken: Mutex<Taken>,
-    refused: Arc<Refused>,
+    refused: Arc<RefusedCounts>,
 }
 
 #[derive(Default)]
@@ -71,7 +71,7 @@ struct Waiting {
 }
 
 /// A connection's, until it is dropped.
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     places: Arc<Places>,
     number: u64,
     peer: Peer,
@@ -83,17 +83,17 @@ pub(super) struct Served {
     places: Arc<Places>,
     peer: Peer,
     /// None any more where the connection ended first.
-    place: Weak<Place>,
+    place: Weak<ConnectionPlace>,
 }
 
 impl Places {
-    pub(super) fn new(room: Room, refused: Arc<Refused>) -> Arc<Self> {
+    pub(super) fn new(room: Room, refused: Arc<RefusedCounts>) -> Arc<Self> {
         Arc::new(Self { room, taken: Mutex::default(), refused })
     }
 
     /// A new connection waits. Where too many do, it takes the place of the one that has waited longest of the peer of
     /// which most do.
-    pub(super) fn arrive(self: &Arc<Self>, peer: Peer) -> Arc<Place> {
+    pub(super) fn arrive(self: &Arc<Self>, peer: Peer) -> Arc<ConnectionPlace> {
         let mut taken = self.taken.lock();
         let (number, leave) = (taken.next, CancellationToken::new());
         taken.next += 1;
@@ -102,11 +102,11 @@ impl Places {
             taken.send_one_away();
             self.refused.connections.fetch_add(1, Ordering::Relaxed);
         }
-        Arc::new(Place { places: self.clone(), number, peer, leave })
+        Arc::new(ConnectionPlace { places: self.clone(), number, peer, leave })
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Once another connection has its place.
     pub(super) async fn lost(&self) {
         self.leave.cancelled().await;
@@ -133,7 +133,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let number = self.number;
         self.places.taken.lock().waiting.retain(|waiting| waiting.number != number);
@@ -190,9 +190,9 @@ mod tests {
 
     #[track_caller]
     fn check_in(room: Room, steps: &str, expect: &str) {
-        let refused = Arc::<Refused>::default();
+        let refused = Arc::<RefusedCounts>::default();
         let places = Places::new(room, refused.clone());
-        let mut connections: HashMap<&str, Arc<Place>> = HashMap::new();
+        let mut connections: HashMap<&str, Arc<ConnectionPlace>> = HashMap::new();
         let mut served: HashMap<&str, Served> = HashMap::new();
         let mut shown = Vec::new();
         for step in steps.split(' ') {

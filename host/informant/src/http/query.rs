@@ -37,7 +37,7 @@ pub(crate) struct InPath<'a> {
 
 /// Parameters as they stand, each at most once.
 #[derive(Debug, Default)]
-struct Raw {
+struct RawQuery {
     equalities: Vec<String>,
     label_selector: Option<String>,
     field_selector: Option<String>,
@@ -52,7 +52,7 @@ impl Query {
         path: InPath<'_>,
         query: Option<&str>,
     ) -> Result<Self, String> {
-        let raw = Raw::parse(path, query.unwrap_or_default())?;
+        let raw = RawQuery::parse(path, query.unwrap_or_default())?;
         if let Some(namespace) = &raw.namespace
             && !Part::namespace(namespace.as_str()).has_valid_namespace()
         {
@@ -81,7 +81,7 @@ impl Query {
     }
 }
 
-impl Raw {
+impl RawQuery {
     fn parse(path: InPath<'_>, query: &str) -> Result<Self, String> {
         if query.len() > QUERY_BYTES_MAX {
             return Err(format!("the query is longer than {QUERY_BYTES_MAX} bytes"));

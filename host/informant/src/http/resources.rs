@@ -7,7 +7,7 @@
 use super::answers::message;
 use super::pages::Pages;
 use super::query::{InPath, Query};
-use super::server::Shared;
+use super::server::ServerState;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// `GET /deploy?labels[k8s-app]=kube-dns`
 pub(crate) async fn deployments(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     RawQuery(query): RawQuery,
 ) -> Response {
     let gvr = GroupVersionResource::new("apps", "v1", "deployments");
@@ -27,12 +27,12 @@ pub(crate) async fn deployments(
 }
 
 /// The variable parts of a path, unless one of them is no text.
-type Parts<T> = Result<Path<T>, PathRejection>;
+type PathParts<T> = Result<Path<T>, PathRejection>;
 
 /// `GET /{group}/{version}/{resource}`, `core` for the empty group.
 pub(crate) async fn any(
-    State(shared): State<Arc<Shared>>,
-    parts: Parts<(String, String, String)>,
+    State(shared): State<Arc<ServerState>>,
+    parts: PathParts<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
     let Path((group, version, resource)) = match parts {
@@ -44,8 +44,8 @@ pub(crate) async fn any(
 
 /// `GET /{group}/{version}/namespaces/{namespace}/{resource}`
 pub(crate) async fn of_namespace(
-    State(shared): State<Arc<Shared>>,
-    parts: Parts<(String, String, String, String)>,
+    State(shared): State<Arc<ServerState>>,
+    parts: PathParts<(String, String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
     let Path((group, version, namespace, resource)) = match parts {
@@ -58,8 +58,8 @@ pub(crate) async fn of_namespace(
 
 /// `GET /{group}/{version}/namespaces/{namespace}/{resource}/{name}`: one object, which must be there.
 pub(crate) async fn one(
-    State(shared): State<Arc<Shared>>,
-    parts: Parts<(String, String, String, String, String)>,
+    State(shared): State<Arc<ServerState>>,
+    parts: PathParts<(String, String, String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
     let Path((group, version, namespace, resource, name)) = match parts {
@@ -75,7 +75,7 @@ fn no_text(rejection: &PathRejection) -> Response {
 }
 
 async fn answer_any(
-    shared: &Shared,
+    shared: &ServerState,
     [group, version, resource]: [&str; 3],
     path: InPath<'_>,
     query: Option<&str>,
@@ -91,7 +91,7 @@ async fn answer_any(
 }
 
 async fn answer(
-    shared: &Shared,
+    shared: &ServerState,
     gvr: &GroupVersionResource,
     path: InPath<'_>,
     query: Option<&str>,

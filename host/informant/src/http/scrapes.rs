@@ -43,7 +43,7 @@ impl Scrapes {
     }
 
     /// The page, or 503 where enough are being written.
-    pub(super) fn serve(&self, sources: metrics::Sources) -> Response {
+    pub(super) fn serve(&self, sources: metrics::MetricSources) -> Response {
         self.serve_with(|page| metrics::write(sources, page))
     }
 

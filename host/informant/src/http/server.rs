@@ -11,8 +11,8 @@ use super::open::{self, method_not_allowed};
 use super::own_thread;
 use super::resources;
 use super::scrapes::Scrapes;
-use super::why::Secrets;
-use crate::metrics::{Refused, Sources};
+use super::why::SecretAccess;
+use crate::metrics::{MetricSources, RefusedCounts};
 use anyhow::{Context, Result};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -33,8 +33,8 @@ use tracing::error;
 const PROBES_GRACE: Duration = Duration::from_secs(1);
 
 /// What every request can reach.
-pub(crate) struct Shared {
-    pub(super) sources: Sources,
+pub(crate) struct ServerState {
+    pub(super) sources: MetricSources,
     pub(super) on_demand: OnDemand,
     pub(super) heartbeat: Heartbeat,
     /// Where the HTTP API is, which decides what it may show.
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
 /// The server before it runs.
 pub(crate) struct Server {
     listeners: Listeners,
-    sources: Sources,
+    sources: MetricSources,
     client: kube::Client,
 }
 
@@ -56,7 +56,7 @@ struct Door {
     listener: std::net::TcpListener,
     router: Router,
     bounds: Bounds,
-    refused: Arc<Refused>,
+    refused: Arc<RefusedCounts>,
     shutdown: CancellationToken,
     /// It has ended.
     _ends: DropGuard,
@@ -64,7 +64,7 @@ struct Door {
 
 impl Server {
     /// Serves on these what is shown of the host, and what this client may read.
-    pub(crate) fn new(listeners: Listeners, sources: Sources, client: kube::Client) -> Self {
+    pub(crate) fn new(listeners: Listeners, sources: MetricSources, client: kube::Client) -> Self {
         Self { listeners, sources, client }
     }
 
@@ -73,7 +73,7 @@ impl Server {
     /// reach is served on a thread of its own.
     pub(crate) async fn run(self, shutdown: CancellationToken, probes_end: CancellationToken) {
         let Self { listeners: Listeners { api, metrics }, sources, client } = self;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             address: api.address,
             exposure: Exposure::of(api.address),
             on_demand: OnDemand::new(client, sources.informers.clone()),
@@ -134,7 +134,7 @@ impl Door {
         bounds: Bounds,
         shutdown: CancellationToken,
         ended: &CancellationToken,
-        refused: Arc<Refused>,
+        refused: Arc<RefusedCounts>,
     ) -> Self {
         let _ends = ended.clone().drop_guard();
         Self { listener: bound.listener, router, bounds, refused, shutdown, _ends }
@@ -150,7 +150,7 @@ impl Door {
 }
 
 /// Serves these on a thread of their own, which also looks whether the host's async runtime is stuck.
-async fn serve_apart(doors: Vec<Door>, shared: Arc<Shared>) -> Result<()> {
+async fn serve_apart(doors: Vec<Door>, shared: Arc<ServerState>) -> Result<()> {
     if doors.is_empty() {
         return Ok(());
     }
@@ -164,7 +164,7 @@ async fn serve_apart(doors: Vec<Door>, shared: Arc<Shared>) -> Result<()> {
     own_thread::run("probes", serve).await.flatten()
 }
 
-fn api_routes(shared: Arc<Shared>, scrapes: Scrapes) -> Router {
+fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
     let routes = open::routes(scrapes)
         .route("/", get(index))
         .route("/plugins", get(plugins))
@@ -179,13 +179,13 @@ fn api_routes(shared: Arc<Shared>, scrapes: Scrapes) -> Router {
     routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
 }
 
-fn open_routes(shared: Arc<Shared>, scrapes: Scrapes) -> Router {
+fn open_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
     let routes = open::routes(scrapes).fallback(not_a_probe);
     routes.layer(middleware::map_response(nosniff)).with_state(shared)
 }
 
 /// Refuses what this address may not serve before anything else is looked at.
-async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+async fn guard(State(shared): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
     match shared.exposure.check(request.uri(), request.headers()) {
         Ok(()) => nosniff(next.run(request).await).await,
         Err(reason) => message(StatusCode::FORBIDDEN, reason),
@@ -205,7 +205,7 @@ async fn not_found() -> Response {
     )
 }
 
-async fn not_a_probe(State(shared): State<Arc<Shared>>) -> Response {
+async fn not_a_probe(State(shared): State<Arc<ServerState>>) -> Response {
     let text = format!(
         "only /healthz, /livez, /readyz and /metrics are served on this address; the HTTP API is \
          served on {} (--listen)",
@@ -233,18 +233,18 @@ async fn index() -> Json<Value> {
     Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))
 }
 
-async fn plugins(State(shared): State<Arc<Shared>>) -> Json<Value> {
+async fn plugins(State(shared): State<Arc<ServerState>>) -> Json<Value> {
     Json(super::plugins::list(&shared.sources.plugins, &shared.sources.informers))
 }
 
 /// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.
-async fn why(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
-    let Sources { plugins, informers, .. } = &shared.sources;
-    super::why::respond(plugins, informers, query, Secrets::Refused).await
+async fn why(State(shared): State<Arc<ServerState>>, RawQuery(query): RawQuery) -> Response {
+    let MetricSources { plugins, informers, .. } = &shared.sources;
+    super::why::respond(plugins, informers, query, SecretAccess::Refused).await
 }
 
 /// What lies in the plugin directories and cannot be a plugin, which `/plugins` therefore does not list; and what is wrong with the host's own file.
-async fn problems(State(shared): State<Arc<Shared>>) -> Json<Value> {
+async fn problems(State(shared): State<Arc<ServerState>>) -> Json<Value> {
     let sources = &shared.sources;
     let problems = sources.configuration.problem().into_iter().chain(sources.plugins.problems());
     let problems =

@@ -1,7 +1,7 @@
 //! `GET /why`: why plugins were called for an object, or were not.
 
 use super::answers::message;
-use super::kinds::{Kinds, UnknownKind};
+use super::kinds::{ResourceKinds, UnknownKind};
 use super::query::form_pairs;
 use axum::Json;
 use axum::http::StatusCode;
@@ -20,24 +20,24 @@ const KNOWN: [&str; 4] = ["kind", "namespace", "name", "plugin"];
 
 /// Whether the caller may ask about Secrets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Secrets {
+pub(crate) enum SecretAccess {
     Served,
     Refused,
 }
 
 /// A refusal: its status and its text.
-type Refused = (StatusCode, String);
+type WhyRefusal = (StatusCode, String);
 
 /// The answer to a query: `kind=pods&namespace=shop&name=web-1&plugin=hello`.
 pub(crate) async fn respond(
     plugins: &Plugins,
     informers: &Arc<SharedInformerFactory>,
     query: Option<String>,
-    secrets: Secrets,
+    secrets: SecretAccess,
 ) -> Response {
     let (plugins, informers) = (plugins.clone(), informers.clone());
     let answer = move || {
-        let kinds = || Kinds::of(&plugins, &informers);
+        let kinds = || ResourceKinds::of(&plugins, &informers);
         let names = || plugins.names();
         match question(query.as_deref().unwrap_or_default(), kinds, names, secrets) {
             Ok(question) => Json(plugins.why(&question, &informers)).into_response(),
@@ -64,14 +64,14 @@ async fn one_at_a_time<T: Send + 'static>(
 
 /// The parameters as they stand.
 #[derive(Default)]
-struct Raw {
+struct RawQuestion {
     kind: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
     plugin: Option<String>,
 }
 
-impl Raw {
+impl RawQuestion {
     fn parse(query: &str) -> Result<Self, String> {
         if query.len() > QUERY_BYTES_MAX {
             return Err(format!("the query is longer than {QUERY_BYTES_MAX} bytes"));
@@ -103,22 +103,22 @@ fn unknown(key: &str) -> String {
 
 fn question(
     query: &str,
-    kinds: impl FnOnce() -> Kinds,
+    kinds: impl FnOnce() -> ResourceKinds,
     plugins: impl FnOnce() -> Vec<PluginName>,
-    secrets: Secrets,
-) -> Result<WhyQuestion, Refused> {
+    secrets: SecretAccess,
+) -> Result<WhyQuestion, WhyRefusal> {
     let bad = |text: String| (StatusCode::BAD_REQUEST, text);
     let missing = |key: &str| {
         bad(format!("{key} is missing; ask for example /why?kind=pods&namespace=shop&name=web-1"))
     };
-    let raw = Raw::parse(query).map_err(bad)?;
+    let raw = RawQuestion::parse(query).map_err(bad)?;
     let word = raw.kind.ok_or_else(|| missing("kind"))?;
     let name = raw.name.filter(|name| !name.is_empty()).ok_or_else(|| missing("name"))?;
     let kind = kinds().named(&word).map_err(|unknown| match unknown {
         UnknownKind::Malformed(text) => bad(text),
         UnknownKind::NotThere(text) => (StatusCode::NOT_FOUND, text),
     })?;
-    if secrets == Secrets::Refused && kind.resource.is_secrets() {
+    if secrets == SecretAccess::Refused && kind.resource.is_secrets() {
         return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
     }
     let namespace = raw.namespace.unwrap_or_default();
@@ -136,7 +136,7 @@ fn question(
 }
 
 /// The plugin of this name, which must be there.
-fn named_plugin(name: &str, plugins: &[PluginName]) -> Result<PluginName, Refused> {
+fn named_plugin(name: &str, plugins: &[PluginName]) -> Result<PluginName, WhyRefusal> {
     if let Some(found) = plugins.iter().find(|plugin| plugin.as_str() == name) {
         return Ok(found.clone());
     }
@@ -156,11 +156,11 @@ mod tests {
     use tokio::sync::oneshot;
 
     #[track_caller]
-    fn check_as(secrets: Secrets, query: &str, expect: Result<&str, &str>) {
+    fn check_as(secrets: SecretAccess, query: &str, expect: Result<&str, &str>) {
         let plugins =
             || ["hello", "scaler"].map(|name| name.parse::<PluginName>().expect("a name")).to_vec();
         let watched = ["example.com/v1/widgets".parse().expect("a resource")];
-        let found = question(query, || Kinds::new(watched), plugins, secrets);
+        let found = question(query, || ResourceKinds::new(watched), plugins, secrets);
         let found = found.map(|question| {
             let plugin = question.plugin.map_or("*".to_owned(), |it| it.as_str().to_owned());
             format!("{} {} {plugin}", question.resource, question.key)
@@ -174,7 +174,7 @@ mod tests {
 
     #[track_caller]
     fn check(query: &str, expect: Result<&str, &str>) {
-        check_as(Secrets::Served, query, expect);
+        check_as(SecretAccess::Served, query, expect);
     }
 
     #[test]
@@ -222,8 +222,8 @@ mod tests {
     #[test]
     fn secrets_are_for_the_host_user_alone() {
         let query = "kind=secret&namespace=a&name=b";
-        check_as(Secrets::Served, query, Ok("v1/secrets a/b *"));
-        check_as(Secrets::Refused, query, Err("Secrets are not served"));
-        check_as(Secrets::Refused, "kind=v1/secrets&namespace=a&name=b", Err("not served"));
+        check_as(SecretAccess::Served, query, Ok("v1/secrets a/b *"));
+        check_as(SecretAccess::Refused, query, Err("Secrets are not served"));
+        check_as(SecretAccess::Refused, "kind=v1/secrets&namespace=a&name=b", Err("not served"));
     }
 }

@@ -12,7 +12,7 @@ pub(super) type Series<'a> = Vec<(Labels<'a>, f64)>;
 /// A metric's type. A series of a plugin begins when there is something to say: most plugins use few of the ways to be
 /// counted. Those of which zero says something are there from the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     Gauge,
     GaugeFromZero,
     Counter,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 
 /// The things that a family has numbers of. `By` stands for several numbers of one thing, which have labels of their own.
 #[derive(Clone, Copy)]
-pub(super) enum Shown {
+pub(super) enum ShownSeries {
     Host(fn(&Snapshot) -> f64),
     HostBy(fn(&Snapshot) -> Series<'_>),
     Informer(fn(&Informer) -> f64),
@@ -32,10 +32,10 @@ pub(super) enum Shown {
 
 /// One metric.
 pub(super) struct Family {
-    pub(super) kind: Kind,
+    pub(super) kind: MetricKind,
     pub(super) name: &'static str,
     pub(super) help: &'static str,
-    pub(super) shown: Shown,
+    pub(super) shown: ShownSeries,
 }
 
 /// The times of calls of each plugin.
@@ -47,7 +47,7 @@ pub(super) struct Times {
 
 macro_rules! families {
     ($($kind:ident $name:literal: $help:literal, $shown:ident $of:expr;)*) => {
-        &[$(Family { kind: Kind::$kind, name: $name, help: $help, shown: Shown::$shown($of) },)*]
+        &[$(Family { kind: MetricKind::$kind, name: $name, help: $help, shown: ShownSeries::$shown($of) },)*]
     };
 }
 
@@ -320,7 +320,7 @@ fn refused(host: &Snapshot) -> Series<'_> {
         ("metrics-bind-address", &host.refused.metrics),
         ("admin-socket", &host.refused.admin),
     ];
-    let of = |(listener, refused): (&'static str, &super::Refused)| {
+    let of = |(listener, refused): (&'static str, &super::RefusedCounts)| {
         let counts = [("connection", &refused.connections), ("request", &refused.requests)];
         counts
             .map(|(what, count)| (labels([("listener", listener), ("refused", what)]), load(count)))

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 /// For what a listener had no place, so far.
 #[derive(Debug, Default)]
-pub(crate) struct Refused {
+pub(crate) struct RefusedCounts {
     /// Connections that gave their place to others.
     pub(crate) connections: AtomicU64,
     /// Requests that were answered by 503.
@@ -16,9 +16,9 @@ pub(crate) struct Refused {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RefusedByListener {
     /// `--listen`.
-    pub(crate) api: Arc<Refused>,
+    pub(crate) api: Arc<RefusedCounts>,
     /// `--metrics-bind-address`.
-    pub(crate) metrics: Arc<Refused>,
+    pub(crate) metrics: Arc<RefusedCounts>,
     /// `--admin-socket`.
-    pub(crate) admin: Arc<Refused>,
+    pub(crate) admin: Arc<RefusedCounts>,
 }

@@ -31,12 +31,12 @@ pub(super) struct ApiServers {
     /// Names or addresses, and ports.
     named: Vec<(String, u16)>,
     endpoints: Option<Box<dyn Endpoints>>,
-    known: Mutex<Known>,
+    known: Mutex<KnownServers>,
 }
 
 /// What the last answer was.
 #[derive(Default)]
-struct Known {
+struct KnownServers {
     endpoints: Vec<SocketAddr>,
     /// When it was asked for; it may have failed.
     asked: Option<Instant>,

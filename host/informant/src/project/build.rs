@@ -22,7 +22,7 @@ const LOCK_LOOK: Duration = Duration::from_millis(50);
 
 /// How a tool's lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ShownLines {
     /// As they are, for people.
     Plain,
     /// As lines of the log, for machines.
@@ -37,7 +37,7 @@ pub(crate) struct Build<'a> {
     pub(crate) mode: Mode,
     /// For all steps together.
     pub(crate) time_max: Duration,
-    pub(crate) shown: Shown,
+    pub(crate) shown: ShownLines,
 }
 
 /// What a build has left.
@@ -188,14 +188,16 @@ impl Build<'_> {
     }
 
     fn is_coloured(&self) -> bool {
-        self.shown == Shown::Plain && logging::is_coloured()
+        self.shown == ShownLines::Plain && logging::is_coloured()
     }
 
     fn show(&self, line: &str) {
         match self.shown {
             // Whoever is gone already does not read it.
-            Shown::Plain => drop(writeln!(Stdout, "{line}")),
-            Shown::Log => info!(target: "build", plugin = self.project.name.as_str(), "{line}"),
+            ShownLines::Plain => drop(writeln!(Stdout, "{line}")),
+            ShownLines::Log => {
+                info!(target: "build", plugin = self.project.name.as_str(), "{line}")
+            }
         }
     }
 }
@@ -266,7 +268,7 @@ mod tests {
     }
 
     fn build<'a>(project: &'a Project, tools: &'a Toolchain) -> Build<'a> {
-        Build { project, tools, mode: Mode::Dev, time_max: LONG, shown: Shown::Log }
+        Build { project, tools, mode: Mode::Dev, time_max: LONG, shown: ShownLines::Log }
     }
 
     /// What an earlier build has left.

@@ -1,16 +1,16 @@
 //! Follows one project for `informant dev`: builds it, lets the host have what was built, and builds again after every save. What a save does
-//! says [`rebuild`](super::rebuild), and what is one [`own_writes`](super::own_writes); this carries it out.
+//! says [`rebuild`](super::rebuild), and what is one [`own_writes`](super::watch::own_writes); this carries it out.
 
 use super::artifact::{Placed, place, place_or_remove};
-use super::build::{Build, BuildError, Built, Shown};
+use super::build::{Build, BuildError, Built, ShownLines};
 use super::build_lock::BuildLock;
-use super::own_writes::OwnWrites;
 use super::rebuild::{Input, Order, State};
 use super::recipe::Mode;
 use super::recognition::Project;
-use super::sources::Change;
 use super::toolchain::Toolchain;
 use super::watch::SourceWatch;
+use super::watch::own_writes::ToolWrites;
+use super::watch::sources::Change;
 use anyhow::{Context, Result, bail};
 use informant_runtime::configuration::{ConfigurationError, Layer};
 use informant_runtime::{PluginName, Plugins};
@@ -33,7 +33,7 @@ pub(crate) struct Builder {
     order: Arc<BuildOrder>,
     watch: SourceWatch,
     state: State,
-    own: OwnWrites,
+    own: ToolWrites,
     running: Option<Running>,
     /// Waits for the host to have loaded what was built last.
     loading: Option<JoinHandle<()>>,
@@ -50,7 +50,7 @@ struct BuildOrder {
     /// The directory that the host watches.
     plugins: PathBuf,
     time_max: Duration,
-    shown: Shown,
+    shown: ShownLines,
 }
 
 struct Running {
@@ -63,7 +63,7 @@ impl Builder {
     pub(crate) async fn new(
         project: Project,
         time_max: Duration,
-        shown: Shown,
+        shown: ShownLines,
         stop: &CancellationToken,
     ) -> Result<Self> {
         let tools = Toolchain::find(&project, stop).await?;
@@ -78,7 +78,7 @@ impl Builder {
     }
 
     fn of(order: Arc<BuildOrder>, watch: SourceWatch, lock: BuildLock) -> Self {
-        let (state, own, since) = (State::Idle, OwnWrites::default(), ("start", Instant::now()));
+        let (state, own, since) = (State::Idle, ToolWrites::default(), ("start", Instant::now()));
         Self { order, watch, state, own, running: None, loading: None, since, _lock: lock }
     }
 
@@ -372,7 +372,7 @@ mod tests {
         let compiler = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
         let project = Project::open(folder).unwrap();
         let (plugins, time_max, shown) =
-            (folder.join("build/dev"), Duration::from_secs(600), Shown::Log);
+            (folder.join("build/dev"), Duration::from_secs(600), ShownLines::Log);
         let order =
             BuildOrder { project, tools: Toolchain::C { compiler }, plugins, time_max, shown };
         let lock = BuildLock::try_take(&folder.join("build"), "dev").unwrap().unwrap();

@@ -126,9 +126,9 @@ pub(crate) fn projects_in(folder: &Path) -> Result<Vec<Project>> {
     Ok(projects)
 }
 
-type Found = Option<(Language, String, Settings)>;
+type Recognized = Option<(Language, String, Settings)>;
 
-fn cargo(folder: &Path) -> Result<Found> {
+fn cargo(folder: &Path) -> Result<Recognized> {
     let Some(manifest) = toml_file(&folder.join("Cargo.toml"))? else { return Ok(None) };
     // A workspace alone is no plugin.
     let name = manifest
@@ -138,7 +138,7 @@ fn cargo(folder: &Path) -> Result<Found> {
     Ok(name.map(|name| (Language::Rust, name.to_owned(), Settings::default())))
 }
 
-fn go(folder: &Path) -> Result<Found> {
+fn go(folder: &Path) -> Result<Recognized> {
     let path = folder.join("go.mod");
     let Some(text) = text_file(&path)? else { return Ok(None) };
     let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
@@ -152,7 +152,7 @@ fn go(folder: &Path) -> Result<Found> {
     Ok(Some((Language::Go, name.to_owned(), Settings::default())))
 }
 
-fn node(folder: &Path) -> Result<Found> {
+fn node(folder: &Path) -> Result<Recognized> {
     let path = folder.join("package.json");
     let Some(text) = text_file(&path)? else { return Ok(None) };
     let package: Value =
@@ -169,7 +169,7 @@ fn node(folder: &Path) -> Result<Found> {
     Ok(Some((language, name, Settings { world, entry, ..Settings::default() })))
 }
 
-fn python(folder: &Path) -> Result<Found> {
+fn python(folder: &Path) -> Result<Recognized> {
     if !folder.join("app.py").is_file() {
         return Ok(None);
     }
@@ -190,12 +190,12 @@ fn python(folder: &Path) -> Result<Found> {
     Ok(Some((Language::Python, name, Settings { world, sdk, ..Settings::default() })))
 }
 
-fn c(folder: &Path) -> Result<Found> {
+fn c(folder: &Path) -> Result<Recognized> {
     let Some((name, sources)) = marked(folder, ".c", C_MARK)? else { return Ok(None) };
     Ok(Some((Language::C, name, Settings { sources, ..Settings::default() })))
 }
 
-fn zig(folder: &Path) -> Result<Found> {
+fn zig(folder: &Path) -> Result<Recognized> {
     let Some((name, _)) = marked(folder, ".zig", ZIG_MARK)? else { return Ok(None) };
     let entry = Some(format!("{name}.zig"));
     Ok(Some((Language::Zig, name, Settings { entry, ..Settings::default() })))

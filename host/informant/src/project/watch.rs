@@ -1,7 +1,10 @@
 //! Follows a project's sources. File events only say that it is time to look; what has changed says the look. Where there are no file
 //! events, it looks every few seconds.
 
-use super::sources::{Change, Sources};
+pub(super) mod own_writes;
+pub(super) mod sources;
+
+use self::sources::{Change, Sources};
 use anyhow::{Context, Result};
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};

@@ -150,9 +150,9 @@ pub(crate) struct CheckedComponent {
 /// This takes 0.1 ms for a component and up to 50 ms for a large core module; nothing is compiled.
 pub(crate) fn check(file: Vec<u8>) -> Result<CheckedComponent, ContractError> {
     match kind(&file)? {
-        Kind::Component => check_component(file),
-        Kind::ModuleWithType => check_component(encode(&file)?),
-        Kind::BareModule { exports, imports } => {
+        ComponentForm::Component => check_component(file),
+        ComponentForm::ModuleWithType => check_component(encode(&file)?),
+        ComponentForm::BareModule { exports, imports } => {
             let interfaces = exports.iter().filter_map(|name| name.split_once('#')).map(|(i, _)| i);
             let interfaces: BTreeSet<&str> = interfaces.collect();
             check_exports(interfaces.iter().copied())?;
@@ -167,7 +167,7 @@ pub(crate) fn check(file: Vec<u8>) -> Result<CheckedComponent, ContractError> {
     }
 }
 
-enum Kind {
+enum ComponentForm {
     Component,
     ModuleWithType,
     /// With full names of exports, and modules that are imported from.
@@ -177,10 +177,10 @@ enum Kind {
     },
 }
 
-fn kind(file: &[u8]) -> Result<Kind, ContractError> {
+fn kind(file: &[u8]) -> Result<ComponentForm, ContractError> {
     check_envelope(file)?;
     if Parser::is_component(file) {
-        return Ok(Kind::Component);
+        return Ok(ComponentForm::Component);
     }
     Tables::of(file)?;
     let malformed = |error| ContractError::malformed(&error, file);
@@ -204,7 +204,11 @@ fn kind(file: &[u8]) -> Result<Kind, ContractError> {
             _ => {}
         }
     }
-    Ok(if typed { Kind::ModuleWithType } else { Kind::BareModule { exports, imports } })
+    Ok(if typed {
+        ComponentForm::ModuleWithType
+    } else {
+        ComponentForm::BareModule { exports, imports }
+    })
 }
 
 fn encode(module: &[u8]) -> Result<Vec<u8>, ContractError> {

@@ -7,16 +7,16 @@ mod declared;
 mod differences;
 mod document;
 mod generated_name;
-mod grants;
-mod http;
+mod http_grants;
 mod ineffective;
 mod keys;
 mod layer;
 mod places;
+mod read_grants;
 mod rules;
 mod settings;
 mod sidecar;
-mod writes;
+mod write_grants;
 
 pub use declared::{Declared, json_schema, table};
 pub use document::Document;
@@ -26,12 +26,12 @@ pub use layer::{Ceiling, Layer, sidecar};
 pub use settings::Configurations;
 
 pub(crate) use document::CONFIGURATION_BYTES_MAX;
-pub(crate) use grants::granting;
-pub(crate) use http::granting_http;
+pub(crate) use http_grants::granting_http;
 pub(crate) use layer::{OnRemoval, RateLimit};
+pub(crate) use read_grants::granting;
 pub(crate) use settings::PluginSettings;
 pub(crate) use sidecar::Sidecar;
-pub(crate) use writes::granting_writes;
+pub(crate) use write_grants::granting_writes;
 
 /// The version of both kinds of file.
 pub const API_VERSION: &str = "informant.dev/v1alpha1";

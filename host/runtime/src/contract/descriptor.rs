@@ -34,7 +34,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 pub(crate) use subscriptions::POINTERS_MAX;
 use subscriptions::subscription;
-pub use subscriptions::{ChangeTypes, Delivery, Replay, SubscriptionSpec};
+pub use subscriptions::{ChangeTypes, Delivery, ReplayOption, SubscriptionSpec};
 pub(crate) use writes::WRITES_MAX;
 pub use writes::WriteSpec;
 use writes::write;
@@ -239,7 +239,7 @@ mod tests {
             Descriptor::parse(br#"{"version":"1","subscriptions":[{"resource":"v1/pods"}]}"#);
         let subscription = descriptor.expect("a plain descriptor is fine").subscriptions.remove(0);
         assert_eq!(subscription.name, "v1/pods");
-        assert_eq!(subscription.replay, Replay::Initial);
+        assert_eq!(subscription.replay, ReplayOption::Initial);
         assert_eq!(subscription.delivery, Delivery::Full);
         let all = ChangeTypes { added: true, updated: true, deleted: true };
         assert_eq!(subscription.types, all);

@@ -40,10 +40,10 @@ const READ_BYTES_MAX: usize = 128 << 10;
 #[derive(Clone)]
 pub struct Filter {
     text: Arc<str>,
-    compiled: Arc<Compiled>,
+    compiled: Arc<CompiledFilter>,
 }
 
-struct Compiled {
+struct CompiledFilter {
     expression: IdedExpr,
     object: Needs,
     old: Needs,
@@ -61,7 +61,7 @@ pub(crate) struct FilterError {
 
 /// What becomes of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum FilterVerdict {
     Told,
     Filtered,
     /// The evaluation failed, and the event is told.
@@ -74,10 +74,10 @@ impl Filter {
         Ok(Self { text: text.into(), compiled: Arc::new(compiled) })
     }
 
-    pub(crate) fn verdict(&self, event: &Event) -> Verdict {
+    pub(crate) fn verdict(&self, event: &Event) -> FilterVerdict {
         let compiled = &*self.compiled;
         let (object, old) = match event.change {
-            Change::Deleted if !compiled.names_change => return Verdict::Told,
+            Change::Deleted if !compiled.names_change => return FilterVerdict::Told,
             Change::Deleted => (None, Some(&event.object)),
             Change::Added | Change::Updated => (Some(&event.object), event.old.as_ref()),
         };
@@ -91,14 +91,14 @@ impl Filter {
     }
 }
 
-impl Compiled {
-    fn verdict(&self, object: Option<&[u8]>, old: Option<&[u8]>, change: Change) -> Verdict {
+impl CompiledFilter {
+    fn verdict(&self, object: Option<&[u8]>, old: Option<&[u8]>, change: Change) -> FilterVerdict {
         // The interpreter is another's, and no expression may end the plugin's actor.
         let evaluated = catch_unwind(AssertUnwindSafe(|| self.evaluate(object, old, change)));
         match evaluated.unwrap_or_else(|_| Err("the interpreter panicked".to_owned())) {
-            Ok(true) => Verdict::Told,
-            Ok(false) => Verdict::Filtered,
-            Err(error) => Verdict::Failed(one_line(&error, ERROR_BYTES_MAX).into_owned()),
+            Ok(true) => FilterVerdict::Told,
+            Ok(false) => FilterVerdict::Filtered,
+            Err(error) => FilterVerdict::Failed(one_line(&error, ERROR_BYTES_MAX).into_owned()),
         }
     }
 

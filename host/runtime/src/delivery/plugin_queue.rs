@@ -10,7 +10,7 @@ use crate::delivery::mailbox::{Marks, Queued, Settled, WaitingEvent};
 use crate::delivery::mailboxes::Mailboxes;
 use crate::delivery::sync_calls::SyncCalls;
 use crate::event::{Event, SubscriptionId};
-use crate::guest_threads::Turn;
+use crate::guest_threads::ActorTurn;
 use crate::history::{EndedDelivery, History};
 use hashbrown::{HashMap, HashSet};
 use informant_cache::{ObjectKey, RoomSignal};
@@ -75,7 +75,7 @@ impl PluginQueue {
     }
 
     /// From here on this is the turn of a shard's actor.
-    pub(crate) fn is_worked_by(&self, shard: usize, turn: Turn) {
+    pub(crate) fn is_worked_by(&self, shard: usize, turn: ActorTurn) {
         self.shared.lock().worker(shard).turn = Some(turn);
     }
 

@@ -12,7 +12,7 @@ mod explained;
 mod known;
 mod replay;
 
-use crate::contract::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
+use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::view::View;
 use crate::event::EventKeys;
@@ -35,7 +35,7 @@ pub(crate) struct SubscriptionHandler {
     /// The load that had it begin.
     begun_by: u64,
     types: ChangeTypes,
-    replay: Replay,
+    replay: ReplayOption,
     view: View,
     /// What its events become, if they are not told.
     rules: Option<Arc<EnqueueRules>>,
@@ -122,8 +122,8 @@ impl SubscriptionHandler {
         let concerning = spec.only_if_changed.iter().map(String::as_str);
         let projection = Projection::new(view.pointers().chain(concerning));
         let progress = match spec.replay {
-            Replay::Never => Progress::none(),
-            Replay::Initial | Replay::InitialAndReload => Progress::new(),
+            ReplayOption::Never => Progress::none(),
+            ReplayOption::Initial | ReplayOption::InitialAndReload => Progress::new(),
         };
         Self {
             id,
@@ -228,7 +228,7 @@ impl SubscriptionHandler {
                 self.enqueue(Telling::deleted(object, Gone::LeftView), cause, line);
             }
             // It is known, and wants no replay.
-            (true, true) if self.replay == Replay::Never => {}
+            (true, true) if self.replay == ReplayOption::Never => {}
             (true, true) => self.enqueue(Telling::again(object), cause, line),
             (false, true) => self.enqueue(Telling::added(object), cause, line),
             (false, false) => {}
@@ -317,7 +317,7 @@ impl ResourceEventHandler for SubscriptionHandler {
     fn on_add(&self, object: &Object, cause: Cause) {
         let initial = cause.reason == informant_cache::Reason::Initial;
         // What a first list shows was there before the subscription.
-        if initial && self.replay == Replay::Never && !self.enters(object) {
+        if initial && self.replay == ReplayOption::Never && !self.enters(object) {
             return;
         }
         if self.contains(object, self.types.added || initial) {

@@ -1,6 +1,6 @@
 //! Which file of a plugin: a name has two, `NAME.wasm` and beside it `NAME.yaml`, and both are followed alike.
 
-use super::plugin_file::FILE_BYTES_MAX;
+use super::read_file::FILE_BYTES_MAX;
 use crate::contract::configuration::CONFIGURATION_BYTES_MAX;
 use crate::plugin_name::PluginName;
 use std::fmt;

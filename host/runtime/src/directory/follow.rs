@@ -3,8 +3,8 @@
 
 use super::content::{CONTENT_BYTES_MAX, ContentRoom};
 use super::debounce::{Debounce, Finished, Hint};
+use super::plugin_files::{Look, Scan, scan};
 use super::rereads::Rereads;
-use super::scan::{Look, Scan, scan};
 use super::wanted::{Decision, Wanted};
 use super::watch::DirectoryWatch;
 use crate::plugin_name::PluginName;

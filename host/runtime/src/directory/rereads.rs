@@ -2,8 +2,8 @@
 //! no more than so much, whatever lies in the directories. Synchronous.
 
 use super::file_id::FileId;
-use super::plugin_file::FILE_BYTES_MAX;
-use super::scan::Known;
+use super::plugin_files::KnownFiles;
+use super::read_file::FILE_BYTES_MAX;
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -20,7 +20,7 @@ pub(super) struct Rereads {
 
 impl Rereads {
     /// The files for the next periodic look. A file that is read in any case is none of them.
-    pub(super) fn next(&mut self, known: &Known) -> BTreeSet<FileId> {
+    pub(super) fn next(&mut self, known: &KnownFiles) -> BTreeSet<FileId> {
         let (after, before) = match &self.last {
             Some(last) => (Excluded(last), Some(known.range(..=last))),
             None => (Unbounded, None),
@@ -43,11 +43,11 @@ impl Rereads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::directory::plugin_file::Fingerprint;
-    use crate::directory::scan::KnownFile;
+    use crate::directory::plugin_files::KnownFile;
+    use crate::directory::read_file::Fingerprint;
 
     /// Plugins with files of so many MiB.
-    fn known(files: &[(&str, u64)]) -> Known {
+    fn known(files: &[(&str, u64)]) -> KnownFiles {
         let of = |(name, mebibytes): &(&str, u64)| {
             let id = FileId::plugin(&name.parse().expect("a name"));
             let fingerprint = Some(Fingerprint::of_size(mebibytes << 20));

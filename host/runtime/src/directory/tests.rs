@@ -6,8 +6,8 @@ mod operations;
 
 use super::content::{CONTENT_BYTES_MAX, ContentRoom};
 use super::debounce::{Debounce, Hint};
-use super::scan::{Look, scan};
-use super::wanted::{Change, Wanted};
+use super::plugin_files::{Look, scan};
+use super::wanted::{PluginChange, Wanted};
 use operations::{Operation, Site, Told};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -136,19 +136,19 @@ impl Life {
         self.look_again = decision.look_again.map(|wait| self.now + wait);
         for change in decision.changes {
             match change {
-                Change::Load(name, file) => {
+                PluginChange::Load(name, file) => {
                     let content = file.content.expect("what is to be loaded was read");
                     assert!(self.site.is_whole(&content), "{name} was loaded half-written");
                     assert_eq!(file.sha256, sha256(&content));
                     self.running.insert(name.to_string(), file.sha256);
                 }
                 // Something else follows: the file comes to rest, or goes.
-                Change::Refuse(name, _) => {
+                PluginChange::Refuse(name, _) => {
                     let before = self.running.insert(name.to_string(), String::new());
                     assert_eq!(before, None, "what runs goes on");
                 }
-                Change::Configure(name, _) => panic!("{name} has no configuration"),
-                Change::Remove(name) => {
+                PluginChange::Configure(name, _) => panic!("{name} has no configuration"),
+                PluginChange::Remove(name) => {
                     self.running.remove(name.as_str()).expect("only what ran is removed");
                 }
             }

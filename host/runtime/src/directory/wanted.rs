@@ -8,7 +8,7 @@ mod changing;
 
 use super::debounce::Finished;
 use super::file_id::FileId;
-use super::scan::{Known, KnownFile, PluginFile, Problem, Scan, Unread, UnreadCause};
+use super::plugin_files::{KnownFile, KnownFiles, PluginFile, Problem, Scan, Unread, UnreadCause};
 use crate::plugin_name::PluginName;
 use informant_cache::workqueue::exponential;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,13 +27,13 @@ const LOOK_AGAIN_MAX: Duration = Duration::from_secs(30);
 /// What is wanted, by file.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    entries: BTreeMap<FileId, Entry>,
+    entries: BTreeMap<FileId, WantedFile>,
     /// Before the first look nothing runs that a half-written file could harm.
     looked: bool,
 }
 
 #[derive(Debug, Default)]
-struct Entry {
+struct WantedFile {
     /// Number of the directory that its file was last seen in.
     directory: usize,
     /// The file whose content counted last; none before any did.
@@ -47,14 +47,14 @@ struct Entry {
     missing_since: Option<Instant>,
     /// It was said that nobody could read it, and nothing since.
     unreadable: bool,
-    again: Again,
+    again: LoadAgain,
     /// Of a plugin: it is to run with another configuration, for which no look has brought its content yet.
     configured: bool,
 }
 
 /// Whether somebody wants a file's content loaded once more, whatever it is.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Again {
+enum LoadAgain {
     #[default]
     No,
     /// No look has begun since.
@@ -66,7 +66,7 @@ enum Again {
 /// What a look comes to.
 #[derive(Debug, Default)]
 pub(crate) struct Decision {
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<PluginChange>,
     /// What is not as the user will have meant it; all of it, each time.
     pub(crate) problems: Vec<Problem>,
     /// Something waits that no event may tell of: look again after this.
@@ -74,7 +74,7 @@ pub(crate) struct Decision {
 }
 
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum PluginChange {
     /// The plugin is to run with this from its next load on, which follows.
     Configure(PluginName, ConfigurationFile),
     /// This content is wanted under this name. The file has it.
@@ -98,12 +98,12 @@ pub(crate) enum ConfigurationFile {
 
 impl Wanted {
     /// A look begins: what it need not keep again.
-    pub(crate) fn known(&mut self) -> Known {
-        let known = |(id, entry): (&FileId, &mut Entry)| {
-            if entry.again != Again::No {
-                entry.again = Again::Sought;
+    pub(crate) fn known(&mut self) -> KnownFiles {
+        let known = |(id, entry): (&FileId, &mut WantedFile)| {
+            if entry.again != LoadAgain::No {
+                entry.again = LoadAgain::Sought;
             }
-            let is_asked_for = entry.again != Again::No || entry.configured;
+            let is_asked_for = entry.again != LoadAgain::No || entry.configured;
             let counted = entry.counted.clone()?;
             // What is to be loaded again is there, and no content is the one that is known.
             let forgotten = || KnownFile {
@@ -120,7 +120,7 @@ impl Wanted {
     /// The next look is to read the file once more, and its content is to be loaded even if it is the same.
     pub(crate) fn load_again(&mut self, name: &PluginName) {
         if let Some(entry) = self.entries.get_mut(&FileId::plugin(name)) {
-            entry.again = Again::Asked;
+            entry.again = LoadAgain::Asked;
         }
     }
 
@@ -133,7 +133,7 @@ impl Wanted {
 
     /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
     pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
-        self.entries.get(&FileId::plugin(name)).is_some_and(|entry| entry.again != Again::No)
+        self.entries.get(&FileId::plugin(name)).is_some_and(|entry| entry.again != LoadAgain::No)
     }
 
     /// Takes in what a look found; `finished` is what events had said when it began.
@@ -144,7 +144,9 @@ impl Wanted {
         self.missing(now, hidden, &mut decision, |id| {
             files.contains_key(id) || unread.contains_key(id)
         });
-        if scan.crowded > 0 && decision.changes.iter().any(|it| matches!(it, Change::Remove(_))) {
+        if scan.crowded > 0
+            && decision.changes.iter().any(|it| matches!(it, PluginChange::Remove(_)))
+        {
             decision.look_again_after(LOOK_AGAIN);
         }
         for (id, unread) in unread {
@@ -170,7 +172,7 @@ impl Wanted {
                 Some(file) if id.is_plugin() => loads.push((id.name, file)),
                 Some(file) => {
                     let file = ConfigurationFile::Read(file);
-                    decision.changes.push(Change::Configure(id.name, file));
+                    decision.changes.push(PluginChange::Configure(id.name, file));
                 }
                 None => entry.say_changes(&id, (&path, directory), now, &mut decision),
             }
@@ -184,7 +186,7 @@ impl Wanted {
     /// a plugin whose configuration is there and not read yet.
     fn load(&mut self, loads: Vec<(PluginName, PluginFile)>, decision: &mut Decision) {
         let configured = decision.changes.iter().filter_map(|change| match change {
-            Change::Configure(name, _) => Some(name.clone()),
+            PluginChange::Configure(name, _) => Some(name.clone()),
             _ => None,
         });
         let mut again: BTreeMap<PluginName, Duration> =
@@ -200,10 +202,10 @@ impl Wanted {
             // It stood beside the file of the name that counted before.
             if configuration.is_some_and(|entry| entry.directory != file.directory) {
                 self.entries.remove(&id);
-                let gone = Change::Configure(name.clone(), ConfigurationFile::Gone);
+                let gone = PluginChange::Configure(name.clone(), ConfigurationFile::Gone);
                 decision.changes.push(gone);
             }
-            decision.changes.push(Change::Load(name, file));
+            decision.changes.push(PluginChange::Load(name, file));
         }
         for (name, wait) in again {
             if let Some(plugin) = self.entries.get_mut(&FileId::plugin(&name)) {
@@ -229,7 +231,7 @@ impl Wanted {
             // While a directory cannot be read nobody knows what was removed from it.
             if hidden(entry.directory) {
                 // Whoever wants it loaded again is told that it cannot be read.
-                entry.again = Again::No;
+                entry.again = LoadAgain::No;
             }
             if is_there(id) || hidden(entry.directory) {
                 entry.missing_since = None;
@@ -244,8 +246,8 @@ impl Wanted {
             if left.is_zero() {
                 let name = id.name.clone();
                 decision.changes.push(match id.is_plugin() {
-                    true => Change::Remove(name),
-                    false => Change::Configure(name, ConfigurationFile::Gone),
+                    true => PluginChange::Remove(name),
+                    false => PluginChange::Configure(name, ConfigurationFile::Gone),
                 });
                 return false;
             }
@@ -257,7 +259,7 @@ impl Wanted {
         self.entries.retain(|id, _| {
             let stays = plugins.contains(&id.name);
             if !stays {
-                let gone = Change::Configure(id.name.clone(), ConfigurationFile::Gone);
+                let gone = PluginChange::Configure(id.name.clone(), ConfigurationFile::Gone);
                 decision.changes.push(gone);
             }
             stays
@@ -281,7 +283,7 @@ impl Wanted {
             UnreadCause::NoRoom => decision.look_again_after(LOOK_AGAIN),
             UnreadCause::Refused => {
                 entry.changing_since = None;
-                entry.again = Again::No;
+                entry.again = LoadAgain::No;
                 if !id.is_plugin() {
                     entry.refuse(&id, directory, "it cannot be read; the log says why", decision);
                 }
@@ -290,7 +292,7 @@ impl Wanted {
     }
 }
 
-impl Entry {
+impl WantedFile {
     /// Whether there is a configuration in the directory that nobody has read yet as it is now.
     fn is_to_be_read(&self, directory: usize) -> bool {
         let is_read =
@@ -307,7 +309,7 @@ impl Entry {
         decision: &mut Decision,
     ) -> Option<PluginFile> {
         self.changing = 0;
-        if self.again == Again::Asked {
+        if self.again == LoadAgain::Asked {
             // This look had begun before.
             decision.look_again_after(Duration::ZERO);
         }
@@ -333,8 +335,8 @@ impl Entry {
         self.count(&file);
         self.changing_since = None;
         self.configured = false;
-        if self.again == Again::Sought {
-            self.again = Again::No;
+        if self.again == LoadAgain::Sought {
+            self.again = LoadAgain::No;
         }
         Some(file)
     }

@@ -36,15 +36,15 @@ use cache::{CodeCache, CodeKey};
 pub(crate) use code::CompiledPlugin;
 use counts::Counts;
 use kept_functions::KeptFunctions;
-use look::{Refusal, look_at};
-pub(crate) use report::Report;
-use shared_code::{Place, SharedCode};
+use look::{FileRefusal, look_at};
+pub(crate) use report::FileReport;
+use shared_code::{CodePlace, SharedCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::task::{JoinError, spawn_blocking};
 use tracing::warn;
-use turn::{Turn, Turns};
+use turn::{CompileTurn, CompileTurns};
 use wasmtime::component::Component;
 
 /// How plugins are compiled.
@@ -112,20 +112,20 @@ pub(crate) struct PluginSource {
 /// A plugin's code, ready to be linked.
 pub(crate) struct Compiled {
     pub(crate) component: Component,
-    pub(crate) report: Arc<Report>,
+    pub(crate) report: Arc<FileReport>,
     /// Where it is shared with other plugins.
-    _place: Option<Place<CodeKey, Self>>,
+    _place: Option<CodePlace<CodeKey, Self>>,
 }
 
 impl Compiled {
-    fn at(self, place: Place<CodeKey, Self>) -> Self {
+    fn at(self, place: CodePlace<CodeKey, Self>) -> Self {
         Self { _place: Some(place), ..self }
     }
 }
 
 /// Where a plugin's code came from that no version ran when its turn to be compiled was asked for.
 enum Made {
-    Anew(CompiledPlugin, Option<Turn>),
+    Anew(CompiledPlugin, Option<CompileTurn>),
     /// Another plugin with the same file had its turn first.
     ForAnother(Arc<Compiled>),
 }
@@ -133,12 +133,12 @@ enum Made {
 /// Compiles plugin files. Clones share everything.
 #[derive(Clone)]
 pub(crate) struct Compiler {
-    shared: Arc<Shared>,
+    shared: Arc<CompilerShared>,
 }
 
-struct Shared {
+struct CompilerShared {
     program: Option<CompilerProgram>,
-    turns: Turns,
+    turns: CompileTurns,
     cache: Option<CodeCache>,
     code: SharedCode<CodeKey, Compiled>,
     functions: Option<KeptFunctions>,
@@ -153,9 +153,9 @@ impl Compiler {
     pub(crate) fn new(options: CompilerOptions) -> Result<Self, CodeCacheError> {
         let keeps_functions = options.cache.as_ref().is_some_and(|cache| cache.keeps_functions);
         let cache = options.cache.map(CodeCache::open).transpose()?;
-        let shared = Shared {
+        let shared = CompilerShared {
             program: options.program,
-            turns: Turns::default(),
+            turns: CompileTurns::default(),
             cache,
             code: SharedCode::default(),
             functions: keeps_functions.then(KeptFunctions::default),
@@ -324,8 +324,8 @@ pub(crate) fn adopt(
 pub(crate) fn compile_here(engine: &Engine, file: Vec<u8>) -> Result<CompiledPlugin, CompileError> {
     let (report, code) =
         look_at(file, engine.wasmtime(), None).map_err(|refusal| match refusal {
-            Refusal::NotAPlugin(text) => CompileError::NotAPlugin(text),
-            Refusal::Refused(text) => CompileError::Refused(text),
+            FileRefusal::NotAPlugin(text) => CompileError::NotAPlugin(text),
+            FileRefusal::Refused(text) => CompileError::Refused(text),
         })?;
     CompiledPlugin::trusted(CompiledPlugin::content_of(&report, &code))
 }

@@ -7,8 +7,8 @@ use crate::call_error::CallError;
 use crate::contract::limits::Limits;
 use crate::delivery::key_queue::KeyQueue;
 use crate::event::CurrentEvent;
-use crate::guest::call_clock::CallClock;
-use crate::guest::ends::Ends;
+use crate::guest::call_deadline::CallDeadline;
+use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::log_budget::LogBudget;
 use crate::guest::reads::Reads;
 use crate::guest::surroundings::Surroundings;
@@ -23,7 +23,7 @@ use crate::shard::Shard;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-pub(crate) use wasi::{Lines, POLLABLES_MAX, READY, Wasi};
+pub(crate) use wasi::{OutputLine, POLLABLES_MAX, READY, Wasi};
 use wasmtime::ResourceLimiter;
 
 /// The data of a store; host functions are methods on it.
@@ -33,12 +33,12 @@ pub(crate) struct GuestState {
     pub(crate) shard: Shard,
     pub(crate) limiter: Limiter,
     /// When the call in progress must be over.
-    pub(crate) clock: CallClock,
+    pub(crate) clock: CallDeadline,
     pub(crate) phase: Phase,
     /// Shared with the plugin's other instances, so that a new one does not begin with a fresh one.
     pub(crate) log_budget: LogBudget,
     /// Shared with the instances before it.
-    pub(crate) ends: Ends,
+    pub(crate) ends: InstanceEnds,
     /// Nothing for an instance that only describes itself.
     pub(crate) reads: Option<Arc<Reads>>,
     /// The plugin's values, as the call in progress sees them. Nothing for an instance that only describes itself.
@@ -126,10 +126,10 @@ impl GuestState {
             plugin,
             shard: Shard::ONLY,
             limiter: Limiter::new(limits, &ledger),
-            clock: CallClock::new(Instant::now(), Pace::default()),
+            clock: CallDeadline::new(Instant::now(), Pace::default()),
             phase: Phase::Idle,
             log_budget,
-            ends: Ends::default(),
+            ends: InstanceEnds::default(),
             reads,
             state: None,
             keys: None,
@@ -150,13 +150,13 @@ impl GuestState {
     }
 
     /// The same, after instances with these ends.
-    pub(crate) fn after(self, ends: Ends) -> Self {
+    pub(crate) fn after(self, ends: InstanceEnds) -> Self {
         Self { ends, ..self }
     }
 
     /// The same, of a plugin with this pace.
     pub(crate) fn with_pace(self, pace: Pace) -> Self {
-        Self { clock: CallClock::new(Instant::now(), pace), ..self }
+        Self { clock: CallDeadline::new(Instant::now(), pace), ..self }
     }
 
     /// The same, on a host that acts only while this says so.

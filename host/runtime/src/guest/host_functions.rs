@@ -15,7 +15,7 @@ pub(crate) mod wasi;
 mod workqueue;
 
 use host_call::{HostCall, Measured};
-use taped::OnTape;
+use taped::TapedInterfaces;
 
 use crate::contract::component::WasiImports;
 use crate::guest::bindings::informant::plugin as imports;
@@ -23,6 +23,11 @@ use crate::guest::engine::{Engine, EngineError};
 use crate::guest::guest_state::GuestState;
 use std::sync::Arc;
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+
+/// Text of an object, as the contract has it.
+type Json = Vec<u8>;
+/// Labels of a metric, as the contract has them.
+type Labels = Vec<(String, String)>;
 
 /// All of them as components import them: made once, so that a plugin costs no functions of its own. Clones share them.
 #[derive(Clone)]
@@ -73,15 +78,15 @@ fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
 
 fn link_taped(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     imports::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    imports::log::add_to_linker::<_, OnTape>(linker, taped::begin)?;
-    imports::indexer::add_to_linker::<_, OnTape>(linker, taped::begin)?;
-    imports::event_data::add_to_linker::<_, OnTape>(linker, taped::begin)?;
-    imports::host_info::add_to_linker::<_, OnTape>(linker, taped::begin)?;
-    imports::state::add_to_linker::<_, OnTape>(linker, taped::begin)?;
-    imports::metrics::add_to_linker::<_, OnTape>(linker, taped::begin)?;
-    imports::workqueue::add_to_linker::<_, OnTape>(linker, taped::begin)?;
-    imports::kube::add_to_linker::<_, OnTape>(linker, taped::begin)?;
-    imports::http::add_to_linker::<_, OnTape>(linker, taped::begin)
+    imports::log::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)?;
+    imports::indexer::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)?;
+    imports::event_data::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)?;
+    imports::host_info::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)?;
+    imports::state::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)?;
+    imports::metrics::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)?;
+    imports::workqueue::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)?;
+    imports::kube::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)?;
+    imports::http::add_to_linker::<_, TapedInterfaces>(linker, taped::begin)
 }
 
 impl imports::types::Host for GuestState {}

@@ -12,7 +12,7 @@ use crate::guest::bindings::exports::informant::plugin::{
 use crate::guest::bindings::informant::plugin as imports;
 use crate::guest::guest_state::{Exceeded, GuestState, Phase};
 use crate::guest::memory_room::MemoryShare;
-use crate::guest::tape::{Answered, Called};
+use crate::guest::tape::{CallAnswer, Called};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use template::Template;
@@ -178,9 +178,9 @@ impl Instance {
         }
     }
 
-    fn told<T: OnTape>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
+    fn told<T: TapeValue>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
         if let Some(tape) = &self.store.data().tape {
-            tape.ended(result.as_ref().map(OnTape::answered));
+            tape.ended(result.as_ref().map(TapeValue::answered));
         }
         result
     }
@@ -218,25 +218,25 @@ impl Instance {
 }
 
 /// What a call can answer with, as a tape has it.
-trait OnTape {
-    fn answered(&self) -> Answered;
+trait TapeValue {
+    fn answered(&self) -> CallAnswer;
 }
 
-impl OnTape for () {
-    fn answered(&self) -> Answered {
-        Answered::Done
+impl TapeValue for () {
+    fn answered(&self) -> CallAnswer {
+        CallAnswer::Done
     }
 }
 
-impl OnTape for Option<u64> {
-    fn answered(&self) -> Answered {
-        self.map_or(Answered::Done, Answered::Again)
+impl TapeValue for Option<u64> {
+    fn answered(&self) -> CallAnswer {
+        self.map_or(CallAnswer::Done, CallAnswer::Again)
     }
 }
 
-impl OnTape for Option<Vec<u8>> {
-    fn answered(&self) -> Answered {
-        self.as_ref().map_or(Answered::Done, |data| Answered::Bytes(data.len()))
+impl TapeValue for Option<Vec<u8>> {
+    fn answered(&self) -> CallAnswer {
+        self.as_ref().map_or(CallAnswer::Done, |data| CallAnswer::Bytes(data.len()))
     }
 }
 

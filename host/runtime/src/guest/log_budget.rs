@@ -16,11 +16,11 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 10;
 /// the plugin's name, and an instance that is made anew goes on with the debt of the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct LogBudget {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<BudgetState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct BudgetState {
     lines: TokenBucket,
     bytes: TokenBucket,
     /// Of lines and of bytes.
@@ -33,7 +33,8 @@ impl LogBudget {
         let bucket = |rate: u32| TokenBucket::new(f64::from(rate), f64::from(rate), now);
         let (lines, bytes) = (limits.log_lines_per_second, limits.log_bytes_per_second);
         let per_second = (lines, bytes);
-        let state = State { lines: bucket(lines), bytes: bucket(bytes), per_second, dropped: 0 };
+        let state =
+            BudgetState { lines: bucket(lines), bytes: bucket(bytes), per_second, dropped: 0 };
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
@@ -83,7 +84,7 @@ impl LogBudget {
     }
 }
 
-impl State {
+impl BudgetState {
     /// Nothing was logged for a while.
     fn is_full(&self) -> bool {
         self.lines.is_full() && self.bytes.is_full()

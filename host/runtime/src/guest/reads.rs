@@ -4,13 +4,13 @@
 mod answer;
 mod awaited;
 
-pub(crate) use answer::{Answer, Bounds, KeyOf};
+pub(crate) use answer::{AnswerBounds, KeyOf, ReadAnswer};
 
 use crate::account::Ledger;
 use crate::contract::descriptor::Descriptor;
 use crate::delivery::view::View;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
-use crate::powers::access::{Granted, Permissions, Refusal};
+use crate::powers::access::{Permissions, ReadRefusal, VersionPermissions};
 use answer::{OfObject, fill};
 use awaited::Awaiting;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
@@ -44,7 +44,7 @@ struct Readable {
     /// Of everything that anybody has caused to be cached.
     indexer: Indexer,
     /// What is shown of it. All of them at once may be refused to the service account that the plugin acts as.
-    views: Vec<Shown>,
+    views: Vec<ReadableView>,
     /// By the plugin's name for an index.
     indexes: HashMap<String, Arc<IndexUse>>,
 }
@@ -79,7 +79,7 @@ impl Origin {
     }
 }
 
-struct Shown {
+struct ReadableView {
     view: View,
     permissions: Permissions,
     /// Covers the view at least.
@@ -92,7 +92,7 @@ impl Reads {
     pub(crate) fn new<T: Into<Origin>>(
         descriptor: &Descriptor,
         (shared, ledger): (&SharedIndexes, &Arc<Ledger>),
-        granted: &Granted,
+        granted: &VersionPermissions,
         lease: impl Fn(&GroupVersionResource, &BTreeSet<String>) -> T,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
@@ -103,7 +103,7 @@ impl Reads {
                     let indexer = origin.indexer();
                     Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
                 });
-                entry.views.push(Shown { view, permissions: permissions.clone(), origin });
+                entry.views.push(ReadableView { view, permissions: permissions.clone(), origin });
             };
         for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
             readable(&spec.resource, View::from(spec), permissions);
@@ -152,9 +152,9 @@ impl Reads {
         resource: &str,
         namespace: Option<&str>,
         selector: &LabelSelector,
-        bounds: Bounds<'_>,
+        bounds: AnswerBounds<'_>,
         cursor: Option<&str>,
-    ) -> Result<Answer<Object>, ReadError> {
+    ) -> Result<ReadAnswer<Object>, ReadError> {
         let readable = self.readable(resource)?;
         if let Some(namespace) = namespace {
             readable.check_namespace(resource, namespace)?;
@@ -183,9 +183,9 @@ impl Reads {
         resource: &str,
         index: &str,
         value: &str,
-        bounds: Bounds<'_>,
+        bounds: AnswerBounds<'_>,
         cursor: Option<&str>,
-    ) -> Result<Answer<Object>, ReadError> {
+    ) -> Result<ReadAnswer<Object>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_allowed(|_| true)?;
         readable.check_synced(resource, |_| true)?;
@@ -201,9 +201,9 @@ impl Reads {
         resource: &str,
         index: &str,
         value: &str,
-        bounds: Bounds<'_>,
+        bounds: AnswerBounds<'_>,
         cursor: Option<&str>,
-    ) -> Result<Answer<KeyOf>, ReadError> {
+    ) -> Result<ReadAnswer<KeyOf>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_allowed(|_| true)?;
         readable.check_synced(resource, |_| true)?;
@@ -220,9 +220,9 @@ impl Reads {
         &self,
         resource: &str,
         index: &str,
-        bounds: Bounds<'_>,
+        bounds: AnswerBounds<'_>,
         cursor: Option<&str>,
-    ) -> Result<Answer<String>, ReadError> {
+    ) -> Result<ReadAnswer<String>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_allowed(|_| true)?;
         readable.check_synced(resource, |_| true)?;
@@ -238,7 +238,7 @@ impl Reads {
         &self,
         resource: &str,
         namespace: Option<&str>,
-        bounds: Bounds<'_>,
+        bounds: AnswerBounds<'_>,
     ) -> Result<u64, ReadError> {
         let readable = self.readable(resource)?;
         if let Some(namespace) = namespace {
@@ -282,8 +282,8 @@ impl Readable {
         let views = self.views.iter().filter(|shown| is_one(&shown.view));
         match views.filter_map(|shown| shown.permissions.refusal()).next() {
             None => Ok(()),
-            Some(Refusal::Denied(why)) => Err(ReadError::NotGranted(why)),
-            Some(Refusal::Unknown(why)) => Err(ReadError::NotSynced(why)),
+            Some(ReadRefusal::Denied(why)) => Err(ReadError::NotGranted(why)),
+            Some(ReadRefusal::Unknown(why)) => Err(ReadError::NotSynced(why)),
         }
     }
 
@@ -295,7 +295,12 @@ impl Readable {
         self.allowed().any(View::is_everything)
     }
 
-    fn sees_any(&self, index: &str, value: &str, bounds: Bounds<'_>) -> Result<bool, ReadError> {
+    fn sees_any(
+        &self,
+        index: &str,
+        value: &str,
+        bounds: AnswerBounds<'_>,
+    ) -> Result<bool, ReadError> {
         let mut cursor = None::<String>;
         loop {
             bounds.check_deadline()?;
@@ -344,10 +349,10 @@ impl Readable {
     /// An answer of visible objects.
     fn objects<T: OfObject>(
         &self,
-        bounds: Bounds<'_>,
+        bounds: AnswerBounds<'_>,
         cursor: Option<&str>,
         fetch: impl Fn(usize, Option<&str>) -> Result<Page<T>, IndexerError>,
-    ) -> Result<Answer<T>, ReadError> {
+    ) -> Result<ReadAnswer<T>, ReadError> {
         let all = self.sees_all();
         let fetch =
             |limit, cursor: Option<&str>| fetch(if all { limit } else { OBJECTS_SCANNED }, cursor);

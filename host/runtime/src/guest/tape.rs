@@ -37,7 +37,7 @@ pub(crate) enum Called<'a> {
 
 /// How a call ended that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum CallAnswer {
     Done,
     /// After so many milliseconds once more.
     Again(u64),
@@ -50,7 +50,7 @@ pub(crate) trait Tape: Send + Sync + 'static {
     /// The guest is about to be called.
     fn called(&self, call: &Called<'_>);
     /// It has answered, or has ended.
-    fn ended(&self, result: Result<Answered, &CallError>);
+    fn ended(&self, result: Result<CallAnswer, &CallError>);
     /// What a host function is to answer without doing anything; none: what it would.
     fn answer(&self, function: &'static str, with: &Value) -> Option<Value> {
         let _ = (function, with);

@@ -20,7 +20,7 @@ pub(crate) fn thread_time() -> Duration {
 
 /// What a thread had used at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Used {
+struct UsedThreadTime {
     at: Instant,
     time: Duration,
 }
@@ -30,11 +30,11 @@ struct Used {
 pub(super) struct TurnTime {
     began: Instant,
     /// What the thread had used then, or shortly before.
-    before: Used,
+    before: UsedThreadTime,
 }
 
 thread_local! {
-    static KNOWN: Cell<Option<Used>> = const { Cell::new(None) };
+    static KNOWN: Cell<Option<UsedThreadTime>> = const { Cell::new(None) };
 }
 
 impl TurnTime {
@@ -52,21 +52,29 @@ impl TurnTime {
         used
     }
 
-    fn after(known: Option<Used>, now: Instant, thread_time: impl FnOnce() -> Duration) -> Self {
-        let is_fresh = |known: &Used| now.saturating_duration_since(known.at) < KNOWN_FOR;
+    fn after(
+        known: Option<UsedThreadTime>,
+        now: Instant,
+        thread_time: impl FnOnce() -> Duration,
+    ) -> Self {
+        let is_fresh = |known: &UsedThreadTime| now.saturating_duration_since(known.at) < KNOWN_FOR;
         let known = known.filter(is_fresh);
-        let before = known.unwrap_or_else(|| Used { at: now, time: thread_time() });
+        let before = known.unwrap_or_else(|| UsedThreadTime { at: now, time: thread_time() });
         Self { began: now, before }
     }
 
     /// What it has used, and what is known of its thread from here on.
-    fn used(self, now: Instant, thread_time: impl FnOnce() -> Duration) -> (Duration, Used) {
+    fn used(
+        self,
+        now: Instant,
+        thread_time: impl FnOnce() -> Duration,
+    ) -> (Duration, UsedThreadTime) {
         let passed = now.saturating_duration_since(self.began);
         if passed <= SHORT_TURN {
             return (passed, self.before);
         }
         let time = thread_time();
-        (passed.min(time.saturating_sub(self.before.time)), Used { at: now, time })
+        (passed.min(time.saturating_sub(self.before.time)), UsedThreadTime { at: now, time })
     }
 }
 

@@ -5,7 +5,7 @@
 //! for a share of the time. A guest that meets a tick there gives way as always, and goes on where it belongs; who kept
 //! an informer waiting is not lent another turn for a while.
 
-use super::Actor;
+use super::ActorFuture;
 use super::thread_time::TurnTime;
 use crate::pace::Pace;
 use crate::token_bucket::TokenBucket;
@@ -32,7 +32,7 @@ pub(super) fn loan(now: Instant) -> TokenBucket {
 
 /// The actor, wherever it runs.
 pub(super) struct Seat {
-    state: Mutex<State>,
+    state: Mutex<SeatState>,
     /// The actor's own thread found the seat taken, and wants to look as soon as it is not.
     missed: Mutex<Option<Waker>>,
     pub(super) pace: Pace,
@@ -42,12 +42,12 @@ pub(super) struct Seat {
 }
 
 /// The seat in somebody's hands. Who found it taken meanwhile is woken when it is let go.
-struct Taken<'a> {
-    state: Option<MutexGuard<'a, State>>,
+struct TakenSeat<'a> {
+    state: Option<MutexGuard<'a, SeatState>>,
     missed: &'a Mutex<Option<Waker>>,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for TakenSeat<'_> {
     fn drop(&mut self) {
         drop(self.state.take());
         if let Some(waker) = self.missed.lock().take() {
@@ -56,14 +56,14 @@ impl Drop for Taken<'_> {
     }
 }
 
-struct State {
+struct SeatState {
     life: Life,
     /// Wakes the actor on its own thread; none before it has been there.
     own: Option<(Waker, Handle)>,
 }
 
 enum Life {
-    Alive(Actor),
+    Alive(ActorFuture),
     Ended,
     /// It panicked.
     CutOff,
@@ -71,7 +71,7 @@ enum Life {
 
 /// How far the actor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum ActorProgress {
     Waits,
     /// It waits, and belongs on a thread of the other kind.
     Moves,
@@ -81,9 +81,9 @@ pub(super) enum Seen {
 
 /// The way to an actor's turn, as long as there is an actor.
 #[derive(Clone)]
-pub(crate) struct Turn(pub(super) Weak<Seat>);
+pub(crate) struct ActorTurn(pub(super) Weak<Seat>);
 
-impl Turn {
+impl ActorTurn {
     /// Takes the actor's turn on this thread, if it may be taken here and the actor still waits. After `true` the actor has looked at what there is to
     /// do, or does so on its own thread.
     pub(crate) fn take(&self, now: Instant, waits: impl Fn() -> bool) -> bool {
@@ -104,27 +104,32 @@ impl Turn {
 }
 
 impl Seat {
-    pub(super) fn new(actor: Actor, pace: Pace, loan: Arc<Mutex<TokenBucket>>) -> Self {
-        let state = State { life: Life::Alive(actor), own: None };
+    pub(super) fn new(actor: ActorFuture, pace: Pace, loan: Arc<Mutex<TokenBucket>>) -> Self {
+        let state = SeatState { life: Life::Alive(actor), own: None };
         let polls = AtomicU64::new(0);
         Self { state: Mutex::new(state), missed: Mutex::default(), pace, loan, polls }
     }
 
-    fn take(&self) -> Option<Taken<'_>> {
+    fn take(&self) -> Option<TakenSeat<'_>> {
         let state = Some(self.state.try_lock()?);
-        Some(Taken { state, missed: &self.missed })
+        Some(TakenSeat { state, missed: &self.missed })
     }
 
     /// Polls the actor on its own thread, which is one for slow plugins or not.
-    pub(super) fn poll(&self, context: &mut Context<'_>, handle: &Handle, is_slow: bool) -> Seen {
+    pub(super) fn poll(
+        &self,
+        context: &mut Context<'_>,
+        handle: &Handle,
+        is_slow: bool,
+    ) -> ActorProgress {
         let Some(mut state) = self.state.try_lock().or_else(|| {
             // Whoever has it looks at this afterwards, or has let it go by now.
             *self.missed.lock() = Some(context.waker().clone());
             self.state.try_lock().inspect(|_| *self.missed.lock() = None)
         }) else {
-            return Seen::Waits;
+            return ActorProgress::Waits;
         };
-        let State { life, own } = &mut *state;
+        let SeatState { life, own } = &mut *state;
         let is_known = |(waker, _): &(Waker, Handle)| waker.will_wake(context.waker());
         if !own.as_ref().is_some_and(is_known) {
             *own = Some((context.waker().clone(), handle.clone()));
@@ -134,9 +139,9 @@ impl Seat {
         self.was_polled(turn.end(Instant::now()));
         match seen {
             // Nobody may wake this thread for it any more, and only the other one's first look says whom to wake.
-            Seen::Waits if self.pace.is_slow() != is_slow => {
+            ActorProgress::Waits if self.pace.is_slow() != is_slow => {
                 *own = None;
-                Seen::Moves
+                ActorProgress::Moves
             }
             seen => seen,
         }
@@ -144,7 +149,7 @@ impl Seat {
 
     fn take_turn(&self, now: Instant, waits: impl Fn() -> bool) -> bool {
         let Some(mut taken) = self.take() else { return false };
-        let Some(State { life: life @ Life::Alive(_), own: Some((waker, handle)) }) =
+        let Some(SeatState { life: life @ Life::Alive(_), own: Some((waker, handle)) }) =
             taken.state.as_deref_mut()
         else {
             return false;
@@ -160,7 +165,7 @@ impl Seat {
             life.poll(&mut Context::from_waker(waker))
         };
         let used = turn.end(Instant::now());
-        let ended = (seen != Seen::Waits).then(|| waker.clone());
+        let ended = (seen != ActorProgress::Waits).then(|| waker.clone());
         drop(taken);
         self.loan.lock().spend(used.as_secs_f64());
         self.was_polled(used);
@@ -186,23 +191,23 @@ impl Seat {
 
 impl Life {
     /// Polls the actor, whose panic is its end and was reported by the panic hook.
-    fn poll(&mut self, context: &mut Context<'_>) -> Seen {
+    fn poll(&mut self, context: &mut Context<'_>) -> ActorProgress {
         let actor = match self {
             Self::Alive(actor) => actor,
-            Self::Ended => return Seen::Ended,
-            Self::CutOff => return Seen::CutOff,
+            Self::Ended => return ActorProgress::Ended,
+            Self::CutOff => return ActorProgress::CutOff,
         };
         // Whoever lends a turn has a budget of its own, which says nothing about the actor's.
         let mut polled = pin!(unconstrained(poll_fn(|context| actor.as_mut().poll(context))));
         match catch_unwind(AssertUnwindSafe(|| polled.as_mut().poll(context))) {
-            Ok(Poll::Pending) => Seen::Waits,
+            Ok(Poll::Pending) => ActorProgress::Waits,
             Ok(Poll::Ready(())) => {
                 *self = Self::Ended;
-                Seen::Ended
+                ActorProgress::Ended
             }
             Err(_) => {
                 *self = Self::CutOff;
-                Seen::CutOff
+                ActorProgress::CutOff
             }
         }
     }
@@ -267,7 +272,7 @@ mod tests {
             Poll::Pending
         });
         let seat = Arc::new(Seat::new(Box::pin(actor), pace, Arc::new(Mutex::new(loan(now)))));
-        let turn = Turn(Arc::downgrade(&seat));
+        let turn = ActorTurn(Arc::downgrade(&seat));
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it builds");
         let mut context = Context::from_waker(Waker::noop());
         let look = || (turn.pulse().steps, turn.pulse().has_work);
@@ -302,7 +307,7 @@ mod tests {
         End,
         Panic,
         /// Wakes itself, waits until its own thread has found that it is elsewhere, and then for more.
-        Wake(Turn),
+        Wake(ActorTurn),
     }
 
     impl Fixture {
@@ -394,9 +399,9 @@ mod tests {
         let seat = Seat::new(Box::pin(actor), pace.clone(), loan);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it builds");
         let mut context = Context::from_waker(Waker::noop());
-        assert_eq!(seat.poll(&mut context, runtime.handle(), false), Seen::Moves);
+        assert_eq!(seat.poll(&mut context, runtime.handle(), false), ActorProgress::Moves);
         assert!(seat.state.lock().own.is_none(), "nobody can be woken where it was");
-        assert_eq!(seat.poll(&mut context, runtime.handle(), true), Seen::Waits);
+        assert_eq!(seat.poll(&mut context, runtime.handle(), true), ActorProgress::Waits);
         assert!(seat.state.lock().own.is_some());
     }
 
@@ -415,7 +420,7 @@ mod tests {
         let waker = Waker::from(woken.clone());
         let taken = seat.take().expect("nobody has it");
         let seen = seat.poll(&mut Context::from_waker(&waker), runtime.handle(), true);
-        assert_eq!(seen, Seen::Waits, "it moves only by its own look");
+        assert_eq!(seen, ActorProgress::Waits, "it moves only by its own look");
         assert!(!woken.0.load(Ordering::SeqCst));
         drop(taken);
         assert!(woken.0.load(Ordering::SeqCst));

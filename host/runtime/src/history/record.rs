@@ -154,7 +154,7 @@ pub(super) fn first(records: &VecDeque<u8>, base: Instant) -> Option<Placed> {
     for (byte, of) in head.iter_mut().zip(records.iter()) {
         *byte = *of;
     }
-    (records.len() >= HEAD_BYTES).then(|| Head(&head).placed(base))
+    (records.len() >= HEAD_BYTES).then(|| RecordHead(&head).placed(base))
 }
 
 /// The records whose namespace and name are wanted, oldest first. The others cost no allocation.
@@ -167,7 +167,7 @@ pub(super) fn those(
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            let head = Head(bytes.get(at..at + HEAD_BYTES)?.try_into().ok()?);
+            let head = RecordHead(bytes.get(at..at + HEAD_BYTES)?.try_into().ok()?);
             let placed = head.placed(base);
             let texts = bytes.get(at + HEAD_BYTES..at + placed.bytes)?;
             at += placed.bytes;
@@ -180,9 +180,9 @@ pub(super) fn those(
 }
 
 /// The bytes that [`head`] made.
-struct Head<'a>(&'a [u8; HEAD_BYTES]);
+struct RecordHead<'a>(&'a [u8; HEAD_BYTES]);
 
-impl Head<'_> {
+impl RecordHead<'_> {
     fn u32(&self, at: usize) -> u32 {
         let bytes = [self.0[at], self.0[at + 1], self.0[at + 2], self.0[at + 3]];
         u32::from_le_bytes(bytes)

@@ -41,7 +41,7 @@ pub struct StateDirectoryOptions {
 
 /// Where something of a plugin is kept.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum ArchiveKey {
     /// What is known of the plugin's name. It is there as long as anything of the plugin is.
     Head,
     /// The attempted event at the head of an object's lane. By the subscription's name: its id is this host's.
@@ -54,16 +54,16 @@ pub(crate) enum Place {
 
 /// What is kept there.
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
-    Head(Head),
-    Retry(Box<Waiting>),
+pub(crate) enum ArchiveValue {
+    Head(NameRecord),
+    Retry(Box<WaitingRetry>),
     Letter(Box<DeadLetter>),
     State(Bytes),
 }
 
 /// What is known of a plugin's name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct NameRecord {
     /// The id of the last dead letter: they rise over restarts as well.
     pub(crate) letters: u64,
     /// Somebody holds it.
@@ -74,7 +74,7 @@ pub(crate) struct Head {
 
 /// An event that waits for its next attempt.
 #[derive(Debug, Clone)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingRetry {
     /// The subscription's, as text.
     pub(crate) resource: Arc<str>,
     /// Its subscription's id says nothing here.
@@ -92,8 +92,8 @@ pub(crate) struct Waiting {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kept {
     /// None where nothing is kept.
-    pub(crate) head: Option<Head>,
-    pub(crate) retries: Vec<(Arc<str>, Waiting)>,
+    pub(crate) head: Option<NameRecord>,
+    pub(crate) retries: Vec<(Arc<str>, WaitingRetry)>,
     /// By id.
     pub(crate) letters: Vec<DeadLetter>,
     pub(crate) state: BTreeMap<Arc<str>, Bytes>,
@@ -102,9 +102,9 @@ pub(crate) struct Kept {
 }
 
 /// What becomes of places, the last word for each; none: it is empty from here on.
-pub(crate) type Changes = BTreeMap<(PluginName, Place), Option<Content>>;
+pub(crate) type Changes = BTreeMap<(PluginName, ArchiveKey), Option<ArchiveValue>>;
 
-impl Place {
+impl ArchiveKey {
     /// Bytes that it takes in memory, about.
     pub(crate) fn size(&self) -> usize {
         let text = match self {
@@ -118,11 +118,11 @@ impl Place {
     }
 }
 
-impl Content {
+impl ArchiveValue {
     /// Bytes that it takes, about.
     pub(crate) fn size(&self) -> usize {
         match self {
-            Self::Head(_) => size_of::<Head>(),
+            Self::Head(_) => size_of::<NameRecord>(),
             Self::Retry(waiting) => waiting.size(),
             Self::Letter(letter) => letter.size(),
             Self::State(value) => value.len(),
@@ -130,7 +130,7 @@ impl Content {
     }
 }
 
-impl Waiting {
+impl WaitingRetry {
     /// Bytes that its record takes, about.
     pub(crate) fn size(&self) -> usize {
         let old = self.event.old.as_ref().map_or(0, |old| old.json_len());

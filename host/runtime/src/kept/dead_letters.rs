@@ -61,7 +61,7 @@ pub(crate) struct DeadLetters {
     sent: BTreeSet<u64>,
     bytes: usize,
     ids: u64,
-    bounds: Bounds,
+    bounds: LetterBounds,
 }
 
 /// A letter that is kept from now on, and the ids of those that are kept no more.
@@ -73,25 +73,25 @@ pub(crate) struct Pushed {
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct LetterBounds {
     pub(crate) letters: usize,
     /// Of the objects' bytes.
     pub(crate) bytes: usize,
 }
 
-impl From<&Limits> for Bounds {
+impl From<&Limits> for LetterBounds {
     fn from(limits: &Limits) -> Self {
         Self { letters: limits.dead_letters_max, bytes: limits.dead_letters_bytes_max }
     }
 }
 
 impl DeadLetters {
-    pub(crate) fn new(bounds: Bounds) -> Self {
+    pub(crate) fn new(bounds: LetterBounds) -> Self {
         Self { letters: BTreeMap::new(), sent: BTreeSet::new(), bytes: 0, ids: 0, bounds }
     }
 
     /// Other bounds hold from the next letter on.
-    pub(crate) fn set_bounds(&mut self, bounds: Bounds) {
+    pub(crate) fn set_bounds(&mut self, bounds: LetterBounds) {
         self.bounds = bounds;
     }
 
@@ -274,7 +274,7 @@ mod tests {
 
     /// What is left after letters to `a`, `b`, ... and the answers to each.
     #[track_caller]
-    fn check(bounds: Bounds, letters: &[&str], dropped: &[usize], left: &[&str]) {
+    fn check(bounds: LetterBounds, letters: &[&str], dropped: &[usize], left: &[&str]) {
         let mut dead = DeadLetters::new(bounds);
         let answers: Vec<usize> =
             letters.iter().map(|name| dead.push(letter(name)).dropped.len()).collect();
@@ -285,14 +285,14 @@ mod tests {
 
     #[test]
     fn the_oldest_go_first_above_the_bounds() {
-        let bounds = Bounds { letters: 2, bytes: 1 << 20 };
+        let bounds = LetterBounds { letters: 2, bytes: 1 << 20 };
         check(bounds, &["a", "b", "c"], &[0, 0, 1], &["2 b", "3 c"]);
-        check(Bounds { letters: 9, bytes: 1 }, &["a", "b"], &[0, 1], &["2 b"]);
+        check(LetterBounds { letters: 9, bytes: 1 }, &["a", "b"], &[0, 1], &["2 b"]);
     }
 
     #[test]
     fn those_selected_are_taken_out() {
-        let mut dead = DeadLetters::new(Bounds { letters: 9, bytes: 1 << 20 });
+        let mut dead = DeadLetters::new(LetterBounds { letters: 9, bytes: 1 << 20 });
         for name in ["a", "b", "c"] {
             dead.push(letter(name));
         }
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_again_is_seen_by_nobody_until_it_is_told_or_comes_back() {
-        let mut dead = DeadLetters::new(Bounds { letters: 4, bytes: 1 << 20 });
+        let mut dead = DeadLetters::new(LetterBounds { letters: 4, bytes: 1 << 20 });
         for name in ["a", "b", "c", "d"] {
             dead.push(letter(name));
         }
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn ids_rise_over_what_is_restored() {
-        let mut dead = DeadLetters::new(Bounds { letters: 2, bytes: 1 << 20 });
+        let mut dead = DeadLetters::new(LetterBounds { letters: 2, bytes: 1 << 20 });
         let numbered = |id| DeadLetter { id, ..letter("a") };
         dead.restore(vec![numbered(4), numbered(3), numbered(7)], 9);
         assert_eq!(names(&dead.list()), ["3 a", "4 a", "7 a"], "all of them, by id");
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_letter_shows_its_object_when_it_is_asked_for() {
-        let mut dead = DeadLetters::new(Bounds { letters: 9, bytes: 1 << 20 });
+        let mut dead = DeadLetters::new(LetterBounds { letters: 9, bytes: 1 << 20 });
         dead.push(letter("a"));
         let shown = |letter: &DeadLetter| {
             serde_json::to_value(letter.to_json_with_object()).expect("it is JSON")

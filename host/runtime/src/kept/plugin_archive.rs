@@ -8,7 +8,9 @@
 use crate::contract::limits::Limits;
 use crate::delivery::mailbox::{Again, Queued};
 use crate::event::{Event, SubscriptionId};
-use crate::kept::archive::{Archive, Changes, Content, Head, Kept, Place, Waiting};
+use crate::kept::archive::{
+    Archive, ArchiveKey, ArchiveValue, Changes, Kept, NameRecord, WaitingRetry,
+};
 use crate::kept::dead_letters::{DeadLetter, Pushed};
 use crate::kept::plugin_state::StateChanges;
 use crate::names::is_of_secrets;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-type Lane = (SubscriptionId, ObjectKey);
+type LaneKey = (SubscriptionId, ObjectKey);
 
 /// What is kept of one plugin's name.
 pub(crate) struct PluginArchive {
@@ -39,11 +41,11 @@ pub(crate) struct PluginArchive {
 struct Inner {
     /// None without a state directory, or where what is in it could not be read.
     archive: Option<Archive>,
-    head: Head,
+    head: NameRecord,
     /// The file has a head of this plugin.
     known: bool,
     /// By lane: the subscription's name and the bytes of each retry in the file.
-    retries: HashMap<Lane, (Arc<str>, usize)>,
+    retries: HashMap<LaneKey, (Arc<str>, usize)>,
     retries_bytes: usize,
     /// Retries that are not kept because there were too many, or because they were of Secrets.
     unkept: u64,
@@ -114,10 +116,15 @@ impl PluginArchive {
     }
 
     /// A retry that came from the file waits in the queue.
-    pub(crate) fn restored(&self, id: SubscriptionId, subscription: &Arc<str>, waiting: &Waiting) {
+    pub(crate) fn restored(
+        &self,
+        id: SubscriptionId,
+        subscription: &Arc<str>,
+        waiting: &WaitingRetry,
+    ) {
         let mut inner = self.inner.lock();
         let key = waiting.event.object.key().clone();
-        let place = Place::Retry { subscription: subscription.clone(), key: key.clone() };
+        let place = ArchiveKey::Retry { subscription: subscription.clone(), key: key.clone() };
         inner.note_retry((id, key), subscription.clone(), place.size() + waiting.size());
         self.count(&inner);
     }
@@ -130,7 +137,7 @@ impl PluginArchive {
         let mut inner = self.inner.lock();
         let mut changes = self.ended(&mut inner, event);
         for (key, value) in state {
-            changes.insert(self.place(Place::State(key)), value.map(Content::State));
+            changes.insert(self.place(ArchiveKey::State(key)), value.map(ArchiveValue::State));
         }
         self.put(&mut inner, changes);
     }
@@ -140,9 +147,9 @@ impl PluginArchive {
         if state.is_empty() {
             return;
         }
-        let changes = state
-            .into_iter()
-            .map(|(key, value)| (self.place(Place::State(key)), value.map(Content::State)));
+        let changes = state.into_iter().map(|(key, value)| {
+            (self.place(ArchiveKey::State(key)), value.map(ArchiveValue::State))
+        });
         self.put(&mut self.inner.lock(), changes.collect());
     }
 
@@ -159,7 +166,7 @@ impl PluginArchive {
             return true;
         }
         let event = &queued.event;
-        let waiting = Waiting {
+        let waiting = WaitingRetry {
             resource: resource.clone(),
             event: Event { object: event.object.at_rest(), letters: Vec::new(), ..event.clone() },
             // What does not count is forgotten with the host.
@@ -170,7 +177,7 @@ impl PluginArchive {
         };
         let lane = (event.subscription, event.object.key().clone());
         let subscription: Arc<str> = subscription.into();
-        let place = Place::Retry { subscription: subscription.clone(), key: lane.1.clone() };
+        let place = ArchiveKey::Retry { subscription: subscription.clone(), key: lane.1.clone() };
         let size = place.size() + waiting.size();
         let before = inner.retries.get(&lane).map_or(0, |(_, size)| *size);
         if is_of_secrets(resource)
@@ -182,7 +189,7 @@ impl PluginArchive {
         inner.note_retry(lane, subscription, size);
         self.count(&inner);
         let mut changes = self.without(&event.letters);
-        changes.insert(self.place(place), Some(Content::Retry(Box::new(waiting))));
+        changes.insert(self.place(place), Some(ArchiveValue::Retry(Box::new(waiting))));
         self.put(&mut inner, changes);
         true
     }
@@ -197,8 +204,8 @@ impl PluginArchive {
         changes.extend(self.without(&pushed.dropped));
         let letter = &pushed.letter;
         if !is_of_secrets(&letter.resource) {
-            let content = Content::Letter(Box::new(letter.clone()));
-            changes.insert(self.place(Place::Letter(letter.id)), Some(content));
+            let content = ArchiveValue::Letter(Box::new(letter.clone()));
+            changes.insert(self.place(ArchiveKey::Letter(letter.id)), Some(content));
         }
         inner.head.letters = letter.id;
         self.put_head(&mut inner, changes);
@@ -236,22 +243,22 @@ impl PluginArchive {
     /// Forgets the retries of all other subscriptions, as the queue does.
     pub(crate) fn retain(&self, keep: &HashSet<SubscriptionId>) {
         let mut inner = self.inner.lock();
-        let gone: Vec<Lane> =
+        let gone: Vec<LaneKey> =
             inner.retries.keys().filter(|lane| !keep.contains(&lane.0)).cloned().collect();
         let mut changes = Changes::new();
         for lane in gone {
             let Some(subscription) = inner.forget_retry(&lane) else { continue };
-            changes.insert(self.place(Place::Retry { subscription, key: lane.1 }), None);
+            changes.insert(self.place(ArchiveKey::Retry { subscription, key: lane.1 }), None);
         }
         self.count(&inner);
         self.put(&mut inner, changes);
     }
 
     /// Forgets retries that have come to nothing: no subscription has their name any more.
-    pub(crate) fn dropped(&self, retries: &[(Arc<str>, Waiting)]) {
-        let place = |(subscription, waiting): &(Arc<str>, Waiting)| {
+    pub(crate) fn dropped(&self, retries: &[(Arc<str>, WaitingRetry)]) {
+        let place = |(subscription, waiting): &(Arc<str>, WaitingRetry)| {
             let (subscription, key) = (subscription.clone(), waiting.event.object.key().clone());
-            (self.place(Place::Retry { subscription, key }), None)
+            (self.place(ArchiveKey::Retry { subscription, key }), None)
         };
         self.put(&mut self.inner.lock(), retries.iter().map(place).collect());
     }
@@ -262,17 +269,17 @@ impl PluginArchive {
         let mut changes = self.without(&event.letters);
         if let Some(subscription) = inner.forget_retry(&lane) {
             let key = lane.1.clone();
-            changes.insert(self.place(Place::Retry { subscription, key }), None);
+            changes.insert(self.place(ArchiveKey::Retry { subscription, key }), None);
         }
         self.count(inner);
         changes
     }
 
     fn without(&self, letters: &[u64]) -> Changes {
-        letters.iter().map(|id| (self.place(Place::Letter(*id)), None)).collect()
+        letters.iter().map(|id| (self.place(ArchiveKey::Letter(*id)), None)).collect()
     }
 
-    fn place(&self, place: Place) -> (PluginName, Place) {
+    fn place(&self, place: ArchiveKey) -> (PluginName, ArchiveKey) {
         (self.name.clone(), place)
     }
 
@@ -291,21 +298,21 @@ impl PluginArchive {
 
     fn put_head(&self, inner: &mut Inner, mut changes: Changes) {
         let Some(archive) = &inner.archive else { return };
-        changes.insert(self.place(Place::Head), Some(Content::Head(inner.head.clone())));
+        changes.insert(self.place(ArchiveKey::Head), Some(ArchiveValue::Head(inner.head.clone())));
         archive.put_at(self.bytes_per_second.load(Relaxed), changes);
         inner.known = true;
     }
 }
 
 impl Inner {
-    fn note_retry(&mut self, lane: Lane, subscription: Arc<str>, size: usize) {
+    fn note_retry(&mut self, lane: LaneKey, subscription: Arc<str>, size: usize) {
         self.retries_bytes += size;
         if let Some((_, before)) = self.retries.insert(lane, (subscription, size)) {
             self.retries_bytes -= before;
         }
     }
 
-    fn forget_retry(&mut self, lane: &Lane) -> Option<Arc<str>> {
+    fn forget_retry(&mut self, lane: &LaneKey) -> Option<Arc<str>> {
         let (subscription, size) = self.retries.remove(lane)?;
         self.retries_bytes -= size;
         Some(subscription)

@@ -20,13 +20,13 @@ const KEY_BYTES_MAX: usize = 512;
 
 /// How much a plugin may keep.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct StateBounds {
     pub(crate) keys: usize,
     /// Of keys and values together.
     pub(crate) bytes: usize,
 }
 
-impl From<&Limits> for Bounds {
+impl From<&Limits> for StateBounds {
     fn from(limits: &Limits) -> Self {
         Self { keys: limits.state_keys_max, bytes: limits.state_bytes_max }
     }
@@ -37,16 +37,16 @@ impl From<&Limits> for Bounds {
 pub(crate) struct PluginState {
     values: BTreeMap<Arc<str>, Bytes>,
     bytes: usize,
-    bounds: Bounds,
+    bounds: StateBounds,
 }
 
 impl PluginState {
-    pub(crate) fn new(bounds: Bounds) -> Self {
+    pub(crate) fn new(bounds: StateBounds) -> Self {
         Self { values: BTreeMap::new(), bytes: 0, bounds }
     }
 
     /// Other bounds hold for what is written from here on.
-    pub(crate) fn set_bounds(&mut self, bounds: Bounds) {
+    pub(crate) fn set_bounds(&mut self, bounds: StateBounds) {
         self.bounds = bounds;
     }
 
@@ -66,7 +66,7 @@ impl PluginState {
         let (keys, bytes) = self.size();
         let keys = keys.saturating_add_signed(growth.keys);
         let bytes = bytes.saturating_add_signed(growth.bytes);
-        let Bounds { keys: keys_max, bytes: bytes_max } = self.bounds;
+        let StateBounds { keys: keys_max, bytes: bytes_max } = self.bounds;
         if keys > keys_max {
             return Err(format!("{keys} keys, at most {keys_max} are kept; remove some"));
         }
@@ -113,7 +113,7 @@ impl PluginState {
 #[derive(Debug)]
 pub(crate) struct StateCall {
     shared: Arc<Mutex<PluginState>>,
-    changes: BTreeMap<Arc<str>, Written>,
+    changes: BTreeMap<Arc<str>, WrittenKey>,
     /// The growth of all `changes` together.
     growth: Growth,
     /// What everybody's values were that it has compared with what it expected, and found to be so.
@@ -122,7 +122,7 @@ pub(crate) struct StateCall {
 
 /// What a call makes of one key.
 #[derive(Debug)]
-struct Written {
+struct WrittenKey {
     /// None: it is removed.
     value: Option<Bytes>,
     growth: Growth,
@@ -189,7 +189,7 @@ impl StateCall {
             shared.check(all)?;
         }
         self.growth = all;
-        self.changes.insert(key.into(), Written { value: value.map(Bytes::from), growth });
+        self.changes.insert(key.into(), WrittenKey { value: value.map(Bytes::from), growth });
         Ok(())
     }
 
@@ -270,7 +270,7 @@ mod tests {
     /// `a*` lists keys, `commit` and `forget` end the call.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
-        let bounds = Bounds { keys: 3, bytes: 12 };
+        let bounds = StateBounds { keys: 3, bytes: 12 };
         let shared = Arc::new(Mutex::new(PluginState::new(bounds)));
         let mut call = StateCall::new(shared.clone());
         let value = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
@@ -328,7 +328,7 @@ mod tests {
     /// What becomes of two calls that overlap: the steps of both, and then the first and the second succeed.
     #[track_caller]
     fn check_overlap(first: &[&str], second: &[&str], expect: Result<(), &str>, there: &str) {
-        let shared = Arc::new(Mutex::new(PluginState::new(Bounds { keys: 2, bytes: 100 })));
+        let shared = Arc::new(Mutex::new(PluginState::new(StateBounds { keys: 2, bytes: 100 })));
         let begin = StateChanges::from([("a".into(), Some(Bytes::from("0")))]);
         shared.lock().apply(&begin);
         let [mut one, mut other] = [first, second].map(|steps| {
@@ -432,7 +432,7 @@ mod tests {
         fn calls_that_succeed_are_as_if_made_one_after_another(
             steps in proptest::collection::vec((0..3usize, step()), 1..60),
         ) {
-            let bounds = Bounds { keys: 3, bytes: 20 };
+            let bounds = StateBounds { keys: 3, bytes: 20 };
             let shared = Arc::new(Mutex::new(PluginState::new(bounds)));
             let begin = || Overlapping { call: StateCall::new(shared.clone()), done: Vec::new() };
             let mut calls = [begin(), begin(), begin()];
@@ -492,7 +492,7 @@ mod tests {
         check("a=12345678901 commit", "Ok(()) 1 | a=12345678901");
         check("a=123456789012 commit", &format!("{bytes} 0 | "));
         check("a=12345678901 commit a=x b=123456789", "Ok(()) 1 Ok(()) Ok(()) | a=12345678901");
-        let mut call = StateCall::new(Arc::new(Mutex::new(PluginState::new(Bounds {
+        let mut call = StateCall::new(Arc::new(Mutex::new(PluginState::new(StateBounds {
             keys: 1,
             bytes: 1 << 20,
         }))));

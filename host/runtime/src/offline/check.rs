@@ -15,7 +15,7 @@ use crate::guest_threads::GuestThreads;
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::outside::leading::Leading;
 use crate::outside::service_account::ServiceAccount;
-use crate::plugin::prepare::{Code, LastCompiled, LoadError, Order, Preparer};
+use crate::plugin::prepare::{Code, LastCompiled, LoadError, PrepareOrder, Preparer};
 use crate::plugin_host::StartError;
 use crate::plugin_name::{InvalidPluginName, PluginName};
 use crate::powers::Powers;
@@ -160,11 +160,11 @@ impl PluginInFile {
     pub(crate) fn order(
         self,
         configurations: &Configurations,
-    ) -> Result<Order, ConfigurationError> {
+    ) -> Result<PrepareOrder, ConfigurationError> {
         let Self { name, content, sidecar } = self;
         let settings = Arc::new(configurations.settings(&name, sidecar.as_ref())?);
         let sha256 = content.sha256();
-        Ok(Order {
+        Ok(PrepareOrder {
             name,
             sha256,
             code: Code::File(content, LastCompiled::default()),

@@ -1,14 +1,14 @@
 //! The tape of a run: makes a transcript of what passes between the guest and its host.
 
-use super::transcript::{Line, Transcript};
+use super::transcript::{Transcript, TranscriptLine};
 use crate::call_error::{CallError, Retry};
 use crate::event::Event;
 use crate::guest::bindings::informant::plugin::log::Level;
 use crate::guest::surroundings::Surroundings;
 use crate::guest::tape::{
-    Answered, Called, Tape, TapeOf, Tapes, change_of, gone_of, level_name, reason_of,
+    CallAnswer, Called, Tape, TapeOf, Tapes, change_of, gone_of, level_name, reason_of,
 };
-use crate::recording::{Asked, hide_in_call};
+use crate::recording::{RecordedHostCall, hide_in_call};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct Journal {
 struct Played {
     is_one: bool,
     /// And whether the guest has been answered so.
-    asked: Vec<(Asked, bool)>,
+    asked: Vec<(RecordedHostCall, bool)>,
     /// What is answered now is not in the recording.
     is_unknown: bool,
 }
@@ -50,7 +50,7 @@ impl Journal {
     }
 
     /// From here on the guest is answered as in the recorded call.
-    pub(super) fn answer_from(&self, asked: Vec<Asked>) {
+    pub(super) fn answer_from(&self, asked: Vec<RecordedHostCall>) {
         let asked = asked.into_iter().map(|it| (it, false)).collect();
         *self.played.lock() = Played { is_one: true, asked, is_unknown: false };
     }
@@ -75,7 +75,7 @@ impl Journal {
             Value::Object(with) => with,
             _ => Map::new(),
         };
-        let line = Line { at, is_inner, what: what.to_owned(), with, answer };
+        let line = TranscriptLine { at, is_inner, what: what.to_owned(), with, answer };
         self.transcript.lock().push(line);
     }
 
@@ -131,11 +131,11 @@ impl Tape for Journal {
         self.line(false, what, with, None);
     }
 
-    fn ended(&self, result: Result<Answered, &CallError>) {
+    fn ended(&self, result: Result<CallAnswer, &CallError>) {
         let answer = match result {
-            Ok(Answered::Done) => json!({ "ok": null }),
-            Ok(Answered::Again(ms)) => json!({ "ok": { "againAfterMs": ms } }),
-            Ok(Answered::Bytes(bytes)) => json!({ "ok": { "bytes": bytes } }),
+            Ok(CallAnswer::Done) => json!({ "ok": null }),
+            Ok(CallAnswer::Again(ms)) => json!({ "ok": { "againAfterMs": ms } }),
+            Ok(CallAnswer::Bytes(bytes)) => json!({ "ok": { "bytes": bytes } }),
             Err(error) => json!({ "error": failure(error) }),
         };
         self.line(true, "answer", Value::Null, Some(answer));
@@ -149,7 +149,7 @@ impl Tape for Journal {
         }
         let mut with = with.clone();
         hide_in_call(function, &mut with, &mut Value::Null);
-        let is_it = |it: &Asked| it.function == function && it.with == with;
+        let is_it = |it: &RecordedHostCall| it.function == function && it.with == with;
         let next = played.asked.iter().position(|(it, used)| !used && is_it(it));
         let found = next.or_else(|| played.asked.iter().rposition(|(it, _)| is_it(it)));
         played.is_unknown = found.is_none();

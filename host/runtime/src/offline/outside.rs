@@ -1,8 +1,8 @@
 //! What answers a run's writes and requests: the events file where it says something, else writes as an API server would that had the run's objects. Nothing
 //! leaves the process, and nothing that is written is there afterwards.
 
-use super::script::{Answer, HttpAnswer, HttpResult, KubeAnswer, KubeResult};
-use super::world::{World, uid};
+use super::script::{HttpAnswer, HttpResult, KubeAnswer, KubeResult, ScriptedAnswer};
+use super::world::{OfflineWorld, uid};
 use crate::outside::cluster_writer::{ClusterWriter, WriteError, WriteRequest, WriteTarget};
 use crate::outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use futures::future::{BoxFuture, ready};
@@ -30,7 +30,7 @@ pub type PatchObject = fn(PatchOf<'_>) -> Result<Value, WriteError>;
 /// Clones answer the same.
 #[derive(Clone)]
 pub(super) struct Outside {
-    world: World,
+    world: OfflineWorld,
     patch: PatchObject,
     answers: Arc<Mutex<Answers>>,
 }
@@ -43,15 +43,15 @@ struct Answers {
 }
 
 impl Outside {
-    pub(super) fn new(world: World, patch: PatchObject) -> Self {
+    pub(super) fn new(world: OfflineWorld, patch: PatchObject) -> Self {
         Self { world, patch, answers: Arc::default() }
     }
 
     /// From here on such requests are answered so.
-    pub(super) fn prepare(&self, answer: Answer) {
+    pub(super) fn prepare(&self, answer: ScriptedAnswer) {
         match answer {
-            Answer::Http(answer) => self.answers.lock().http.push(answer),
-            Answer::Kube(answer) => self.answers.lock().kube.push(answer),
+            ScriptedAnswer::Http(answer) => self.answers.lock().http.push(answer),
+            ScriptedAnswer::Kube(answer) => self.answers.lock().kube.push(answer),
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     fn outside() -> Outside {
-        let world = World::default();
+        let world = OfflineWorld::default();
         let resource = "v1/pods".parse().expect("a resource");
         let pod = br#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"7"},"spec":{"x":1}}"#;
         world.put(&resource, pod).expect("it is one");
@@ -332,7 +332,7 @@ mod tests {
         };
         let answer =
             KubeResult { status: Some(409), reason: "Conflict".to_owned(), ..Default::default() };
-        outside.prepare(Answer::Kube(KubeAnswer { of, answer, times: Some(1) }));
+        outside.prepare(ScriptedAnswer::Kube(KubeAnswer { of, answer, times: Some(1) }));
         let a = "a";
         check(&outside, "DELETE", a, "{}", r#""a" "7" {"x":1}"#);
         check(&outside, "PATCH", a, "{}", "409 Conflict: ");

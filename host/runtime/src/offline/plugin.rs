@@ -5,7 +5,7 @@ use super::outside::{Outside, PatchObject};
 use super::run::Run;
 use super::script::{KindedObject, Script};
 use super::transcript::Transcript;
-use super::world::World;
+use super::world::OfflineWorld;
 use crate::contract::configuration::Configurations;
 use crate::counters::Counters;
 use crate::delivery::mailbox::Marks;
@@ -115,7 +115,7 @@ impl OfflinePlugin {
 
     /// Runs it through a script.
     pub async fn run(&self, script: Script) -> Result<Transcript, OfflineError> {
-        let (world, begins) = (World::default(), script.begins());
+        let (world, begins) = (OfflineWorld::default(), script.begins());
         for KindedObject { source, resource, json } in script.objects {
             world.put(&resource, &json).map_err(|problem| OfflineError::Object {
                 from: source,

@@ -7,12 +7,12 @@ use super::journal::Journal;
 use super::plugin::{OfflineError, OfflinePlugin};
 use super::run::Run;
 use super::transcript::Transcript;
-use super::world::World;
+use super::world::OfflineWorld;
 use crate::delivery::mailbox::Queued;
 use crate::event::{Event, SubscriptionId};
 use crate::guest::surroundings::Surroundings;
-use crate::plugin::actor::{Actor, Told, Version};
-use crate::recording::{CalledWith, HandledEvent, Moment, Named, Recording};
+use crate::plugin::actor::{Actor, GuestCall, Version};
+use crate::recording::{CalledWith, HandledEvent, Moment, NamedSubscription, Recording};
 use informant_cache::Object;
 use serde_json::json;
 use std::sync::Arc;
@@ -21,24 +21,24 @@ use std::time::{Duration, Instant};
 impl OfflinePlugin {
     /// Plays a recording back to the plugin.
     pub async fn replay(&self, recording: Recording) -> Result<Transcript, OfflineError> {
-        let run = Run::new(self, World::default(), recording.head.began);
-        let replay = Replay::new(run, recording.head.subscriptions.clone());
+        let run = Run::new(self, OfflineWorld::default(), recording.head.began);
+        let replay = RecordingReplay::new(run, recording.head.subscriptions.clone());
         self.on_guest_thread(replay.through(recording)).await
     }
 }
 
-struct Replay {
+struct RecordingReplay {
     actor: Actor,
     version: Arc<Version>,
     surroundings: Surroundings,
     journal: Arc<Journal>,
     began: Instant,
     /// As the recorded version had them.
-    recorded: Vec<Named>,
+    recorded: Vec<NamedSubscription>,
 }
 
-impl Replay {
-    fn new(run: Run, recorded: Vec<Named>) -> Self {
+impl RecordingReplay {
+    fn new(run: Run, recorded: Vec<NamedSubscription>) -> Self {
         let (actor, version, surroundings, journal) = run.into_parts();
         let began = surroundings.now();
         Self { actor, version, surroundings, journal, began, recorded }
@@ -72,24 +72,24 @@ impl Replay {
     }
 
     /// What this version is called with where the recorded one was called so; else why it is not.
-    fn told(&self, with: &CalledWith) -> Result<Told, String> {
+    fn told(&self, with: &CalledWith) -> Result<GuestCall, String> {
         Ok(match with {
-            CalledWith::Start => Told::Start,
-            CalledWith::Stop => Told::Stop,
-            CalledWith::Snapshot => Told::Snapshot,
+            CalledWith::Start => GuestCall::Start,
+            CalledWith::Stop => GuestCall::Stop,
+            CalledWith::Snapshot => GuestCall::Snapshot,
             CalledWith::Restore { from } => {
                 return Err(format!("what version {from} had to say is not in a recording"));
             }
             CalledWith::Synced { subscription } => {
-                Told::Synced(self.subscription(*subscription)?.1)
+                GuestCall::Synced(self.subscription(*subscription)?.1)
             }
             CalledWith::Reconcile { key, attempt } => {
-                Told::Reconcile(key.as_str().into(), *attempt)
+                GuestCall::Reconcile(key.as_str().into(), *attempt)
             }
             CalledWith::Fire { schedule, unix_ms } => {
-                Told::Fire(schedule.as_str().into(), *unix_ms)
+                GuestCall::Fire(schedule.as_str().into(), *unix_ms)
             }
-            CalledWith::Handle(event) => Told::Handle(Box::new(self.queued(event)?)),
+            CalledWith::Handle(event) => GuestCall::Handle(Box::new(self.queued(event)?)),
         })
     }
 

@@ -5,16 +5,16 @@ use super::outside::Outside;
 use super::plugin::{OfflinePlugin, actor, core};
 use super::script::{Step, What};
 use super::transcript::{END, GAVE_UP, Transcript};
-use super::world::{Changed, World};
+use super::world::{Changed, OfflineWorld};
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::SubscriptionId;
-use crate::guest::ends::Ends;
+use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::json_pointer_index::SharedIndexes;
 use crate::guest::reads::{Origin, Reads};
 use crate::guest::surroundings::Surroundings;
 use crate::plugin::actor::{Actor, Version, VersionTapes};
-use crate::plugin_host::versions::subscriptions;
-use crate::powers::access::Granted;
+use crate::plugin_host::running_version::subscriptions;
+use crate::powers::access::VersionPermissions;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{Cause, FinalState, Object, Reason, ResourceEventHandler as _};
 use jiff::Timestamp;
@@ -36,18 +36,18 @@ pub(super) const LOAD: u64 = 1;
 pub(super) struct Run {
     actor: Actor,
     version: Arc<Version>,
-    world: World,
+    world: OfflineWorld,
     outside: Outside,
     surroundings: Surroundings,
     journal: Arc<Journal>,
     /// In the descriptor's order.
-    handlers: Vec<Told>,
+    handlers: Vec<ReplayedSubscription>,
     steps: usize,
     steps_max: usize,
 }
 
 /// A subscription and what it wants to be told of again.
-struct Told {
+struct ReplayedSubscription {
     resource: GroupVersionResource,
     id: SubscriptionId,
     handler: SubscriptionHandler,
@@ -55,9 +55,9 @@ struct Told {
     resync_due: Option<Instant>,
 }
 
-impl Told {
+impl ReplayedSubscription {
     /// Tells the handler of everything that is there.
-    fn tell_all(&self, world: &World, tell: impl Fn(&SubscriptionHandler, &Object)) {
+    fn tell_all(&self, world: &OfflineWorld, tell: impl Fn(&SubscriptionHandler, &Object)) {
         let all = Default::default();
         let found = world.store(&self.resource).indexer().list(None, &all, 0, None);
         for object in found.map(|page| page.items).unwrap_or_default() {
@@ -72,7 +72,7 @@ impl Told {
 }
 
 impl Run {
-    pub(super) fn new(plugin: &OfflinePlugin, world: World, begins: Timestamp) -> Self {
+    pub(super) fn new(plugin: &OfflinePlugin, world: OfflineWorld, begins: Timestamp) -> Self {
         let surroundings = Surroundings::given(begins, SEED);
         let (prepared, descriptor) = (&plugin.prepared, &plugin.prepared.descriptor);
         let names = descriptor.subscriptions.iter().map(|it| it.name.clone()).collect();
@@ -80,7 +80,7 @@ impl Run {
         let outside = Outside::new(world.clone(), plugin.patch);
         let core = Arc::new(core(&plugin.name, prepared, begins));
         let ids: Vec<_> = (1..).map(SubscriptionId).take(descriptor.subscriptions.len()).collect();
-        let granted = Granted::everything(descriptor);
+        let granted = VersionPermissions::everything(descriptor);
         let stores = |resource: &GroupVersionResource, _: &_| Origin::Store(world.store(resource));
         let charged = (&SharedIndexes::default(), &core.counters.ledger);
         let version = Version {
@@ -93,11 +93,11 @@ impl Run {
             schedules: descriptor.schedules.clone(),
             shards: 1,
             tapes: VersionTapes::default(),
-            ends: Ends::default(),
+            ends: InstanceEnds::default(),
         };
         let handlers = descriptor.subscriptions.iter().zip(&ids).map(|(spec, id)| {
             let handler = SubscriptionHandler::new(*id, spec, core.queue.clone());
-            Told {
+            ReplayedSubscription {
                 resource: spec.resource.clone(),
                 id: *id,
                 handler: handler.of_loads(LOAD, LOAD),
@@ -204,7 +204,9 @@ impl Run {
         let (of, key) = (resource.to_string(), object.key().to_string());
         self.journal.note("event", json!({ "resource": of, "change": change, "key": key }));
         let cause = self.cause(Reason::Watch);
-        for Told { handler, .. } in self.handlers.iter().filter(|it| it.resource == *resource) {
+        for ReplayedSubscription { handler, .. } in
+            self.handlers.iter().filter(|it| it.resource == *resource)
+        {
             match changed {
                 Changed::Added(object) => handler.on_add(object, cause),
                 Changed::Updated(old, new) => handler.on_update(old, new, cause),
@@ -334,7 +336,7 @@ mod tests {
         let (compiler, configurations) = (CompilerOptions::default(), Configurations::default());
         let options = OfflineOptions { compiler, configurations, patch: |of| Ok(of.object) };
         let plugin = OfflinePlugin::load(&file, None, options).await.expect("it is a plugin");
-        let world = World::default();
+        let world = OfflineWorld::default();
         for name in ["a", "b"] {
             let json =
                 format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}"}}}}"#);

@@ -69,7 +69,7 @@ pub(super) enum What {
     Change(ScriptedChange),
     /// Nothing happens for so long.
     Wait(Duration),
-    Answer(Answer),
+    Answer(ScriptedAnswer),
     /// Only its time comes.
     Nothing,
 }
@@ -84,7 +84,7 @@ pub(super) struct ScriptedChange {
 
 /// From here on such requests and writes are answered so.
 #[derive(Debug, Clone)]
-pub(super) enum Answer {
+pub(super) enum ScriptedAnswer {
     Http(HttpAnswer),
     Kube(KubeAnswer),
 }
@@ -144,7 +144,7 @@ pub(super) struct KubeResult {
 /// A line as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<'a> {
+struct ScriptLine<'a> {
     time: Option<Timestamp>,
     resource: Option<String>,
     change: Option<String>,
@@ -218,7 +218,7 @@ impl Script {
 }
 
 fn read(bytes: &[u8]) -> Result<(Option<Timestamp>, What), String> {
-    let line: Line<'_> = field_error::parse(bytes)?;
+    let line: ScriptLine<'_> = field_error::parse(bytes)?;
     let time = line.time;
     let is_change = line.resource.is_some() || line.change.is_some() || line.object.is_some();
     let kinds = [is_change, line.wait.is_some(), line.http.is_some(), line.kube.is_some()];
@@ -226,8 +226,8 @@ fn read(bytes: &[u8]) -> Result<(Option<Timestamp>, What), String> {
         [false, false, false, false] if time.is_some() => What::Nothing,
         [true, false, false, false] => What::Change(change(&line)?),
         [false, true, false, false] => What::Wait(wait(&line.wait.unwrap_or_default())?),
-        [false, false, true, false] => What::Answer(Answer::Http(http(line)?)),
-        [false, false, false, true] => What::Answer(Answer::Kube(kube(line)?)),
+        [false, false, true, false] => What::Answer(ScriptedAnswer::Http(http(line)?)),
+        [false, false, false, true] => What::Answer(ScriptedAnswer::Kube(kube(line)?)),
         _ => {
             return Err(
                 "it is to have one of `resource`, `wait`, `http`, `kube` and `time`".to_owned()
@@ -237,7 +237,7 @@ fn read(bytes: &[u8]) -> Result<(Option<Timestamp>, What), String> {
     Ok((time, what))
 }
 
-fn change(line: &Line<'_>) -> Result<ScriptedChange, String> {
+fn change(line: &ScriptLine<'_>) -> Result<ScriptedChange, String> {
     let resource = line.resource.as_deref().ok_or("it has no `resource`")?;
     let resource = resource.parse::<GroupVersionResource>().map_err(|error| error.to_string())?;
     let change = line.change.as_deref().ok_or("it has no `change`")?;
@@ -260,7 +260,7 @@ fn wait(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn http(line: Line<'_>) -> Result<HttpAnswer, String> {
+fn http(line: ScriptLine<'_>) -> Result<HttpAnswer, String> {
     let HttpMatch { method, url } = field_error::read("http", &line.http.unwrap_or_default())?;
     let target = Target::parse(&url).map_err(|problem| format!("http.url: {problem}"))?;
     let answer = line.answer.ok_or("it has no `answer`")?;
@@ -278,7 +278,7 @@ fn http(line: Line<'_>) -> Result<HttpAnswer, String> {
     Ok(HttpAnswer { method, target, answer, times: line.times })
 }
 
-fn kube(line: Line<'_>) -> Result<KubeAnswer, String> {
+fn kube(line: ScriptLine<'_>) -> Result<KubeAnswer, String> {
     let of = field_error::read("kube", &line.kube.unwrap_or_default())?;
     let answer = line.answer.ok_or("it has no `answer`")?;
     let answer: KubeResult = field_error::read("answer", &answer)?;
@@ -305,8 +305,10 @@ mod tests {
                 let steps = script.steps.iter().map(|step| match &step.what {
                     What::Change(it) => format!("{} {}", it.change.as_str(), it.resource),
                     What::Wait(time) => format!("wait {}", duration::show(*time)),
-                    What::Answer(Answer::Http(it)) => format!("http {}", it.target.origin()),
-                    What::Answer(Answer::Kube(it)) => format!("kube {:?}", it.of.verb),
+                    What::Answer(ScriptedAnswer::Http(it)) => {
+                        format!("http {}", it.target.origin())
+                    }
+                    What::Answer(ScriptedAnswer::Kube(it)) => format!("kube {:?}", it.of.verb),
                     What::Nothing => "time".to_owned(),
                 });
                 steps.collect::<Vec<_>>().join(", ")

@@ -18,7 +18,7 @@ pub(super) const END: &str = "end";
 /// Everything that a plugin was called with and did, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
-    lines: Vec<Line>,
+    lines: Vec<TranscriptLine>,
     bytes: usize,
     /// Why it ended before its end.
     cut: Option<String>,
@@ -26,7 +26,7 @@ pub struct Transcript {
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct TranscriptLine {
     /// Milliseconds since the run began.
     pub(super) at: u64,
     /// It belongs to the call above it.
@@ -57,11 +57,11 @@ impl Transcript {
         self.cut.get_or_insert(why);
     }
 
-    pub(super) fn push(&mut self, line: Line) {
+    pub(super) fn push(&mut self, line: TranscriptLine) {
         self.push_within(line, (LINES_MAX, BYTES_MAX));
     }
 
-    fn push_within(&mut self, line: Line, (lines_max, bytes_max): (usize, usize)) {
+    fn push_within(&mut self, line: TranscriptLine, (lines_max, bytes_max): (usize, usize)) {
         if self.cut.is_some() {
             return;
         }
@@ -96,7 +96,7 @@ impl Transcript {
     }
 }
 
-impl Line {
+impl TranscriptLine {
     fn size(&self) -> usize {
         let values = self.with.values().chain(&self.answer);
         self.what.len() + values.map(size).sum::<usize>()
@@ -178,9 +178,9 @@ fn shown_answer(answer: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn line(with: Value, answer: Option<Value>) -> Line {
+    fn line(with: Value, answer: Option<Value>) -> TranscriptLine {
         let with = with.as_object().cloned().unwrap_or_default();
-        Line { at: 1_005, is_inner: true, what: "kube.patch".to_owned(), with, answer }
+        TranscriptLine { at: 1_005, is_inner: true, what: "kube.patch".to_owned(), with, answer }
     }
 
     #[track_caller]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// All objects. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct World(Arc<Mutex<Objects>>);
+pub(super) struct OfflineWorld(Arc<Mutex<Objects>>);
 
 #[derive(Default)]
 struct Objects {
@@ -32,7 +32,7 @@ pub(super) enum Changed {
     Deleted(Object, Object),
 }
 
-impl World {
+impl OfflineWorld {
     /// The store of a resource, made if there is none.
     pub(super) fn store(&self, resource: &GroupVersionResource) -> Store {
         self.0.lock().stores.entry(resource.clone()).or_default().clone()
@@ -176,7 +176,7 @@ mod tests {
     /// What each step is to whoever knew what was there before: `+a` adds, `~a` updates, `-a` deletes, `~a/` says what was there before.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
-        let (world, resource) = (World::default(), "v1/pods".parse().expect("a resource"));
+        let (world, resource) = (OfflineWorld::default(), "v1/pods".parse().expect("a resource"));
         let pod = |name: &str, content: &str| {
             let json = format!(
                 r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}"}}{content}}}"#
@@ -222,7 +222,7 @@ mod tests {
     fn what_an_object_lacks_it_gets_and_the_same_each_time() {
         let resource = "v1/pods".parse().expect("a resource");
         let of = |json: &str| {
-            World::default()
+            OfflineWorld::default()
                 .object(&resource, json.as_bytes())
                 .map(|it| (it.uid().to_owned(), it.resource_version().to_owned()))
         };
@@ -238,7 +238,7 @@ mod tests {
     fn what_can_be_no_object_is_told_with_its_field() {
         let resource = "v1/pods".parse().expect("a resource");
         let check = |json: &str, expect: &str| {
-            let problem = World::default().object(&resource, json.as_bytes()).err();
+            let problem = OfflineWorld::default().object(&resource, json.as_bytes()).err();
             assert_eq!(problem.as_deref(), Some(expect), "{json}");
         };
         check("[]", "it is no object: invalid type: sequence, expected a map");

@@ -12,16 +12,16 @@ use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::cluster_writer::{WriteError, WriteRequest};
 use crate::outside::service_account::ServiceAccount;
 use crate::outside::turns::WriteTurns;
-use crate::until::until;
+use crate::sleep_until::until;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use series::{Recorded, Series};
+use series::{EventSeries, EventWrite};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
-use waiting::Waiting;
+use waiting::WaitingEvents;
 
 /// An API server that does not answer loses an Event, not all that follow.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(5);
@@ -67,25 +67,25 @@ impl Regarding {
 /// The way to the task. Clones share it.
 #[derive(Clone)]
 pub(crate) struct EventRecorder {
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<WaitingEvents>>,
     /// Has room for one, which is enough for the task to look.
     wake: mpsc::Sender<()>,
 }
 
 /// What is left to do: to be run until all recorders are gone.
 pub(crate) struct EventTask {
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<WaitingEvents>>,
     woken: mpsc::Receiver<()>,
     cluster: WriteTurns,
-    series: Series,
+    series: EventSeries,
 }
 
 impl EventRecorder {
     pub(crate) fn new(cluster: WriteTurns) -> (Self, EventTask) {
-        let waiting = Arc::<Mutex<Waiting>>::default();
+        let waiting = Arc::<Mutex<WaitingEvents>>::default();
         let (wake, woken) = mpsc::channel(1);
         let task =
-            EventTask { waiting: waiting.clone(), woken, cluster, series: Series::default() };
+            EventTask { waiting: waiting.clone(), woken, cluster, series: EventSeries::default() };
         (Self { waiting, wake }, task)
     }
 
@@ -129,8 +129,8 @@ impl EventTask {
         }
     }
 
-    async fn write(&mut self, recorded: Recorded) {
-        let Recorded { key, write, plugin, service_account, dry_run, counters } = recorded;
+    async fn write(&mut self, recorded: EventWrite) {
+        let EventWrite { key, write, plugin, service_account, dry_run, counters } = recorded;
         let verb = write.verb().name();
         let request = write.request(&plugin, dry_run, ANSWER_BYTES_MAX);
         let request = WriteRequest { service_account, ..request };

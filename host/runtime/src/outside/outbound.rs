@@ -11,9 +11,9 @@ mod redirect;
 mod request;
 mod target;
 
-pub(crate) use addresses::Refusal;
+pub(crate) use addresses::AddressRefusal;
 pub use addresses::{AddressKind, AddressKinds};
-pub(crate) use granted::Granted;
+pub(crate) use granted::GrantedRequest;
 pub(crate) use headers::{
     HEADER_BYTES_MAX, HEADERS_MAX, is_same_header, secret_header_name, secret_prefix,
 };
@@ -21,6 +21,6 @@ pub use headers::{SecretHeader, SecretName};
 pub(crate) use method::Method;
 pub(crate) use origin::{OriginRule, PATH_BYTES_MAX, PathRule};
 pub(crate) use redirect::{REDIRECTS_MAX, redirected};
-pub(crate) use request::{Asked, OutboundRequest, timeout};
+pub(crate) use request::{OutboundRequest, PluginRequest, timeout};
 pub use target::Target;
 pub(crate) use target::URL_BYTES_MAX;

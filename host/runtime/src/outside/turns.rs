@@ -7,7 +7,7 @@ use crate::outside::cluster_writer::{ClusterWriter, WriteError, WriteRequest};
 use crate::outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use crate::outside::leading::Leading;
 use crate::outside::shares::Shares;
-use line::Line;
+use line::TurnLine;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -15,54 +15,54 @@ use tokio::sync::oneshot;
 pub(crate) use line::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 
 /// Those of writes to the cluster.
-pub(crate) type WriteTurns = Turns<dyn ClusterWriter>;
+pub(crate) type WriteTurns = RequestTurns<dyn ClusterWriter>;
 /// Those of requests to the world outside.
-pub(crate) type HttpTurns = Turns<dyn HttpClient>;
+pub(crate) type HttpTurns = RequestTurns<dyn HttpClient>;
 
 /// Kubernetes Events are written for all plugins, by one task. No plugin is called so.
 const EVENTS: &str = "";
 
 /// Who hands out turns to send by `T`. Clones share them.
-pub(crate) struct Turns<T: ?Sized> {
+pub(crate) struct RequestTurns<T: ?Sized> {
     sender: Arc<T>,
     line: Arc<SharedLine>,
     shares: Shares,
     leading: Leading,
 }
 
-type SharedLine = Mutex<Line<oneshot::Sender<Place>>>;
+type SharedLine = Mutex<TurnLine<oneshot::Sender<TurnPlace>>>;
 
 /// One request may be sent now. The turn ends with the answer, or with whoever waits for it.
-pub(crate) struct Turn<'a, T: ?Sized> {
+pub(crate) struct RequestTurn<'a, T: ?Sized> {
     sender: &'a T,
-    _place: Place,
+    _place: TurnPlace,
 }
 
 /// A request of this plugin is under way.
-struct Place {
+struct TurnPlace {
     line: Arc<SharedLine>,
     plugin: String,
 }
 
-impl<T: ?Sized> Clone for Turns<T> {
+impl<T: ?Sized> Clone for RequestTurns<T> {
     fn clone(&self) -> Self {
         let (sender, line) = (self.sender.clone(), self.line.clone());
         Self { sender, line, shares: self.shares.clone(), leading: self.leading.clone() }
     }
 }
 
-impl<T: ?Sized> Turns<T> {
+impl<T: ?Sized> RequestTurns<T> {
     pub(crate) fn new(sender: Arc<T>, leading: Leading) -> Self {
         Self { sender, line: Arc::default(), shares: Shares::default(), leading }
     }
 
     /// Waits until this plugin may ask again, and then for a turn; none if this host does not lead, or not any more once it has got one.
-    pub(crate) async fn turn(&self, plugin: &str, per_second: u32) -> Option<Turn<'_, T>> {
+    pub(crate) async fn turn(&self, plugin: &str, per_second: u32) -> Option<RequestTurn<'_, T>> {
         self.shares.take(plugin, per_second).await;
         self.next(plugin).await
     }
 
-    async fn next(&self, plugin: &str) -> Option<Turn<'_, T>> {
+    async fn next(&self, plugin: &str) -> Option<RequestTurn<'_, T>> {
         if !self.leading.is_leader() {
             return None;
         }
@@ -71,7 +71,7 @@ impl<T: ?Sized> Turns<T> {
         hand_out(&self.line);
         let place = place.await.expect("the line keeps everybody who waits");
         // Invariant 34.
-        self.leading.is_leader().then_some(Turn { sender: &*self.sender, _place: place })
+        self.leading.is_leader().then_some(RequestTurn { sender: &*self.sender, _place: place })
     }
 }
 
@@ -80,32 +80,32 @@ fn hand_out(line: &Arc<SharedLine>) {
         let next = line.lock().next(|waiter| !waiter.is_closed());
         let Some((plugin, waiter)) = next else { return };
         // Whoever gave up just now leaves the place to others, by dropping it.
-        drop(waiter.send(Place { line: line.clone(), plugin }));
+        drop(waiter.send(TurnPlace { line: line.clone(), plugin }));
     }
 }
 
-impl Drop for Place {
+impl Drop for TurnPlace {
     fn drop(&mut self) {
         self.line.lock().end(&self.plugin);
         hand_out(&self.line);
     }
 }
 
-impl Turns<dyn ClusterWriter> {
+impl RequestTurns<dyn ClusterWriter> {
     /// A turn for Kubernetes Events, which one task writes one after the other, and which are bounded where they are recorded.
-    pub(crate) async fn turn_for_events(&self) -> Option<Turn<'_, dyn ClusterWriter>> {
+    pub(crate) async fn turn_for_events(&self) -> Option<RequestTurn<'_, dyn ClusterWriter>> {
         self.next(EVENTS).await
     }
 }
 
-impl Turn<'_, dyn ClusterWriter> {
+impl RequestTurn<'_, dyn ClusterWriter> {
     /// Sends the request at once: between this and the turn nobody is to wait.
     pub(crate) async fn write(self, request: WriteRequest) -> Result<Vec<u8>, WriteError> {
         self.sender.write(request).await
     }
 }
 
-impl Turn<'_, dyn HttpClient> {
+impl RequestTurn<'_, dyn HttpClient> {
     /// Sends the request at once: between this and the turn nobody is to wait.
     pub(crate) async fn send(self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         self.sender.send(request).await
@@ -126,11 +126,11 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn writes(leading: Leading) -> WriteTurns {
-        Turns::new(Arc::new(NoCluster), leading)
+        RequestTurns::new(Arc::new(NoCluster), leading)
     }
 
     /// A turn for each of so many plugins, so that none is left.
-    async fn all(turns: &WriteTurns) -> Vec<Turn<'_, dyn ClusterWriter>> {
+    async fn all(turns: &WriteTurns) -> Vec<RequestTurn<'_, dyn ClusterWriter>> {
         let mut taken = Vec::new();
         for number in 0..AT_ONCE {
             taken.push(turns.turn(&number.to_string(), 1).await.expect("it leads"));
@@ -184,7 +184,7 @@ mod tests {
 
     /// How many ms have gone by since `began` when a plugin has had so many turns.
     async fn asked<T: ?Sized>(
-        turns: &Turns<T>,
+        turns: &RequestTurns<T>,
         began: tokio::time::Instant,
         plugin: &str,
         times: u32,

@@ -3,7 +3,7 @@
 
 mod answer;
 mod body;
-mod guarded;
+mod guarded_groups;
 mod guesses;
 
 use crate::names::{is_label, is_namespace, is_role_name, is_subdomain};
@@ -123,7 +123,7 @@ impl Writable {
     /// What is only for the host's own configuration to grant, under the plugin's name: writing it can give more power than is granted.
     pub(crate) fn is_guarded(&self) -> bool {
         self.resource.is_secrets()
-            || guarded::is_guarded(&self.resource.group)
+            || guarded_groups::is_guarded(&self.resource.group)
             || GUARDED_SUBRESOURCES.contains(&self.subresource.as_str())
     }
 }
@@ -188,7 +188,7 @@ impl How {
 
 /// Which object, as the plugin names it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedObject<'a> {
     pub(crate) resource: &'a str,
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
@@ -211,8 +211,8 @@ pub(crate) struct Write {
 
 impl Write {
     /// Checks everything that can be checked without knowing who asks. An error says what is wrong.
-    pub(crate) fn new(named: Named<'_>, how: How, body: Vec<u8>) -> Result<Self, String> {
-        let Named { resource, namespace, name, subresource } = named;
+    pub(crate) fn new(named: NamedObject<'_>, how: How, body: Vec<u8>) -> Result<Self, String> {
+        let NamedObject { resource, namespace, name, subresource } = named;
         if resource.len() > RESOURCE_BYTES_MAX {
             return Err(format!("a resource has at most {RESOURCE_BYTES_MAX} bytes"));
         }

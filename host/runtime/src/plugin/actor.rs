@@ -2,7 +2,7 @@
 //! is to have several: their actors have the queue's lines each to itself, and beside that what is in `together.rs`.
 
 mod call;
-mod endings;
+mod event_ends;
 mod failures;
 mod firing;
 mod holding;
@@ -11,8 +11,8 @@ mod losses;
 mod offline;
 mod permitted;
 mod recorded;
-mod swap;
 mod sync;
+mod takeover;
 mod together;
 mod version;
 
@@ -34,17 +34,17 @@ use crate::plugin::admin::AdminError;
 use crate::plugin::core::PluginCore;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
-use crate::until::{until, until_or_now};
+use crate::sleep_until::{until, until_or_now};
 use call::{call, to_tell};
 use failures::FailedCall;
 pub(crate) use holding::Hold;
-use keys::{EVENTS_BETWEEN_KEYS, Turn, becomes_keys};
-pub(crate) use offline::Told;
+use keys::{EVENTS_BETWEEN_KEYS, NextCall, becomes_keys};
+pub(crate) use offline::GuestCall;
 use recorded::not_told;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-pub(crate) use swap::Swap;
+pub(crate) use takeover::ShardTakeover;
 pub(crate) use together::Together;
 use tokio::sync::mpsc;
 use tracing::warn;
@@ -58,9 +58,9 @@ const TURN_MAX: Duration = Duration::from_millis(1);
 const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 
 /// What others may ask of an actor.
-pub(crate) enum Command {
+pub(crate) enum ActorCommand {
     /// Take over with this version once all shards are ready for it; on an error of any the old one goes on.
-    Swap(Swap),
+    Swap(ShardTakeover),
     /// Take no events until further notice: the one in the guest's hands has ended. Or take events again, also those that the breaker holds
     /// back.
     Hold(Arc<Hold>),
@@ -88,7 +88,7 @@ pub(crate) struct Actor {
     pub(crate) pace: Pace,
     pub(crate) powers: Powers,
     pub(crate) core: Arc<PluginCore>,
-    pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) commands: mpsc::Receiver<ActorCommand>,
     pub(crate) running: Running,
     /// The version in charge has other shards.
     pub(crate) has_siblings: bool,
@@ -158,7 +158,7 @@ impl Running {
 }
 
 enum Wake {
-    Command(Option<Command>),
+    Command(Option<ActorCommand>),
     Restart,
     Retire,
     Event,
@@ -179,9 +179,11 @@ impl Actor {
                 wake = self.running.work(self.shard, &self.syncs, (&self.leading, self.together.next_call()), &self.core), if !self.paused => wake,
             };
             match wake {
-                Wake::Command(Some(Command::Swap(swap))) => Box::pin(self.swap(swap)).await,
-                Wake::Command(Some(Command::Hold(hold))) => self.hold(&hold),
-                Wake::Command(Some(Command::Stop) | None) => return Box::pin(self.stop()).await,
+                Wake::Command(Some(ActorCommand::Swap(swap))) => Box::pin(self.swap(swap)).await,
+                Wake::Command(Some(ActorCommand::Hold(hold))) => self.hold(&hold),
+                Wake::Command(Some(ActorCommand::Stop) | None) => {
+                    return Box::pin(self.stop()).await;
+                }
                 Wake::Restart => Box::pin(self.restart()).await,
                 Wake::Retire => Box::pin(self.retire()).await,
                 Wake::Event => self.deliver_some().await,
@@ -270,9 +272,9 @@ impl Actor {
             return self.fire(firing).await;
         }
         match self.turn(now) {
-            Turn::Event => {}
-            Turn::Key(work) => return self.reconcile(&work).await,
-            Turn::Nothing => return None,
+            NextCall::Event => {}
+            NextCall::Key(work) => return self.reconcile(&work).await,
+            NextCall::Nothing => return None,
         }
         if self.together.is_look_due() {
             self.forget_reevaluated();

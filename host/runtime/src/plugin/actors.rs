@@ -7,7 +7,7 @@ use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
-use crate::plugin::actor::{Actor, COMMANDS_MAX, Command, Done, Hold, Running, Together};
+use crate::plugin::actor::{Actor, ActorCommand, COMMANDS_MAX, Done, Hold, Running, Together};
 use crate::plugin::admin::AdminError;
 use crate::plugin::lifecycle::Input;
 use crate::plugin::prepare::Preparer;
@@ -21,7 +21,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tracing::error;
 
 pub(super) struct ActorHandle {
-    commands: mpsc::Sender<Command>,
+    commands: mpsc::Sender<ActorCommand>,
     task: Task,
 }
 
@@ -29,7 +29,7 @@ impl ActorHandle {
     /// Stops the guest and waits until the actor has ended.
     async fn stop(self) {
         // It cannot be told if it ended already.
-        let _ = self.commands.send(Command::Stop).await;
+        let _ = self.commands.send(ActorCommand::Stop).await;
         if let Err(error) = self.task.ended().await {
             error!("a plugin's actor ended early: {error}");
         }
@@ -97,7 +97,7 @@ impl Plugin {
         task
     }
 
-    /// Ends the subscriptions, stops the guests and waits until the actors have ended.
+    /// InstanceEnds the subscriptions, stops the guests and waits until the actors have ended.
     pub(crate) async fn stop(mut self) {
         self.subscriptions.clear();
         join_all(std::mem::take(&mut self.actors).into_iter().map(ActorHandle::stop)).await;
@@ -127,6 +127,6 @@ impl Plugin {
             return done(Ok(()));
         }
         let hold = Hold::new(paused, live.len(), done);
-        live.into_iter().for_each(|permit| permit.send(Command::Hold(hold.clone())));
+        live.into_iter().for_each(|permit| permit.send(ActorCommand::Hold(hold.clone())));
     }
 }

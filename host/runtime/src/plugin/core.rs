@@ -14,14 +14,14 @@ use crate::delivery::key_queue::{KeyQueue, Waits, Worked};
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::delivery::timers::Timers;
-use crate::kept::dead_letters::{Bounds, DeadLetters};
+use crate::kept::dead_letters::{DeadLetters, LetterBounds};
 use crate::kept::plugin_archive::PluginArchive;
 use crate::kept::plugin_state::PluginState;
-use crate::plugin::lifecycle::{Input, State};
+use crate::plugin::lifecycle::{Input, LifecycleState};
 use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::powers::restriction::Restriction;
-pub(crate) use access::{AccessShown, Refused};
+pub(crate) use access::{AccessShown, RefusedRead};
 pub(crate) use facts::{Facts, LastLoad, RunningVersion};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
@@ -77,7 +77,7 @@ impl PluginCore {
             awaits_reads: AtomicBool::new(false),
             timers: Mutex::default(),
             metrics: Arc::new(Mutex::new(metrics)),
-            dead_letters: Mutex::new(DeadLetters::new(Bounds::from(limits))),
+            dead_letters: Mutex::new(DeadLetters::new(LetterBounds::from(limits))),
             state: Arc::new(Mutex::new(PluginState::new(limits.into()))),
             archive: PluginArchive::new(name.clone(), limits),
             restriction: Restriction::default(),
@@ -217,7 +217,7 @@ impl PluginCore {
         facts.state.is_first_load() && now.duration_since(facts.since) < FIRST_LOAD_MAX
     }
 
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> LifecycleState {
         self.facts.lock().state.clone()
     }
 

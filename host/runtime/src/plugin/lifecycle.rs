@@ -2,13 +2,13 @@
 
 /// What a plugin is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum LifecycleState {
     /// Its first version is being checked, compiled and started.
     Loading,
     /// Its first version has started, and its subscriptions are not all in place yet.
     Subscribing {
         /// What the version is doing.
-        then: Box<State>,
+        then: Box<LifecycleState>,
     },
     /// It asks for something that it was not given, or this host does not lead; nothing of it runs.
     Waiting {
@@ -20,7 +20,7 @@ pub enum State {
     /// A new version is being prepared, and the one before it goes on; or it has taken over, and its subscriptions are not all in place yet.
     Reloading {
         /// What the one that has the queue is doing.
-        before: Box<State>,
+        before: Box<LifecycleState>,
     },
     /// Its instance ended and a new one is due.
     BackingOff {
@@ -35,12 +35,12 @@ pub enum State {
     /// Somebody holds it: its events wait until it is resumed.
     Paused {
         /// What it goes on with.
-        then: Box<State>,
+        then: Box<LifecycleState>,
     },
     /// Its file is gone: what waits is told, and nothing else.
     Draining {
         /// What its version is doing.
-        then: Box<State>,
+        then: Box<LifecycleState>,
     },
     /// There is no version that can run.
     Stopped {
@@ -97,7 +97,7 @@ pub enum Input {
     Resumed,
 }
 
-impl State {
+impl LifecycleState {
     /// The state after `input`. A version that runs goes on running whatever happens to its successor. Invariant 24.
     #[must_use]
     pub fn step(self, input: Input) -> Self {
@@ -230,7 +230,7 @@ mod tests {
     #[track_caller]
     fn check(inputs: &[&str], expect: &str) {
         let reason = || "why".to_owned();
-        let state = inputs.iter().fold(State::Loading, |state, input| {
+        let state = inputs.iter().fold(LifecycleState::Loading, |state, input| {
             let state = if *input == "loaded" { state.step(Input::Loaded) } else { state };
             state.step(match *input {
                 "changed" => Input::FileChanged,
@@ -363,12 +363,12 @@ mod tests {
         };
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..2_000 {
-            let mut state = State::Loading.step(Input::Loaded).step(Input::Subscribed);
+            let mut state = LifecycleState::Loading.step(Input::Loaded).step(Input::Subscribed);
             for _ in 0..20 {
                 state = state.step(random.choice(inputs()).expect("there are some"));
                 let text = format!("{state:?}");
                 for never in ["Loading,", "Loading }", "Waiting", "Stopped"] {
-                    assert!(state != State::Loading && !text.contains(never), "{text}");
+                    assert!(state != LifecycleState::Loading && !text.contains(never), "{text}");
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::kept::dead_letters::Selection;
 use crate::plugin::admin::Reply;
 use crate::plugin::prepare::{LoadError, Prepared};
 use crate::plugin_name::PluginName;
-use crate::powers::access::Granted;
+use crate::powers::access::VersionPermissions;
 use hashbrown::HashMap;
 use std::future::Future;
 use std::time::Instant;
@@ -41,7 +41,7 @@ impl Load {
 }
 
 /// How a step ended.
-pub(crate) enum Outcome {
+pub(crate) enum StepOutcome {
     /// What is kept of the plugin was read; none: nobody reads or writes it any more.
     Read(Load, Option<Kept>),
     /// The file beside a plugin's was read by the step of this number.
@@ -77,13 +77,13 @@ pub(crate) struct TookOver {
     /// It knows what the version before it knew.
     pub(crate) restored: bool,
     /// What it may read.
-    pub(crate) granted: Granted,
+    pub(crate) granted: VersionPermissions,
 }
 
 /// The steps under way.
 #[derive(Default)]
 pub(crate) struct Loads {
-    steps: JoinSet<Outcome>,
+    steps: JoinSet<StepOutcome>,
     loads: HashMap<Id, Load>,
     /// Plugins that were removed and have not ended yet.
     stops: HashMap<Id, PluginName>,
@@ -96,7 +96,7 @@ impl Loads {
     pub(crate) fn spawn(
         &mut self,
         load: Load,
-        step: impl Future<Output = Outcome> + Send + 'static,
+        step: impl Future<Output = StepOutcome> + Send + 'static,
     ) {
         let id = self.steps.spawn(step).id();
         self.loads.insert(id, load);
@@ -111,7 +111,7 @@ impl Loads {
         let of = name.clone();
         let stop = self.steps.spawn(async move {
             stop.await;
-            Outcome::Stopped(of)
+            StepOutcome::Stopped(of)
         });
         self.stops.insert(stop.id(), name);
     }
@@ -125,7 +125,7 @@ impl Loads {
         let of = name.clone();
         let drain = self.steps.spawn(async move {
             drain.await;
-            Outcome::Drained(of, number)
+            StepOutcome::Drained(of, number)
         });
         self.drains.insert(drain.id(), (name, number));
     }
@@ -136,12 +136,13 @@ impl Loads {
         (name, number): (PluginName, u64),
         read: impl Future<Output = Sidecar> + Send + 'static,
     ) {
-        self.steps.spawn(async move { Outcome::Configured(name, number, Box::new(read.await)) });
+        self.steps
+            .spawn(async move { StepOutcome::Configured(name, number, Box::new(read.await)) });
     }
 
     /// Reads what is kept of a plugin that is not there. Whoever asked is told nothing if that fails by a defect.
     pub(crate) fn spawn_read(&mut self, read: impl Future<Output = AbsentPurge> + Send + 'static) {
-        self.steps.spawn(async move { Outcome::Absent(Box::new(read.await)) });
+        self.steps.spawn(async move { StepOutcome::Absent(Box::new(read.await)) });
     }
 
     /// Whether a plugin of this name was removed and has not ended yet.
@@ -150,7 +151,7 @@ impl Loads {
     }
 
     /// The next end of a step; none while nothing is under way.
-    pub(crate) async fn next(&mut self) -> Option<Outcome> {
+    pub(crate) async fn next(&mut self) -> Option<StepOutcome> {
         loop {
             let ended = self.steps.join_next_with_id().await?;
             let id = ended.as_ref().map_or_else(tokio::task::JoinError::id, |(id, _)| *id);
@@ -161,13 +162,13 @@ impl Loads {
                 Err(error) => error,
             };
             if let Some(load) = load {
-                return Some(Outcome::Refused(load, LoadError::Host(error.to_string())));
+                return Some(StepOutcome::Refused(load, LoadError::Host(error.to_string())));
             }
             if let Some((name, number)) = drain {
-                return Some(Outcome::Drained(name, number));
+                return Some(StepOutcome::Drained(name, number));
             }
             if let Some(name) = stop {
-                return Some(Outcome::Stopped(name));
+                return Some(StepOutcome::Stopped(name));
             }
         }
     }

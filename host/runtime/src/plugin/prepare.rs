@@ -39,7 +39,7 @@ pub(crate) struct Prepared {
 }
 
 /// What is to be prepared.
-pub(crate) struct Order {
+pub(crate) struct PrepareOrder {
     pub(crate) name: PluginName,
     /// Of the plugin file, in hexadecimal.
     pub(crate) sha256: String,
@@ -134,7 +134,7 @@ pub(crate) struct Preparer {
 
 impl Preparer {
     /// Makes a version ready that gets all that it asks for.
-    pub(crate) async fn prepare(&self, order: Order) -> Result<Prepared, LoadError> {
+    pub(crate) async fn prepare(&self, order: PrepareOrder) -> Result<Prepared, LoadError> {
         let name = order.name.clone();
         let prepared = self.describe(order).await?;
         let granted = prepared.settings.grants.check(name.as_str(), &prepared.descriptor);
@@ -147,8 +147,8 @@ impl Preparer {
     }
 
     /// Makes a version ready, whatever it asks for.
-    pub(crate) async fn describe(&self, order: Order) -> Result<Prepared, LoadError> {
-        let Order { name, sha256, code, settings, ledger } = order;
+    pub(crate) async fn describe(&self, order: PrepareOrder) -> Result<Prepared, LoadError> {
+        let PrepareOrder { name, sha256, code, settings, ledger } = order;
         let memory_max = settings.limits.host_memory_max;
         settings.check_file(&format!("{name}.wasm"), &sha256)?;
         let instance_bytes_max = settings.limits.memory_bytes_max as u64;

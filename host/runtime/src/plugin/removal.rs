@@ -4,7 +4,7 @@ use super::Plugin;
 use crate::contract::configuration::OnRemoval;
 use crate::delivery::subscription::Progress;
 use crate::plugin::core::PluginCore;
-use crate::plugin::lifecycle::{Input, State};
+use crate::plugin::lifecycle::{Input, LifecycleState};
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,7 +47,10 @@ impl Plugin {
     pub(crate) fn drain(&mut self, number: u64) -> Option<Drain> {
         let settings = &self.current.as_ref()?.prepared.settings;
         let limit = settings.limits.drain_time;
-        let is_held = matches!(self.core.state(), State::Paused { .. } | State::Tripped { .. });
+        let is_held = matches!(
+            self.core.state(),
+            LifecycleState::Paused { .. } | LifecycleState::Tripped { .. }
+        );
         let is_wanted = settings.on_removal == OnRemoval::Drain;
         let drain = Drain { core: self.core.clone(), walks: self.walks(), limit };
         if !is_wanted || is_held || self.load.is_some() || drain.is_over() {

@@ -14,7 +14,7 @@ use crate::kept::plugin_archive::KeptSnapshot;
 use crate::plugin::core::{
     AccessShown, Facts, LastLoad, PluginCore, ReplaySnapshot, RunningVersion,
 };
-use crate::plugin::lifecycle::State;
+use crate::plugin::lifecycle::LifecycleState;
 use crate::plugin_name::PluginName;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub struct PluginStatus {
     /// The plugin's name.
     pub name: PluginName,
     /// What it is doing.
-    pub state: State,
+    pub state: LifecycleState,
     /// The shards that it runs in, by number; none before a version runs.
     pub shards: Vec<ShardStatus>,
     /// Its queue.

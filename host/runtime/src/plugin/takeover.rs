@@ -2,7 +2,7 @@
 //! of the old one is called after the first call of the new one; and if one shard cannot, the old version goes on in all of them.
 
 use crate::delivery::timers::Now;
-use crate::plugin::actor::{Command, Swap, Together, Version};
+use crate::plugin::actor::{ActorCommand, ShardTakeover, Together, Version};
 use crate::plugin::core::PluginCore;
 use crate::plugin::prepare::LoadError;
 use futures::future::join_all;
@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 /// The way to all shards that are to take over, and to those that are to end. Dropping it on its way leaves the old version in charge.
 pub(crate) struct Takeover {
-    pub(super) commands: Vec<mpsc::Sender<Command>>,
+    pub(super) commands: Vec<mpsc::Sender<ActorCommand>>,
     pub(super) core: Arc<PluginCore>,
     pub(super) together: Arc<Together>,
 }
@@ -36,14 +36,14 @@ impl Takeover {
 
 /// Has a shard get ready; then nobody of it is called until it goes on. Answers whether its instance listened to the one before it, and with what lets it go.
 async fn ask(
-    shard: &mpsc::Sender<Command>,
+    shard: &mpsc::Sender<ActorCommand>,
     version: &Arc<Version>,
 ) -> Result<(bool, oneshot::Sender<()>), LoadError> {
     let ended = || LoadError::Host("the plugin's actor ended".to_owned());
     let (ready, is_ready) = oneshot::channel();
     let (go, goes) = oneshot::channel();
-    let swap = Swap { version: version.clone(), ready, go: goes };
-    shard.send(Command::Swap(swap)).await.map_err(|_| ended())?;
+    let swap = ShardTakeover { version: version.clone(), ready, go: goes };
+    shard.send(ActorCommand::Swap(swap)).await.map_err(|_| ended())?;
     let restored = is_ready.await.map_err(|_| ended())??;
     Ok((restored, go))
 }

@@ -3,12 +3,12 @@
 //! the account may read it again the subscription begins anew, with what there is by then. Objects that had not been told yet, and that come and go
 //! meanwhile, may be told as gone all the same.
 
-use super::{Active, Begun, Plugin};
+use super::{Active, BegunSubscription, Plugin};
 use crate::contract::descriptor::{Descriptor, SubscriptionSpec};
 use crate::delivery::view::View;
 use crate::event::SubscriptionId;
-use crate::plugin::core::{AccessShown, Refused};
-use crate::powers::access::{Permissions, Refusal};
+use crate::plugin::core::{AccessShown, RefusedRead};
+use crate::powers::access::{Permissions, ReadRefusal};
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Object, SharedInformerFactory};
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ impl Plugin {
                 (false, Some(Withheld { id, asked_by, told, .. })) => {
                     self.core.queue.release_withheld(id);
                     // Any load will do that says of itself when its objects are through.
-                    let begun = Begun { id, asked_by, begun_by: asked_by };
+                    let begun = BegunSubscription { id, asked_by, begun_by: asked_by };
                     let active = self.begin(begun, spec, None, told, informers);
                     self.subscriptions.insert(spec.name.clone(), Box::new(active));
                 }
@@ -101,7 +101,7 @@ impl Plugin {
         let reads = reads.filter_map(|(spec, permissions)| {
             refused(None, &spec.resource, &spec.namespaces, permissions)
         });
-        let refused: Vec<Refused> = subscriptions.chain(reads).collect();
+        let refused: Vec<RefusedRead> = subscriptions.chain(reads).collect();
         let account = self.granted.account.clone();
         let shown = account.map(|account| AccessShown { account, refused });
         let before = self.core.shows_access(shown.clone()).map_or(Vec::new(), |it| it.refused);
@@ -111,7 +111,7 @@ impl Plugin {
             let (subscription, why) = (refused.subscription.as_deref(), &refused.why);
             warn!(plugin = name, subscription, "not told or read from here on: {why}");
         }
-        let is_still = |before: &Refused| now.iter().any(|now| now.is_of_the_same(before));
+        let is_still = |before: &RefusedRead| now.iter().any(|now| now.is_of_the_same(before));
         for refused in before.iter().filter(|it| it.is_denied && !is_still(it)) {
             let (subscription, resource) = (refused.subscription.as_deref(), &refused.resource);
             info!(plugin = name, subscription, "{resource} may be read again");
@@ -124,13 +124,13 @@ fn refused(
     resource: &GroupVersionResource,
     namespaces: &BTreeSet<String>,
     permissions: &Permissions,
-) -> Option<Refused> {
+) -> Option<RefusedRead> {
     let refusal = permissions.refusal()?;
-    Some(Refused {
+    Some(RefusedRead {
         subscription: subscription.map(str::to_owned),
         resource: resource.to_string(),
         namespaces: namespaces.iter().cloned().collect(),
-        is_denied: matches!(refusal, Refusal::Denied(_)),
+        is_denied: matches!(refusal, ReadRefusal::Denied(_)),
         why: refusal.text().to_owned(),
     })
 }

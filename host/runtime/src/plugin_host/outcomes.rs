@@ -5,7 +5,7 @@ use crate::counters::add_one;
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::plugin::admin::AdminError;
 use crate::plugin::lifecycle::Input;
-use crate::plugin::loads::{Load, Outcome};
+use crate::plugin::loads::{Load, StepOutcome};
 use crate::plugin::prepare::{Code, LoadError, Prepared};
 use crate::plugin_name::PluginName;
 use jiff::Timestamp;
@@ -13,43 +13,47 @@ use tracing::error;
 
 impl PluginHost {
     /// Goes on with a load whose step ended, if its plugin still waits for it.
-    pub(super) fn settle(&mut self, outcome: Outcome) {
+    pub(super) fn settle(&mut self, outcome: StepOutcome) {
         let load = match &outcome {
-            Outcome::Read(load, _)
-            | Outcome::Prepared(load, _)
-            | Outcome::Swapped(load, _)
-            | Outcome::Refused(load, _) => load.clone(),
+            StepOutcome::Read(load, _)
+            | StepOutcome::Prepared(load, _)
+            | StepOutcome::Swapped(load, _)
+            | StepOutcome::Refused(load, _) => load.clone(),
             // One of the same name may have waited for that.
-            Outcome::Stopped(name) => return self.load_next(name),
-            Outcome::Drained(name, number) => return self.drained(name, *number),
-            Outcome::Absent(_) | Outcome::Configured(..) => return self.settle_beside(outcome),
+            StepOutcome::Stopped(name) => return self.load_next(name),
+            StepOutcome::Drained(name, number) => return self.drained(name, *number),
+            StepOutcome::Absent(_) | StepOutcome::Configured(..) => {
+                return self.settle_beside(outcome);
+            }
         };
         let waiting = self.plugins.get(&load.name).and_then(|plugin| plugin.load);
         if waiting != Some(load.number) {
             return;
         }
         let answer = match outcome {
-            Outcome::Read(_, kept) => return self.remember(&load.name, kept),
-            Outcome::Prepared(_, prepared) if self.is_superseded(&load.name, &prepared) => {
+            StepOutcome::Read(_, kept) => return self.remember(&load.name, kept),
+            StepOutcome::Prepared(_, prepared) if self.is_superseded(&load.name, &prepared) => {
                 return self.prepare(load, Code::Compiled(prepared.template));
             }
-            Outcome::Prepared(_, prepared) if self.leads => return self.take_over(load, prepared),
-            Outcome::Prepared(_, prepared) => return self.stand_by(load, prepared),
-            Outcome::Swapped(_, took_over) => {
+            StepOutcome::Prepared(_, prepared) if self.leads => {
+                return self.take_over(load, prepared);
+            }
+            StepOutcome::Prepared(_, prepared) => return self.stand_by(load, prepared),
+            StepOutcome::Swapped(_, took_over) => {
                 let version = took_over.prepared.descriptor.version.clone();
                 self.took_over(&load, *took_over);
                 Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
             }
-            Outcome::Refused(_, error) => {
+            StepOutcome::Refused(_, error) => {
                 let reason = self.refused(&load, &error);
                 let goes_on = self.plugins.get(&load.name).and_then(|plugin| plugin.runs());
                 let goes_on = goes_on.map_or(String::new(), |it| format!("; version {it} goes on"));
                 Err(AdminError::Refused(reason + &goes_on))
             }
-            Outcome::Stopped(_)
-            | Outcome::Drained(..)
-            | Outcome::Absent(_)
-            | Outcome::Configured(..) => return,
+            StepOutcome::Stopped(_)
+            | StepOutcome::Drained(..)
+            | StepOutcome::Absent(_)
+            | StepOutcome::Configured(..) => return,
         };
         if let Some(plugin) = self.plugins.get_mut(&load.name) {
             (plugin.load, plugin.shards_ahead, plugin.starting) = (None, 0, None);
@@ -61,9 +65,11 @@ impl PluginHost {
     }
 
     /// Goes on with a step that belongs to no load.
-    fn settle_beside(&mut self, outcome: Outcome) {
+    fn settle_beside(&mut self, outcome: StepOutcome) {
         match outcome {
-            Outcome::Configured(name, number, sidecar) => self.configured(&name, number, sidecar),
+            StepOutcome::Configured(name, number, sidecar) => {
+                self.configured(&name, number, sidecar)
+            }
             outcome => self.purge_absent(outcome),
         }
     }

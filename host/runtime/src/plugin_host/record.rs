@@ -2,12 +2,12 @@
 
 use super::{PluginHost, StartError};
 use crate::guest::host_functions::HostFunctions;
-use crate::recording::{RecordOptions, Recorder};
+use crate::recording::{CallRecorder, RecordOptions};
 
 impl PluginHost {
     /// Has the plugins recorded that are loaded from here on: to be called before [`run`](Self::run).
     pub fn record(&mut self, options: RecordOptions) -> Result<(), StartError> {
-        let recorder = Recorder::start(options)?;
+        let recorder = CallRecorder::start(options)?;
         self.preparer.functions = HostFunctions::taped(&self.preparer.engine)?;
         self.preparer.tapes = Some(recorder.tapes());
         self.recorder = Some(recorder);

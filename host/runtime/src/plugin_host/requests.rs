@@ -2,9 +2,9 @@
 
 use super::PluginHost;
 use crate::counted::counted;
-use crate::kept::archive::{Archive, Changes, Place};
+use crate::kept::archive::{Archive, ArchiveKey, Changes};
 use crate::plugin::admin::{Action, AdminError, Reply, Request};
-use crate::plugin::loads::{AbsentPurge, Outcome};
+use crate::plugin::loads::{AbsentPurge, StepOutcome};
 use crate::plugin::prepare::Code;
 use crate::plugin_name::PluginName;
 
@@ -46,8 +46,8 @@ impl PluginHost {
     }
 
     /// Throws away what is kept, if the plugin is still not there.
-    pub(super) fn purge_absent(&mut self, outcome: Outcome) {
-        let Outcome::Absent(purge) = outcome else { return };
+    pub(super) fn purge_absent(&mut self, outcome: StepOutcome) {
+        let StepOutcome::Absent(purge) = outcome else { return };
         let AbsentPurge { name, selection, reply, kept } = *purge;
         if let Some(plugin) = self.plugins.get(&name) {
             let text = "its file is there again and is being loaded; try again in a second";
@@ -63,7 +63,7 @@ impl PluginHost {
         };
         let letters = kept.letters.iter().filter(|letter| selection.contains(letter));
         let changes: Changes =
-            letters.map(|letter| ((name.clone(), Place::Letter(letter.id)), None)).collect();
+            letters.map(|letter| ((name.clone(), ArchiveKey::Letter(letter.id)), None)).collect();
         let answer = format!("{} thrown away", counted(changes.len(), "dead letter"));
         archive.put(changes);
         tell(Some(archive), Ok(answer), reply);

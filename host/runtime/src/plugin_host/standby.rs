@@ -9,7 +9,7 @@ use crate::plugin::loads::Load;
 use crate::plugin::prepare::{Code, Prepared};
 use crate::plugin::{Standby, Warm};
 use crate::plugin_name::PluginName;
-use crate::powers::access::Granted;
+use crate::powers::access::VersionPermissions;
 use jiff::Timestamp;
 use tracing::info;
 
@@ -19,7 +19,7 @@ impl PluginHost {
         let descriptor = &prepared.descriptor;
         let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
         // Nothing of it is read: what is granted is asked for when it takes over.
-        let granted = Granted::everything(descriptor);
+        let granted = VersionPermissions::everything(descriptor);
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ledger = &plugin.core.counters.ledger;
         let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);

@@ -9,12 +9,12 @@ use crate::contract::descriptor::Descriptor;
 use crate::counters::add_one;
 use crate::outside::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer};
 use crate::outside::service_account::ServiceAccount;
-use crate::until::until;
+use crate::sleep_until::until;
 use hashbrown::HashMap;
 use informant_apimachinery::GroupVersionResource;
-pub(crate) use permission::{Granted, Permission, Permissions};
-pub(crate) use reviews::{ASKS_MAX, Refusal};
-use reviews::{Answered, Ask, Reviews};
+pub(crate) use permission::{Permission, Permissions, VersionPermissions};
+pub(crate) use reviews::{ASKS_MAX, ReadRefusal};
+use reviews::{AccessQuestion, ReviewResult, Reviews};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -48,10 +48,10 @@ pub(crate) struct Access {
     reviewer: Arc<dyn AccessReviewer>,
     reviews: Reviews,
     /// As they were handed out; those that nobody has any more are forgotten.
-    permissions: BTreeMap<Ask, Permission>,
-    under_way: JoinSet<Answered>,
+    permissions: BTreeMap<AccessQuestion, Permission>,
+    under_way: JoinSet<ReviewResult>,
     /// Which ask each of them is for.
-    asks: HashMap<Id, Ask>,
+    asks: HashMap<Id, AccessQuestion>,
     counts: Arc<AccessCounts>,
 }
 
@@ -77,11 +77,11 @@ impl Access {
         &mut self,
         account: Option<&ServiceAccount>,
         descriptor: &Descriptor,
-    ) -> Granted {
-        let Some(account) = account else { return Granted::everything(descriptor) };
+    ) -> VersionPermissions {
+        let Some(account) = account else { return VersionPermissions::everything(descriptor) };
         let subscriptions = descriptor.subscriptions.iter();
         let reads = descriptor.reads.iter();
-        Granted {
+        VersionPermissions {
             account: Some(account.clone()),
             subscriptions: subscriptions
                 .map(|it| self.permissions(account, &it.resource, &it.namespaces))
@@ -102,13 +102,13 @@ impl Access {
         let scopes = everywhere.into_iter().chain(namespaces.iter().cloned().map(Some));
         let of = |namespace| {
             let (account, resource) = (account.clone(), resource.clone());
-            self.permission(Ask { account, resource, namespace })
+            self.permission(AccessQuestion { account, resource, namespace })
         };
         scopes.map(of).collect()
     }
 
     /// The permission that everybody has who asks for the same.
-    fn permission(&mut self, ask: Ask) -> Permission {
+    fn permission(&mut self, ask: AccessQuestion) -> Permission {
         if let Some(known) = self.permissions.get(&ask) {
             return known.clone();
         }
@@ -118,7 +118,7 @@ impl Access {
             let text = format!(
                 "this host has {ASKS_MAX} permissions of service accounts reviewed already and no more; name fewer resources and namespaces, and have it loaded again"
             );
-            permission.set(&Err(Refusal::Denied(text)));
+            permission.set(&Err(ReadRefusal::Denied(text)));
             return permission;
         }
         self.permissions.insert(ask, permission.clone());
@@ -157,13 +157,13 @@ impl Access {
         }
     }
 
-    fn begin(&mut self, ask: Ask) {
+    fn begin(&mut self, ask: AccessQuestion) {
         let (reviewer, of) = (self.reviewer.clone(), ask.clone());
         let id = self.under_way.spawn(async move { review(&*reviewer, &of).await }).id();
         self.asks.insert(id, ask);
     }
 
-    fn settle(&mut self, ended: Result<(Id, Answered), tokio::task::JoinError>) {
+    fn settle(&mut self, ended: Result<(Id, ReviewResult), tokio::task::JoinError>) {
         let (id, answered) = match ended {
             Ok(ended) => ended,
             Err(error) => (error.id(), Err(error.to_string())),
@@ -188,9 +188,9 @@ impl Access {
 }
 
 /// Asks for each verb, until one is not allowed.
-async fn review(reviewer: &dyn AccessReviewer, ask: &Ask) -> Answered {
+async fn review(reviewer: &dyn AccessReviewer, ask: &AccessQuestion) -> ReviewResult {
     for verb in VERBS {
-        let Ask { account, resource, namespace } = ask.clone();
+        let AccessQuestion { account, resource, namespace } = ask.clone();
         let asked = reviewer.review(AccessReview { account, verb, resource, namespace });
         let why = match tokio::time::timeout(REVIEW_TIME_MAX, asked).await {
             Ok(Ok(AccessAnswer::Allowed)) => continue,

@@ -3,7 +3,8 @@
 use crate::contract::configuration::PluginSettings;
 use crate::outside::http_client::{HttpError, HttpRequest, HttpResponse};
 use crate::outside::outbound::{
-    AddressKinds, Granted, OutboundRequest, REDIRECTS_MAX, Refusal, is_same_header, redirected,
+    AddressKinds, AddressRefusal, GrantedRequest, OutboundRequest, REDIRECTS_MAX, is_same_header,
+    redirected,
 };
 use crate::outside::turns::HttpTurns;
 use crate::powers::restriction::Restriction;
@@ -32,7 +33,7 @@ pub(crate) struct Exchange<'a> {
 
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum ExchangeFailure {
     /// The text has the line that would grant it, if there is one.
     NotGranted(String),
     NotLeader,
@@ -44,7 +45,10 @@ pub(crate) enum Failure {
 
 impl Exchange<'_> {
     /// The answer in the end.
-    pub(crate) async fn run(&self, mut request: OutboundRequest) -> Result<HttpResponse, Failure> {
+    pub(crate) async fn run(
+        &self,
+        mut request: OutboundRequest,
+    ) -> Result<HttpResponse, ExchangeFailure> {
         let origin = request.target.origin().to_owned();
         // A credential was meant for where the plugin wanted to go, not for where somebody there sends it.
         let mut is_at_home = true;
@@ -58,25 +62,25 @@ impl Exchange<'_> {
             match redirected(&request, response.status, &response.headers) {
                 Ok(None) => return Ok(response),
                 Ok(Some(next)) => request = next,
-                Err(problem) => return Err(Failure::Unknown(problem).behind(&origin)),
+                Err(problem) => return Err(ExchangeFailure::Unknown(problem).behind(&origin)),
             }
         }
         let last = request.target.origin();
         let text = format!("it does so more than {REDIRECTS_MAX} times, the last time to {last}");
-        Err(Failure::Unknown(text).behind(&origin))
+        Err(ExchangeFailure::Unknown(text).behind(&origin))
     }
 
     async fn hop(
         &self,
         request: &OutboundRequest,
         is_at_home: bool,
-    ) -> Result<HttpResponse, Failure> {
+    ) -> Result<HttpResponse, ExchangeFailure> {
         // Invariant 38.
-        let granted = || self.granted(request, is_at_home).map_err(Failure::NotGranted);
+        let granted = || self.granted(request, is_at_home).map_err(ExchangeFailure::NotGranted);
         granted()?;
         let limits = &self.settings.limits;
         let turn = self.turns.turn(self.plugin, limits.http_requests_per_second).await;
-        let turn = turn.ok_or(Failure::NotLeader)?;
+        let turn = turn.ok_or(ExchangeFailure::NotLeader)?;
         // It may have been taken away while it waited.
         let granted = granted()?;
         let mut headers = request.headers.clone();
@@ -97,18 +101,22 @@ impl Exchange<'_> {
         });
         sent.await.map_err(|error| match error {
             HttpError::Address(address) => {
-                Failure::NotGranted(self.refused(request, &granted.addresses, address))
+                ExchangeFailure::NotGranted(self.refused(request, &granted.addresses, address))
             }
-            HttpError::Refused(text) => Failure::NotGranted(text),
-            HttpError::NotLeader => Failure::NotLeader,
-            HttpError::Unsent(text) => Failure::Unsent(text),
-            HttpError::TooLarge(text) => Failure::TooLarge(text),
-            HttpError::Unknown(text) => Failure::Unknown(text),
+            HttpError::Refused(text) => ExchangeFailure::NotGranted(text),
+            HttpError::NotLeader => ExchangeFailure::NotLeader,
+            HttpError::Unsent(text) => ExchangeFailure::Unsent(text),
+            HttpError::TooLarge(text) => ExchangeFailure::TooLarge(text),
+            HttpError::Unknown(text) => ExchangeFailure::Unknown(text),
         })
     }
 
     /// What the rules have for it, or what is missing.
-    fn granted(&self, request: &OutboundRequest, is_at_home: bool) -> Result<Granted, String> {
+    fn granted(
+        &self,
+        request: &OutboundRequest,
+        is_at_home: bool,
+    ) -> Result<GrantedRequest, String> {
         let mut granted = self.settings.http.check_request(self.plugin, request)?;
         // Invariant 40.
         if let Some(later) = self.restriction.settings() {
@@ -146,13 +154,13 @@ impl Exchange<'_> {
         let (plugin, origin) = (self.plugin, request.target.origin());
         debug!(plugin, "{origin} is {address}, which is not asked");
         match granted.check(address) {
-            Err(Refusal::Kind(kind)) => {
+            Err(AddressRefusal::Kind(kind)) => {
                 let needed = granted.with(kind);
                 let advice = self.settings.http.advice(self.plugin, request, &needed);
                 let kind = kind.name();
                 format!("{origin} has a {kind} address, which is not granted; {advice}")
             }
-            Err(Refusal::Never(what)) => {
+            Err(AddressRefusal::Never(what)) => {
                 format!("{origin} has {what}: nothing grants requests to it")
             }
             // Whoever sends knows of more.
@@ -161,7 +169,7 @@ impl Exchange<'_> {
     }
 }
 
-impl Failure {
+impl ExchangeFailure {
     /// The same of a request that the answer of this origin led to: one was sent before, and answered.
     fn behind(self, origin: &str) -> Self {
         let text = |text: &str| format!("{origin} was asked and leads elsewhere: {text}");

@@ -30,7 +30,7 @@ pub struct RecordingError {
 /// What was recorded of one version of a plugin in one shard.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    pub(crate) head: Head,
+    pub(crate) head: RecordingHead,
     pub(crate) moments: Vec<Moment>,
     /// Why it ended; none if nobody came to say it.
     pub(crate) stopped: Option<String>,
@@ -39,7 +39,7 @@ pub struct Recording {
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Head {
+pub(crate) struct RecordingHead {
     pub(crate) informant: String,
     pub(crate) version: u32,
     pub(crate) host: String,
@@ -49,12 +49,12 @@ pub(crate) struct Head {
     pub(crate) shard: [usize; 2],
     pub(crate) began: Timestamp,
     /// In the descriptor's order.
-    pub(crate) subscriptions: Vec<Named>,
+    pub(crate) subscriptions: Vec<NamedSubscription>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Named {
+pub(crate) struct NamedSubscription {
     pub(crate) name: String,
     pub(crate) resource: String,
 }
@@ -65,18 +65,18 @@ pub(crate) struct Moment {
     /// Milliseconds since the recording began.
     pub(crate) at: u64,
     pub(crate) with: CalledWith,
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<RecordedHostCall>,
 }
 
 /// A line after the first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "line", deny_unknown_fields)]
-pub(crate) enum Line {
+pub(crate) enum RecordingLine {
     Call {
         at: u64,
         with: CalledWith,
     },
-    Asked(Asked),
+    Asked(RecordedHostCall),
     /// How the call ended.
     Ended {
         result: Value,
@@ -89,7 +89,7 @@ pub(crate) enum Line {
 
 /// What a host function was asked and has answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedHostCall {
     pub(crate) function: String,
     pub(crate) with: Value,
     pub(crate) answer: Value,
@@ -199,13 +199,13 @@ fn handled(event: &handler::Event<'_>, current: &CurrentEvent) -> Option<Handled
     })
 }
 
-impl Head {
+impl RecordingHead {
     pub(crate) fn new(
         plugin: &str,
         plugin_version: &str,
         shard: [usize; 2],
         began: Timestamp,
-        subscriptions: Vec<Named>,
+        subscriptions: Vec<NamedSubscription>,
     ) -> Self {
         Self {
             informant: KIND.to_owned(),
@@ -246,29 +246,29 @@ impl Recording {
         if self.stopped.is_some() {
             return Err("there is more after the line that ends it".to_owned());
         }
-        match read::<Line>(line)? {
-            Line::Call { at, with } => {
+        match read::<RecordingLine>(line)? {
+            RecordingLine::Call { at, with } => {
                 if self.moments.last().is_some_and(|before| before.at > at) {
                     return Err("it is earlier than the call before it".to_owned());
                 }
                 self.moments.push(Moment { at, with, asked: Vec::new() });
             }
-            Line::Asked(asked) => {
+            RecordingLine::Asked(asked) => {
                 let moment = self.moments.last_mut();
                 moment.ok_or("it is asked before any call")?.asked.push(asked);
             }
-            Line::Ended { .. } if self.moments.is_empty() => {
+            RecordingLine::Ended { .. } if self.moments.is_empty() => {
                 return Err("it ends a call that has not begun".to_owned());
             }
-            Line::Ended { .. } => {}
-            Line::Stopped { why } => self.stopped = Some(why),
+            RecordingLine::Ended { .. } => {}
+            RecordingLine::Stopped { why } => self.stopped = Some(why),
         }
         Ok(())
     }
 }
 
-fn head(line: &[u8]) -> Result<Head, String> {
-    let head: Head = read(line)?;
+fn head(line: &[u8]) -> Result<RecordingHead, String> {
+    let head: RecordingHead = read(line)?;
     if head.informant != KIND {
         return Err("it is no recording".to_owned());
     }
@@ -292,11 +292,11 @@ fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, String> {
 }
 
 /// Lines of bytes that end with a line's end.
-trait Lines {
+trait ReadLines {
     fn split_terminator_lines(&self) -> impl Iterator<Item = &[u8]>;
 }
 
-impl Lines for [u8] {
+impl ReadLines for [u8] {
     fn split_terminator_lines(&self) -> impl Iterator<Item = &[u8]> {
         self.split_inclusive(|byte| *byte == b'\n')
             .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
@@ -341,7 +341,7 @@ mod tests {
         check_text(&format!("{HEAD}\n{START}\n{{\"line\":\"as"), "1 calls, 0 asked, None");
         let event = r#"{"line":"call","at":5,"with":{"handle":{"seq":1,"subscription":0,"change":"deleted","reason":"watch","gone":"left-view","coalesced":0,"attempt":1,"object":"{}","old":null}}}"#;
         check(&[HEAD, event], "1 calls, 0 asked, None");
-        let line: Line = serde_json::from_str(event).expect("it is one");
+        let line: RecordingLine = serde_json::from_str(event).expect("it is one");
         assert_eq!(serde_json::to_string(&line).expect("it can be written"), event);
     }
 

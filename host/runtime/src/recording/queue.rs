@@ -1,7 +1,7 @@
 //! What plugins' threads hand to the thread that writes: as they saw it, in its order, in a queue that is bounded by bytes. Nobody waits for room; who
 //! finds none is told so.
 
-use super::format::{Asked, CalledWith, Head};
+use super::format::{CalledWith, RecordedHostCall, RecordingHead};
 use crate::account::Weighed;
 use crate::plugin_name::PluginName;
 use serde_json::Value;
@@ -40,7 +40,7 @@ impl Recorded {
         self.is_over.load(Relaxed)
     }
 
-    /// Ends it; answers whether it was not over before.
+    /// InstanceEnds it; answers whether it was not over before.
     pub(super) fn end(&self) -> bool {
         !self.is_over.swap(true, Relaxed)
     }
@@ -58,7 +58,7 @@ impl Weighed for Recorded {
 
 /// Why a recording ends.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Why {
+pub(super) enum EndReason {
     #[error("the plugin was stopped")]
     Stopped,
     #[error("its version of the plugin ended")]
@@ -75,7 +75,7 @@ pub(super) enum Why {
     Unwritable(#[from] io::Error),
 }
 
-impl Why {
+impl EndReason {
     /// What to do about an end that nobody has asked for.
     pub(super) fn advice(&self) -> Option<&'static str> {
         Some(match self {
@@ -91,7 +91,7 @@ impl Why {
 }
 
 /// Something to be written, as it was told: what is secret is still in it.
-pub(super) enum Told {
+pub(super) enum PendingLine {
     Called {
         at: u64,
         with: CalledWith,
@@ -101,10 +101,10 @@ pub(super) enum Told {
     Ended {
         result: Value,
     },
-    Asked(Asked),
+    Asked(RecordedHostCall),
 }
 
-impl Told {
+impl PendingLine {
     fn bytes(&self) -> usize {
         let texts = match self {
             Self::Called { with: CalledWith::Handle(event), .. } => {
@@ -113,7 +113,7 @@ impl Told {
             Self::Called { with: CalledWith::Reconcile { key, .. }, .. } => key.len(),
             Self::Called { .. } => 0,
             Self::Ended { result } => bytes_of(result),
-            Self::Asked(Asked { with, answer, .. }) => bytes_of(with) + bytes_of(answer),
+            Self::Asked(RecordedHostCall { with, answer, .. }) => bytes_of(with) + bytes_of(answer),
         };
         THING_BYTES + texts
     }
@@ -135,11 +135,11 @@ fn bytes_of(value: &Value) -> usize {
 /// What the thread is told.
 pub(super) enum Message {
     /// A recording begins; it may have so many bytes.
-    Begin { of: Arc<Recorded>, file: Box<dyn Write + Send>, bytes_max: u64, head: Head },
+    Begin { of: Arc<Recorded>, file: Box<dyn Write + Send>, bytes_max: u64, head: RecordingHead },
     /// Something that takes so many bytes of the queue.
-    Told(Arc<Recorded>, Told, usize),
+    Told(Arc<Recorded>, PendingLine, usize),
     /// A recording has ended.
-    End(Arc<Recorded>, Why),
+    End(Arc<Recorded>, EndReason),
     /// All of them have.
     Stop,
 }
@@ -176,7 +176,7 @@ pub(super) fn queue() -> (Sender, Receiver) {
 
 impl Sender {
     /// Never waits.
-    pub(super) fn tell(&self, of: &Arc<Recorded>, told: Told) -> Result<(), Refused> {
+    pub(super) fn tell(&self, of: &Arc<Recorded>, told: PendingLine) -> Result<(), Refused> {
         let bytes = told.bytes();
         let of_all = self.waiting.fetch_add(bytes, Relaxed) + bytes;
         let of_one = of.waiting.fetch_add(bytes, Relaxed) + bytes;
@@ -214,8 +214,8 @@ mod tests {
     }
 
     /// A thing that takes so many bytes of the queue.
-    fn thing(bytes: usize) -> Told {
-        Told::Ended { result: "x".repeat(bytes - THING_BYTES - VALUE_BYTES).into() }
+    fn thing(bytes: usize) -> PendingLine {
+        PendingLine::Ended { result: "x".repeat(bytes - THING_BYTES - VALUE_BYTES).into() }
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
         );
         assert_eq!(sender.tell(&third, thing(1_000)), Err(Refused::NoRoom), "there is no more");
         assert_eq!(
-            sender.send(Message::End(third.clone(), Why::Slow)),
+            sender.send(Message::End(third.clone(), EndReason::Slow)),
             Ok(()),
             "an end needs none"
         );
@@ -257,7 +257,8 @@ mod tests {
     fn many_small_things_are_bounded() {
         let (sender, _receiver) = queue();
         let one = recorded(1);
-        let small = || Told::Called { at: 0, with: CalledWith::Start, resource: String::new() };
+        let small =
+            || PendingLine::Called { at: 0, with: CalledWith::Start, resource: String::new() };
         let room = WAITING_BYTES_OF_ONE_MAX / THING_BYTES;
         assert!((0..room).all(|_| sender.tell(&one, small()).is_ok()));
         assert_eq!(sender.tell(&one, small()), Err(Refused::NoRoom));

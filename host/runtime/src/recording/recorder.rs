@@ -1,11 +1,11 @@
 //! Records live plugins: a tape for each version in each shard, a file for each tape.
 
-use super::format::{Asked, CalledWith, Head, Named};
-use super::queue::{Message, Recorded, Refused, Sender, Told, Why};
+use super::format::{CalledWith, NamedSubscription, RecordedHostCall, RecordingHead};
+use super::queue::{EndReason, Message, PendingLine, Recorded, Refused, Sender};
 use super::writer::start;
 use crate::account::Weighed;
 use crate::call_error::CallError;
-use crate::guest::tape::{Answered, Called, Tape, TapeOf, Tapes};
+use crate::guest::tape::{CallAnswer, Called, Tape, TapeOf, Tapes};
 use crate::plugin_name::PluginName;
 use crate::private_files;
 use hashbrown::HashSet;
@@ -47,12 +47,12 @@ pub struct RecordError {
 }
 
 /// Who records. It ends with its host.
-pub(crate) struct Recorder {
+pub(crate) struct CallRecorder {
     tapes: Arc<RecordingTapes>,
     thread: JoinHandle<()>,
 }
 
-impl Recorder {
+impl CallRecorder {
     /// Looks at the directory and starts the thread that writes.
     pub(crate) fn start(options: RecordOptions) -> Result<Self, RecordError> {
         let directory = options.directory.clone();
@@ -74,7 +74,7 @@ impl Recorder {
         let Self { tapes, thread } = self;
         let ended = tokio::task::spawn_blocking(move || {
             let begun: Vec<_> = tapes.begun.lock().tapes.drain(..).collect();
-            begun.iter().filter_map(Weak::upgrade).for_each(|tape| tape.end(Why::HostEnded));
+            begun.iter().filter_map(Weak::upgrade).for_each(|tape| tape.end(EndReason::HostEnded));
             // A thread that is gone needs no word.
             let _ = tapes.sender.send(Message::Stop);
             thread.join()
@@ -88,11 +88,11 @@ impl Recorder {
 struct RecordingTapes {
     options: RecordOptions,
     sender: Sender,
-    begun: Mutex<Begun>,
+    begun: Mutex<BegunRecording>,
 }
 
 #[derive(Default)]
-struct Begun {
+struct BegunRecording {
     number: u64,
     /// Plugins that are not recorded for what they are granted, and that it was said of.
     left_out: HashSet<PluginName>,
@@ -100,7 +100,7 @@ struct Begun {
     tapes: Vec<Weak<RecordingTape>>,
 }
 
-impl Begun {
+impl BegunRecording {
     /// That of the next recording, as long as there may be one.
     fn next_number(&mut self) -> Option<u64> {
         let number = self.number + 1;
@@ -158,7 +158,7 @@ impl RecordingTapes {
         info!(plugin = plugin.as_str(), "recorded in {}", path.display());
         let shard = [of.shard.number, of.shard.count];
         let subscriptions = subscriptions(&of.subscriptions);
-        let head = Head::new(plugin.as_str(), of.version, shard, began, subscriptions);
+        let head = RecordingHead::new(plugin.as_str(), of.version, shard, began, subscriptions);
         let recorded = Arc::new(Recorded::new(number, plugin.clone(), path));
         let (of, file, bytes_max) = (recorded.clone(), Box::new(file), self.options.bytes_max);
         if self.sender.send(Message::Begin { of, file, bytes_max, head }).is_err() {
@@ -172,8 +172,8 @@ impl RecordingTapes {
     }
 }
 
-fn subscriptions(of: &[(&str, &str)]) -> Vec<Named> {
-    let named = |(name, resource): &(&str, &str)| Named {
+fn subscriptions(of: &[(&str, &str)]) -> Vec<NamedSubscription> {
+    let named = |(name, resource): &(&str, &str)| NamedSubscription {
         name: (*name).to_owned(),
         resource: (*resource).to_owned(),
     };
@@ -194,7 +194,7 @@ impl RecordingTape {
         Self { recorded, began: Instant::now(), sender, is_stopping: AtomicBool::new(false) }
     }
 
-    fn end(&self, why: Why) {
+    fn end(&self, why: EndReason) {
         if self.recorded.end()
             && self.sender.send(Message::End(self.recorded.clone(), why)).is_err()
         {
@@ -206,11 +206,11 @@ impl RecordingTape {
         }
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: PendingLine) {
         match self.sender.tell(&self.recorded, told) {
             Ok(()) => {}
             // Also where the thread is gone: the end finds that.
-            Err(Refused::NoRoom | Refused::Gone) => self.end(Why::Slow),
+            Err(Refused::NoRoom | Refused::Gone) => self.end(EndReason::Slow),
         }
     }
 }
@@ -218,7 +218,7 @@ impl RecordingTape {
 impl Drop for RecordingTape {
     /// A version that never started, or lost its instance, is not stopped.
     fn drop(&mut self) {
-        self.end(Why::Ended);
+        self.end(EndReason::Ended);
     }
 }
 
@@ -239,10 +239,10 @@ impl Tape for RecordingTape {
             Called::Handle(_, current) => current.resource.to_string(),
             _ => String::new(),
         };
-        self.tell(Told::Called { at, with, resource });
+        self.tell(PendingLine::Called { at, with, resource });
     }
 
-    fn ended(&self, result: Result<Answered, &CallError>) {
+    fn ended(&self, result: Result<CallAnswer, &CallError>) {
         if self.recorded.is_over() {
             return;
         }
@@ -250,15 +250,19 @@ impl Tape for RecordingTape {
             Ok(_) => json!({ "ok": null }),
             Err(error) => json!({ "failed": error.to_string() }),
         };
-        self.tell(Told::Ended { result });
+        self.tell(PendingLine::Ended { result });
         if self.is_stopping.load(Relaxed) {
-            self.end(Why::Stopped);
+            self.end(EndReason::Stopped);
         }
     }
 
     fn asked(&self, function: &'static str, with: Value, answer: Value) {
         if !self.recorded.is_over() {
-            self.tell(Told::Asked(Asked { function: function.to_owned(), with, answer }));
+            self.tell(PendingLine::Asked(RecordedHostCall {
+                function: function.to_owned(),
+                with,
+                answer,
+            }));
         }
     }
 }
@@ -271,7 +275,7 @@ mod tests {
 
     #[test]
     fn recordings_of_one_host_are_bounded() {
-        let mut begun = Begun::default();
+        let mut begun = BegunRecording::default();
         assert!((1..=RECORDINGS_MAX).all(|number| begun.next_number() == Some(number)));
         assert_eq!(begun.next_number(), None);
     }
@@ -296,7 +300,7 @@ mod tests {
         (0..3).for_each(|_| tape.asked("state.get", Value::Null, long.as_str().into()));
         assert!(tape.recorded.is_over());
         let told = |message| match message {
-            Message::Told(_, Told::Asked(asked), _) => (asked.answer == *long).to_string(),
+            Message::Told(_, PendingLine::Asked(asked), _) => (asked.answer == *long).to_string(),
             Message::End(_, why) => why.to_string(),
             _ => "another".to_owned(),
         };

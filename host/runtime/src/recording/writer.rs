@@ -1,8 +1,8 @@
 //! The thread that writes recordings: hides what is secret in what it is told, writes it, and knows when a file cannot be written any more. What it does
-//! with what it is told, and when, is [`Writer`], which is synchronous and given the time.
+//! with what it is told, and when, is [`RecordingWriter`], which is synchronous and given the time.
 
-use super::format::{Asked, CalledWith, Head, Line};
-use super::queue::{Message, Receiver, Recorded, Sender, Told, Why, queue};
+use super::format::{CalledWith, RecordedHostCall, RecordingHead, RecordingLine};
+use super::queue::{EndReason, Message, PendingLine, Receiver, Recorded, Sender, queue};
 use super::recorder::RECORDING_BYTES_MAX;
 use super::secrets::{Secrets, TooMany};
 use crate::plugin_name::PluginName;
@@ -29,7 +29,7 @@ pub(super) fn start() -> io::Result<(Sender, JoinHandle<()>)> {
 }
 
 fn run(receiver: &Receiver) {
-    let mut writer = Writer::default();
+    let mut writer = RecordingWriter::default();
     loop {
         let wait = writer.next_flush.map(|due| due.saturating_duration_since(Instant::now()));
         let message = match wait {
@@ -55,8 +55,8 @@ fn run(receiver: &Receiver) {
 
 /// All recordings that are being made.
 #[derive(Default)]
-pub(super) struct Writer {
-    open: HashMap<u64, Open>,
+pub(super) struct RecordingWriter {
+    open: HashMap<u64, OpenRecording>,
     /// What each plugin was shown, whichever of its versions and shards was. One thread writes all recordings, in the order in which everything happened: what
     /// one shard was shown is known before another can have been told of it.
     secrets: HashMap<PluginName, Secrets>,
@@ -65,7 +65,7 @@ pub(super) struct Writer {
 }
 
 /// One recording.
-struct Open {
+struct OpenRecording {
     of: Arc<Recorded>,
     file: BufWriter<Box<dyn Write + Send>>,
     /// Bytes that may still be written.
@@ -74,31 +74,32 @@ struct Open {
     unflushed: Option<Instant>,
 }
 
-impl Writer {
+impl RecordingWriter {
     pub(super) fn begin(
         &mut self,
         of: Arc<Recorded>,
         file: Box<dyn Write + Send>,
         bytes_max: u64,
-        head: &Head,
+        head: &RecordingHead,
         now: Instant,
     ) {
         let (file, left) = (BufWriter::new(file), bytes_max.min(RECORDING_BYTES_MAX));
-        let mut open = Open { of: of.clone(), file, left, unflushed: None };
+        let mut open = OpenRecording { of: of.clone(), file, left, unflushed: None };
         let put = open.put(&value(head), now);
         self.open.insert(of.number, open);
         self.after(&of, put);
     }
 
-    pub(super) fn write(&mut self, of: &Arc<Recorded>, told: Told, now: Instant) {
+    pub(super) fn write(&mut self, of: &Arc<Recorded>, told: PendingLine, now: Instant) {
         // What still came after its end.
         let Some(open) = self.open.get_mut(&of.number) else { return };
         let secrets = self.secrets.entry(of.plugin.clone()).or_default();
-        let put = hidden(secrets, told).map_err(Why::from).and_then(|line| open.put(&line, now));
+        let put =
+            hidden(secrets, told).map_err(EndReason::from).and_then(|line| open.put(&line, now));
         self.after(of, put);
     }
 
-    fn after(&mut self, of: &Recorded, put: Result<Instant, Why>) {
+    fn after(&mut self, of: &Recorded, put: Result<Instant, EndReason>) {
         match put {
             Ok(due) => self.next_flush = Some(self.next_flush.map_or(due, |next| next.min(due))),
             Err(why) => self.end(of, why),
@@ -106,14 +107,14 @@ impl Writer {
     }
 
     /// Writes the last line, and says that it is the last.
-    pub(super) fn end(&mut self, of: &Recorded, why: Why) {
+    pub(super) fn end(&mut self, of: &Recorded, why: EndReason) {
         let Some(mut open) = self.open.remove(&of.number) else { return };
         of.end();
         let why = match why {
-            Why::Unwritable(_) => why,
+            EndReason::Unwritable(_) => why,
             why => open.put_last(&why).err().unwrap_or(why),
         };
-        if matches!(why, Why::Unwritable(_)) {
+        if matches!(why, EndReason::Unwritable(_)) {
             // What could not be written is not tried again as the file is closed.
             let _ = open.file.into_parts();
         }
@@ -147,7 +148,7 @@ impl Writer {
 }
 
 /// Says once what became of a recording.
-fn tell(of: &Recorded, why: &Why) {
+fn tell(of: &Recorded, why: &EndReason) {
     let (plugin, path) = (of.plugin.as_str(), of.path.display());
     match why.advice() {
         None => info!(plugin, "the recording {path} has ended: {why}"),
@@ -156,21 +157,21 @@ fn tell(of: &Recorded, why: &Why) {
 }
 
 /// The line, without what is secret.
-fn hidden(secrets: &mut Secrets, told: Told) -> Result<Value, TooMany> {
+fn hidden(secrets: &mut Secrets, told: PendingLine) -> Result<Value, TooMany> {
     let line = match told {
-        Told::Called { at, mut with, resource } => {
+        PendingLine::Called { at, mut with, resource } => {
             if let CalledWith::Handle(event) = &mut with {
                 event.object = secrets.object(&resource, &event.object)?;
                 if let Some(old) = &mut event.old {
                     *old = secrets.object(&resource, old)?;
                 }
             }
-            Line::Call { at, with }
+            RecordingLine::Call { at, with }
         }
-        Told::Ended { result } => Line::Ended { result },
-        Told::Asked(Asked { function, mut with, mut answer }) => {
+        PendingLine::Ended { result } => RecordingLine::Ended { result },
+        PendingLine::Asked(RecordedHostCall { function, mut with, mut answer }) => {
             secrets.call(&function, &mut with, &mut answer)?;
-            return Ok(value(&Line::Asked(Asked { function, with, answer })));
+            return Ok(value(&RecordingLine::Asked(RecordedHostCall { function, with, answer })));
         }
     };
     let mut line = value(&line);
@@ -182,21 +183,21 @@ fn value(line: &impl Serialize) -> Value {
     serde_json::to_value(line).unwrap_or_default()
 }
 
-impl Open {
+impl OpenRecording {
     /// Until when it may wait for others.
-    fn put(&mut self, line: &Value, now: Instant) -> Result<Instant, Why> {
+    fn put(&mut self, line: &Value, now: Instant) -> Result<Instant, EndReason> {
         let line = line.to_string() + "\n";
         let bytes = line.len() as u64;
         if bytes + LAST_LINE_BYTES > self.left {
-            return Err(Why::Large);
+            return Err(EndReason::Large);
         }
         self.left -= bytes;
         self.file.write_all(line.as_bytes())?;
         Ok(*self.unflushed.get_or_insert(now) + FLUSH_AFTER)
     }
 
-    fn put_last(&mut self, why: &Why) -> Result<(), Why> {
-        let line = serde_json::to_string(&Line::Stopped { why: why.to_string() });
+    fn put_last(&mut self, why: &EndReason) -> Result<(), EndReason> {
+        let line = serde_json::to_string(&RecordingLine::Stopped { why: why.to_string() });
         self.file.write_all((line.unwrap_or_default() + "\n").as_bytes())?;
         Ok(self.file.flush()?)
     }

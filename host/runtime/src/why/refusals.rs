@@ -5,8 +5,8 @@
 use super::answer::{DeliveryWhy, SubscriptionWhy, UnmetQuestion};
 use super::{Looked, Sight};
 use crate::contract::coverage::watched_scope;
-use crate::contract::descriptor::{ChangeTypes, Replay, SubscriptionSpec};
-use crate::contract::filter::Verdict;
+use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
+use crate::contract::filter::FilterVerdict;
 use crate::delivery::view::{Unmet, View};
 use crate::event::{Change, Event, SubscriptionId};
 use crate::plugin::core::{Replaying, RunningVersion};
@@ -171,7 +171,7 @@ impl SubscriptionLook<'_> {
                 });
                 Some(format!("the replay of existing objects has not come to it{how_far}"))
             }
-            (None, _) if spec.replay == Replay::Never => Some(
+            (None, _) if spec.replay == ReplayOption::Never => Some(
                 "replay never: an object that was there first is delivered when it changes"
                     .to_owned(),
             ),
@@ -198,7 +198,7 @@ impl SubscriptionLook<'_> {
         let why = match self.last {
             _ if is_newest || self.spec.only_if_changed.is_empty() => return None,
             Some(last) => format!("no change after resourceVersion {}", last.resource_version),
-            None if self.spec.replay == Replay::Never => {
+            None if self.spec.replay == ReplayOption::Never => {
                 "a change that leaves these values is not delivered".to_owned()
             }
             None => return None,
@@ -216,19 +216,19 @@ impl SubscriptionLook<'_> {
         let (verdict, values) = filter.explain(&self.event(object, change));
         let text = filter.text();
         match verdict {
-            Verdict::Filtered => {
+            FilterVerdict::Filtered => {
                 let shown: Vec<String> = values
                     .iter()
                     .map(|(name, value)| self.sight.shown.value(name, value.as_deref()))
                     .collect();
                 Some(format!("filter {text}: {}", shown.join(", ")))
             }
-            Verdict::Told | Verdict::Failed(_) if was_asked => {
+            FilterVerdict::Told | FilterVerdict::Failed(_) if was_asked => {
                 let last = self.last?;
                 let (change, at) = (&last.change, &last.at);
                 Some(format!("filter {text}: it was false for the event {change} at {at}"))
             }
-            Verdict::Told | Verdict::Failed(_) => None,
+            FilterVerdict::Told | FilterVerdict::Failed(_) => None,
         }
     }
 

@@ -8,11 +8,11 @@ const VALUE_BYTES_MAX: usize = 80;
 
 /// Whether values of the question's objects are shown.
 #[derive(Clone, Copy)]
-pub(super) struct Shown {
+pub(super) struct ShownValues {
     is_secret: bool,
 }
 
-impl Shown {
+impl ShownValues {
     pub(super) fn of(resource: &GroupVersionResource) -> Self {
         Self { is_secret: resource.is_secrets() }
     }
@@ -34,7 +34,7 @@ mod tests {
     #[track_caller]
     fn check(resource: &str, value: Option<&str>, expect: &str) {
         let resource = resource.parse().expect("a resource");
-        assert_eq!(Shown::of(&resource).value("data.key", value), expect);
+        assert_eq!(ShownValues::of(&resource).value("data.key", value), expect);
     }
 
     #[test]

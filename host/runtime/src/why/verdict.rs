@@ -5,7 +5,7 @@ use super::keys::shown;
 use super::refusals::QUESTIONS;
 use super::{Looked, Sight};
 use crate::counted::counted;
-use crate::plugin::lifecycle::State;
+use crate::plugin::lifecycle::LifecycleState;
 use std::collections::BTreeSet;
 
 /// What was found of one plugin.
@@ -22,7 +22,10 @@ pub(super) fn verdict(
     looked: &Looked<'_>,
     found: &PluginFindings<'_>,
 ) -> (&'static str, String) {
-    let is_stopped = matches!(looked.status.state, State::Stopped { .. } | State::Waiting { .. });
+    let is_stopped = matches!(
+        looked.status.state,
+        LifecycleState::Stopped { .. } | LifecycleState::Waiting { .. }
+    );
     let Some(running) = looked.running.as_ref().filter(|_| !is_stopped) else {
         return ("not-running", not_running(looked));
     };

@@ -4,7 +4,7 @@ use super::answer::{DeliveryWhy, WaitingWhy};
 use super::times::span;
 use super::{Looked, Sight};
 use crate::delivery::mailbox::{WaitingEvent, WaitingPlace};
-use crate::plugin::lifecycle::State;
+use crate::plugin::lifecycle::LifecycleState;
 
 /// Waiting events of one object in an answer: those that come first.
 const WAITING_MAX: usize = 50;
@@ -114,14 +114,14 @@ fn of_plugin(sight: &Sight<'_>, looked: &Looked<'_>) -> Option<(&'static str, St
         .as_ref()
         .and_then(|running| looked.core.restriction.check_read(&running.settings, &resource).err());
     match state {
-        State::Paused { .. } => {
+        LifecycleState::Paused { .. } => {
             Some(("paused", format!("paused until `informant plugin resume {name}`")))
         }
         _ if state.is_tripped() => {
             let reason = state.reason().unwrap_or_default();
             Some(("tripped", format!("tripped: {reason}")))
         }
-        State::BackingOff { reason } => {
+        LifecycleState::BackingOff { reason } => {
             Some(("backing-off", format!("the next instance is due: {reason}")))
         }
         _ => withdrawn.map(|why| ("grant", why)),

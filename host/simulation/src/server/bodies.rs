@@ -6,7 +6,7 @@
 
 use super::{OpenList, Server};
 use crate::faults::Fault;
-use crate::signal::Listener;
+use crate::signal::SignalListener;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -46,7 +46,7 @@ struct Flow {
     source: Option<Source>,
     server: Server,
     random: fastrand::Rng,
-    cut: Listener,
+    cut: SignalListener,
     over: bool,
     _list: Option<OpenList>,
 }

@@ -1,9 +1,9 @@
 //! One replica of the API server: the store as it was a little while ago. It catches up when the run says
 //! so, and a request for more than it has waits, as at a real server's watch cache.
 
-use super::{Server, State};
+use super::{ModelServerState, Server};
 use crate::faults::Fault;
-use crate::signal::Listener;
+use crate::signal::SignalListener;
 use futures::future::BoxFuture;
 use informant_apimachinery::Status;
 use informant_apiserver::{
@@ -30,7 +30,7 @@ impl Replica {
         Self { server, number }
     }
 
-    fn visible(&self, state: &State) -> u64 {
+    fn visible(&self, state: &ModelServerState) -> u64 {
         state.visible[self.number].min(state.store.resource_version())
     }
 
@@ -156,7 +156,7 @@ struct Feed {
     rewinds: u64,
     /// Everything up to here was given out.
     seen: u64,
-    woken: Listener,
+    woken: SignalListener,
 }
 
 impl Feed {

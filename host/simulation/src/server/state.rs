@@ -1,6 +1,6 @@
 //! What the server's state allows and remembers: writes, the history of what is tracked, and what clients know.
 
-use super::{REQUESTS_IN_TEN_SECONDS_MAX, State};
+use super::{ModelServerState, REQUESTS_IN_TEN_SECONDS_MAX};
 use crate::faults::Fault;
 use informant_apimachinery::GroupVersionResource;
 use informant_apiserver::{ApiObject, ListAt, ListQuery, ResourceInfo, Selection};
@@ -17,7 +17,7 @@ pub(super) fn timestamp(since: Duration) -> Timestamp {
     Timestamp::from_second(seconds).expect("a run ends before time does")
 }
 
-impl State {
+impl ModelServerState {
     fn options(&self) -> WriteOptions {
         WriteOptions::at(timestamp(self.began.elapsed()))
     }

@@ -10,7 +10,7 @@ fn read(chunks: &[&[u8]]) -> Result<(Vec<String>, ListMeta), ListBodyError> {
         list.feed(chunk, &mut items)?;
     }
     let meta = list.finish(&mut items)?;
-    let shown = |item: Item| match item {
+    let shown = |item: ListItem| match item {
         Ok(object) => {
             let value: serde_json::Value = serde_json::from_slice(&object.json()).expect("JSON");
             format!("{}@{}", object.key(), value["kind"].as_str().unwrap_or_default())

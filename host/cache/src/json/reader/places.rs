@@ -1,6 +1,6 @@
 //! Where the members are of those objects and arrays of a JSON text that somebody has gone into.
 
-use crate::json::cursor::{Cursor, Key, KeyPlace};
+use crate::json::cursor::{Cursor, EntryKey, KeyPlace};
 use crate::json::{Projection, position, unescape};
 
 /// Members that are remembered: 48 KiB of places. A Pod has 300 in all, and who reads some fields of it passes 50.
@@ -23,7 +23,7 @@ const ESCAPES: u32 = 1 << 31;
 /// What is remembered of a text. All methods are to be called with the same one.
 #[derive(Default)]
 pub(super) struct Places {
-    members: Vec<Member>,
+    members: Vec<MemberPlace>,
     /// Bytes that may still be read to remember more.
     left: usize,
     /// There is no room: what is remembered stays, nothing is added.
@@ -37,7 +37,7 @@ pub(super) struct NoRoom;
 /// The members of one object or array are a chain from the last to the first, so that of two of the same name the last one is met
 /// first.
 #[derive(Clone, Copy)]
-struct Member {
+struct MemberPlace {
     /// Of an object's member the place of its name, between the quotes; of an array's its position.
     name: u32,
     name_len: u32,
@@ -71,7 +71,8 @@ impl Places {
             self.members.reserve_exact(MEMBERS_EXPECTED);
             let mut cursor = Cursor::new(json);
             cursor.peek();
-            self.members.push(Member { from: narrow(cursor.at()), ..Member::new([0, 0], NONE) });
+            self.members
+                .push(MemberPlace { from: narrow(cursor.at()), ..MemberPlace::new([0, 0], NONE) });
         }
         let mut at = ROOT;
         let mut left = Some(steps);
@@ -83,13 +84,13 @@ impl Places {
             let Some(member) = self.member(json, at, &unescape(name)) else { return Ok(None) };
             (at, left) = (member, rest);
         }
-        let Member { from, to, .. } = self.members[at as usize];
+        let MemberPlace { from, to, .. } = self.members[at as usize];
         Ok(json.get(from as usize..to as usize))
     }
 
     /// The member of this name; of several the last.
     fn member(&self, json: &[u8], of: u32, name: &str) -> Option<u32> {
-        let Member { from, last, .. } = self.members[of as usize];
+        let MemberPlace { from, last, .. } = self.members[of as usize];
         let wanted = match json.get(from as usize)? {
             b'[' => Some(position(name)?),
             _ => None,
@@ -136,14 +137,15 @@ impl Places {
                 let further = rest.filter(|_| key.is(&wanted));
                 let KeyPlace { from, to, has_escapes } = key.place();
                 let escapes = if has_escapes { ESCAPES } else { 0 };
-                last = self.add(Member::new([narrow(from), narrow(to - from) | escapes], last))?;
+                last =
+                    self.add(MemberPlace::new([narrow(from), narrow(to - from) | escapes], last))?;
                 self.read(cursor, last, further)
             })?,
             b'[' => {
                 let wanted = position(&wanted);
                 cursor.items(|cursor, position| {
                     let further = rest.filter(|_| wanted == Some(position));
-                    last = self.add(Member::new([narrow(position), 0], last))?;
+                    last = self.add(MemberPlace::new([narrow(position), 0], last))?;
                     self.read(cursor, last, further)
                 })?;
             }
@@ -153,7 +155,7 @@ impl Places {
         Some(())
     }
 
-    fn add(&mut self, member: Member) -> Option<u32> {
+    fn add(&mut self, member: MemberPlace) -> Option<u32> {
         (self.members.len() < MEMBERS_MAX).then(|| {
             self.members.push(member);
             narrow(self.members.len() - 1)
@@ -183,16 +185,16 @@ impl Places {
     }
 }
 
-impl Member {
+impl MemberPlace {
     /// One whose value is still to be read.
     fn new([name, name_len]: [u32; 2], before: u32) -> Self {
         Self { name, name_len, from: 0, to: 0, before, last: UNSEEN }
     }
 
-    fn key<'a>(&self, json: &'a [u8]) -> Option<Key<'a>> {
+    fn key<'a>(&self, json: &'a [u8]) -> Option<EntryKey<'a>> {
         let (from, len) = (self.name as usize, (self.name_len & !ESCAPES) as usize);
         let has_escapes = self.name_len & ESCAPES != 0;
-        Key::new(json, KeyPlace { from, to: from + len, has_escapes })
+        EntryKey::new(json, KeyPlace { from, to: from + len, has_escapes })
     }
 }
 

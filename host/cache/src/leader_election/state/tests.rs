@@ -27,26 +27,26 @@ fn held_by(holder: &str, seconds: u64) -> VersionedRecord {
 /// What `baz` does with what a get says, having seen the same `seen` seconds before.
 #[track_caller]
 fn check(seen: Option<u64>, read: Result<VersionedRecord, LockError>, expect: &str) {
-    let (mut election, first) = Election::new(config());
-    assert_eq!(first, Action::Get);
+    let (mut election, first) = ElectionState::new(config());
+    assert_eq!(first, ElectionAction::Get);
     let start = Instant::now();
     let wall = SystemTime::UNIX_EPOCH;
     if seen.is_some() {
-        let action = election.step(Input::Read(read.clone()), start, wall);
-        assert!(matches!(action, Action::Wait(_)), "{action:?}");
-        assert_eq!(election.step(Input::Elapsed, start, wall), Action::Get);
+        let action = election.step(ElectionInput::Read(read.clone()), start, wall);
+        assert!(matches!(action, ElectionAction::Wait(_)), "{action:?}");
+        assert_eq!(election.step(ElectionInput::Elapsed, start, wall), ElectionAction::Get);
     }
     let now = start + Duration::from_secs(seen.unwrap_or_default());
-    let action = election.step(Input::Read(read), now, wall);
+    let action = election.step(ElectionInput::Read(read), now, wall);
     let record = |record: &LeaderElectionRecord| {
         format!("{} {}", record.holder_identity, record.leader_transitions)
     };
     let shown = match &action {
-        Action::Get => "get".to_owned(),
-        Action::Create(written) => format!("create {}", record(written)),
-        Action::Update(written, version) => format!("update {version} {}", record(written)),
-        Action::Wait(_) => "wait".to_owned(),
-        Action::Finish => "finish".to_owned(),
+        ElectionAction::Get => "get".to_owned(),
+        ElectionAction::Create(written) => format!("create {}", record(written)),
+        ElectionAction::Update(written, version) => format!("update {version} {}", record(written)),
+        ElectionAction::Wait(_) => "wait".to_owned(),
+        ElectionAction::Finish => "finish".to_owned(),
     };
     assert_eq!(shown, expect);
 }
@@ -90,29 +90,29 @@ fn an_unreachable_server_is_asked_again_later() {
 
 /// An election of which the clock is turned by hand.
 struct Steps {
-    election: Election,
+    election: ElectionState,
     start: Instant,
 }
 
 impl Steps {
     fn new() -> Self {
-        Self { election: Election::new(config()).0, start: Instant::now() }
+        Self { election: ElectionState::new(config()).0, start: Instant::now() }
     }
 
     fn at(&self, seconds: f64) -> Instant {
         self.start + Duration::from_secs_f64(seconds)
     }
 
-    fn step(&mut self, seconds: f64, input: Input) -> Action {
+    fn step(&mut self, seconds: f64, input: ElectionInput) -> ElectionAction {
         self.election.step(input, self.at(seconds), SystemTime::UNIX_EPOCH)
     }
 
     /// It wrote at `sent`, and the answer came at `answered`.
     fn leads(sent: f64, answered: f64) -> Self {
         let mut steps = Self::new();
-        let create = steps.step(sent, Input::Read(Err(LockError::NotFound)));
-        assert!(matches!(create, Action::Create(_)));
-        steps.step(answered, Input::Written(Ok(held_by("baz", 10))));
+        let create = steps.step(sent, ElectionInput::Read(Err(LockError::NotFound)));
+        assert!(matches!(create, ElectionAction::Create(_)));
+        steps.step(answered, ElectionInput::Written(Ok(held_by("baz", 10))));
         steps
     }
 
@@ -136,39 +136,49 @@ fn an_answer_that_comes_after_the_term_makes_nobody_leader() {
 #[test]
 fn only_a_successful_renewal_moves_the_term() {
     let mut steps = Steps::leads(0.0, 0.0);
-    assert!(matches!(steps.step(1.0, Input::Elapsed), Action::Update(..)));
+    assert!(matches!(steps.step(1.0, ElectionInput::Elapsed), ElectionAction::Update(..)));
     let unavailable = LockError::Unavailable { message: String::new() };
-    steps.step(2.0, Input::Written(Err(unavailable)));
+    steps.step(2.0, ElectionInput::Written(Err(unavailable)));
     assert_eq!(steps.valid_until(), Some(5.0));
-    assert!(matches!(steps.step(3.0, Input::Elapsed), Action::Update(..)));
-    steps.step(4.0, Input::Written(Ok(held_by("baz", 10))));
+    assert!(matches!(steps.step(3.0, ElectionInput::Elapsed), ElectionAction::Update(..)));
+    steps.step(4.0, ElectionInput::Written(Ok(held_by("baz", 10))));
     assert_eq!(steps.valid_until(), Some(8.0));
-    steps.step(8.0, Input::Elapsed);
+    steps.step(8.0, ElectionInput::Elapsed);
     assert_eq!(steps.valid_until(), None);
 }
 
 #[test]
 fn who_reads_of_another_leader_leads_no_more() {
     let mut steps = Steps::leads(0.0, 0.0);
-    steps.step(1.0, Input::Elapsed);
-    assert_eq!(steps.step(1.5, Input::Written(Err(LockError::Conflict))), Action::Get);
+    steps.step(1.0, ElectionInput::Elapsed);
+    assert_eq!(
+        steps.step(1.5, ElectionInput::Written(Err(LockError::Conflict))),
+        ElectionAction::Get
+    );
     assert!(steps.valid_until().is_some());
-    let wait = steps.step(2.0, Input::Read(Ok(held_by("other", 10))));
-    assert!(matches!(wait, Action::Wait(_)) && steps.valid_until().is_none());
+    let wait = steps.step(2.0, ElectionInput::Read(Ok(held_by("other", 10))));
+    assert!(matches!(wait, ElectionAction::Wait(_)) && steps.valid_until().is_none());
 }
 
 #[test]
 fn a_leader_renews_without_a_get_and_reads_only_after_a_conflict() {
     let mut steps = Steps::leads(0.0, 0.0);
-    assert_eq!(steps.step(0.0, Input::Elapsed), {
+    assert_eq!(steps.step(0.0, ElectionInput::Elapsed), {
         let mut again = Steps::leads(0.0, 0.0);
-        again.step(0.0, Input::Elapsed)
+        again.step(0.0, ElectionInput::Elapsed)
     });
-    assert_eq!(steps.step(0.5, Input::Written(Err(LockError::Conflict))), Action::Get);
-    let update = steps.step(0.5, Input::Read(Ok(held_by("baz", 10))));
-    assert!(matches!(update, Action::Update(..)));
-    let wait = steps.step(0.6, Input::Written(Err(LockError::Conflict)));
-    assert_eq!(wait, Action::Wait(SECOND), "once a round, and without jitter while it leads");
+    assert_eq!(
+        steps.step(0.5, ElectionInput::Written(Err(LockError::Conflict))),
+        ElectionAction::Get
+    );
+    let update = steps.step(0.5, ElectionInput::Read(Ok(held_by("baz", 10))));
+    assert!(matches!(update, ElectionAction::Update(..)));
+    let wait = steps.step(0.6, ElectionInput::Written(Err(LockError::Conflict)));
+    assert_eq!(
+        wait,
+        ElectionAction::Wait(SECOND),
+        "once a round, and without jitter while it leads"
+    );
 }
 
 #[test]
@@ -176,10 +186,10 @@ fn a_candidates_waits_are_spread() {
     let mut steps = Steps::new();
     let waits: Vec<Duration> = (0..50)
         .map(|_| {
-            let action = steps.step(0.0, Input::Read(Ok(held_by("bing", 10))));
-            assert_eq!(steps.step(0.0, Input::Elapsed), Action::Get);
+            let action = steps.step(0.0, ElectionInput::Read(Ok(held_by("bing", 10))));
+            assert_eq!(steps.step(0.0, ElectionInput::Elapsed), ElectionAction::Get);
             match action {
-                Action::Wait(wait) => wait,
+                ElectionAction::Wait(wait) => wait,
                 other => panic!("{other:?} is not a wait"),
             }
         })
@@ -191,47 +201,59 @@ fn a_candidates_waits_are_spread() {
 #[test]
 fn who_deletes_a_lease_does_not_end_its_holders_term() {
     let mut steps = Steps::new();
-    steps.step(0.0, Input::Read(Ok(held_by("bing", 10))));
-    assert_eq!(steps.step(1.0, Input::Elapsed), Action::Get);
-    assert!(matches!(steps.step(1.0, Input::Read(Err(LockError::NotFound))), Action::Wait(_)));
-    assert_eq!(steps.step(10.0, Input::Elapsed), Action::Get);
-    let create = steps.step(10.0, Input::Read(Err(LockError::NotFound)));
-    assert!(matches!(create, Action::Create(record) if record.leader_transitions == 1));
+    steps.step(0.0, ElectionInput::Read(Ok(held_by("bing", 10))));
+    assert_eq!(steps.step(1.0, ElectionInput::Elapsed), ElectionAction::Get);
+    assert!(matches!(
+        steps.step(1.0, ElectionInput::Read(Err(LockError::NotFound))),
+        ElectionAction::Wait(_)
+    ));
+    assert_eq!(steps.step(10.0, ElectionInput::Elapsed), ElectionAction::Get);
+    let create = steps.step(10.0, ElectionInput::Read(Err(LockError::NotFound)));
+    assert!(matches!(create, ElectionAction::Create(record) if record.leader_transitions == 1));
 }
 
 #[test]
 fn whoever_cancels_leads_no_more_and_gives_the_lease_back() {
     let mut steps = Steps::leads(0.0, 0.0);
-    assert_eq!(steps.step(1.0, Input::Cancelled), Action::Get);
+    assert_eq!(steps.step(1.0, ElectionInput::Cancelled), ElectionAction::Get);
     assert_eq!(steps.valid_until(), None);
-    let Action::Update(record, _) = steps.step(1.0, Input::Read(Ok(held_by("baz", 10)))) else {
+    let ElectionAction::Update(record, _) =
+        steps.step(1.0, ElectionInput::Read(Ok(held_by("baz", 10))))
+    else {
         panic!("it is released");
     };
     assert_eq!((record.holder_identity, record.lease_duration), (String::new(), SECOND));
-    assert_eq!(steps.step(1.0, Input::Written(Err(LockError::Conflict))), Action::Get);
-    let update = steps.step(1.0, Input::Read(Ok(held_by("baz", 10))));
-    assert!(matches!(update, Action::Update(..)));
-    assert_eq!(steps.step(1.1, Input::Written(Ok(held_by("", 1)))), Action::Finish);
+    assert_eq!(
+        steps.step(1.0, ElectionInput::Written(Err(LockError::Conflict))),
+        ElectionAction::Get
+    );
+    let update = steps.step(1.0, ElectionInput::Read(Ok(held_by("baz", 10))));
+    assert!(matches!(update, ElectionAction::Update(..)));
+    assert_eq!(steps.step(1.1, ElectionInput::Written(Ok(held_by("", 1)))), ElectionAction::Finish);
 }
 
 #[test]
 fn a_release_ends_at_the_renew_deadline() {
     let mut steps = Steps::leads(0.0, 0.0);
-    steps.step(1.0, Input::Cancelled);
-    let unavailable = || Input::Read(Err(LockError::Unavailable { message: String::new() }));
-    assert_eq!(steps.step(2.0, unavailable()), Action::Wait(SECOND));
-    assert_eq!(steps.step(3.0, Input::Elapsed), Action::Get);
-    assert_eq!(steps.step(5.5, unavailable()), Action::Wait(SECOND / 2));
-    assert_eq!(steps.step(6.0, Input::Elapsed), Action::Finish);
-    assert_eq!(steps.step(7.0, Input::Elapsed), Action::Finish);
+    steps.step(1.0, ElectionInput::Cancelled);
+    let unavailable =
+        || ElectionInput::Read(Err(LockError::Unavailable { message: String::new() }));
+    assert_eq!(steps.step(2.0, unavailable()), ElectionAction::Wait(SECOND));
+    assert_eq!(steps.step(3.0, ElectionInput::Elapsed), ElectionAction::Get);
+    assert_eq!(steps.step(5.5, unavailable()), ElectionAction::Wait(SECOND / 2));
+    assert_eq!(steps.step(6.0, ElectionInput::Elapsed), ElectionAction::Finish);
+    assert_eq!(steps.step(7.0, ElectionInput::Elapsed), ElectionAction::Finish);
 }
 
 #[test]
 fn nobody_releases_what_another_holds() {
     let mut steps = Steps::new();
-    steps.step(0.0, Input::Read(Ok(held_by("bing", 10))));
-    assert_eq!(steps.step(1.0, Input::Cancelled), Action::Finish);
+    steps.step(0.0, ElectionInput::Read(Ok(held_by("bing", 10))));
+    assert_eq!(steps.step(1.0, ElectionInput::Cancelled), ElectionAction::Finish);
     let mut steps = Steps::leads(0.0, 0.0);
-    assert_eq!(steps.step(1.0, Input::Cancelled), Action::Get);
-    assert_eq!(steps.step(1.0, Input::Read(Ok(held_by("bing", 10)))), Action::Finish);
+    assert_eq!(steps.step(1.0, ElectionInput::Cancelled), ElectionAction::Get);
+    assert_eq!(
+        steps.step(1.0, ElectionInput::Read(Ok(held_by("bing", 10)))),
+        ElectionAction::Finish
+    );
 }

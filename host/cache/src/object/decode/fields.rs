@@ -8,8 +8,8 @@ use std::fmt;
 
 /// A string; `null` is the empty one, as Go reads it.
 pub(super) fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Cow<'de, str>, A::Error> {
-    struct Text;
-    impl<'de> DeserializeSeed<'de> for Text {
+    struct TextSeed;
+    impl<'de> DeserializeSeed<'de> for TextSeed {
         type Value = Cow<'de, str>;
         fn deserialize<D: Deserializer<'de>>(
             self,
@@ -18,7 +18,7 @@ pub(super) fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Cow<'de, str>,
             deserializer.deserialize_option(self)
         }
     }
-    impl<'de> Visitor<'de> for Text {
+    impl<'de> Visitor<'de> for TextSeed {
         type Value = Cow<'de, str>;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a string")
@@ -39,7 +39,7 @@ pub(super) fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Cow<'de, str>,
             Ok(Cow::Owned(text.to_owned()))
         }
     }
-    map.next_value_seed(Text)
+    map.next_value_seed(TextSeed)
 }
 
 /// So many labels are compared one by one, which is quicker than hashing them; objects rarely have more.
@@ -61,7 +61,7 @@ impl<'de> serde::Deserialize<'de> for Labels<'de> {
                 let mut labels: Vec<(Cow<'de, str>, Cow<'de, str>)> = Vec::new();
                 // Where each key is, once there are many: the server decides how many there are.
                 let mut places: HashMap<Cow<'de, str>, usize> = HashMap::new();
-                while let Some(Key(key)) = map.next_key()? {
+                while let Some(BorrowedKey(key)) = map.next_key()? {
                     let value = text(&mut map)?;
                     let known = if labels.len() < FEW_LABELS {
                         labels.iter().position(|(known, _)| *known == key)
@@ -86,21 +86,21 @@ impl<'de> serde::Deserialize<'de> for Labels<'de> {
 }
 
 /// A key, borrowed where it has no escapes: serde's own `Cow` never is.
-struct Key<'a>(Cow<'a, str>);
+struct BorrowedKey<'a>(Cow<'a, str>);
 
-impl<'de> serde::Deserialize<'de> for Key<'de> {
+impl<'de> serde::Deserialize<'de> for BorrowedKey<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
         impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
+            type Value = BorrowedKey<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(text)))
+                Ok(BorrowedKey(Cow::Borrowed(text)))
             }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
+                Ok(BorrowedKey(Cow::Owned(text.to_owned())))
             }
         }
         deserializer.deserialize_str(KeyVisitor)

@@ -5,7 +5,9 @@
 //! unclear leaves the cache as it is, and the next try asks again. Without permission (403, 401) the cache is kept as
 //! well, and the watch goes on where it was once the permission is back. So it does where only the watch answers 404.
 
-use super::{Action, Input, Machine, Next, RETRY_AFTER_MAX, RelistCause, State};
+use super::{
+    Machine, Next, RETRY_AFTER_MAX, ReflectorAction, ReflectorInput, ReflectorState, RelistCause,
+};
 use crate::reflector::state::history::History;
 use std::time::{Duration, Instant};
 
@@ -18,37 +20,42 @@ const LONG_MISSING_WAIT_MAX: Duration = Duration::from_secs(30);
 
 impl Machine {
     /// 404 or its like. What was never listed, not even in part, can only be waited for.
-    pub(super) fn not_found(mut self, next: Next, now: Instant) -> (Self, Action) {
+    pub(super) fn not_found(mut self, next: Next, now: Instant) -> (Self, ReflectorAction) {
         if !self.begun {
             return self.wait_for_resource(now);
         }
-        self.state = State::Asking { next };
-        (self, Action::Discover)
+        self.state = ReflectorState::Asking { next };
+        (self, ReflectorAction::Discover)
     }
 
     /// Discovery has answered, or could not.
-    pub(super) fn asked(mut self, next: Next, input: Input<'_>, now: Instant) -> (Self, Action) {
+    pub(super) fn asked(
+        mut self,
+        next: Next,
+        input: ReflectorInput<'_>,
+        now: Instant,
+    ) -> (Self, ReflectorAction) {
         match input {
             // Invariant 13.
-            Input::Served(Some(false)) => {
+            ReflectorInput::Served(Some(false)) => {
                 self.listed = None;
                 self.begun = false;
                 self.unwatched_since = None;
                 self.resource_version = None;
                 self.history = History::Empty;
-                self.state = State::Forgetting;
-                (self, Action::Forget)
+                self.state = ReflectorState::Forgetting;
+                (self, ReflectorAction::Forget)
             }
-            Input::Served(Some(true) | None)
-            | Input::Opened
-            | Input::Event { .. }
-            | Input::Bookmark { .. }
-            | Input::Malformed { .. }
-            | Input::PageEnd { .. }
-            | Input::Ended
-            | Input::Failed(_)
-            | Input::Deadline
-            | Input::Elapsed => match next {
+            ReflectorInput::Served(Some(true) | None)
+            | ReflectorInput::Opened
+            | ReflectorInput::Event { .. }
+            | ReflectorInput::Bookmark { .. }
+            | ReflectorInput::Malformed { .. }
+            | ReflectorInput::PageEnd { .. }
+            | ReflectorInput::Ended
+            | ReflectorInput::Failed(_)
+            | ReflectorInput::Deadline
+            | ReflectorInput::Elapsed => match next {
                 Next::Watch => self.wait_for_access(next, None, now),
                 Next::List(_) | Next::Page(_) => self.wait_for_resource(now),
             },
@@ -56,11 +63,11 @@ impl Machine {
     }
 
     /// A resource that comes back is another one: its objects are listed.
-    pub(super) fn wait_for_resource(mut self, now: Instant) -> (Self, Action) {
+    pub(super) fn wait_for_resource(mut self, now: Instant) -> (Self, ReflectorAction) {
         let told = self.backoff.failed(now, None);
         let untold = told.min(self.wait_max(now));
-        self.state = State::BackingOff { next: Next::List(RelistCause::Unavailable) };
-        (self, Action::WaitForResource { told, untold })
+        self.state = ReflectorState::BackingOff { next: Next::List(RelistCause::Unavailable) };
+        (self, ReflectorAction::WaitForResource { told, untold })
     }
 
     /// The permission is missing; the next try tells when it is there.
@@ -69,12 +76,12 @@ impl Machine {
         next: Next,
         at_least: Option<Duration>,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         self.doubt.cut(now);
         let asked = at_least.unwrap_or_default().min(RETRY_AFTER_MAX);
         let wait = self.backoff.failed(now, None).min(self.wait_max(now)).max(asked);
-        self.state = State::BackingOff { next };
-        (self, Action::Wait(wait))
+        self.state = ReflectorState::BackingOff { next };
+        (self, ReflectorAction::Wait(wait))
     }
 
     /// The longest pause now, spread so that informers that wait for the same thing do not come all at once.

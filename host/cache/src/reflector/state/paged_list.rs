@@ -1,85 +1,100 @@
 //! The machine while pages are read.
 
-use super::{Action, EXPIRED_PAGES_MAX, Input, Machine, Next, Page, RelistCause, Request, State};
+use super::{
+    EXPIRED_PAGES_MAX, ListPage, Machine, Next, ReflectorAction, ReflectorInput, ReflectorRequest,
+    ReflectorState, RelistCause,
+};
 use crate::list_watch::{ListOptions, ListWatchError};
 use std::time::Instant;
 
 impl Machine {
-    pub(super) fn paged_list(self, cause: RelistCause, now: Instant) -> (Self, Action) {
+    pub(super) fn paged_list(self, cause: RelistCause, now: Instant) -> (Self, ReflectorAction) {
         let limit = self.tweaks.page_objects();
         self.list_from_first_page(cause, limit, now)
     }
 
     /// A `limit` of 0 is no limit: one page with everything.
-    fn list_from_first_page(self, cause: RelistCause, limit: u32, now: Instant) -> (Self, Action) {
+    fn list_from_first_page(
+        self,
+        cause: RelistCause,
+        limit: u32,
+        now: Instant,
+    ) -> (Self, ReflectorAction) {
         let parameters = self.tweaks.parameters();
         let metadata_only = self.tweaks.asks_for_metadata_only();
         // Invariant 8.
         let options = ListOptions { limit, metadata_only, parameters, ..ListOptions::default() };
-        self.page(Page { options, begun: false, cause, whole: true }, now)
+        self.page(ListPage { options, begun: false, cause, whole: true }, now)
     }
 
-    pub(super) fn page(mut self, page: Page, now: Instant) -> (Self, Action) {
+    pub(super) fn page(mut self, page: ListPage, now: Instant) -> (Self, ReflectorAction) {
         let options = page.options.clone();
-        self.state = State::Listing { page, since: now, heard: now };
-        (self, Action::Open(Request::List(options)))
+        self.state = ReflectorState::Listing { page, since: now, heard: now };
+        (self, ReflectorAction::Open(ReflectorRequest::List(options)))
     }
 
     pub(super) fn listing(
         mut self,
-        mut page: Page,
+        mut page: ListPage,
         since: Instant,
-        input: Input<'_>,
+        input: ReflectorInput<'_>,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         match input {
-            Input::Opened => {
+            ReflectorInput::Opened => {
                 let (begun, cause) = (page.begun, page.cause);
                 page.begun = true;
                 // Only now: the request may have waited for its turn.
-                self.state = State::Listing { page, since: now, heard: now };
-                let action = if begun { Action::Read } else { self.begin(cause) };
+                self.state = ReflectorState::Listing { page, since: now, heard: now };
+                let action = if begun { ReflectorAction::Read } else { self.begin(cause) };
                 (self, action)
             }
-            Input::Event { object, gone } => {
+            ReflectorInput::Event { object, gone } => {
                 self.history.note(object, gone);
-                self.state = State::Listing { page, since, heard: now };
-                (self, Action::Enqueue)
+                self.state = ReflectorState::Listing { page, since, heard: now };
+                (self, ReflectorAction::Enqueue)
             }
-            Input::Malformed { known, message } => {
+            ReflectorInput::Malformed { known, message } => {
                 self.unreadable(message);
                 page.whole &= !known;
-                self.state = State::Listing { page, since, heard: now };
-                (self, Action::Read)
+                self.state = ReflectorState::Listing { page, since, heard: now };
+                (self, ReflectorAction::Read)
             }
-            Input::Bookmark { .. } | Input::Elapsed | Input::Served(_) => {
-                self.state = State::Listing { page, since, heard: now };
-                (self, Action::Read)
+            ReflectorInput::Bookmark { .. }
+            | ReflectorInput::Elapsed
+            | ReflectorInput::Served(_) => {
+                self.state = ReflectorState::Listing { page, since, heard: now };
+                (self, ReflectorAction::Read)
             }
-            Input::PageEnd { continue_token: Some(token), .. } => {
+            ReflectorInput::PageEnd { continue_token: Some(token), .. } => {
                 page.options.continue_token = Some(token.into());
                 self.page(page, now)
             }
-            Input::PageEnd { resource_version, continue_token: None } => {
-                self.state = State::Listed;
+            ReflectorInput::PageEnd { resource_version, continue_token: None } => {
+                self.state = ReflectorState::Listed;
                 let end = self.end(resource_version, page.whole, now);
                 (self, end)
             }
-            Input::Ended => {
+            ReflectorInput::Ended => {
                 self.incomplete("list ended before it was complete", now);
                 let next = self.after_failed_list(&page, now);
                 self.wait(next, None, now)
             }
-            Input::Deadline => {
+            ReflectorInput::Deadline => {
                 self.silent("list was silent, or trickled, for too long");
                 let next = self.after_failed_list(&page, now);
                 self.wait(next, None, now)
             }
-            Input::Failed(error) => self.page_failed(page, error, now),
+            ReflectorInput::Failed(error) => self.page_failed(page, error, now),
         }
     }
 
-    fn page_failed(mut self, page: Page, error: &ListWatchError, now: Instant) -> (Self, Action) {
+    fn page_failed(
+        mut self,
+        page: ListPage,
+        error: &ListWatchError,
+        now: Instant,
+    ) -> (Self, ReflectorAction) {
         self.failure = Some(error.clone());
         let cause = page.cause;
         match error {
@@ -128,7 +143,7 @@ impl Machine {
 
     /// Another list. Where this one stood in for a watch and has not begun, what a watch has reached is still good: most probably the
     /// next answer is one to a watch.
-    fn after_failed_list(&mut self, page: &Page, now: Instant) -> Next {
+    fn after_failed_list(&mut self, page: &ListPage, now: Instant) -> Next {
         match (page.begun, page.cause) {
             (true, _) => Next::List(RelistCause::Interrupted),
             (false, RelistCause::Unwatched) => {

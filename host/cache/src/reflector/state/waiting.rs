@@ -1,6 +1,8 @@
 //! The machine between two requests.
 
-use super::{Action, Input, Machine, Next, RETRY_AFTER_MAX, RelistCause, State};
+use super::{
+    Machine, Next, RETRY_AFTER_MAX, ReflectorAction, ReflectorInput, ReflectorState, RelistCause,
+};
 use std::time::{Duration, Instant};
 
 impl Machine {
@@ -9,11 +11,11 @@ impl Machine {
         next: Next,
         at_least: Option<Duration>,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         let at_least = at_least.map(|asked| asked.min(RETRY_AFTER_MAX));
         let wait = self.backoff.failed(now, at_least);
-        self.state = State::BackingOff { next };
-        (self, Action::Wait(wait))
+        self.state = ReflectorState::BackingOff { next };
+        (self, ReflectorAction::Wait(wait))
     }
 
     /// The server asks for patience. Where the resource was missing, it is often only being set up.
@@ -23,7 +25,7 @@ impl Machine {
         cause: RelistCause,
         at_least: Option<Duration>,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         if cause == RelistCause::Unavailable {
             self.wait_for_access(next, at_least, now)
         } else {
@@ -34,26 +36,26 @@ impl Machine {
     pub(super) fn backing_off(
         mut self,
         next: Next,
-        input: Input<'_>,
+        input: ReflectorInput<'_>,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         match input {
-            Input::Elapsed => match next {
+            ReflectorInput::Elapsed => match next {
                 Next::List(cause) => self.list(cause, now),
                 Next::Page(page) => self.page(page, now),
                 Next::Watch => self.watch(now),
             },
-            Input::Opened
-            | Input::Event { .. }
-            | Input::Bookmark { .. }
-            | Input::Malformed { .. }
-            | Input::PageEnd { .. }
-            | Input::Ended
-            | Input::Failed(_)
-            | Input::Deadline
-            | Input::Served(_) => {
-                self.state = State::BackingOff { next };
-                (self, Action::Read)
+            ReflectorInput::Opened
+            | ReflectorInput::Event { .. }
+            | ReflectorInput::Bookmark { .. }
+            | ReflectorInput::Malformed { .. }
+            | ReflectorInput::PageEnd { .. }
+            | ReflectorInput::Ended
+            | ReflectorInput::Failed(_)
+            | ReflectorInput::Deadline
+            | ReflectorInput::Served(_) => {
+                self.state = ReflectorState::BackingOff { next };
+                (self, ReflectorAction::Read)
             }
         }
     }

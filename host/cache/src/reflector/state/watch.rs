@@ -3,8 +3,9 @@
 use super::doubt::{CUT_MAX, Doubt};
 use super::history::{Repeated, Witness};
 use super::{
-    ANSWER_MAX, Action, BOOKMARK_SILENCE_MAX, Input, Machine, Next, RELIST_SOON, RelistCause,
-    Request, State, TOO_LARGE_MAX, UNWATCHED_LIST_INTERVAL, VERY_SHORT_WATCH, WATCH_TIMEOUT_GRACE,
+    ANSWER_MAX, BOOKMARK_SILENCE_MAX, Machine, Next, RELIST_SOON, ReflectorAction, ReflectorInput,
+    ReflectorRequest, ReflectorState, RelistCause, TOO_LARGE_MAX, UNWATCHED_LIST_INTERVAL,
+    VERY_SHORT_WATCH, WATCH_TIMEOUT_GRACE,
 };
 use crate::list_watch::{ListWatchError, WatchOptions};
 use crate::object::{Object, compare_resource_versions};
@@ -54,13 +55,13 @@ impl Watch {
         }
     }
 
-    fn heard(self, now: Instant) -> State {
-        State::Watching(Self { opened: true, heard: now, ..self })
+    fn heard(self, now: Instant) -> ReflectorState {
+        ReflectorState::Watching(Self { opened: true, heard: now, ..self })
     }
 
     /// Some things are heard without being an event of the watch, and do not prolong the wait for the repeated change.
-    fn stays(self) -> State {
-        State::Watching(self)
+    fn stays(self) -> ReflectorState {
+        ReflectorState::Watching(self)
     }
 
     /// Not a connection that is opened and brings nothing, in time, of what there is.
@@ -76,7 +77,7 @@ impl Watch {
 
 impl Machine {
     /// Watches from where everything was seen; after a broken stream from just before the newest change.
-    pub(super) fn watch(mut self, now: Instant) -> (Self, Action) {
+    pub(super) fn watch(mut self, now: Instant) -> (Self, ReflectorAction) {
         let doubt = self.doubt.at(now);
         let after_outage = doubt == Doubt::Outage;
         let repeated = self.history.repeatable().filter(|_| doubt != Doubt::None);
@@ -88,7 +89,7 @@ impl Machine {
         }
         let timeout = self.watch_timeout();
         let (opened, events) = (false, false);
-        self.state = State::Watching(Watch {
+        self.state = ReflectorState::Watching(Watch {
             opened,
             since: now,
             ends: now + timeout,
@@ -105,11 +106,11 @@ impl Machine {
             metadata_only: self.tweaks.asks_for_metadata_only(),
             parameters: self.tweaks.parameters(),
         };
-        (self, Action::Open(Request::Watch(options)))
+        (self, ReflectorAction::Open(ReflectorRequest::Watch(options)))
     }
 
     /// Nothing is known that could be repeated.
-    fn list_unconfirmed(self, now: Instant) -> (Self, Action) {
+    fn list_unconfirmed(self, now: Instant) -> (Self, ReflectorAction) {
         if self.listed.is_some_and(|listed| now.duration_since(listed) < RELIST_SOON) {
             return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
         }
@@ -119,28 +120,28 @@ impl Machine {
     /// Whether changes come in, and nothing speaks against it.
     pub(in crate::reflector) fn is_following(&self) -> bool {
         match &self.state {
-            State::Watching(watch) => watch.opened && watch.expected.is_none(),
-            State::WatchListing(_)
-            | State::Listing { .. }
-            | State::Listed
-            | State::Asking { .. }
-            | State::Forgetting
-            | State::BackingOff { .. } => false,
+            ReflectorState::Watching(watch) => watch.opened && watch.expected.is_none(),
+            ReflectorState::WatchListing(_)
+            | ReflectorState::Listing { .. }
+            | ReflectorState::Listed
+            | ReflectorState::Asking { .. }
+            | ReflectorState::Forgetting
+            | ReflectorState::BackingOff { .. } => false,
         }
     }
 
     pub(super) fn watching(
         mut self,
         watch: Watch,
-        input: Input<'_>,
+        input: ReflectorInput<'_>,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         if watch.brings_something(now) {
             self.unwatched_since = None;
         }
         match input {
-            Input::Opened => self.watch_opened(watch, now),
-            Input::Event { object, gone } => match &watch.expected {
+            ReflectorInput::Opened => self.watch_opened(watch, now),
+            ReflectorInput::Event { object, gone } => match &watch.expected {
                 Some(expected) => {
                     let repeated = expected.compare(object, gone);
                     let known = expected.resource_version();
@@ -151,35 +152,37 @@ impl Machine {
                     self.advance(object.resource_version());
                     self.history.note(object, gone);
                     self.state = Watch { events: true, ..watch }.heard(now);
-                    (self, if seen { Action::Read } else { Action::Enqueue })
+                    (self, if seen { ReflectorAction::Read } else { ReflectorAction::Enqueue })
                 }
             },
-            Input::Bookmark { resource_version, .. } => {
+            ReflectorInput::Bookmark { resource_version, .. } => {
                 self.bookmarks = true;
                 if watch.expected.is_some() {
                     // A replica that is behind, perhaps. It has its time.
                     self.state = watch.stays();
-                    return (self, Action::Read);
+                    return (self, ReflectorAction::Read);
                 }
                 self.advance(resource_version);
                 self.state = Watch { events: true, ..watch }.heard(now);
-                (self, Action::Enqueue)
+                (self, ReflectorAction::Enqueue)
             }
-            Input::Malformed { known, message } => {
+            ReflectorInput::Malformed { known, message } => {
                 self.unreadable(message);
                 self.watch_unreadable(watch, known, now)
             }
-            Input::PageEnd { .. } | Input::Elapsed | Input::Served(_) => {
+            ReflectorInput::PageEnd { .. }
+            | ReflectorInput::Elapsed
+            | ReflectorInput::Served(_) => {
                 self.state = watch.stays();
-                (self, Action::Read)
+                (self, ReflectorAction::Read)
             }
-            Input::Ended => self.watch_ended(&watch, now),
-            Input::Deadline => self.watch_is_late(&watch, now),
-            Input::Failed(error) => self.watch_failed(&watch, error, now),
+            ReflectorInput::Ended => self.watch_ended(&watch, now),
+            ReflectorInput::Deadline => self.watch_is_late(&watch, now),
+            ReflectorInput::Failed(error) => self.watch_failed(&watch, error, now),
         }
     }
 
-    fn watch_opened(mut self, watch: Watch, now: Instant) -> (Self, Action) {
+    fn watch_opened(mut self, watch: Watch, now: Instant) -> (Self, ReflectorAction) {
         self.backoff.succeeded(now);
         self.missing_since = None;
         self.too_large = 0;
@@ -194,11 +197,16 @@ impl Machine {
             self.doubt = Doubt::None;
         }
         self.state = Watch { since: now, ..watch }.heard(now);
-        (self, Action::Read)
+        (self, ReflectorAction::Read)
     }
 
     /// Something came that cannot be read; `known` says that it was of a known type.
-    fn watch_unreadable(mut self, watch: Watch, known: bool, now: Instant) -> (Self, Action) {
+    fn watch_unreadable(
+        mut self,
+        watch: Watch,
+        known: bool,
+        now: Instant,
+    ) -> (Self, ReflectorAction) {
         if known && watch.expected.is_some() {
             // It may have been the very change that must come first.
             return self.wait(Next::List(RelistCause::Unconfirmed), None, now);
@@ -208,7 +216,7 @@ impl Machine {
             self.repair.unreadable(now);
         }
         self.state = watch.heard(now);
-        (self, Action::Read)
+        (self, ReflectorAction::Read)
     }
 
     /// The first event of a watch that must begin with what is known. It is not queued: it was. Invariant 8.
@@ -219,13 +227,13 @@ impl Machine {
         known: u64,
         object: &Object,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         let message = match repeated {
             Repeated::Same => {
                 self.doubt = Doubt::None;
                 // It is no progress: a server that ends every watch after it must not be asked at once again.
                 self.state = Watch { expected: None, repeats: true, ..watch }.heard(now);
-                return (self, Action::Read);
+                return (self, ReflectorAction::Read);
             }
             Repeated::Changed => format!("it sends the known change {known} with another content"),
             Repeated::Other => {
@@ -238,7 +246,7 @@ impl Machine {
         self.wait(Next::List(RelistCause::Rewind), None, now)
     }
 
-    fn watch_ended(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
+    fn watch_ended(mut self, watch: &Watch, now: Instant) -> (Self, ReflectorAction) {
         if watch.is_before_its_time(now) {
             self.doubt.cut(now);
         }
@@ -250,7 +258,7 @@ impl Machine {
     }
 
     /// Another watch after a pause, or a list at once where watches bring nothing while lists may.
-    fn watch_again(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
+    fn watch_again(mut self, watch: &Watch, now: Instant) -> (Self, ReflectorAction) {
         match self.is_list_due(watch, now) {
             true => self.list(RelistCause::Unwatched, now),
             false => self.wait(Next::Watch, None, now),
@@ -271,7 +279,7 @@ impl Machine {
         self.unwatched_since.is_some_and(long)
     }
 
-    fn watch_is_late(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
+    fn watch_is_late(mut self, watch: &Watch, now: Instant) -> (Self, ReflectorAction) {
         if self.repair.due().is_some_and(|due| now >= due) {
             return self.list(RelistCause::Unreadable, now);
         }
@@ -294,7 +302,7 @@ impl Machine {
         watch: &Watch,
         error: &ListWatchError,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         self.failure = Some(error.clone());
         // Whatever the answer: whoever accepts the next watch may have been set back meanwhile.
         self.doubt.cut(now);
@@ -349,7 +357,7 @@ impl Machine {
         }
     }
 
-    fn watch_expired(mut self, watch: &Watch, now: Instant) -> (Self, Action) {
+    fn watch_expired(mut self, watch: &Watch, now: Instant) -> (Self, ReflectorAction) {
         if watch.expected.is_some() && !watch.after_outage {
             // The newest change is too old to be repeated, which is no reason to doubt a server that was never away. Invariant 15.
             self.failure = None;

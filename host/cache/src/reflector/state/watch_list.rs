@@ -4,7 +4,10 @@
 //! cannot do it is asked for pages until the next probe.
 
 use super::watch::Watch;
-use super::{ANSWER_MAX, Action, Input, Machine, Next, RelistCause, Request, State};
+use super::{
+    ANSWER_MAX, Machine, Next, ReflectorAction, ReflectorInput, ReflectorRequest, ReflectorState,
+    RelistCause,
+};
 use crate::list_watch::{ListWatchError, WatchOptions};
 use std::time::{Duration, Instant};
 
@@ -24,7 +27,7 @@ const WATCH_LIST_PROBE_AFTER: Duration = Duration::from_secs(1800);
 
 /// What is known of the server's watch-lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum WatchLists {
+pub(super) enum WatchListSupport {
     /// `failures` of those that were tried; `refusals` in a row that may have had nothing to do with watch-lists.
     Usable {
         failures: u32,
@@ -35,7 +38,7 @@ pub(super) enum WatchLists {
     },
 }
 
-impl WatchLists {
+impl WatchListSupport {
     pub(super) fn new() -> Self {
         Self::Usable { failures: 0, refusals: 0 }
     }
@@ -98,8 +101,8 @@ impl WatchListing {
         }
     }
 
-    fn heard(self, now: Instant) -> State {
-        State::WatchListing(Self { opened: true, heard: now, ..self })
+    fn heard(self, now: Instant) -> ReflectorState {
+        ReflectorState::WatchListing(Self { opened: true, heard: now, ..self })
     }
 
     /// A proxy that holds a stream back until it is complete answers late or never: that says something of watch-lists. A
@@ -110,7 +113,11 @@ impl WatchListing {
 }
 
 impl Machine {
-    pub(super) fn watch_list(mut self, cause: RelistCause, now: Instant) -> (Self, Action) {
+    pub(super) fn watch_list(
+        mut self,
+        cause: RelistCause,
+        now: Instant,
+    ) -> (Self, ReflectorAction) {
         let timeout = self.watch_timeout();
         let options = WatchOptions {
             resource_version: Box::default(),
@@ -128,66 +135,73 @@ impl Machine {
             objects: 0,
             whole: true,
         };
-        self.state = State::WatchListing(listing);
-        (self, Action::Open(Request::Watch(options)))
+        self.state = ReflectorState::WatchListing(listing);
+        (self, ReflectorAction::Open(ReflectorRequest::Watch(options)))
     }
 
     pub(super) fn watch_listing(
         mut self,
         listing: WatchListing,
-        input: Input<'_>,
+        input: ReflectorInput<'_>,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         let cause = listing.cause;
         match input {
-            Input::Opened => {
+            ReflectorInput::Opened => {
                 // Only now: the request may have waited for its turn.
                 self.state = WatchListing { since: now, ..listing }.heard(now);
                 let begin = self.begin(cause);
                 (self, begin)
             }
-            Input::Event { object, gone } => {
+            ReflectorInput::Event { object, gone } => {
                 self.history.note(object, gone);
                 let objects = listing.objects.saturating_add(1);
                 self.state = WatchListing { objects, ..listing }.heard(now);
-                (self, Action::Enqueue)
+                (self, ReflectorAction::Enqueue)
             }
-            Input::Bookmark { resource_version, initial_events_end: true } => {
-                self.watch_lists = WatchLists::new();
+            ReflectorInput::Bookmark { resource_version, initial_events_end: true } => {
+                self.watch_lists = WatchListSupport::new();
                 // Who marks the end sends bookmarks afterwards.
                 self.bookmarks = true;
-                self.state =
-                    State::Watching(Watch::after_list(listing.since, listing.timeout, now));
+                self.state = ReflectorState::Watching(Watch::after_list(
+                    listing.since,
+                    listing.timeout,
+                    now,
+                ));
                 let end = self.end(resource_version, listing.whole, now);
                 (self, end)
             }
-            Input::Malformed { known, message } => {
+            ReflectorInput::Malformed { known, message } => {
                 self.unreadable(message);
                 let whole = listing.whole && !known;
                 self.state = WatchListing { whole, ..listing }.heard(now);
-                (self, Action::Read)
+                (self, ReflectorAction::Read)
             }
-            Input::Bookmark { initial_events_end: false, .. }
-            | Input::PageEnd { .. }
-            | Input::Served(_)
-            | Input::Elapsed => {
+            ReflectorInput::Bookmark { initial_events_end: false, .. }
+            | ReflectorInput::PageEnd { .. }
+            | ReflectorInput::Served(_)
+            | ReflectorInput::Elapsed => {
                 self.state = listing.heard(now);
-                (self, Action::Read)
+                (self, ReflectorAction::Read)
             }
-            Input::Ended => {
+            ReflectorInput::Ended => {
                 self.incomplete("watch-list ended before it was complete", now);
                 self.watch_lists.failed(now);
                 self.paged_list(cause, now)
             }
-            Input::Deadline => self.watch_list_is_late(&listing, now),
-            Input::Failed(error) => self.watch_list_refused(listing, error, now),
+            ReflectorInput::Deadline => self.watch_list_is_late(&listing, now),
+            ReflectorInput::Failed(error) => self.watch_list_refused(listing, error, now),
         }
     }
 
-    fn watch_list_is_late(mut self, listing: &WatchListing, now: Instant) -> (Self, Action) {
+    fn watch_list_is_late(
+        mut self,
+        listing: &WatchListing,
+        now: Instant,
+    ) -> (Self, ReflectorAction) {
         if listing.opened {
             self.silent("watch-list did not say in time that it was complete");
-            self.watch_lists = WatchLists::unusable(now);
+            self.watch_lists = WatchListSupport::unusable(now);
             return self.paged_list(listing.cause, now);
         }
         // A server that does not answer at all says little about watch-lists.
@@ -201,12 +215,12 @@ impl Machine {
         listing: WatchListing,
         error: &ListWatchError,
         now: Instant,
-    ) -> (Self, Action) {
+    ) -> (Self, ReflectorAction) {
         let cause = listing.cause;
         self.failure = Some(error.clone());
         match error {
             ListWatchError::BadRequest { .. } => {
-                self.watch_lists = WatchLists::unusable(now);
+                self.watch_lists = WatchListSupport::unusable(now);
                 self.paged_list(cause, now)
             }
             // The permission to list does not always come with the one to watch. Nor does the resource: an aggregated API may

@@ -7,11 +7,11 @@ fn wanted(namespaces: &[&str]) -> BTreeSet<Part> {
     namespaces.iter().map(part).collect()
 }
 
-fn shown(steps: &[Step]) -> Vec<String> {
-    let shown = |step: &Step| match step {
-        Step::Start(id, progress) => format!("start {id} {}", progress.part()),
-        Step::Stop(id, progress) => format!("stop {id} {}", progress.part()),
-        Step::Restart(id, new, progress) => {
+fn shown(steps: &[PartsStep]) -> Vec<String> {
+    let shown = |step: &PartsStep| match step {
+        PartsStep::Start(id, progress) => format!("start {id} {}", progress.part()),
+        PartsStep::Stop(id, progress) => format!("stop {id} {}", progress.part()),
+        PartsStep::Restart(id, new, progress) => {
             format!("restart {id} as {new} {}", progress.part())
         }
     };
@@ -143,7 +143,7 @@ fn check_overtaken(shows: Option<u32>, soon: &[&str], later: &[&str]) {
     want(&mut parts, &[""]);
     let now = Instant::now();
     parts.list_is_complete(2, "8");
-    parts.note_change(1, &object(9), Change::At, "9");
+    parts.note_change(1, &object(9), AwaitedChange::At, "9");
     assert!(shown(&parts.settle(now)).is_empty() && parts.due() == Some(now + SHOWN_WITHIN));
     if let (Some(version), Some(part)) = (shows, parts.get_mut(2)) {
         part.shows(&object(version));

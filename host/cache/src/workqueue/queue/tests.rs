@@ -95,7 +95,7 @@ fn times_are_measured_from_the_first_add_and_from_the_get() {
     let worked: Vec<_> = queue.worked_for(at(7)).collect();
     assert_eq!(worked, [Duration::from_secs(2)]);
     let ended = queue.done(&"a", at(9)).expect("it was in work");
-    assert_eq!(ended, Ended { worked: Duration::from_secs(4), again: true });
+    assert_eq!(ended, EndedWork { worked: Duration::from_secs(4), again: true });
     let taken = queue.get(at(10)).expect("a key");
     assert_eq!(taken.waited, Duration::from_secs(4));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::{Field, Strategy};
+use super::schema::{MemberSchema, Strategy};
 use super::{PATCH, SET_ELEMENT_ORDER, StrategicPatchError, cleaned, merge_map, unknown_directive};
 
 /// Applies the list `patch` to the list `values` as the field's strategy says. Gives the order that
@@ -13,7 +13,7 @@ use super::{PATCH, SET_ELEMENT_ORDER, StrategicPatchError, cleaned, merge_map, u
 pub(super) fn merge(
     values: &mut Vec<Value>,
     patch: &[Value],
-    field: &Field,
+    field: &MemberSchema,
     name: &str,
     depth: usize,
 ) -> Result<Vec<Value>, StrategicPatchError> {
@@ -46,7 +46,7 @@ pub(super) fn merge(
 fn merge_by_key(
     values: &mut Vec<Value>,
     patch: &[Value],
-    field: &Field,
+    field: &MemberSchema,
     key: &'static str,
     name: &str,
     depth: usize,
@@ -78,7 +78,7 @@ fn merge_entry(
     values: &mut Vec<Value>,
     patch: &Map<String, Value>,
     id: &Value,
-    field: &Field,
+    field: &MemberSchema,
     key: &str,
     name: &str,
     depth: usize,
@@ -104,7 +104,7 @@ pub(super) fn set_element_order(
     order: &Value,
     patch: Option<&Value>,
     order_before: &[Value],
-    field: &Field,
+    field: &MemberSchema,
     name: &str,
 ) -> Result<(), StrategicPatchError> {
     let order = order.as_array().ok_or_else(|| StrategicPatchError::Malformed {

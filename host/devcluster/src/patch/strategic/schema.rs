@@ -64,7 +64,7 @@ impl Strategy {
 
 /// What is known of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct MemberSchema {
     /// The type of the map, or of the list's entries.
     pub(super) holds: Type,
     pub(super) strategy: Strategy,
@@ -96,14 +96,14 @@ pub(super) fn root(kind: &str) -> Type {
 }
 
 /// What is known of the member `name` of a map of type `of`.
-pub(super) fn field(of: Type, name: &str) -> Field {
+pub(super) fn field(of: Type, name: &str) -> MemberSchema {
     let known = FIELDS.iter().find(|(known_of, known, ..)| *known_of == of && *known == name);
     if let Some(&(_, _, holds, strategy)) = known {
-        return Field { holds, strategy };
+        return MemberSchema { holds, strategy };
     }
     let shared = is_object(of).then(|| OBJECT.iter().find(|(known, _)| *known == name)).flatten();
     let holds = shared.map_or(Type::Plain, |(_, holds)| *holds);
-    Field { holds, strategy: Strategy::Atomic }
+    MemberSchema { holds, strategy: Strategy::Atomic }
 }
 
 /// Whether the type is that of a whole object, with metadata and status.

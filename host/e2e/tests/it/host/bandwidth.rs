@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use informant_e2e::api::Patch;
-use informant_e2e::cluster::{Kind, User};
+use informant_e2e::cluster::{ClusterKind, User};
 use informant_e2e::host::{Line, run_to_end};
 use informant_e2e::{paths, poll, skip};
 use parking_lot::Mutex;
@@ -200,7 +200,7 @@ fn each_part_that_is_missing_is_named() {
 #[test]
 fn a_role_without_a_verb_is_named_by_its_host() {
     host_fact(async |bench| {
-        if bench.cluster.kind() == Kind::Embedded {
+        if bench.cluster.kind() == ClusterKind::Embedded {
             return skip::say("the embedded cluster has no roles; `make e2e` tests it");
         }
         bench.drop_plugin(NAME, NAME);

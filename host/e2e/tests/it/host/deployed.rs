@@ -17,7 +17,7 @@ use crate::deployment::manifests::{
 use crate::host::bench::{
     HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact, pod_names,
 };
-use informant_e2e::cluster::{Kind, User};
+use informant_e2e::cluster::{ClusterKind, User};
 use informant_e2e::host::{Host, program, run_to_end};
 use informant_e2e::{http, poll, skip};
 
@@ -27,7 +27,7 @@ const RBAC: &str =
 
 /// The ServiceAccount's kubeconfig in `directory`; where there are no users, somebody's.
 async fn kubeconfig(bench: &HostBench<'_>, directory: &Path) -> PathBuf {
-    if bench.cluster.kind() == Kind::Embedded {
+    if bench.cluster.kind() == ClusterKind::Embedded {
         return bench.cluster.kubeconfig(User::Reader);
     }
     let account = of_base("Deployment")["spec"]["template"]["spec"]["serviceAccountName"].clone();
@@ -147,7 +147,7 @@ fn deployment_answers_over_loopback_with_its_own_role_alone() {
 
         // The Lease's Role lets it lead, so that its plugin runs.
         await_told(&host, &bench.namespace, "added", 2).await;
-        if bench.cluster.kind() == Kind::Real {
+        if bench.cluster.kind() == ClusterKind::Real {
             let beyond = host.get("/core/v1/services").expect("an answer");
             assert_eq!(beyond.status, 403, "{}", beyond.body);
             assert!(beyond.body.contains("system:serviceaccount:informant:informant"));

@@ -4,7 +4,7 @@ use crate::bench::runtime;
 use crate::host::bench::{
     HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact, pod_names, told,
 };
-use informant_e2e::election::{self, LeaseTimes, Options};
+use informant_e2e::election::{self, ElectionOptions, LeaseTimes};
 use informant_e2e::host::{self, Host, Line};
 use informant_e2e::skip;
 use serde_json::Value;
@@ -117,7 +117,7 @@ fn whoever_fails_as_the_leader_writes_nothing_after_its_term() {
         let why = "target/debug/informant is not built; `cargo build -p informant` builds it";
         return skip::say(why);
     };
-    let options = Options {
+    let options = ElectionOptions {
         program,
         guest: built_plugin("answers"),
         // Any will do; a seed that found something is added here.

@@ -1,7 +1,7 @@
 //! A plugin of some namespaces: the host lists and watches those alone, and needs no more than that.
 
 use http::{Method, header};
-use informant_e2e::cluster::{Kind, User};
+use informant_e2e::cluster::{ClusterKind, User};
 use informant_e2e::host::{Host, run_to_end};
 use serde_json::Value;
 
@@ -51,7 +51,7 @@ fn a_plugin_of_one_namespace_runs_with_a_role_there_and_is_told_of_nothing_else(
         let text = format!("{HEAD}PluginConfiguration\nconfig: {{namespaces: [{namespace}]}}\n");
         std::fs::write(bench.plugins.join(format!("{NAME}.yaml")), text).expect("a file");
         bench.drop_plugin(NAME, NAME);
-        let has_roles = bench.cluster.kind() != Kind::Embedded;
+        let has_roles = bench.cluster.kind() != ClusterKind::Embedded;
         if has_roles {
             allow(&bench).await;
         }

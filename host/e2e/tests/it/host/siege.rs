@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use informant_e2e::siege::input::Kind;
-use informant_e2e::siege::{self, Options};
+use informant_e2e::siege::input::AttackKind;
+use informant_e2e::siege::{self, SiegeOptions};
 use informant_e2e::{host, paths, skip};
 
 use crate::bench::runtime;
@@ -23,20 +23,20 @@ fn a_siege_comes_to_nothing() {
     };
     let target = paths::target_directory();
     for seed in SEEDS {
-        let options = Options {
+        let options = SiegeOptions {
             program: program.clone(),
             guests: target.join("test-guests"),
             plugins: target.join("plugins"),
             seed,
             time: TIME_MAX,
-            kinds: Kind::ALL.to_vec(),
+            kinds: AttackKind::ALL.to_vec(),
             from: 0,
             inputs: INPUTS,
             keep: target.join("siege"),
         };
         let report = runtime().block_on(siege::run(&options)).expect("it comes to its end");
         assert!(report.complaints.is_empty(), "seed {seed}: {:#?}", report.complaints);
-        for kind in Kind::ALL {
+        for kind in AttackKind::ALL {
             let ends = report.outcomes.iter().filter(|((of, _), _)| *of == kind);
             assert_eq!(ends.map(|(_, count)| count).sum::<u64>(), INPUTS, "{}", kind.name());
         }

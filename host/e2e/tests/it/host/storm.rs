@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use informant_e2e::storm::{self, Options, Report};
+use informant_e2e::storm::{self, StormOptions, StormReport};
 use informant_e2e::{host, skip};
 
 use crate::bench::runtime;
@@ -13,12 +13,12 @@ use crate::host::bench::built_plugin;
 const SEEDS: [u64; 2] = [2, 3];
 
 /// A storm of this guest in so many instances, with so many replacements; none where there is no host to let it rage around.
-fn storm(seed: u64, guest: &str, shards: usize, replacements: u32) -> Option<Options> {
+fn storm(seed: u64, guest: &str, shards: usize, replacements: u32) -> Option<StormOptions> {
     let program = host::program().expect("the program that is named exists");
     if program.is_none() {
         skip::say("target/debug/informant is not built; `cargo build -p informant` builds it");
     }
-    Some(Options {
+    Some(StormOptions {
         program: program?,
         guest: built_plugin(guest),
         seed,
@@ -32,7 +32,7 @@ fn storm(seed: u64, guest: &str, shards: usize, replacements: u32) -> Option<Opt
 }
 
 #[track_caller]
-fn check(options: &Options) -> Report {
+fn check(options: &StormOptions) -> StormReport {
     let seed = options.seed;
     let report = runtime().block_on(storm::run(options)).expect("the storm rages to its end");
     let complaints = &report.verdict.complaints;
@@ -61,7 +61,7 @@ fn hosts_that_are_killed_in_a_storm_lose_nothing_that_was_on_the_disk() {
     for (seed, guest, shards) in [(2, "storm", 1), (3, "storm-in-shards", 2)] {
         let Some(options) = storm(seed, guest, shards, 5) else { return };
         let pause_max = Duration::from_secs(3);
-        let report = check(&Options { kills: 3, pause_max, ..options });
+        let report = check(&StormOptions { kills: 3, pause_max, ..options });
         let kills = report.kills.expect("some were killed");
         assert!(kills.complaints.is_empty(), "seed {seed}: {:#?}", kills.complaints);
         assert!(kills.owed > 0 && kills.letters > 0, "seed {seed}: {kills:?}");

@@ -5,14 +5,14 @@ use serde_json::json;
 
 use crate::cache::custom_resources::{define, widget, withdraw};
 use crate::host::bench::{HostBench, LINES_DEADLINE, await_told, host_fact, pod_names};
-use informant_e2e::cluster::{Kind, User};
+use informant_e2e::cluster::{ClusterKind, User};
 use informant_e2e::host::{Host, Line};
 use informant_e2e::{poll, skip};
 
 #[test]
 fn forbidden_resource_starts_when_it_is_granted() {
     host_fact(async |bench| {
-        if bench.cluster.kind() == Kind::Embedded {
+        if bench.cluster.kind() == ClusterKind::Embedded {
             return skip::say("the embedded cluster has no users; `make e2e` tests it");
         }
         bench.drop_plugin("event-printer", "event-printer");

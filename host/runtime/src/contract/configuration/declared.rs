@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 #[derive(Debug, Clone)]
 pub struct Declared {
     pub(super) key: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     /// As it would be written; empty where there is none.
     pub(super) default: String,
     pub(super) doc: String,
@@ -17,7 +17,7 @@ pub struct Declared {
 
 /// What a key's value is.
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// This text.
     Constant(&'static str),
     /// Any value.
@@ -33,7 +33,7 @@ pub(super) enum Kind {
     /// One of these words, each with its meaning.
     Choice(Vec<(&'static str, &'static str)>),
     /// Of so many of them at least.
-    List(Box<Kind>, usize),
+    List(Box<ValueKind>, usize),
     Object(Vec<Declared>),
     /// Objects of these keys, by names that the file chooses.
     Named(Vec<Declared>),
@@ -54,7 +54,7 @@ pub fn json_schema(title: &str, description: &str, declared: &[Declared]) -> Val
 }
 
 fn object(declared: &[Declared]) -> Value {
-    let constants = declared.iter().filter(|one| matches!(one.kind, Kind::Constant(_)));
+    let constants = declared.iter().filter(|one| matches!(one.kind, ValueKind::Constant(_)));
     let required: Vec<&str> = constants.map(|one| one.key).collect();
     let properties = declared.iter().map(|one| {
         let mut schema = one.kind.schema();
@@ -76,7 +76,7 @@ fn object(declared: &[Declared]) -> Value {
     schema
 }
 
-impl Kind {
+impl ValueKind {
     fn schema(&self) -> Value {
         match self {
             Self::Constant(text) => json!({ "const": text }),
@@ -163,7 +163,7 @@ fn rows(text: &mut String, prefix: &str, declared: &[Declared], skip: &[&str]) {
             default => format!("`{default}`"),
         };
         let words = match kind {
-            Kind::Choice(words) => {
+            ValueKind::Choice(words) => {
                 words.iter().map(|(word, doc)| format!(" `{word}`: {doc}.")).collect()
             }
             _ => String::new(),
@@ -171,8 +171,8 @@ fn rows(text: &mut String, prefix: &str, declared: &[Declared], skip: &[&str]) {
         let _ = writeln!(text, "| `{path}` | {} | {default} | {doc}{words} |", kind.shown());
         if !skip.contains(&path.as_str()) {
             let below = match kind {
-                Kind::List(..) => format!("{path}[]."),
-                Kind::Named(_) => format!("{path}.NAME."),
+                ValueKind::List(..) => format!("{path}[]."),
+                ValueKind::Named(_) => format!("{path}.NAME."),
                 _ => format!("{path}."),
             };
             rows(text, &below, kind.below(), skip);

@@ -37,12 +37,12 @@ pub(crate) enum Tree {
     /// Null, a boolean, a number or a text.
     Scalar(Value),
     List(Vec<Node>),
-    Object(Vec<Entry>),
+    Object(Vec<DocumentEntry>),
 }
 
 /// A key and its value.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct DocumentEntry {
     pub(crate) key: String,
     /// The key's.
     pub(crate) line: u64,
@@ -62,7 +62,7 @@ impl Document {
             return Err(fail(0, problem));
         }
         let text = std::str::from_utf8(text).map_err(|error| fail(0, error.to_string()))?;
-        let read: Result<Option<Spanned<Part>>, _> =
+        let read: Result<Option<Spanned<DocumentPart>>, _> =
             serde_saphyr::from_str_with_options(text, options());
         match read {
             Ok(Some(root)) => Ok(Self { file: file.to_owned(), root: Node::from(root) }),
@@ -124,18 +124,18 @@ impl Node {
     }
 }
 
-impl From<Spanned<Part>> for Node {
-    fn from(part: Spanned<Part>) -> Self {
+impl From<Spanned<DocumentPart>> for Node {
+    fn from(part: Spanned<DocumentPart>) -> Self {
         let line = part.referenced.line();
         let tree = match part.value {
-            Part::Scalar(value) => Tree::Scalar(value),
-            Part::List(parts) => Tree::List(parts.into_iter().map(Self::from).collect()),
-            Part::Object(entries) => Tree::Object(
+            DocumentPart::Scalar(value) => Tree::Scalar(value),
+            DocumentPart::List(parts) => Tree::List(parts.into_iter().map(Self::from).collect()),
+            DocumentPart::Object(entries) => Tree::Object(
                 entries
                     .into_iter()
                     .map(|(key, part)| {
                         let (line, node) = (key.referenced.line(), Self::from(part));
-                        Entry { key: key.value, line, node }
+                        DocumentEntry { key: key.value, line, node }
                     })
                     .collect(),
             ),
@@ -145,13 +145,13 @@ impl From<Spanned<Part>> for Node {
 }
 
 /// A value as the library hands it over. The nesting is bounded by the library, 64 deep.
-enum Part {
+enum DocumentPart {
     Scalar(Value),
-    List(Vec<Spanned<Part>>),
-    Object(Vec<(Spanned<String>, Spanned<Part>)>),
+    List(Vec<Spanned<DocumentPart>>),
+    Object(Vec<(Spanned<String>, Spanned<DocumentPart>)>),
 }
 
-impl<'de> Deserialize<'de> for Part {
+impl<'de> Deserialize<'de> for DocumentPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(PartVisitor)
     }
@@ -160,53 +160,55 @@ impl<'de> Deserialize<'de> for Part {
 struct PartVisitor;
 
 impl<'de> Visitor<'de> for PartVisitor {
-    type Value = Part;
+    type Value = DocumentPart;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Part, E> {
-        Ok(Part::Scalar(value.into()))
+    fn visit_bool<E>(self, value: bool) -> Result<DocumentPart, E> {
+        Ok(DocumentPart::Scalar(value.into()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Part, E> {
-        Ok(Part::Scalar(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<DocumentPart, E> {
+        Ok(DocumentPart::Scalar(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Part, E> {
-        Ok(Part::Scalar(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<DocumentPart, E> {
+        Ok(DocumentPart::Scalar(value.into()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Part, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<DocumentPart, E> {
         let number = Number::from_f64(value);
         let number = number.ok_or_else(|| E::custom("JSON has no such number"))?;
-        Ok(Part::Scalar(number.into()))
+        Ok(DocumentPart::Scalar(number.into()))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Part, E> {
-        Ok(Part::Scalar(value.into()))
+    fn visit_str<E>(self, value: &str) -> Result<DocumentPart, E> {
+        Ok(DocumentPart::Scalar(value.into()))
     }
 
-    fn visit_unit<E>(self) -> Result<Part, E> {
-        Ok(Part::Scalar(Value::Null))
+    fn visit_unit<E>(self) -> Result<DocumentPart, E> {
+        Ok(DocumentPart::Scalar(Value::Null))
     }
 
-    fn visit_none<E>(self) -> Result<Part, E> {
-        Ok(Part::Scalar(Value::Null))
+    fn visit_none<E>(self) -> Result<DocumentPart, E> {
+        Ok(DocumentPart::Scalar(Value::Null))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Part, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<DocumentPart, A::Error> {
         let mut parts = Vec::new();
         while let Some(part) = list.next_element()? {
             parts.push(part);
         }
-        Ok(Part::List(parts))
+        Ok(DocumentPart::List(parts))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Part, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<DocumentPart, A::Error> {
         let (mut entries, mut keys) = (Vec::new(), HashSet::new());
-        while let Some((key, part)) = object.next_entry::<Spanned<String>, Spanned<Part>>()? {
+        while let Some((key, part)) =
+            object.next_entry::<Spanned<String>, Spanned<DocumentPart>>()?
+        {
             // `1` and `"1"` are two keys in YAML, and one in JSON.
             if !keys.insert(key.value.clone()) {
                 let text = "a key is there twice, as a text and as something else";
@@ -214,7 +216,7 @@ impl<'de> Visitor<'de> for PartVisitor {
             }
             entries.push((key, part));
         }
-        Ok(Part::Object(entries))
+        Ok(DocumentPart::Object(entries))
     }
 }
 

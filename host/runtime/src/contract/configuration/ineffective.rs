@@ -1,9 +1,9 @@
 //! Grants of a file beside a plugin's that are not in force, because the host's own configuration does not let that file grant them.
 
 use super::PluginSettings;
-use super::grants::Rule;
-use super::http::HttpRule;
-use super::writes::WriteRule;
+use super::http_grants::HttpRule;
+use super::read_grants::Rule;
+use super::write_grants::WriteRule;
 
 impl PluginSettings {
     /// The first grant of each kind that is not in force, and where it would be. None where everything that is written is in force.

@@ -3,8 +3,8 @@
 //! is what the reference page and the JSON schema are made of.
 
 use super::ConfigurationError;
-use super::declared::{Declared, Kind};
-use super::document::{Document, Entry, Node, Tree};
+use super::declared::{Declared, ValueKind};
+use super::document::{Document, DocumentEntry, Node, Tree};
 use crate::contract::limits::Unit;
 use crate::contract::unknown_key::unknown_key;
 use serde_json::Value;
@@ -19,7 +19,7 @@ const ENTRIES_MAX: usize = 256;
 /// The keys of one object.
 pub struct Keys<'a> {
     /// None where nothing is read.
-    entries: Option<&'a [Entry]>,
+    entries: Option<&'a [DocumentEntry]>,
     /// Of the object, as errors name it: `limits`, `plugins.hello.reads[0]`.
     path: String,
     known: Vec<&'static str>,
@@ -79,7 +79,7 @@ pub fn declared<T>(declare: impl FnOnce(&mut Keys<'_>) -> T) -> Vec<Declared> {
 }
 
 impl<'a> Keys<'a> {
-    fn new(entries: Option<&'a [Entry]>, path: String, findings: &'a mut Findings) -> Self {
+    fn new(entries: Option<&'a [DocumentEntry]>, path: String, findings: &'a mut Findings) -> Self {
         Self { entries, path, known: Vec::new(), declared: Vec::new(), findings }
     }
 
@@ -96,7 +96,7 @@ impl<'a> Keys<'a> {
 
     /// A text that is one and no other: what kind of file this is.
     pub fn constant(&mut self, key: &'static str, expect: &'static str, doc: &'static str) {
-        let node = self.take(key, Kind::Constant(expect), "", doc);
+        let node = self.take(key, ValueKind::Constant(expect), "", doc);
         match node.map(|node| (node.line, node.json())) {
             Some((_, Value::String(text))) if text == expect => {}
             Some((line, other)) => {
@@ -118,7 +118,7 @@ impl<'a> Keys<'a> {
         default: &'static str,
         doc: &'static str,
     ) -> Option<Value> {
-        let node = self.take(key, Kind::Any, default, doc)?;
+        let node = self.take(key, ValueKind::Any, default, doc)?;
         let (line, value) = (node.line, node.json());
         let shown = match &value {
             Value::Object(object) => object.keys().cloned().collect(),
@@ -136,7 +136,7 @@ impl<'a> Keys<'a> {
         default: Option<u64>,
         doc: &'static str,
     ) -> Option<u64> {
-        let kind = Kind::Number { unit, bounds: bounds.clone() };
+        let kind = ValueKind::Number { unit, bounds: bounds.clone() };
         let shown = default.map_or(String::new(), |number| unit.show(number));
         let node = self.take(key, kind, &shown, doc)?;
         let line = node.line;
@@ -160,7 +160,7 @@ impl<'a> Keys<'a> {
 
     /// `true` or `false`.
     pub fn boolean(&mut self, key: &'static str, default: bool, doc: &'static str) -> Option<bool> {
-        let node = self.take(key, Kind::Boolean, &default.to_string(), doc)?;
+        let node = self.take(key, ValueKind::Boolean, &default.to_string(), doc)?;
         let line = node.line;
         let found = match &node.tree {
             Tree::Scalar(Value::Bool(found)) => Ok(*found),
@@ -179,7 +179,7 @@ impl<'a> Keys<'a> {
         doc: &'static str,
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
-        let node = self.take(key, Kind::Text(like), "", doc)?;
+        let node = self.take(key, ValueKind::Text(like), "", doc)?;
         let line = node.line;
         let text = texts(node);
         let parsed = text.and_then(|text| parse(text).map(|parsed| (parsed, text.to_owned())));
@@ -196,7 +196,7 @@ impl<'a> Keys<'a> {
         doc: &'static str,
     ) -> Option<T> {
         let words: Vec<_> = choices.iter().map(|(word, doc, _)| (*word, *doc)).collect();
-        let node = self.take(key, Kind::Choice(words), choices[0].0, doc)?;
+        let node = self.take(key, ValueKind::Choice(words), choices[0].0, doc)?;
         let line = node.line;
         let found = texts(node).and_then(|text| {
             let found = choices.iter().find(|(word, _, _)| *word == text);
@@ -216,7 +216,7 @@ impl<'a> Keys<'a> {
         doc: &'static str,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Option<Vec<T>> {
-        let kind = Kind::List(Box::new(Kind::Text(like)), least);
+        let kind = ValueKind::List(Box::new(ValueKind::Text(like)), least);
         let node = self.take(key, kind, default, doc)?;
         let parsed = match &node.tree {
             Tree::List(nodes) if nodes.len() < least => {
@@ -263,7 +263,7 @@ impl<'a> Keys<'a> {
 
     fn below<T>(
         &mut self,
-        entries: Option<&[Entry]>,
+        entries: Option<&[DocumentEntry]>,
         path: String,
         declare: impl FnOnce(&mut Keys<'_>) -> T,
     ) -> (T, Vec<Declared>) {
@@ -287,7 +287,7 @@ impl<'a> Keys<'a> {
     fn take(
         &mut self,
         key: &'static str,
-        kind: Kind,
+        kind: ValueKind,
         default: &str,
         doc: &str,
     ) -> Option<&'a Node> {
@@ -295,7 +295,7 @@ impl<'a> Keys<'a> {
         self.find(key)
     }
 
-    fn declare(&mut self, key: &'static str, kind: Kind, default: &str, doc: &str) {
+    fn declare(&mut self, key: &'static str, kind: ValueKind, default: &str, doc: &str) {
         self.known.push(key);
         let (default, doc) = (default.to_owned(), doc.trim().to_owned());
         self.declared.push(Declared { key, kind, default, doc });

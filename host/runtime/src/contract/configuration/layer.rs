@@ -1,9 +1,9 @@
 //! The declaration of every setting of a plugin, and what one place says of them.
 
-use super::grants::Rule;
-use super::http::HttpRule;
+use super::http_grants::HttpRule;
 use super::keys::{Keys, Said};
-use super::writes::WriteRule;
+use super::read_grants::Rule;
+use super::write_grants::WriteRule;
 use super::{API_VERSION, ConfigurationError, Document};
 use crate::contract::limits::{Limit, TABLE, Unit};
 use crate::outside::service_account::ServiceAccount;

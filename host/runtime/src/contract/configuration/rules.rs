@@ -11,7 +11,7 @@ pub(crate) struct GrantsOf<R> {
     /// The bounds of the rules; none for those that the host's own configuration has for this plugin.
     pub(super) ceiling: Option<Vec<R>>,
     /// Where they are to be written.
-    place: Place,
+    place: GrantPlace,
 }
 
 impl<R: Clone + PartialEq> GrantsOf<R> {
@@ -23,12 +23,12 @@ impl<R: Clone + PartialEq> GrantsOf<R> {
     ) -> Self {
         let rules = |layer: Option<&Layer>| layer.and_then(&rules).cloned();
         if let Some(rules) = rules(named) {
-            return Self { rules: Some(rules), ceiling: None, place: Place::Host };
+            return Self { rules: Some(rules), ceiling: None, place: GrantPlace::Host };
         }
         Self {
             rules: rules(sidecar).or_else(|| rules(defaults)),
             ceiling: Some(ceiling.to_vec()),
-            place: if sidecar.is_some() { Place::Sidecar } else { Place::NewSidecar },
+            place: if sidecar.is_some() { GrantPlace::Sidecar } else { GrantPlace::NewSidecar },
         }
     }
 
@@ -47,8 +47,8 @@ impl<R: Clone + PartialEq> GrantsOf<R> {
     }
 
     /// Where something is to be granted.
-    pub(super) fn place(&self, is_possible: bool) -> &Place {
-        if is_possible { &self.place } else { &Place::Host }
+    pub(super) fn place(&self, is_possible: bool) -> &GrantPlace {
+        if is_possible { &self.place } else { &GrantPlace::Host }
     }
 
     /// Whether both grant the same, wherever that is written.
@@ -65,7 +65,7 @@ impl<R: Clone + PartialEq> GrantsOf<R> {
 
 /// Where a plugin's grants are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum GrantPlace {
     /// In the file beside the plugin's, which is not there yet.
     NewSidecar,
     Sidecar,
@@ -73,7 +73,7 @@ pub(super) enum Place {
     Host,
 }
 
-impl Place {
+impl GrantPlace {
     /// An error if anything is lacking that a plugin asks for, with the line that grants all of it. The verb stands before all that is lacking.
     pub(super) fn granting_all(
         &self,

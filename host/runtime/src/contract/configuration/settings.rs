@@ -1,12 +1,12 @@
 //! What a plugin runs with: what all places say of it, put together.
 
 use super::ConfigurationError;
-use super::grants::Grants;
-use super::http::HttpGrants;
+use super::http_grants::HttpGrants;
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
+use super::read_grants::Grants;
 use super::rules::GrantsOf;
-use super::writes::WriteGrants;
+use super::write_grants::WriteGrants;
 use crate::contract::limits::{Limit, Limits, TABLE};
 use crate::outside::service_account::ServiceAccount;
 use crate::plugin_name::PluginName;

@@ -94,7 +94,7 @@ fn owner_source(text: &str, at: &str) -> Result<KeySource, DescriptorError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::descriptor::{Descriptor, Replay};
+    use crate::contract::descriptor::{Descriptor, ReplayOption};
 
     #[track_caller]
     fn check(rule: &str, expect: &str) {
@@ -147,8 +147,8 @@ mod tests {
             let descriptor = Descriptor::parse(json.as_bytes()).expect("it is valid");
             descriptor.subscriptions[0].replay
         };
-        assert_eq!(replay(r#","enqueue":["self"]"#), Replay::InitialAndReload);
-        assert_eq!(replay(r#","enqueue":["self"],"replay":"never""#), Replay::Never);
-        assert_eq!(replay(r#","enqueue":[]"#), Replay::Initial);
+        assert_eq!(replay(r#","enqueue":["self"]"#), ReplayOption::InitialAndReload);
+        assert_eq!(replay(r#","enqueue":["self"],"replay":"never""#), ReplayOption::Never);
+        assert_eq!(replay(r#","enqueue":[]"#), ReplayOption::Initial);
     }
 }

@@ -54,7 +54,7 @@ pub struct SubscriptionSpec {
     /// Which changes are told.
     pub types: ChangeTypes,
     /// Which objects are told again and when.
-    pub replay: Replay,
+    pub replay: ReplayOption,
     /// How much of an object comes with an event.
     pub delivery: Delivery,
     /// Whether an update carries the state before.
@@ -104,7 +104,7 @@ impl ChangeTypes {
 /// What a subscription wants to hear again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Replay {
+pub enum ReplayOption {
     /// What is there when the plugin is first loaded.
     Initial,
     /// The same, and everything again after each reload.
@@ -137,7 +137,7 @@ struct RawSubscription<'a> {
     #[serde(default)]
     field_selector: String,
     types: Option<RawTypes>,
-    replay: Option<Replay>,
+    replay: Option<ReplayOption>,
     #[serde(default = "delivery_default")]
     delivery: Delivery,
     #[serde(default)]
@@ -162,8 +162,8 @@ enum RawType {
 }
 
 /// A controller that begins anew looks at everything.
-fn replay_default(enqueue: &EnqueueRules) -> Replay {
-    if enqueue.is_empty() { Replay::Initial } else { Replay::InitialAndReload }
+fn replay_default(enqueue: &EnqueueRules) -> ReplayOption {
+    if enqueue.is_empty() { ReplayOption::Initial } else { ReplayOption::InitialAndReload }
 }
 
 fn delivery_default() -> Delivery {

@@ -1,7 +1,7 @@
 //! The values of an expression's variables, taken from JSON. Texts are borrowed from it.
 
 use super::READ_BYTES_MAX;
-use super::needs::{Needs, Place};
+use super::needs::{Needs, ReadPlace};
 use cel::common::types::{
     CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
 };
@@ -25,7 +25,7 @@ pub(super) fn bind<'v>(
 
 /// None where nothing is there.
 fn bind_place<'v>(
-    place: &Place,
+    place: &ReadPlace,
     values: &[Option<&'v [u8]>],
     bytes_left: &mut usize,
 ) -> Result<Option<Boxed<'v>>, String> {

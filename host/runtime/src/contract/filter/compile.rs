@@ -2,7 +2,7 @@
 
 use super::cost::{ENVIRONMENT, cost_max, guard};
 use super::needs::Collected;
-use super::{Compiled, NESTING_MAX, TEXT_BYTES_MAX};
+use super::{CompiledFilter, NESTING_MAX, TEXT_BYTES_MAX};
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SourceInfo, operators,
 };
@@ -38,7 +38,7 @@ const TYPES: [&str; 9] =
     ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "uint"];
 
 /// Compiles on a thread of its own: a parser that runs out of stack would end the process, one that panics the caller.
-pub(super) fn compile(text: &str) -> Result<Compiled, String> {
+pub(super) fn compile(text: &str) -> Result<CompiledFilter, String> {
     if text.len() > TEXT_BYTES_MAX {
         let bytes = text.len();
         return Err(format!("it has {bytes} bytes, at most {TEXT_BYTES_MAX} are read"));
@@ -50,7 +50,7 @@ pub(super) fn compile(text: &str) -> Result<Compiled, String> {
     thread.join().unwrap_or_else(|_| Err("it cannot be read: the parser panicked".to_owned()))
 }
 
-fn parse(text: &str) -> Result<Compiled, String> {
+fn parse(text: &str) -> Result<CompiledFilter, String> {
     let parser = ENVIRONMENT.parser().max_recursion_depth(PARSER_NESTING_MAX);
     let (mut expression, source) = parser.parse_with_source_info(text).map_err(|errors| {
         let first = errors.errors.first();
@@ -63,7 +63,7 @@ fn parse(text: &str) -> Result<Compiled, String> {
     let Reader { object, old, names_change, .. } = reader;
     guard(&mut expression, None);
     let (object, old, cost_max) = (object.finish(), old.finish(), cost_max(text.len()));
-    Ok(Compiled { expression, object, old, names_change, cost_max })
+    Ok(CompiledFilter { expression, object, old, names_change, cost_max })
 }
 
 fn at(source: &SourceInfo, id: u64, problem: &str) -> String {

@@ -11,24 +11,24 @@ use informant_cache::Projection;
 pub(super) struct Needs {
     /// A pointer for each place of the tree.
     pub(super) projection: Projection,
-    pub(super) root: Place,
+    pub(super) root: ReadPlace,
     is_used: bool,
 }
 
 /// A place that is read.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Place {
+pub(super) struct ReadPlace {
     /// Which of the projection's values it is.
     pub(super) number: usize,
     /// All of it. Otherwise it is enough to know what it is, and of an object these members.
     pub(super) is_whole: bool,
-    pub(super) members: Vec<(Box<str>, Place)>,
+    pub(super) members: Vec<(Box<str>, ReadPlace)>,
 }
 
 /// Collects what is read.
 #[derive(Default)]
 pub(super) struct Collected {
-    root: Place,
+    root: ReadPlace,
     is_used: bool,
 }
 
@@ -40,7 +40,7 @@ impl Collected {
         for name in members {
             let known = place.members.iter().position(|(known, _)| **known == **name);
             let index = known.unwrap_or_else(|| {
-                place.members.push(((*name).into(), Place::default()));
+                place.members.push(((*name).into(), ReadPlace::default()));
                 place.members.len() - 1
             });
             place = &mut place.members[index].1;
@@ -70,7 +70,7 @@ impl Needs {
     }
 }
 
-fn number(place: &mut Place, pointer: String, pointers: &mut Vec<String>) {
+fn number(place: &mut ReadPlace, pointer: String, pointers: &mut Vec<String>) {
     place.number = pointers.len();
     pointers.push(pointer.clone());
     if place.is_whole {

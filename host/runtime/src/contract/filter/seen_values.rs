@@ -1,7 +1,7 @@
 //! The values that an expression reads of an event's objects, for people.
 
-use super::needs::{Needs, Place};
-use super::{Filter, Verdict};
+use super::needs::{Needs, ReadPlace};
+use super::{Filter, FilterVerdict};
 use crate::event::{Change, Event};
 
 /// Values that are shown of one evaluation.
@@ -17,7 +17,7 @@ impl Filter {
     }
 
     /// The verdict on an event, and the values on which it depends.
-    pub(crate) fn explain(&self, event: &Event) -> (Verdict, Vec<SeenValue>) {
+    pub(crate) fn explain(&self, event: &Event) -> (FilterVerdict, Vec<SeenValue>) {
         let (object, old) = match event.change {
             Change::Deleted => (None, Some(&event.object)),
             Change::Added | Change::Updated => (Some(&event.object), event.old.as_ref()),
@@ -52,7 +52,7 @@ impl Needs {
     }
 }
 
-fn ends_of(place: &Place, path: String, ends: &mut Vec<(String, usize)>) {
+fn ends_of(place: &ReadPlace, path: String, ends: &mut Vec<(String, usize)>) {
     if place.members.is_empty() {
         return ends.push((path, place.number));
     }
@@ -75,7 +75,7 @@ mod tests {
         "labels":{"a/b":"x"}},"status":{"phase":"Running"}}"#;
 
     #[track_caller]
-    fn check(text: &str, verdict: &Verdict, expect: &[(&str, Option<&str>)]) {
+    fn check(text: &str, verdict: &FilterVerdict, expect: &[(&str, Option<&str>)]) {
         let object = Object::decode(POD, None).expect("the test's pod is well formed");
         let event = Event::new(SubscriptionId(1), Change::Added, object, Instant::now());
         let filter = Filter::compile(text).expect("an expression");
@@ -88,12 +88,12 @@ mod tests {
     #[test]
     fn an_explanation_has_the_values_that_the_expression_reads() {
         let phase = ("object.status.phase", Some("\"Running\""));
-        check("object.status.phase == \"Failed\"", &Verdict::Filtered, &[phase]);
+        check("object.status.phase == \"Failed\"", &FilterVerdict::Filtered, &[phase]);
         let label = ("object.metadata.labels[\"a/b\"]", Some("\"x\""));
         let both = "object.metadata.labels[\"a/b\"] == \"x\" && change == \"added\"";
-        check(both, &Verdict::Told, &[label, ("change", Some("\"added\""))]);
+        check(both, &FilterVerdict::Told, &[label, ("change", Some("\"added\""))]);
         let missing = "has(object.spec) && object.spec.nodeName == \"n\"";
-        check(missing, &Verdict::Filtered, &[("object.spec.nodeName", None)]);
-        check("old == null", &Verdict::Told, &[("old", Some("null"))]);
+        check(missing, &FilterVerdict::Filtered, &[("object.spec.nodeName", None)]);
+        check("old == null", &FilterVerdict::Told, &[("old", Some("null"))]);
     }
 }

@@ -21,7 +21,7 @@ fn change(text: &str) -> Change {
 
 /// An event of these states, through an object as the cache has it where there is one.
 #[track_caller]
-fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -> Verdict {
+fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -> FilterVerdict {
     let decode = |json: &str| {
         informant_cache::Object::decode(json.as_bytes(), None).expect("the test's object is one")
     };
@@ -41,9 +41,9 @@ fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -
 fn check(expression: &str, object: Option<&str>, old: Option<&str>, of: &str, expect: &str) {
     let filter = Filter::compile(expression).unwrap_or_else(|error| panic!("{error}"));
     let found = match verdict(&filter, object, old, of) {
-        Verdict::Told => "told".to_owned(),
-        Verdict::Filtered => "filtered".to_owned(),
-        Verdict::Failed(error) => error,
+        FilterVerdict::Told => "told".to_owned(),
+        FilterVerdict::Filtered => "filtered".to_owned(),
+        FilterVerdict::Failed(error) => error,
     };
     assert_eq!(found, expect, "{expression}");
 }
@@ -182,7 +182,7 @@ fn what_is_accepted_does_not_overflow() {
                 verdict(&filter, Some(POD), Some(POD), "updated")
             });
         let verdict = verdict.expect("a thread").join().expect("no panic");
-        assert_eq!(verdict, Verdict::Filtered, "{open}");
+        assert_eq!(verdict, FilterVerdict::Filtered, "{open}");
     };
     deepest("[", "1", "]");
     deepest("{1: ", "1", "}");
@@ -355,12 +355,12 @@ proptest! {
         expression in expression(), object in json(), old in prop::option::of(json()),
     ) {
         let projected = compile::compile(&expression).expect("it can be used");
-        let whole = Compiled {
+        let whole = CompiledFilter {
             object: Needs::everything(),
             old: Needs::everything(),
             ..compile::compile(&expression).expect("it can be used")
         };
-        let verdict = |compiled: &Compiled| {
+        let verdict = |compiled: &CompiledFilter| {
             let old = old.as_deref().map(str::as_bytes);
             compiled.verdict(Some(object.as_bytes()), old, Change::Added)
         };
@@ -397,13 +397,13 @@ fn filter() {
         let json = &input[end + 1..];
         let Ok(compiled) = compile::compile(expression) else { return };
         let verdict = compiled.verdict(Some(json), None, Change::Added);
-        if let Verdict::Failed(error) = &verdict {
+        if let FilterVerdict::Failed(error) = &verdict {
             assert!(!error.contains("panicked") && !error.contains('\n'), "{error:?}");
         }
         if serde_json::from_slice::<serde_json::Value>(json).is_err() {
             return;
         }
-        let whole = Compiled { object: Needs::everything(), ..compiled };
+        let whole = CompiledFilter { object: Needs::everything(), ..compiled };
         let whole = whole.verdict(Some(json), None, Change::Added);
         assert_eq!(std::mem::discriminant(&verdict), std::mem::discriminant(&whole), "{whole:?}");
     });

@@ -1,7 +1,7 @@
 //! Whether the actors of a plugin's shards do what is due.
 
 use super::PluginQueue;
-use crate::guest_threads::Turn;
+use crate::guest_threads::ActorTurn;
 use informant_cache::Pulse;
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ impl PluginQueue {
             (worker.turn.clone(), worker.is_waiting && (is_due || has_key))
         };
         // Whoever looks at an actor may be the one that drops it, and an actor that is dropped leaves the queue, which is locked for that.
-        let pulse = turn.as_ref().map_or(Pulse { steps: 0, has_work: false }, Turn::pulse);
+        let pulse = turn.as_ref().map_or(Pulse { steps: 0, has_work: false }, ActorTurn::pulse);
         Pulse { has_work: pulse.has_work || is_idle, ..pulse }
     }
 }

@@ -1,7 +1,7 @@
 //! The actors of a plugin's shards, as their queue knows them, and how they hear of what was pushed for them.
 
 use super::PluginQueue;
-use crate::guest_threads::Turn;
+use crate::guest_threads::ActorTurn;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 use std::time::Instant;
@@ -17,7 +17,7 @@ pub(super) struct Worker {
     /// It waits for something to do. Whoever polls it says so.
     pub(super) is_waiting: bool,
     /// Its turn, for an informer's thread that has little to tell.
-    pub(super) turn: Option<Turn>,
+    pub(super) turn: Option<ActorTurn>,
     /// Events were pushed for it, and nobody has told it.
     pub(super) has_unannounced: bool,
 }
@@ -45,7 +45,7 @@ impl PluginQueue {
     }
 
     /// Each actor that waits and has something to hear of. One that does not wait looks at the queue before it does.
-    fn each_unannounced(&self, tell: impl Fn(Waker, Option<Turn>, usize)) {
+    fn each_unannounced(&self, tell: impl Fn(Waker, Option<ActorTurn>, usize)) {
         let (mut shard, mut count) = (0, 1);
         while shard < count {
             let waiting = {

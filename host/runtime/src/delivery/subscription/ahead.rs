@@ -5,7 +5,7 @@
 //! the plugin does not know and that goes is not told at all, but to who hears of ends alone, and to who works on keys.
 
 use super::{Judged, Line, SubscriptionHandler, Telling, gone};
-use crate::contract::descriptor::Replay;
+use crate::contract::descriptor::ReplayOption;
 use informant_cache::{Cause, Notification, Object, Reason, ResourceEventHandler};
 
 impl SubscriptionHandler {
@@ -26,7 +26,7 @@ impl SubscriptionHandler {
 
     fn comes_ahead(&self, object: &Object, cause: Cause) {
         let is_initial = cause.reason == Reason::Initial;
-        if is_initial && (self.replay != Replay::Never || self.enters(object)) {
+        if is_initial && (self.replay != ReplayOption::Never || self.enters(object)) {
             return self.progress.is_new(object);
         }
         // Of what the view has not, nobody knows anything: nothing has to be remembered, but where another might have told of it.

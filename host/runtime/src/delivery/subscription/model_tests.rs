@@ -139,7 +139,7 @@ impl Bench {
         if !self.spec.wants_the_same(&before) {
             self.asked_by = self.load;
         }
-        if self.spec == before && self.spec.replay != Replay::InitialAndReload {
+        if self.spec == before && self.spec.replay != ReplayOption::InitialAndReload {
             return;
         }
         let queue = self.queue.clone();
@@ -259,7 +259,7 @@ impl Bench {
             .collect();
         // Who wants no replay is not told again of what waited while a version in between did not want it.
         let excused = |name: &String| {
-            let is_never = self.spec.replay == Replay::Never;
+            let is_never = self.spec.replay == ReplayOption::Never;
             is_never && !self.knows.contains_key(name) && self.kept_from.contains(name)
         };
         let differ = |name: &&String| self.knows.get(*name) != truth.get(*name) && !excused(name);

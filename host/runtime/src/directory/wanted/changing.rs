@@ -1,9 +1,9 @@
 //! Files that change at every look, as a link to a file of `/proc` does, or a file that a process writes all the time: whoever waits for one
 //! is told.
 
-use super::{Again, Change, ConfigurationFile, Decision, Entry};
+use super::{ConfigurationFile, Decision, LoadAgain, PluginChange, WantedFile};
 use crate::directory::file_id::FileId;
-use crate::directory::scan::Problem;
+use crate::directory::plugin_files::Problem;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const CHANGES: &str = "changes at every look; write it under another name and re
 /// The same where the file is not named.
 const IT_CHANGES: &str = "it changes at every look; write it under another name and rename it";
 
-impl Entry {
+impl WantedFile {
     /// Says so of a file that changes at every look. A plugin that has no other file or configuration is refused, and does not go on waiting.
     pub(super) fn say_changes(
         &mut self,
@@ -29,7 +29,7 @@ impl Entry {
             return;
         }
         decision.problems.push(Problem::new(path, CHANGES).of(&id.name));
-        self.again = Again::No;
+        self.again = LoadAgain::No;
         self.refuse(id, directory, IT_CHANGES, decision);
     }
 
@@ -49,10 +49,10 @@ impl Entry {
         if !id.is_plugin() {
             (self.unreadable, self.counted, self.directory) = (true, None, directory);
             let file = ConfigurationFile::Unreadable(reason);
-            decision.changes.push(Change::Configure(name, file));
+            decision.changes.push(PluginChange::Configure(name, file));
         } else if self.counted.is_none() {
             self.unreadable = true;
-            decision.changes.push(Change::Refuse(name, reason));
+            decision.changes.push(PluginChange::Refuse(name, reason));
         }
     }
 }

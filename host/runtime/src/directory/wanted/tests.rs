@@ -28,7 +28,7 @@ fn plugin() -> FileId {
 
 use Found::{File, Finished as Done, Hidden, Nothing, Unread as There};
 
-fn file(directory: usize, content: &str, age_ms: Option<u64>, known: &Known) -> PluginFile {
+fn file(directory: usize, content: &str, age_ms: Option<u64>, known: &KnownFiles) -> PluginFile {
     let bytes = content.as_bytes().to_vec();
     let room = ContentRoom::new(1 << 20).take(1).expect("room");
     let is_known = known.values().any(|known| known.sha256 == content);
@@ -73,14 +73,18 @@ fn check(looks: &[(u64, Found, &str)]) {
     }
 }
 
-fn show(change: &Change) -> String {
+fn show(change: &PluginChange) -> String {
     match change {
-        Change::Load(_, file) => format!("load {}", file.sha256),
-        Change::Remove(name) => format!("remove {name}"),
-        Change::Refuse(name, why) => format!("refuse {name}: {why}"),
-        Change::Configure(_, ConfigurationFile::Read(file)) => format!("configure {}", file.sha256),
-        Change::Configure(_, ConfigurationFile::Gone) => "configure Gone".to_owned(),
-        Change::Configure(_, ConfigurationFile::Unreadable(_)) => "configure Unreadable".to_owned(),
+        PluginChange::Load(_, file) => format!("load {}", file.sha256),
+        PluginChange::Remove(name) => format!("remove {name}"),
+        PluginChange::Refuse(name, why) => format!("refuse {name}: {why}"),
+        PluginChange::Configure(_, ConfigurationFile::Read(file)) => {
+            format!("configure {}", file.sha256)
+        }
+        PluginChange::Configure(_, ConfigurationFile::Gone) => "configure Gone".to_owned(),
+        PluginChange::Configure(_, ConfigurationFile::Unreadable(_)) => {
+            "configure Unreadable".to_owned()
+        }
     }
 }
 
@@ -192,13 +196,13 @@ fn a_file_that_never_counted_goes_without_a_word() {
 fn content_that_is_asked_for_again_is_loaded_though_it_is_the_same() {
     let name: PluginName = "a".parse().expect("a name");
     let mut wanted = Wanted::default();
-    let look = |wanted: &mut Wanted, known: &Known| {
+    let look = |wanted: &mut Wanted, known: &KnownFiles| {
         let mut scan = Scan::default();
         scan.files.insert(plugin(), file(0, "x", Some(9_000), known));
         let decision = wanted.decide(scan, &Finished::default(), Instant::now());
         (decision.changes.len(), decision.look_again.is_some())
     };
-    assert_eq!(look(&mut wanted, &Known::default()), (1, false));
+    assert_eq!(look(&mut wanted, &KnownFiles::default()), (1, false));
     let under_way = wanted.known();
     wanted.load_again(&name);
     assert_eq!(look(&mut wanted, &under_way), (0, true), "a look that had begun cannot bring it");
@@ -207,7 +211,7 @@ fn content_that_is_asked_for_again_is_loaded_though_it_is_the_same() {
     assert_eq!(look(&mut wanted, &next), (1, false));
     assert!(!wanted.is_to_load_again(&name));
     wanted.load_again(&name);
-    let had_begun = look(&mut wanted, &Known::default());
+    let had_begun = look(&mut wanted, &KnownFiles::default());
     assert_eq!(had_begun, (1, true), "nor does newer content that it brings do");
     assert!(wanted.is_to_load_again(&name));
 }
@@ -221,7 +225,7 @@ fn check_both(looks: &[(Option<&str>, Option<&str>, &str)]) {
     for (number, (plugin_found, configuration_found, expect)) in looks.iter().enumerate() {
         let (mut scan, known) = (Scan::default(), wanted.known());
         let mut put = |id: FileId, found: &Option<&str>| {
-            let of_kind: Known = known
+            let of_kind: KnownFiles = known
                 .iter()
                 .filter(|(known, _)| **known == id)
                 .map(|(id, it)| (id.clone(), it.clone()))
@@ -369,7 +373,7 @@ fn check_changing(looks: &[(u64, &str, &str, &str)]) {
         for (id, found) in
             [(plugin(), plugin_found), (FileId::configuration(&plugin().name), configuration_found)]
         {
-            let of_kind: Known =
+            let of_kind: KnownFiles =
                 known.get(&id).map(|it| (id.clone(), it.clone())).into_iter().collect();
             match *found {
                 "" => {}

@@ -6,7 +6,7 @@
 //! functions to keep, empty where none are. Errors come on its standard error.
 
 use super::CompileError;
-use super::line::Lane;
+use super::line::FileLane;
 use super::order::{self, FUNCTIONS_BYTES_MAX};
 use super::program::{EXIT_NOT_A_PLUGIN, EXIT_REFUSED};
 use std::ffi::OsString;
@@ -62,14 +62,14 @@ pub struct CompilerProgram {
 /// With what a file is tried once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Attempt {
-    pub(super) lane: Lane,
+    pub(super) lane: FileLane,
     pub(super) memory_bytes: u64,
     pub(super) deadline: Duration,
 }
 
 /// What a process made of a file.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ChildAnswer {
     /// See [`CompiledPlugin`](super::code::CompiledPlugin); nobody has looked at it yet.
     pub(super) plugin: Vec<u8>,
     /// Functions to keep; none where they are those that were kept, or where none are.
@@ -81,12 +81,12 @@ impl CompilerProgram {
     /// so that a file that needs everything keeps nobody waiting who needs little.
     pub(super) fn attempts(&self, file_bytes: usize) -> impl Iterator<Item = Attempt> {
         let all = |deadline: Duration| Attempt {
-            lane: Lane::Large,
+            lane: FileLane::Large,
             memory_bytes: self.memory_bytes_max,
             deadline: deadline.min(self.deadline),
         };
         let small = Attempt {
-            lane: Lane::Small,
+            lane: FileLane::Small,
             memory_bytes: self.memory_bytes_max / SMALL_FILE_MEMORY,
             deadline: SMALL_FILE_TIME.min(self.deadline),
         };
@@ -101,7 +101,7 @@ impl CompilerProgram {
         attempt: &Attempt,
         file: &[u8],
         functions: Option<&[u8]>,
-    ) -> Result<Answer, CompileError> {
+    ) -> Result<ChildAnswer, CompileError> {
         match tokio::time::timeout(attempt.deadline, self.answer(attempt, file, functions)).await {
             Ok(answer) => answer,
             Err(_) => Err(CompileError::Deadline(attempt.deadline)),
@@ -113,7 +113,7 @@ impl CompilerProgram {
         attempt: &Attempt,
         file: &[u8],
         functions: Option<&[u8]>,
-    ) -> Result<Answer, CompileError> {
+    ) -> Result<ChildAnswer, CompileError> {
         let program = self.program.display();
         let host = |what: &str, error: io::Error| {
             CompileError::Host(format!("{program} cannot be {what}: {error}"))
@@ -185,10 +185,10 @@ async fn give(
 }
 
 /// Closes the pipe at its end, so that no child waits for somebody to take the rest.
-async fn take(mut stdout: impl AsyncRead + Unpin) -> io::Result<Answer> {
+async fn take(mut stdout: impl AsyncRead + Unpin) -> io::Result<ChildAnswer> {
     let plugin = take_frame(&mut stdout, ANSWER_BYTES_MAX).await?;
     let functions = take_frame(&mut stdout, FUNCTIONS_BYTES_MAX).await?;
-    Ok(Answer { plugin, functions })
+    Ok(ChildAnswer { plugin, functions })
 }
 
 async fn take_frame(stdout: &mut (impl AsyncRead + Unpin), most: u64) -> io::Result<Vec<u8>> {
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    async fn run(program: &CompilerProgram) -> Result<Answer, CompileError> {
+    async fn run(program: &CompilerProgram) -> Result<ChildAnswer, CompileError> {
         let attempt = program.attempts(usize::MAX).next().expect("there is one");
         program.run(&attempt, &[7; 100_000], None).await
     }
@@ -234,7 +234,7 @@ mod tests {
     /// A shell takes the compiler's place: what does the host make of it?
     async fn check(script: &str, expect: &str) {
         let found = match run(&program(script)).await {
-            Ok(Answer { plugin, functions }) => {
+            Ok(ChildAnswer { plugin, functions }) => {
                 let [plugin, functions] = [plugin, functions].map(String::from_utf8);
                 format!("answer {plugin:?} {functions:?}")
             }

@@ -5,7 +5,7 @@
 //! to be what it once kept. Nothing that comes from a plugin directory becomes one.
 
 use super::CompileError;
-use super::report::Report;
+use super::report::FileReport;
 use crate::guest::engine::Engine;
 use std::sync::Arc;
 use wasmtime::component::Component;
@@ -17,13 +17,13 @@ const LENGTH_BYTES: usize = 4;
 /// came: the report's length in four bytes, little-endian, the report, the code.
 pub(crate) struct CompiledPlugin {
     content: Vec<u8>,
-    report: Arc<Report>,
+    report: Arc<FileReport>,
     code_at: usize,
 }
 
 impl CompiledPlugin {
     /// Puts together what was found and compiled in this process.
-    pub(super) fn content_of(report: &Report, code: &[u8]) -> Vec<u8> {
+    pub(super) fn content_of(report: &FileReport, code: &[u8]) -> Vec<u8> {
         let report = report.to_bytes();
         [&(report.len() as u32).to_le_bytes()[..], &report, code].concat()
     }
@@ -39,7 +39,7 @@ impl CompiledPlugin {
     }
 
     /// What is known of the plugin.
-    pub(crate) fn report(&self) -> &Arc<Report> {
+    pub(crate) fn report(&self) -> &Arc<FileReport> {
         &self.report
     }
 
@@ -64,11 +64,11 @@ impl CompiledPlugin {
 }
 
 /// The report, and where the code begins.
-fn split(content: &[u8]) -> Result<(Report, usize), String> {
+fn split(content: &[u8]) -> Result<(FileReport, usize), String> {
     let cut_off = || "the answer breaks off in its report".to_owned();
     let (length, rest) = content.split_first_chunk::<LENGTH_BYTES>().ok_or_else(cut_off)?;
     let length = u32::from_le_bytes(*length) as usize;
-    let report = Report::read(rest.get(..length).ok_or_else(cut_off)?)?;
+    let report = FileReport::read(rest.get(..length).ok_or_else(cut_off)?)?;
     Ok((report, LENGTH_BYTES + length))
 }
 
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_report_that_breaks_off_is_an_error() {
         let report =
-            Report::new(vec!["log".to_owned()], vec![], (5, 6), None).expect("in its bounds");
+            FileReport::new(vec!["log".to_owned()], vec![], (5, 6), None).expect("in its bounds");
         let content = CompiledPlugin::content_of(&report, b"code");
         let plugin = CompiledPlugin::trusted(content.clone()).expect("it is whole");
         assert_eq!(

@@ -9,13 +9,13 @@ const NICENESS: i32 = 10;
 
 /// What the process may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
+pub(super) struct ProcessBounds {
     pub(super) memory_bytes: u64,
     /// Of all threads together.
     pub(super) cpu_seconds: u64,
 }
 
-impl Bounds {
+impl ProcessBounds {
     /// Has the kernel keep this process to the bounds.
     pub(super) fn keep(self) -> io::Result<()> {
         let limit = |most| Rlimit { current: Some(most), maximum: Some(most) };

@@ -24,12 +24,12 @@ pub(crate) struct Functions {
     /// As [`Functions::kept`] wrote it.
     before: Vec<u8>,
     /// Where each function stands in that.
-    places: HashMap<Name, Place>,
+    places: HashMap<Name, FunctionPlace>,
     new: Mutex<HashMap<Name, Vec<u8>>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct FunctionPlace {
     range: Range<usize>,
     is_used: AtomicBool,
 }
@@ -45,7 +45,7 @@ impl Functions {
             let length = u32::from_le_bytes(*length.first_chunk()?) as usize;
             let start = at + head.len();
             at = start.checked_add(length).filter(|end| *end <= before.len())?;
-            let place = Place { range: start..at, is_used: AtomicBool::new(false) };
+            let place = FunctionPlace { range: start..at, is_used: AtomicBool::new(false) };
             places.insert(*name, place);
         }
         Some(Self { before, places, new: Mutex::default() })
@@ -54,7 +54,7 @@ impl Functions {
     /// What to keep for the next version: the functions of this one. None if they are those of the one before.
     pub(super) fn kept(&self) -> Option<Vec<u8>> {
         let new = self.new.lock();
-        let is_used = |place: &&Place| place.is_used.load(Relaxed);
+        let is_used = |place: &&FunctionPlace| place.is_used.load(Relaxed);
         if new.is_empty() && self.places.values().all(|place| is_used(&place)) {
             return None;
         }

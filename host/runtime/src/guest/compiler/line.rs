@@ -16,7 +16,7 @@ const USERS_MAX: usize = 1_024;
 
 /// Where a file waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(super) enum FileLane {
     /// Little memory, little time.
     Small,
     /// All that there is.
@@ -28,17 +28,17 @@ pub(super) type Ticket = u64;
 
 /// The lanes, and what plugins have used.
 #[derive(Debug, Default)]
-pub(super) struct Line {
-    waiting: Vec<Waiting>,
+pub(super) struct CompileLine {
+    waiting: Vec<WaitingFile>,
     served: [Option<Served>; 2],
-    used: HashMap<PluginName, Used>,
+    used: HashMap<PluginName, UsedTime>,
     tickets: Ticket,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingFile {
     ticket: Ticket,
-    lane: Lane,
+    lane: FileLane,
     plugin: PluginName,
     bytes: usize,
 }
@@ -51,28 +51,29 @@ struct Served {
 }
 
 #[derive(Debug)]
-struct Used {
+struct UsedTime {
     time: Duration,
     until: Instant,
 }
 
-impl Line {
+impl CompileLine {
     /// A place for a file of so many bytes. It is served when [`next`](Self::next) says so.
-    pub(super) fn wait(&mut self, lane: Lane, plugin: &PluginName, bytes: usize) -> Ticket {
+    pub(super) fn wait(&mut self, lane: FileLane, plugin: &PluginName, bytes: usize) -> Ticket {
         self.tickets += 1;
         let ticket = self.tickets;
-        self.waiting.push(Waiting { ticket, lane, plugin: plugin.clone(), bytes });
+        self.waiting.push(WaitingFile { ticket, lane, plugin: plugin.clone(), bytes });
         ticket
     }
 
     /// Who is served from now on, if a lane is free and somebody waits for it. To be asked until there is nobody.
     pub(super) fn next(&mut self, now: Instant) -> Option<Ticket> {
-        let is_free = |lane: Lane| self.served[lane as usize].is_none();
+        let is_free = |lane: FileLane| self.served[lane as usize].is_none();
         let waiting = self.waiting.iter().enumerate().filter(|(_, waiting)| is_free(waiting.lane));
-        let used = |plugin| self.used.get(plugin).map_or(Duration::ZERO, |used: &Used| used.time);
+        let used =
+            |plugin| self.used.get(plugin).map_or(Duration::ZERO, |used: &UsedTime| used.time);
         let first = waiting.min_by_key(|(_, it)| (used(&it.plugin), it.bytes, it.ticket));
         let (index, _) = first?;
-        let Waiting { ticket, lane, plugin, .. } = self.waiting.swap_remove(index);
+        let WaitingFile { ticket, lane, plugin, .. } = self.waiting.swap_remove(index);
         self.served[lane as usize] = Some(Served { ticket, plugin, since: now });
         Some(ticket)
     }
@@ -89,11 +90,16 @@ impl Line {
     }
 }
 
-fn note(used: &mut HashMap<PluginName, Used>, plugin: PluginName, time: Duration, now: Instant) {
+fn note(
+    used: &mut HashMap<PluginName, UsedTime>,
+    plugin: PluginName,
+    time: Duration,
+    now: Instant,
+) {
     used.retain(|_, used| used.until > now);
     let until = now + USED_COUNTS_FOR;
     let before = used.get(&plugin).map_or(Duration::ZERO, |used| used.time);
-    used.insert(plugin, Used { time: before + time, until });
+    used.insert(plugin, UsedTime { time: before + time, until });
     if used.len() > USERS_MAX {
         let least = used.iter().min_by_key(|(_, used)| used.time);
         if let Some(least) = least.map(|(plugin, _)| plugin.clone()) {
@@ -110,7 +116,7 @@ mod tests {
     /// was served, in order.
     #[track_caller]
     fn check(script: &str, expect: &str) {
-        let (mut line, mut now) = (Line::default(), Instant::now());
+        let (mut line, mut now) = (CompileLine::default(), Instant::now());
         let mut tickets: HashMap<&str, Ticket> = HashMap::new();
         let mut served = Vec::new();
         for word in script.split_whitespace() {
@@ -128,7 +134,7 @@ mod tests {
                 let [name, lane, bytes] = word.split(':').collect::<Vec<_>>()[..] else {
                     panic!("{word}")
                 };
-                let lane = if lane == "small" { Lane::Small } else { Lane::Large };
+                let lane = if lane == "small" { FileLane::Small } else { FileLane::Large };
                 let plugin = name.trim_end_matches(|it: char| it.is_ascii_digit());
                 let plugin = plugin.parse().expect("a name");
                 tickets.insert(name, line.wait(lane, &plugin, bytes.parse().expect("a number")));

@@ -14,13 +14,13 @@ const NOT_KEPT: u64 = u64::MAX;
 
 /// What is to be looked at, in the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct CompileOrder {
     pub(super) file: Vec<u8>,
     /// Those of the version before, maybe none; nothing where functions are not kept.
     pub(super) functions: Option<Vec<u8>>,
 }
 
-impl Order {
+impl CompileOrder {
     /// In the process.
     pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
         let file = read_frame(from, FILE_BYTES_MAX)?.ok_or(io::ErrorKind::InvalidData)?;
@@ -68,10 +68,14 @@ mod tests {
     async fn check(file: &[u8], functions: Option<&[u8]>) {
         let mut bytes = Vec::new();
         write(file, functions, &mut bytes).await.expect("memory takes it");
-        let expect = Order { file: file.to_vec(), functions: functions.map(<[u8]>::to_vec) };
-        assert_eq!(Order::read(&mut bytes.as_slice()).expect("it is whole"), expect);
+        let expect = CompileOrder { file: file.to_vec(), functions: functions.map(<[u8]>::to_vec) };
+        assert_eq!(CompileOrder::read(&mut bytes.as_slice()).expect("it is whole"), expect);
         for length in 0..bytes.len() {
-            assert!(Order::read(&mut &bytes[..length]).is_err(), "{length} of {}", bytes.len());
+            assert!(
+                CompileOrder::read(&mut &bytes[..length]).is_err(),
+                "{length} of {}",
+                bytes.len()
+            );
         }
     }
 
@@ -86,7 +90,7 @@ mod tests {
     fn check_refused(length: u64, expect: io::ErrorKind) {
         let mut bytes = length.to_le_bytes().to_vec();
         bytes.resize(100, 0);
-        let error = Order::read(&mut bytes.as_slice()).expect_err("it is no order");
+        let error = CompileOrder::read(&mut bytes.as_slice()).expect_err("it is no order");
         assert_eq!(error.kind(), expect);
     }
 

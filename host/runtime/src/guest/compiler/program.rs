@@ -1,9 +1,9 @@
 //! The compiler's end: the work of a process that was started to look at one plugin file.
 
-use super::confinement::{Bounds, confine};
+use super::confinement::{ProcessBounds, confine};
 use super::functions::Functions;
-use super::look::{Refusal, look_at};
-use super::order::Order;
+use super::look::{FileRefusal, look_at};
+use super::order::CompileOrder;
 use crate::guest::engine::Engine;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -28,31 +28,31 @@ const STACK_BYTES: usize = 8 << 20;
 /// standard input: the host is gone then.
 #[expect(clippy::print_stderr, reason = "the standard error is how the host hears why")]
 pub fn compile_standard_input(memory_bytes_max: u64, cpu_seconds_max: u64) -> ExitCode {
-    let bounds = Bounds { memory_bytes: memory_bytes_max, cpu_seconds: cpu_seconds_max };
+    let bounds = ProcessBounds { memory_bytes: memory_bytes_max, cpu_seconds: cpu_seconds_max };
     let (code, text) = match compile(bounds) {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Refusal(Refusal::NotAPlugin(text))) => (EXIT_NOT_A_PLUGIN, text),
-        Err(Failure::Refusal(Refusal::Refused(text))) => (EXIT_REFUSED, text),
-        Err(Failure::Io(error)) => (1, error.to_string()),
+        Err(ProgramFailure::Refusal(FileRefusal::NotAPlugin(text))) => (EXIT_NOT_A_PLUGIN, text),
+        Err(ProgramFailure::Refusal(FileRefusal::Refused(text))) => (EXIT_REFUSED, text),
+        Err(ProgramFailure::Io(error)) => (1, error.to_string()),
     };
     eprintln!("{text}");
     ExitCode::from(code as u8)
 }
 
-enum Failure {
-    Refusal(Refusal),
+enum ProgramFailure {
+    Refusal(FileRefusal),
     Io(io::Error),
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for ProgramFailure {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-fn compile(bounds: Bounds) -> Result<(), Failure> {
+fn compile(bounds: ProcessBounds) -> Result<(), ProgramFailure> {
     bounds.keep()?;
-    let order = Order::read(&mut io::stdin().lock())?;
+    let order = CompileOrder::read(&mut io::stdin().lock())?;
     let watch = std::thread::Builder::new().name("host-watch".into());
     // It ends with the process.
     let _ = watch.spawn(end_with_host)?;
@@ -63,13 +63,13 @@ fn compile(bounds: Bounds) -> Result<(), Failure> {
     look.join().unwrap_or_else(|_| Err(io::Error::other("the check of the file panicked").into()))
 }
 
-fn answer(order: Order, unconfined: Option<String>) -> Result<(), Failure> {
-    let Order { file, functions } = order;
+fn answer(order: CompileOrder, unconfined: Option<String>) -> Result<(), ProgramFailure> {
+    let CompileOrder { file, functions } = order;
     let functions = functions.map(|before| Arc::new(Functions::of(before).unwrap_or_default()));
     let engine =
         Engine::compiler(functions.clone().map(|functions| functions as Arc<dyn CacheStore>))
-            .map_err(|error| Failure::Refusal(Refusal::Refused(error.to_string())))?;
-    let (report, code) = look_at(file, &engine, unconfined).map_err(Failure::Refusal)?;
+            .map_err(|error| ProgramFailure::Refusal(FileRefusal::Refused(error.to_string())))?;
+    let (report, code) = look_at(file, &engine, unconfined).map_err(ProgramFailure::Refusal)?;
     let report = report.to_bytes();
     let mut stdout = io::stdout().lock();
     let length = size_of::<u32>() + report.len() + code.len();

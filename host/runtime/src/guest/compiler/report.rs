@@ -18,7 +18,7 @@ const NAME_BYTES_MAX: usize = 256;
 /// What is known of a plugin file that keeps the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Report {
+pub(crate) struct FileReport {
     version: u32,
     /// Interfaces of the contract that it needs, `log`.
     pub(crate) imports: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Report {
     pub(crate) unconfined: Option<String>,
 }
 
-impl Report {
+impl FileReport {
     /// A report of this version, if it keeps its bounds; else why not.
     pub(super) fn new(
         imports: Vec<String>,
@@ -106,12 +106,12 @@ mod tests {
 
     #[track_caller]
     fn check(imports: Vec<String>, exports: Vec<String>, expect: &str) {
-        match Report::new(imports, exports, (7, 8), None) {
+        match FileReport::new(imports, exports, (7, 8), None) {
             Ok(report) => {
                 assert_eq!(expect, "");
                 let bytes = report.to_bytes();
                 assert!(bytes.len() < REPORT_BYTES_MAX);
-                assert_eq!(Report::read(&bytes), Ok(report));
+                assert_eq!(FileReport::read(&bytes), Ok(report));
             }
             Err(error) => assert_eq!(error, expect),
         }
@@ -128,13 +128,13 @@ mod tests {
 
     #[track_caller]
     fn check_refused(bytes: &[u8], expect: &str) {
-        let error = Report::read(bytes).expect_err("it is no report");
+        let error = FileReport::read(bytes).expect_err("it is no report");
         assert!(error.contains(expect), "{error}");
     }
 
     #[test]
     fn what_is_no_report_of_this_version_is_not_read() {
-        let report = Report::new(vec![], vec![], (0, 0), None).expect("it keeps its bounds");
+        let report = FileReport::new(vec![], vec![], (0, 0), None).expect("it keeps its bounds");
         let text = String::from_utf8(report.to_bytes()).expect("JSON");
         check_refused(text.replace(r#""version":2"#, r#""version":1"#).as_bytes(), "of version 1");
         check_refused(text.replace("{", r#"{"more":1,"#).as_bytes(), "unknown field `more`");

@@ -13,7 +13,7 @@ pub(super) struct SharedCode<K, T>(Arc<Mutex<ByKey<K, T>>>);
 type ByKey<K, T> = BTreeMap<Arc<K>, Weak<T>>;
 
 /// The place of code among all code. It is given up with the code, whose part it is.
-pub(super) struct Place<K: Ord, T> {
+pub(super) struct CodePlace<K: Ord, T> {
     key: Arc<K>,
     all: Weak<Mutex<ByKey<K, T>>>,
 }
@@ -31,20 +31,20 @@ impl<K: Ord, T> SharedCode<K, T> {
     }
 
     /// Shares code that can be run now. Answers with that of another plugin if it came first.
-    pub(super) fn share(&self, key: K, code: impl FnOnce(Place<K, T>) -> T) -> Arc<T> {
+    pub(super) fn share(&self, key: K, code: impl FnOnce(CodePlace<K, T>) -> T) -> Arc<T> {
         let mut all = self.0.lock();
         if let Some(first) = all.get(&key).and_then(Weak::upgrade) {
             return first;
         }
         let key = Arc::new(key);
-        let place = Place { key: key.clone(), all: Arc::downgrade(&self.0) };
+        let place = CodePlace { key: key.clone(), all: Arc::downgrade(&self.0) };
         let code = Arc::new(code(place));
         all.insert(key, Arc::downgrade(&code));
         code
     }
 }
 
-impl<K: Ord, T> Drop for Place<K, T> {
+impl<K: Ord, T> Drop for CodePlace<K, T> {
     fn drop(&mut self) {
         let Some(all) = self.all.upgrade() else { return };
         let mut all = all.lock();
@@ -61,7 +61,7 @@ mod tests {
 
     struct Code {
         number: u32,
-        _place: Place<&'static str, Self>,
+        _place: CodePlace<&'static str, Self>,
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Waiting for a place in the [`Line`], and giving it back however the wait or the work ends.
+//! Waiting for a place in the [`CompileLine`], and giving it back however the wait or the work ends.
 
-use super::line::{Lane, Line, Ticket};
+use super::line::{CompileLine, FileLane, Ticket};
 use crate::plugin_name::PluginName;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -10,29 +10,34 @@ use tokio::sync::oneshot;
 
 /// The line that all loads wait in. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Turns(Arc<Mutex<Waiters>>);
+pub(super) struct CompileTurns(Arc<Mutex<Waiters>>);
 
 #[derive(Default)]
 struct Waiters {
-    line: Line,
+    line: CompileLine,
     called: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
 /// A place in the line, waited for or held. Dropping it gives it back.
-pub(super) struct Turn {
-    turns: Turns,
+pub(super) struct CompileTurn {
+    turns: CompileTurns,
     ticket: Ticket,
 }
 
-impl Turns {
+impl CompileTurns {
     /// Waits until the plugin's file may be looked at.
-    pub(super) async fn take(&self, lane: Lane, plugin: &PluginName, bytes: usize) -> Turn {
+    pub(super) async fn take(
+        &self,
+        lane: FileLane,
+        plugin: &PluginName,
+        bytes: usize,
+    ) -> CompileTurn {
         let (call, called) = oneshot::channel();
         let turn = {
             let mut waiters = self.0.lock();
             let ticket = waiters.line.wait(lane, plugin, bytes);
             waiters.called.insert(ticket, call);
-            Turn { turns: self.clone(), ticket }
+            CompileTurn { turns: self.clone(), ticket }
         };
         self.call();
         // The other end is dropped by this turn's own end alone.
@@ -52,7 +57,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turn {
+impl Drop for CompileTurn {
     fn drop(&mut self) {
         {
             let mut waiters = self.turns.0.lock();
@@ -70,10 +75,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_that_is_dropped_lets_the_next_one_go_on() {
-        let (turns, plugin) = (Turns::default(), "a".parse().expect("a name"));
-        let first = turns.take(Lane::Large, &plugin, 1).await;
-        let mut second = Box::pin(turns.take(Lane::Large, &plugin, 2));
-        let mut third = Box::pin(turns.take(Lane::Large, &plugin, 3));
+        let (turns, plugin) = (CompileTurns::default(), "a".parse().expect("a name"));
+        let first = turns.take(FileLane::Large, &plugin, 1).await;
+        let mut second = Box::pin(turns.take(FileLane::Large, &plugin, 2));
+        let mut third = Box::pin(turns.take(FileLane::Large, &plugin, 3));
         assert!(poll!(&mut second).is_pending() && poll!(&mut third).is_pending());
         // It gives up while it waits.
         drop(second);

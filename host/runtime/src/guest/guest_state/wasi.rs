@@ -4,7 +4,7 @@ mod lines;
 mod pollables;
 
 use super::GuestState;
-pub(crate) use lines::Lines;
+pub(crate) use lines::OutputLine;
 pub(crate) use pollables::{POLLABLES_MAX, Pollables, READY};
 use std::time::Instant;
 
@@ -13,13 +13,13 @@ pub(crate) struct Wasi {
     /// When the instance's monotonic clock began.
     pub(crate) began: Instant,
     pub(crate) pollables: Pollables,
-    pub(crate) out: Lines,
-    pub(crate) err: Lines,
+    pub(crate) out: OutputLine,
+    pub(crate) err: OutputLine,
 }
 
 impl Wasi {
     pub(crate) fn new(now: Instant) -> Self {
-        let (out, err) = (Lines::default(), Lines::default());
+        let (out, err) = (OutputLine::default(), OutputLine::default());
         Self { began: now, pollables: Pollables::default(), out, err }
     }
 }

@@ -1,6 +1,6 @@
 //! Several values of one object in one answer, for `event-data` and for `indexer`.
 
-use crate::guest::call_clock::CallClock;
+use crate::guest::call_deadline::CallDeadline;
 use informant_cache::JsonReader;
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ pub(super) fn fields(
     reader: &mut JsonReader,
     pointers: &[String],
     bytes_max: usize,
-    clock: &CallClock,
+    clock: &CallDeadline,
 ) -> Result<Vec<Option<String>>, FieldsError> {
     let asked = pointers.len();
     if asked > POINTERS_MAX {
@@ -65,7 +65,7 @@ mod tests {
     #[track_caller]
     fn check(pointers: &[&str], limit: Duration, expect: Result<&[Option<&str>], FieldsError>) {
         let now = Instant::now();
-        let clock = CallClock::new(now, Pace::default());
+        let clock = CallDeadline::new(now, Pace::default());
         clock.arm(now, limit);
         let pointers: Vec<String> = pointers.iter().map(|&pointer| pointer.to_owned()).collect();
         let expect = expect

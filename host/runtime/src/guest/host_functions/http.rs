@@ -5,17 +5,17 @@ use crate::guest::bindings::informant::plugin::http::{Error, Host, Request, Resp
 use crate::guest::guest_state::GuestState;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::http_client::HttpResponse;
-use crate::outside::outbound::{Asked, Method, OutboundRequest, timeout};
+use crate::outside::outbound::{Method, OutboundRequest, PluginRequest, timeout};
 use crate::powers::PluginPowers;
-use crate::powers::exchange::{Exchange, Failure};
+use crate::powers::exchange::{Exchange, ExchangeFailure};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tracing::info;
 
-type Answer<T> = Result<T, Error>;
+type HttpFunctionAnswer<T> = Result<T, Error>;
 
 impl Host for GuestState {
-    async fn send(&mut self, request: Request) -> wasmtime::Result<Answer<Response>> {
+    async fn send(&mut self, request: Request) -> wasmtime::Result<HttpFunctionAnswer<Response>> {
         let answer = self.ask(request).await;
         // What others answer, or do not, is between them and the plugin.
         self.is_hindered |= matches!(answer, Err(Error::NotGranted(_) | Error::NotLeader));
@@ -24,7 +24,7 @@ impl Host for GuestState {
 }
 
 impl GuestState {
-    async fn ask(&mut self, request: Request) -> Answer<Response> {
+    async fn ask(&mut self, request: Request) -> HttpFunctionAnswer<Response> {
         let powers = self.powers_at_work().ok_or_else(|| {
             let phase = self.phase.name();
             let text =
@@ -33,7 +33,7 @@ impl GuestState {
         })?;
         let Request { method, url, headers, body, timeout_ms } = request;
         let known = method.parse::<Method>().map_or("other", Method::name);
-        let asked = Asked { method, url, headers, body };
+        let asked = PluginRequest { method, url, headers, body };
         let request = OutboundRequest::new(asked, self.limits().http_request_bytes_max);
         let answer = match request {
             Err(problem) => Err(Error::Invalid(short(&problem))),
@@ -58,7 +58,7 @@ impl GuestState {
         powers: &PluginPowers,
         request: OutboundRequest,
         timeout: Option<Duration>,
-    ) -> Answer<Response> {
+    ) -> HttpFunctionAnswer<Response> {
         let bytes = request.body.len() + self.limits().http_response_bytes_max;
         let _held = self.hold_request(bytes).map_err(Error::Transport)?;
         let (sent, began) = (AtomicBool::new(false), Instant::now());
@@ -118,18 +118,20 @@ fn text(value: Vec<u8>) -> String {
     String::from_utf8(value).unwrap_or_else(|error| latin(error.as_bytes()))
 }
 
-fn error(failure: Failure) -> Error {
+fn error(failure: ExchangeFailure) -> Error {
     match failure {
-        Failure::NotGranted(text) => Error::NotGranted(short(&text)),
-        Failure::NotLeader => Error::NotLeader,
-        Failure::TooLarge(text) => Error::TooLarge(short(&text)),
-        Failure::Unsent(text) => Error::Transport(short(&format!("nothing was sent: {text}"))),
-        Failure::Unknown(text) => Error::Transport(short(&text)),
+        ExchangeFailure::NotGranted(text) => Error::NotGranted(short(&text)),
+        ExchangeFailure::NotLeader => Error::NotLeader,
+        ExchangeFailure::TooLarge(text) => Error::TooLarge(short(&text)),
+        ExchangeFailure::Unsent(text) => {
+            Error::Transport(short(&format!("nothing was sent: {text}")))
+        }
+        ExchangeFailure::Unknown(text) => Error::Transport(short(&text)),
     }
 }
 
 /// What became of a request.
-fn result(answer: &Answer<Response>) -> &'static str {
+fn result(answer: &HttpFunctionAnswer<Response>) -> &'static str {
     match answer {
         Ok(Response { status: 300..=399, .. }) => "redirect",
         Ok(Response { status: 400..=499, .. }) => "client-error",

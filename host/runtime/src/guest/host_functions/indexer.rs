@@ -1,22 +1,21 @@
 //! `indexer`: reads of the shared cache, cut to what the plugin may see.
 
-use super::HostCall;
 use super::fields::{FieldsError, fields};
+use super::{HostCall, Json};
 use crate::contract::selectors::label_selector;
 use crate::guest::bindings::informant::plugin::indexer::{Error, Host, KeyPage, Page, ValuePage};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest::guest_state::GuestState;
-use crate::guest::reads::{Answer, Bounds, ReadError, Reads};
+use crate::guest::reads::{AnswerBounds, ReadAnswer, ReadError, Reads};
 use informant_apimachinery::LabelSelector;
 use informant_cache::{JsonReader, Object, ObjectKey};
 use wasmtime::Trap;
 
-type Json = Vec<u8>;
-type Result<T> = wasmtime::Result<std::result::Result<T, Error>>;
-type Read<T> = std::result::Result<T, ReadError>;
+type IndexerResult<T> = wasmtime::Result<std::result::Result<T, Error>>;
+type ReadResult<T> = std::result::Result<T, ReadError>;
 
 impl Host for HostCall<'_> {
-    fn get(&mut self, gvr: String, key: GuestKey) -> Result<Option<Json>> {
+    fn get(&mut self, gvr: String, key: GuestKey) -> IndexerResult<Option<Json>> {
         answer(self.object(&gvr, &key).map(|object| object.map(|object| object.json().to_vec())))
     }
 
@@ -25,7 +24,7 @@ impl Host for HostCall<'_> {
         gvr: String,
         key: GuestKey,
         pointers: Vec<String>,
-    ) -> Result<Option<Vec<Option<String>>>> {
+    ) -> IndexerResult<Option<Vec<Option<String>>>> {
         let bytes_max = self.limits().answer_bytes_max;
         let values = |object: Object| {
             fields(&mut JsonReader::new(object.json()), &pointers, bytes_max, &self.clock)
@@ -40,7 +39,7 @@ impl Host for HostCall<'_> {
         label_selector: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<Page> {
+    ) -> IndexerResult<Page> {
         let found = self.reads_of(&gvr).and_then(|reads| {
             let selector = selector(&label_selector)?;
             let namespace = namespace.as_deref();
@@ -56,7 +55,7 @@ impl Host for HostCall<'_> {
         value: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<Page> {
+    ) -> IndexerResult<Page> {
         let found = self.reads_of(&gvr).and_then(|reads| {
             reads.by_index(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
         });
@@ -70,7 +69,7 @@ impl Host for HostCall<'_> {
         value: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<KeyPage> {
+    ) -> IndexerResult<KeyPage> {
         let found = self.reads_of(&gvr).and_then(|reads| {
             reads.index_keys(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
         });
@@ -86,26 +85,26 @@ impl Host for HostCall<'_> {
         index: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<ValuePage> {
+    ) -> IndexerResult<ValuePage> {
         let found = self.reads_of(&gvr).and_then(|reads| {
             reads.index_values(&gvr, &index, self.bounds(limit), cursor.as_deref())
         });
         answer(found.map(|found| ValuePage { values: found.items, next: found.next }))
     }
 
-    fn count(&mut self, gvr: String, namespace: Option<String>) -> Result<u64> {
+    fn count(&mut self, gvr: String, namespace: Option<String>) -> IndexerResult<u64> {
         let counted = |reads: &Reads| reads.count(&gvr, namespace.as_deref(), self.bounds(0));
         answer(self.reads_of(&gvr).and_then(counted))
     }
 
-    fn has_synced(&mut self, gvr: String) -> Result<bool> {
+    fn has_synced(&mut self, gvr: String) -> IndexerResult<bool> {
         answer(self.reads_of(&gvr).and_then(|reads| reads.has_synced(&gvr)))
     }
 }
 
 impl GuestState {
     /// The reads of a resource: those of the version, unless its configuration has it read that no more.
-    pub(super) fn reads_of(&self, gvr: &str) -> Read<&Reads> {
+    pub(super) fn reads_of(&self, gvr: &str) -> ReadResult<&Reads> {
         let nothing = || ReadError::NotGranted("nothing is granted while describing".to_owned());
         let reads = self.reads.as_deref().ok_or_else(nothing)?;
         if let Some(powers) = &self.powers {
@@ -115,23 +114,23 @@ impl GuestState {
         Ok(reads)
     }
 
-    fn object(&self, gvr: &str, key: &GuestKey) -> Read<Option<Object>> {
+    fn object(&self, gvr: &str, key: &GuestKey) -> ReadResult<Option<Object>> {
         let key = ObjectKey::new(&*key.namespace, &*key.name);
         self.reads_of(gvr)?.get(gvr, &key)
     }
 
-    fn bounds(&self, limit: u32) -> Bounds<'_> {
+    fn bounds(&self, limit: u32) -> AnswerBounds<'_> {
         let limits = self.limits();
         let items = match limit as usize {
             0 => limits.page_items_max.div_ceil(2),
             limit => limit.min(limits.page_items_max),
         };
-        Bounds { items, bytes: limits.answer_bytes_max, clock: &self.clock }
+        AnswerBounds { items, bytes: limits.answer_bytes_max, clock: &self.clock }
     }
 }
 
 /// A deadline ends the call; every other error is the guest's to handle.
-fn answer<T>(read: Read<T>) -> Result<T> {
+fn answer<T>(read: ReadResult<T>) -> IndexerResult<T> {
     match read {
         Ok(found) => Ok(Ok(found)),
         Err(ReadError::NotGranted(text)) => Ok(Err(Error::NotGranted(text))),
@@ -142,12 +141,12 @@ fn answer<T>(read: Read<T>) -> Result<T> {
     }
 }
 
-fn selector(text: &str) -> Read<LabelSelector> {
+fn selector(text: &str) -> ReadResult<LabelSelector> {
     let invalid = |problem: String| ReadError::Invalid(format!("label selector: {problem}"));
     label_selector(text).map_err(invalid)
 }
 
-fn page(answer: Answer<Object>) -> Page {
+fn page(answer: ReadAnswer<Object>) -> Page {
     let items = answer.items.iter().map(|object| object.json().to_vec()).collect();
     Page { items, next: answer.next }
 }

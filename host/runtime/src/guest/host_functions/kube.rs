@@ -3,16 +3,17 @@
 
 mod noted;
 
+use super::Json;
 use crate::contract::limits::Limits;
 use crate::counters::OTHER_RESOURCES;
 use crate::guest::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
-use crate::guest::call_clock::CallClock;
+use crate::guest::call_deadline::CallDeadline;
 use crate::guest::guest_state::{GuestState, Phase};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::cluster_writer::{WriteError, WriteRequest};
 use crate::outside::event_recorder::{Occurrence, Regarding};
-use crate::outside::write::{How, Named, Write, too_many};
+use crate::outside::write::{How, NamedObject, Write, too_many};
 use crate::powers::PluginPowers;
 use informant_cache::{Object, ObjectKey};
 use serde::Deserialize;
@@ -23,9 +24,8 @@ use tracing::info;
 pub(crate) const REASON_BYTES_MAX: usize = 128;
 pub(crate) const NOTE_BYTES_MAX: usize = 1_024;
 
-type Json = Vec<u8>;
-type Answer<T> = Result<T, Error>;
-type Result<T, E = wasmtime::Error> = std::result::Result<T, E>;
+type WriteAnswer<T> = KubeFunctionResult<T, Error>;
+type KubeFunctionResult<T, E = wasmtime::Error> = std::result::Result<T, E>;
 
 impl Host for GuestState {
     async fn create(
@@ -34,7 +34,7 @@ impl Host for GuestState {
         key: GuestKey,
         subresource: String,
         object: Json,
-    ) -> Result<Answer<Json>> {
+    ) -> KubeFunctionResult<WriteAnswer<Json>> {
         Ok(self.write_to_cluster(&named(&gvr, &key, &subresource), How::Create, object).await)
     }
 
@@ -44,7 +44,7 @@ impl Host for GuestState {
         key: GuestKey,
         subresource: String,
         object: Json,
-    ) -> Result<Answer<Json>> {
+    ) -> KubeFunctionResult<WriteAnswer<Json>> {
         Ok(self.write_to_cluster(&named(&gvr, &key, &subresource), How::Update, object).await)
     }
 
@@ -55,7 +55,7 @@ impl Host for GuestState {
         subresource: String,
         patch_type: PatchType,
         patch: Json,
-    ) -> Result<Answer<Json>> {
+    ) -> KubeFunctionResult<WriteAnswer<Json>> {
         let how = match patch_type {
             PatchType::JsonPatch => How::JsonPatch,
             PatchType::Merge => How::MergePatch,
@@ -70,7 +70,7 @@ impl Host for GuestState {
         gvr: String,
         key: GuestKey,
         uid: Option<String>,
-    ) -> Result<Answer<()>> {
+    ) -> KubeFunctionResult<WriteAnswer<()>> {
         let deleted =
             self.write_to_cluster(&named(&gvr, &key, ""), How::Delete(uid), Json::new()).await;
         Ok(deleted.map(|_| ()))
@@ -83,7 +83,7 @@ impl Host for GuestState {
         warning: bool,
         reason: String,
         message: String,
-    ) -> Result<Answer<()>> {
+    ) -> KubeFunctionResult<WriteAnswer<()>> {
         let recorded = self.record_kubernetes_event(&gvr, &key, warning, reason, message);
         self.is_hindered |= recorded.as_ref().is_err_and(is_hindrance);
         Ok(recorded)
@@ -92,7 +92,7 @@ impl Host for GuestState {
 
 /// What became of a write that is granted.
 enum Sending {
-    Answered(Result<Json, WriteError>),
+    Answered(KubeFunctionResult<Json, WriteError>),
     /// Another host acts; nothing was sent.
     NotLeader,
     /// The call's time was over before its turn came.
@@ -103,7 +103,7 @@ enum Sending {
 
 impl Sending {
     /// What the API server said, or nobody knows.
-    fn answer(&self) -> Option<&Result<Json, WriteError>> {
+    fn answer(&self) -> Option<&KubeFunctionResult<Json, WriteError>> {
         match self {
             Self::Answered(answer) => Some(answer),
             Self::NotLeader | Self::Unsent | Self::NotGranted(_) => None,
@@ -111,12 +111,17 @@ impl Sending {
     }
 }
 
-fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> Named<'a> {
-    Named { resource: gvr, namespace: &key.namespace, name: &key.name, subresource }
+fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> NamedObject<'a> {
+    NamedObject { resource: gvr, namespace: &key.namespace, name: &key.name, subresource }
 }
 
 impl GuestState {
-    async fn write_to_cluster(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
+    async fn write_to_cluster(
+        &mut self,
+        named: &NamedObject<'_>,
+        how: How,
+        body: Json,
+    ) -> WriteAnswer<Json> {
         let verb = how.verb().name();
         let written = self.write_if_granted(named, how, body).await;
         self.note_write(verb, named, &written);
@@ -124,7 +129,12 @@ impl GuestState {
         written
     }
 
-    async fn write_if_granted(&mut self, named: &Named<'_>, how: How, body: Json) -> Answer<Json> {
+    async fn write_if_granted(
+        &mut self,
+        named: &NamedObject<'_>,
+        how: How,
+        body: Json,
+    ) -> WriteAnswer<Json> {
         let powers = self.powers_to_write()?;
         let verb = how.verb().name();
         let bytes = body.len();
@@ -169,7 +179,7 @@ impl GuestState {
         answer.map_err(error)
     }
 
-    fn powers_to_write(&self) -> Answer<PluginPowers> {
+    fn powers_to_write(&self) -> WriteAnswer<PluginPowers> {
         self.powers_at_work().ok_or_else(|| {
             let phase = self.phase.name();
             Error::NotGranted(format!(
@@ -185,14 +195,14 @@ impl GuestState {
         is_warning: bool,
         reason: String,
         note: String,
-    ) -> Answer<()> {
+    ) -> WriteAnswer<()> {
         let powers = self.powers_to_write()?;
         check_text("reason", &reason, 1, REASON_BYTES_MAX)?;
         check_text("message", &note, 0, NOTE_BYTES_MAX)?;
         let regarding = self.regarding(gvr, key)?;
         let plugin = self.plugin.to_string();
         // It stands for all Events about the object.
-        let event = Named {
+        let event = NamedObject {
             resource: "events.k8s.io/v1/events",
             namespace: regarding.event_namespace(),
             name: "",
@@ -219,7 +229,7 @@ impl GuestState {
     }
 
     /// The object, which is known because the plugin is told of it right now, or reads it.
-    fn regarding(&self, gvr: &str, key: &GuestKey) -> Answer<Regarding> {
+    fn regarding(&self, gvr: &str, key: &GuestKey) -> WriteAnswer<Regarding> {
         let key = ObjectKey::new(&*key.namespace, &*key.name);
         let current = match &self.phase {
             Phase::Handle(event) if &*event.resource == gvr && *event.object.key() == key => {
@@ -255,7 +265,7 @@ struct TypeOf {
 
 /// Waits for a turn and then for the answer, as long as the call may wait. The request is made once it is its turn, and not at all where no time is left.
 async fn send(
-    clock: &CallClock,
+    clock: &CallDeadline,
     limits: &Limits,
     powers: &PluginPowers,
     plugin: &str,
@@ -298,7 +308,7 @@ async fn send(
     Sending::Answered(answer.and_then(|body| answered.of(body)))
 }
 
-fn check_text(what: &str, text: &str, min: usize, max: usize) -> Answer<()> {
+fn check_text(what: &str, text: &str, min: usize, max: usize) -> WriteAnswer<()> {
     let found = text.len();
     match (min..=max).contains(&found) {
         true => Ok(()),
@@ -327,7 +337,7 @@ fn nothing_was_sent(wait_time: Duration) -> String {
 }
 
 /// What became of a write that was sent.
-fn result(answer: &Result<Json, WriteError>) -> &'static str {
+fn result(answer: &KubeFunctionResult<Json, WriteError>) -> &'static str {
     match answer {
         Ok(_) => "ok",
         Err(WriteError::Status { code: 409, .. }) => "conflict",

@@ -4,8 +4,8 @@ use super::HostCall;
 use crate::backtrace::Backtrace;
 use crate::call_error::CallError;
 use crate::guest::bindings::informant::plugin::log::{Host, Level};
-use crate::guest::ends::Report;
 use crate::guest::guest_state::{GuestState, Phase};
+use crate::guest::instance_ends::EndReport;
 use crate::guest::log_budget::MESSAGE_BYTES_MAX;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use std::fmt::Write as _;
@@ -71,16 +71,16 @@ impl GuestState {
         };
         let error = error.to_string();
         match self.ends.note(self.shard.number, &error) {
-            Report::Full => {
+            EndReport::Full => {
                 line(&format!("{during} ended its instance: {error}"));
                 for (number, frame) in backtrace.beyond_the_error().iter().enumerate() {
                     line(&format!("  {number}: {frame}"));
                 }
             }
-            Report::Count(times) => {
+            EndReport::Count(times) => {
                 line(&format!("{during} ended its instance for the {times}th time: {error}"));
             }
-            Report::Nothing => {}
+            EndReport::Nothing => {}
         }
     }
 

@@ -1,12 +1,10 @@
 //! `metrics`: the plugin's own series on the host's page.
 
-use super::HostCall;
+use super::{HostCall, Labels};
 use crate::guest::bindings::informant::plugin::metrics::Host;
 use crate::guest::guest_state::GuestState;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::plugin_metrics::MetricKind;
-
-type Labels = Vec<(String, String)>;
 
 impl Host for HostCall<'_> {
     fn counter_add(

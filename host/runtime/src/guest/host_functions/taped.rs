@@ -5,6 +5,7 @@
 mod outside;
 
 use super::host_call::{self, HostCall};
+use super::{Json, Labels};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest::bindings::informant::plugin::{
     event_data, host_info, indexer, log, metrics, state, workqueue,
@@ -15,17 +16,15 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use wasmtime::component::HasData;
 
-type Json = Vec<u8>;
-type Labels = Vec<(String, String)>;
-type Answer<T, E> = wasmtime::Result<Result<T, E>>;
+type TapedAnswer<T, E> = wasmtime::Result<Result<T, E>>;
 
 /// A call of a host function by a guest that may have a tape.
 pub(crate) struct TapedCall<'a>(&'a mut GuestState);
 
 /// What interfaces are linked with so.
-pub(crate) struct OnTape;
+pub(crate) struct TapedInterfaces;
 
-impl HasData for OnTape {
+impl HasData for TapedInterfaces {
     type Data<'a> = TapedCall<'a>;
 }
 
@@ -94,7 +93,7 @@ impl Question {
 }
 
 impl indexer::Host for TapedCall<'_> {
-    fn get(&mut self, gvr: String, key: GuestKey) -> Answer<Option<Json>, indexer::Error> {
+    fn get(&mut self, gvr: String, key: GuestKey) -> TapedAnswer<Option<Json>, indexer::Error> {
         let with = json!({ "resource": gvr, "key": key_text(&key) });
         self.taped("indexer.get", with, |it| it.get(gvr, key))
     }
@@ -104,7 +103,7 @@ impl indexer::Host for TapedCall<'_> {
         gvr: String,
         key: GuestKey,
         pointers: Vec<String>,
-    ) -> Answer<Option<Vec<Option<String>>>, indexer::Error> {
+    ) -> TapedAnswer<Option<Vec<Option<String>>>, indexer::Error> {
         let with = json!({ "resource": gvr, "key": key_text(&key), "pointers": pointers });
         self.taped("indexer.fields", with, |it| it.fields(gvr, key, pointers))
     }
@@ -116,7 +115,7 @@ impl indexer::Host for TapedCall<'_> {
         label_selector: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> Answer<indexer::Page, indexer::Error> {
+    ) -> TapedAnswer<indexer::Page, indexer::Error> {
         let with = json!({ "resource": gvr, "namespace": namespace, "labelSelector": label_selector, "limit": limit, "cursor": cursor });
         self.taped("indexer.list", with, |it| {
             it.list(gvr, namespace, label_selector, limit, cursor)
@@ -130,7 +129,7 @@ impl indexer::Host for TapedCall<'_> {
         value: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> Answer<indexer::Page, indexer::Error> {
+    ) -> TapedAnswer<indexer::Page, indexer::Error> {
         let with = of_index(&gvr, &index, Some(&value), limit, cursor.as_ref());
         self.taped("indexer.by-index", with, |it| it.by_index(gvr, index, value, limit, cursor))
     }
@@ -142,7 +141,7 @@ impl indexer::Host for TapedCall<'_> {
         value: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> Answer<indexer::KeyPage, indexer::Error> {
+    ) -> TapedAnswer<indexer::KeyPage, indexer::Error> {
         let with = of_index(&gvr, &index, Some(&value), limit, cursor.as_ref());
         self.taped("indexer.index-keys", with, |it| it.index_keys(gvr, index, value, limit, cursor))
     }
@@ -153,17 +152,21 @@ impl indexer::Host for TapedCall<'_> {
         index: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> Answer<indexer::ValuePage, indexer::Error> {
+    ) -> TapedAnswer<indexer::ValuePage, indexer::Error> {
         let with = of_index(&gvr, &index, None, limit, cursor.as_ref());
         self.taped("indexer.index-values", with, |it| it.index_values(gvr, index, limit, cursor))
     }
 
-    fn count(&mut self, gvr: String, namespace: Option<String>) -> Answer<u64, indexer::Error> {
+    fn count(
+        &mut self,
+        gvr: String,
+        namespace: Option<String>,
+    ) -> TapedAnswer<u64, indexer::Error> {
         let with = json!({ "resource": gvr, "namespace": namespace });
         self.taped("indexer.count", with, |it| it.count(gvr, namespace))
     }
 
-    fn has_synced(&mut self, gvr: String) -> Answer<bool, indexer::Error> {
+    fn has_synced(&mut self, gvr: String) -> TapedAnswer<bool, indexer::Error> {
         let with = json!({ "resource": gvr });
         self.taped("indexer.has-synced", with, |it| it.has_synced(gvr))
     }
@@ -180,11 +183,11 @@ fn of_index(
 }
 
 impl state::Host for TapedCall<'_> {
-    fn get(&mut self, key: String) -> Answer<Option<Vec<u8>>, String> {
+    fn get(&mut self, key: String) -> TapedAnswer<Option<Vec<u8>>, String> {
         self.taped("state.get", json!({ "key": key }), |it| state::Host::get(it, key))
     }
 
-    fn set(&mut self, key: String, value: Option<Vec<u8>>) -> Answer<(), String> {
+    fn set(&mut self, key: String, value: Option<Vec<u8>>) -> TapedAnswer<(), String> {
         let with = json!({ "key": key, "value": value.to_tape() });
         self.taped("state.set", with, |it| it.set(key, value))
     }
@@ -194,24 +197,24 @@ impl state::Host for TapedCall<'_> {
         key: String,
         expected: Option<Vec<u8>>,
         value: Option<Vec<u8>>,
-    ) -> Answer<bool, String> {
+    ) -> TapedAnswer<bool, String> {
         let with = json!({ "key": key, "expected": expected.to_tape(), "value": value.to_tape() });
         self.taped("state.compare-and-set", with, |it| it.compare_and_set(key, expected, value))
     }
 
-    fn keys(&mut self, prefix: String) -> Answer<Vec<String>, String> {
+    fn keys(&mut self, prefix: String) -> TapedAnswer<Vec<String>, String> {
         let with = json!({ "prefix": prefix });
         self.taped("state.keys", with, |it| state::Host::keys(it, prefix))
     }
 }
 
 impl metrics::Host for TapedCall<'_> {
-    fn counter_add(&mut self, name: String, labels: Labels, value: f64) -> Answer<(), String> {
+    fn counter_add(&mut self, name: String, labels: Labels, value: f64) -> TapedAnswer<(), String> {
         let with = json!({ "name": name, "labels": labels, "value": value });
         self.taped("metrics.counter-add", with, |it| it.counter_add(name, labels, value))
     }
 
-    fn gauge_set(&mut self, name: String, labels: Labels, value: f64) -> Answer<(), String> {
+    fn gauge_set(&mut self, name: String, labels: Labels, value: f64) -> TapedAnswer<(), String> {
         let with = json!({ "name": name, "labels": labels, "value": value });
         self.taped("metrics.gauge-set", with, |it| it.gauge_set(name, labels, value))
     }
@@ -221,7 +224,7 @@ impl metrics::Host for TapedCall<'_> {
         name: String,
         labels: Labels,
         value: f64,
-    ) -> Answer<(), String> {
+    ) -> TapedAnswer<(), String> {
         let with = json!({ "name": name, "labels": labels, "value": value });
         self.taped("metrics.histogram-observe", with, |it| {
             it.histogram_observe(name, labels, value)

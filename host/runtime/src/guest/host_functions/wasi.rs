@@ -26,7 +26,7 @@ use wasmtime::component::{Component, Linker, LinkerInstance, ResourceType};
 type Guest<'a> = StoreContextMut<'a, GuestState>;
 
 /// Where a function is to be defined.
-type Place<'a> = LinkerInstance<'a, GuestState>;
+type WasiLinker<'a> = LinkerInstance<'a, GuestState>;
 
 /// Whether the component imports anything of WASI.
 pub(crate) fn is_imported(component: &Component) -> bool {
@@ -63,7 +63,7 @@ pub(crate) fn link(
 }
 
 /// Defines one function, and says whether there is one of the name; one that is not there stays undefined, and the component is refused for it.
-fn define(place: &mut Place<'_>, interface: &str, function: &str) -> wasmtime::Result<bool> {
+fn define(place: &mut WasiLinker<'_>, interface: &str, function: &str) -> wasmtime::Result<bool> {
     match interface {
         "clocks/monotonic-clock" => clocks::link_monotonic(place, function),
         "clocks/wall-clock" => clocks::link_wall(place, function),
@@ -78,7 +78,7 @@ fn define(place: &mut Place<'_>, interface: &str, function: &str) -> wasmtime::R
     }
 }
 
-fn define_resource(place: &mut Place<'_>, name: &str) -> wasmtime::Result<()> {
+fn define_resource(place: &mut WasiLinker<'_>, name: &str) -> wasmtime::Result<()> {
     let nothing_to_do = |_: Guest<'_>, _: u32| Ok(());
     match name {
         "pollable" => {
@@ -97,7 +97,7 @@ fn define_resource(place: &mut Place<'_>, name: &str) -> wasmtime::Result<()> {
 }
 
 /// `exit` ends the instance as a trap does; there is nothing else to leave.
-fn link_exit(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
+fn link_exit(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
         "exit" => place.func_wrap(function, |_: Guest<'_>, (status,): (Result<(), ()>,)| {
             Err::<(), _>(exited(u8::from(status.is_err())))

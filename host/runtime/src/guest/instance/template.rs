@@ -7,7 +7,7 @@ use crate::contract::component::{Exported, WasiImports};
 use crate::guest::bindings::exports::informant::plugin::{
     handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };
-use crate::guest::compiler::{CompileError, Compiled, Report};
+use crate::guest::compiler::{CompileError, Compiled, FileReport};
 use crate::guest::engine::Engine;
 use crate::guest::guest_state::GuestState;
 use crate::guest::host_functions::HostFunctions;
@@ -62,7 +62,7 @@ impl Template {
     }
 
     /// The findings of the process that read its file.
-    pub(crate) fn report(&self) -> &Report {
+    pub(crate) fn report(&self) -> &FileReport {
         &self.code.report
     }
 

@@ -1,20 +1,20 @@
 //! Answers that keep to their bounds: pages filled with what a plugin may see.
 
 use super::ReadError;
-use crate::guest::call_clock::CallClock;
+use crate::guest::call_deadline::CallDeadline;
 use informant_cache::{Indexer, IndexerError, Object, Page};
 use std::time::Instant;
 
 /// How much one answer may hold and how long it may take.
 #[derive(Clone, Copy)]
-pub(crate) struct Bounds<'a> {
+pub(crate) struct AnswerBounds<'a> {
     /// At least one.
     pub(crate) items: usize,
     pub(crate) bytes: usize,
-    pub(crate) clock: &'a CallClock,
+    pub(crate) clock: &'a CallDeadline,
 }
 
-impl Bounds<'_> {
+impl AnswerBounds<'_> {
     /// Asked after every step of a search, because nothing else can end it. Invariant 2.
     pub(super) fn check_deadline(&self) -> Result<(), ReadError> {
         match self.clock.expired(Instant::now()) {
@@ -25,7 +25,7 @@ impl Bounds<'_> {
 }
 
 /// A page that keeps to the answer's byte limit.
-pub(crate) struct Answer<T> {
+pub(crate) struct ReadAnswer<T> {
     pub(crate) items: Vec<T>,
     pub(crate) next: Option<String>,
 }
@@ -91,11 +91,11 @@ impl OfObject for KeyOf {
 /// Fills an answer with what is visible, within the bounds; the first item always fits. The cursor is that
 /// of the last item given, so that it tells nothing of what is passed over.
 pub(super) fn fill<T: Item>(
-    bounds: Bounds<'_>,
+    bounds: AnswerBounds<'_>,
     cursor: Option<&str>,
     fetch: impl Fn(usize, Option<&str>) -> Result<Page<T>, IndexerError>,
     sees: impl Fn(&T) -> Result<bool, ReadError>,
-) -> Result<Answer<T>, ReadError> {
+) -> Result<ReadAnswer<T>, ReadError> {
     let mut cursor = cursor.map(str::to_owned);
     let (mut items, mut bytes) = (Vec::<T>::new(), 0);
     loop {
@@ -109,14 +109,14 @@ pub(super) fn fill<T: Item>(
             let full = items.len() >= bounds.items || bytes + item.bytes() > bounds.bytes;
             if let Some(last) = items.last().filter(|_| full) {
                 let next = Some(last.cursor());
-                return Ok(Answer { items, next });
+                return Ok(ReadAnswer { items, next });
             }
             bytes += item.bytes();
             items.push(item);
         }
         cursor = page.next;
         if cursor.is_none() {
-            return Ok(Answer { items, next: None });
+            return Ok(ReadAnswer { items, next: None });
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::answer::Item;
 use super::*;
 use crate::contract::coverage::lease;
-use crate::guest::call_clock::CallClock;
+use crate::guest::call_deadline::CallDeadline;
 use crate::pace::Pace;
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
@@ -29,7 +29,7 @@ const PODS: [(&str, &str, &str, &str); 7] = [
 
 struct Bench {
     reads: Reads,
-    clock: CallClock,
+    clock: CallDeadline,
     _informers: SharedInformerFactory,
 }
 
@@ -38,7 +38,7 @@ impl Bench {
         Self::granted(descriptor, None).await
     }
 
-    async fn granted(descriptor: &str, granted: Option<Granted>) -> Self {
+    async fn granted(descriptor: &str, granted: Option<VersionPermissions>) -> Self {
         let source = FakeControllerSource::default();
         for (namespace, name, app, node) in PODS {
             source.add(&format!(
@@ -49,20 +49,20 @@ impl Bench {
             SharedInformerFactory::new(Arc::new(source.clone()), FactoryOptions::default());
         let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("it is well formed");
         let shared = SharedIndexes::default();
-        let granted = granted.unwrap_or_else(|| Granted::everything(&descriptor));
+        let granted = granted.unwrap_or_else(|| VersionPermissions::everything(&descriptor));
         let charged = (&shared, &Arc::default());
         let reads =
             Reads::new(&descriptor, charged, &granted, |gvr, named| lease(&informers, gvr, named));
         informers.start();
         informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
         let now = Instant::now();
-        let clock = CallClock::new(now, Pace::default());
+        let clock = CallDeadline::new(now, Pace::default());
         clock.arm(now, Duration::from_secs(3600));
         Self { reads, clock, _informers: informers }
     }
 
-    fn bounds(&self, items: usize, bytes: usize) -> Bounds<'_> {
-        Bounds { items, bytes, clock: &self.clock }
+    fn bounds(&self, items: usize, bytes: usize) -> AnswerBounds<'_> {
+        AnswerBounds { items, bytes, clock: &self.clock }
     }
 
     /// What a guest gets that follows the cursors to the end: pages of names, with a `;` after each.
@@ -70,7 +70,7 @@ impl Bench {
     fn check<T: Item>(
         &self,
         (items, bytes): (usize, usize),
-        read: impl Fn(&Reads, Bounds<'_>, Option<&str>) -> Result<Answer<T>, ReadError>,
+        read: impl Fn(&Reads, AnswerBounds<'_>, Option<&str>) -> Result<ReadAnswer<T>, ReadError>,
         name: impl Fn(&T) -> String,
         expect: &str,
     ) {
@@ -90,7 +90,7 @@ impl Bench {
     #[track_caller]
     fn check_list(&self, bounds: (usize, usize), expect: &str) {
         let everything = LabelSelector::default();
-        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+        let read = |reads: &Reads, bounds: AnswerBounds<'_>, cursor: Option<&str>| {
             reads.list("v1/pods", None, &everything, bounds, cursor)
         };
         self.check(bounds, read, |object| object.key().name().to_owned(), expect);
@@ -98,7 +98,7 @@ impl Bench {
 
     #[track_caller]
     fn check_values(&self, bounds: (usize, usize), expect: &str) {
-        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+        let read = |reads: &Reads, bounds: AnswerBounds<'_>, cursor: Option<&str>| {
             reads.index_values("v1/pods", "node", bounds, cursor)
         };
         self.check(bounds, read, String::clone, expect);
@@ -106,7 +106,7 @@ impl Bench {
 
     #[track_caller]
     fn check_keys(&self, value: &str, bounds: (usize, usize), expect: &str) {
-        let read = |reads: &Reads, bounds: Bounds<'_>, cursor: Option<&str>| {
+        let read = |reads: &Reads, bounds: AnswerBounds<'_>, cursor: Option<&str>| {
             reads.index_keys("v1/pods", "node", value, bounds, cursor)
         };
         self.check(bounds, read, |key| key.0.key().to_string(), expect);
@@ -207,7 +207,7 @@ async fn refused(subscription: bool, read: bool) -> Vec<&'static str> {
         false => Permissions::default(),
     };
     let (subscriptions, reads) = (vec![of(subscription)], vec![of(read)]);
-    let granted = Granted { account: None, subscriptions, reads };
+    let granted = VersionPermissions { account: None, subscriptions, reads };
     let bench = Bench::granted(NARROW, Some(granted)).await;
     let (reads, everything) = (&bench.reads, LabelSelector::default());
     let list = |namespace| {

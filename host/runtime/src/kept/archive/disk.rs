@@ -1,6 +1,6 @@
 //! A disk for tests.
 
-use super::store::Store;
+use super::store::ArchiveStore;
 use parking_lot::Mutex;
 use redb::{Builder, StorageBackend};
 use std::io;
@@ -38,14 +38,14 @@ impl Disk {
     }
 
     /// A store on it.
-    pub(super) fn open(&self) -> Store {
+    pub(super) fn open(&self) -> ArchiveStore {
         self.try_open().expect("the disk works")
     }
 
     /// A store on it, if it lets itself be read and written.
-    pub(super) fn try_open(&self) -> Result<Store, String> {
+    pub(super) fn try_open(&self) -> Result<ArchiveStore, String> {
         let database = Builder::new().set_cache_size(1 << 20).create_with_backend(self.clone());
-        let store = database.map_err(redb::Error::from).and_then(Store::over);
+        let store = database.map_err(redb::Error::from).and_then(ArchiveStore::over);
         store.map_err(|error| error.to_string())
     }
 

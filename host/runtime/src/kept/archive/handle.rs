@@ -11,10 +11,10 @@ use tokio::sync::oneshot;
 /// The way to what outlives the host. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Archive {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ArchiveShared>,
 }
 
-pub(super) struct Shared {
+pub(super) struct ArchiveShared {
     pub(super) inbox: Mutex<Inbox>,
     pub(super) changed: Condvar,
 }
@@ -23,7 +23,7 @@ pub(super) struct Shared {
 pub(super) struct Inbox {
     pub(super) pending: Pending,
     /// What somebody waits for: at most one of each plugin's load and of each request to the host, which are bounded.
-    pub(super) asks: Vec<Ask>,
+    pub(super) asks: Vec<ArchiveRequest>,
     /// The plugins that are there: the others' things are kept for a while only. None before somebody has looked.
     pub(super) present: Option<BTreeSet<PluginName>>,
     pub(super) stopping: bool,
@@ -32,16 +32,16 @@ pub(super) struct Inbox {
     pub(super) status: StateDirectoryStatus,
 }
 
-pub(super) enum Ask {
+pub(super) enum ArchiveRequest {
     /// Told once what was put before is on the disk, or could not be written.
-    Written(Written),
-    Read(Read),
+    Written(WrittenCallback),
+    Read(ArchiveRead),
 }
 
 /// What is called back once, with false where it is dropped: nobody waits for an answer that does not come.
-pub(super) struct Written(Option<Box<dyn FnOnce(bool) + Send>>);
+pub(super) struct WrittenCallback(Option<Box<dyn FnOnce(bool) + Send>>);
 
-impl Written {
+impl WrittenCallback {
     pub(super) fn call(mut self, is_written: bool) {
         if let Some(then) = self.0.take() {
             then(is_written);
@@ -49,7 +49,7 @@ impl Written {
     }
 }
 
-impl Drop for Written {
+impl Drop for WrittenCallback {
     fn drop(&mut self) {
         if let Some(then) = self.0.take() {
             then(false);
@@ -58,7 +58,7 @@ impl Drop for Written {
 }
 
 /// Somebody waits for what is kept of a plugin.
-pub(super) struct Read {
+pub(super) struct ArchiveRead {
     pub(super) plugin: PluginName,
     pub(super) reply: oneshot::Sender<Kept>,
 }
@@ -83,7 +83,7 @@ pub struct StateDirectoryStatus {
 impl Archive {
     /// One without a thread: what is put waits.
     pub(crate) fn new() -> Self {
-        let shared = Shared { inbox: Mutex::default(), changed: Condvar::new() };
+        let shared = ArchiveShared { inbox: Mutex::default(), changed: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -108,13 +108,13 @@ impl Archive {
 
     /// Calls back once everything that was put so far is on the disk, or with false if that fails now.
     pub(crate) fn when_written(&self, then: impl FnOnce(bool) + Send + 'static) {
-        self.ask(Ask::Written(Written(Some(Box::new(then)))));
+        self.ask(ArchiveRequest::Written(WrittenCallback(Some(Box::new(then)))));
     }
 
     /// What is kept of a plugin, as soon as the disk lets it be read; none if nobody reads it any more.
     pub(crate) async fn read(&self, plugin: &PluginName) -> Option<Kept> {
         let (reply, answer) = oneshot::channel();
-        self.ask(Ask::Read(Read { plugin: plugin.clone(), reply }));
+        self.ask(ArchiveRequest::Read(ArchiveRead { plugin: plugin.clone(), reply }));
         answer.await.ok()
     }
 
@@ -156,7 +156,7 @@ impl Archive {
         self.shared.inbox.lock().pending.found(plugin, kept);
     }
 
-    pub(super) fn ask(&self, ask: Ask) {
+    pub(super) fn ask(&self, ask: ArchiveRequest) {
         let mut inbox = self.shared.inbox.lock();
         if inbox.ended {
             drop(inbox);

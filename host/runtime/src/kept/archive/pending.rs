@@ -5,7 +5,7 @@
 //! nothing, and whatever other plugins do.
 
 use super::paces::{Paces, cost};
-use super::{Changes, Content, Kept, Place};
+use super::{ArchiveKey, ArchiveValue, Changes, Kept};
 use crate::plugin_name::PluginName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    waiting: BTreeMap<PluginName, Part>,
+    waiting: BTreeMap<PluginName, PendingPlugin>,
     /// What is being written, or may have been: it is in the file as a whole or not at all.
-    taken: Option<Taken>,
+    taken: Option<TakenChanges>,
     in_file: InFile,
     paces: Paces,
 }
 
 /// What waits of one plugin. It is written as a whole: some of it belongs together.
 #[derive(Debug, Default)]
-struct Part {
-    changes: BTreeMap<Place, Option<Content>>,
+struct PendingPlugin {
+    changes: BTreeMap<ArchiveKey, Option<ArchiveValue>>,
     bytes: usize,
     /// How much of the plugin is written in a second.
     bytes_per_second: u32,
 }
 
 #[derive(Debug)]
-struct Taken {
+struct TakenChanges {
     changes: Arc<Changes>,
     bytes: usize,
     /// The rates of the plugins of which something is there, and what it costs to write that.
@@ -40,7 +40,7 @@ struct Taken {
 /// Where the file has something of the plugins that were read.
 #[derive(Debug, Default)]
 struct InFile {
-    places: BTreeSet<(PluginName, Place)>,
+    places: BTreeSet<(PluginName, ArchiveKey)>,
     /// How much that is of each; none of those of which it is nothing.
     counts: BTreeMap<PluginName, OnDisk>,
 }
@@ -54,25 +54,25 @@ pub(crate) struct OnDisk {
 
 impl OnDisk {
     /// What is filed there counts, or does no more.
-    fn count(&mut self, place: &Place, is_there: bool) {
+    fn count(&mut self, place: &ArchiveKey, is_there: bool) {
         let count = match place {
-            Place::Retry { .. } => &mut self.retries,
-            Place::Letter(_) => &mut self.letters,
-            Place::Head | Place::State(_) => return,
+            ArchiveKey::Retry { .. } => &mut self.retries,
+            ArchiveKey::Letter(_) => &mut self.letters,
+            ArchiveKey::Head | ArchiveKey::State(_) => return,
         };
         *count = if is_there { *count + 1 } else { *count - 1 };
     }
 }
 
 impl InFile {
-    fn insert(&mut self, place: (PluginName, Place)) {
+    fn insert(&mut self, place: (PluginName, ArchiveKey)) {
         if !self.places.contains(&place) {
             self.counts.entry(place.0.clone()).or_default().count(&place.1, true);
             self.places.insert(place);
         }
     }
 
-    fn remove(&mut self, place: &(PluginName, Place)) {
+    fn remove(&mut self, place: &(PluginName, ArchiveKey)) {
         if !self.places.remove(place) {
             return;
         }
@@ -95,8 +95,8 @@ impl Pending {
     fn insert(
         &mut self,
         plugin: PluginName,
-        place: Place,
-        content: Option<Content>,
+        place: ArchiveKey,
+        content: Option<ArchiveValue>,
         bytes_per_second: u32,
     ) {
         let place = (plugin, place);
@@ -116,16 +116,17 @@ impl Pending {
         }
     }
 
-    fn may_be_in_file(&self, place: &(PluginName, Place)) -> bool {
-        let is_taken = |taken: &Taken| matches!(taken.changes.get(place), Some(Some(_)));
+    fn may_be_in_file(&self, place: &(PluginName, ArchiveKey)) -> bool {
+        let is_taken = |taken: &TakenChanges| matches!(taken.changes.get(place), Some(Some(_)));
         self.in_file.places.contains(place) || self.taken.as_ref().is_some_and(is_taken)
     }
 
     /// How long it is until something is to be written; none where nothing waits.
     pub(super) fn wait(&mut self, now: Instant) -> Option<Duration> {
         let paces = &mut self.paces;
-        let of =
-            |(plugin, part): (&PluginName, &Part)| paces.wait(plugin, part.bytes_per_second, now);
+        let of = |(plugin, part): (&PluginName, &PendingPlugin)| {
+            paces.wait(plugin, part.bytes_per_second, now)
+        };
         self.waiting.iter().map(of).min()
     }
 
@@ -133,7 +134,7 @@ impl Pending {
     pub(super) fn take(&mut self, everything: bool, now: Instant) -> Arc<Changes> {
         let (mut changes, mut costs, mut bytes) = (Changes::new(), BTreeMap::new(), 0);
         let paces = &mut self.paces;
-        let is_due = |plugin: &PluginName, part: &mut Part| {
+        let is_due = |plugin: &PluginName, part: &mut PendingPlugin| {
             everything || paces.wait(plugin, part.bytes_per_second, now).is_zero()
         };
         for (plugin, part) in self.waiting.extract_if(.., is_due) {
@@ -144,7 +145,7 @@ impl Pending {
             changes.extend(part.changes.into_iter().map(placed));
         }
         let changes = Arc::new(changes);
-        self.taken = Some(Taken { changes: changes.clone(), bytes, costs });
+        self.taken = Some(TakenChanges { changes: changes.clone(), bytes, costs });
         changes
     }
 
@@ -164,7 +165,7 @@ impl Pending {
 
     /// What was taken is not in the file. What was said since counts more.
     pub(super) fn put_back(&mut self) {
-        let Some(Taken { changes, costs, .. }) = self.taken.take() else { return };
+        let Some(TakenChanges { changes, costs, .. }) = self.taken.take() else { return };
         for ((plugin, place), content) in Arc::unwrap_or_clone(changes) {
             let part = self.waiting.get(&plugin);
             let since = part.and_then(|part| part.changes.get(&place));
@@ -184,10 +185,10 @@ impl Pending {
     pub(super) fn found(&mut self, plugin: &PluginName, kept: &Kept) {
         let retries = kept.retries.iter().map(|(subscription, waiting)| {
             let (subscription, key) = (subscription.clone(), waiting.event.object.key().clone());
-            Place::Retry { subscription, key }
+            ArchiveKey::Retry { subscription, key }
         });
-        let letters = kept.letters.iter().map(|letter| Place::Letter(letter.id));
-        let state = kept.state.keys().cloned().map(Place::State);
+        let letters = kept.letters.iter().map(|letter| ArchiveKey::Letter(letter.id));
+        let state = kept.state.keys().cloned().map(ArchiveKey::State);
         let places = retries.chain(letters).chain(state);
         places.for_each(|place| self.in_file.insert((plugin.clone(), place)));
     }
@@ -213,8 +214,8 @@ impl Pending {
 }
 
 /// Bytes of a change with its place.
-fn size(place: &Place, content: Option<&Content>) -> usize {
-    place.size() + content.map_or(0, Content::size)
+fn size(place: &ArchiveKey, content: Option<&ArchiveValue>) -> usize {
+    place.size() + content.map_or(0, ArchiveValue::size)
 }
 
 #[cfg(test)]
@@ -228,8 +229,8 @@ mod tests {
             let (place, size) = word.split_at(1);
             let plugin: PluginName = "p".parse().expect("a name");
             let content = size.parse::<usize>().ok();
-            let content = content.map(|size| Content::State(Bytes::from(vec![0; size << 20])));
-            ((plugin, Place::State(place.into())), content)
+            let content = content.map(|size| ArchiveValue::State(Bytes::from(vec![0; size << 20])));
+            ((plugin, ArchiveKey::State(place.into())), content)
         };
         text.split('+').map(change).collect()
     }
@@ -240,7 +241,7 @@ mod tests {
     fn show(pending: &Pending) -> String {
         let changes = pending.waiting.values().flat_map(|part| &part.changes);
         let shown = changes.map(|(place, content)| {
-            let Place::State(place) = place else { panic!("{place:?} was not put") };
+            let ArchiveKey::State(place) = place else { panic!("{place:?} was not put") };
             let size = content.as_ref().map(|content| content.size() >> 20);
             format!("{place}{}", size.map_or("-".to_owned(), |size| size.to_string()))
         });
@@ -291,9 +292,9 @@ mod tests {
         let (mut pending, now) = (Pending::default(), Instant::now());
         pending.put(changes("a1+b1"), RATE);
         for number in 0..1_000u32 {
-            let place = Place::State(number.to_string().into());
+            let place = ArchiveKey::State(number.to_string().into());
             let place = ("p".parse().expect("a name"), place);
-            let content = Some(Content::State(Bytes::from_static(b"value")));
+            let content = Some(ArchiveValue::State(Bytes::from_static(b"value")));
             pending.put([(place.clone(), content)].into(), RATE);
             // As often as not it is about to be written when it goes.
             if number % 2 == 0 {
@@ -310,11 +311,11 @@ mod tests {
     #[test]
     fn what_is_on_the_disk_is_counted_once_it_is_there_and_until_it_is_not() {
         let plugin: PluginName = "p".parse().expect("a name");
-        let letter = |id: u64, content: Option<Content>| -> Changes {
-            [((plugin.clone(), Place::Letter(id)), content)].into()
+        let letter = |id: u64, content: Option<ArchiveValue>| -> Changes {
+            [((plugin.clone(), ArchiveKey::Letter(id)), content)].into()
         };
         // What it is does not matter here.
-        let content = || Some(Content::State(Bytes::new()));
+        let content = || Some(ArchiveValue::State(Bytes::new()));
         let (mut pending, now) = (Pending::default(), Instant::now());
         let letters = |pending: &Pending| pending.on_disk(&plugin).letters;
         pending.put(letter(1, content()), RATE);
@@ -340,8 +341,9 @@ mod tests {
     #[test]
     fn a_plugin_has_so_much_written_a_second_and_no_more() {
         let rate = 1 << 20;
-        let value = |number: u64| Some(Content::State(number.to_string().into()));
-        let place = |plugin: &str| (plugin.parse().expect("a name"), Place::State("key".into()));
+        let value = |number: u64| Some(ArchiveValue::State(number.to_string().into()));
+        let place =
+            |plugin: &str| (plugin.parse().expect("a name"), ArchiveKey::State("key".into()));
         let (mut pending, began) = (Pending::default(), Instant::now());
         let (mut busy, mut calm) = ((0, 0), 0);
         let mut last = None;
@@ -355,7 +357,7 @@ mod tests {
                 continue;
             }
             let written = pending.take(false, now);
-            if let Some(Some(Content::State(value))) = written.get(&place("busy")) {
+            if let Some(Some(ArchiveValue::State(value))) = written.get(&place("busy")) {
                 let bytes = size(&place("busy").1, None) + value.len();
                 busy = (busy.0 + cost(1, bytes), busy.1 + 1);
                 last = Some(value.clone());
@@ -373,7 +375,7 @@ mod tests {
         // The newest value is on the disk in the end.
         let end = began + Duration::from_secs(11);
         let written = pending.take(false, end);
-        let Some(Some(Content::State(value))) = written.get(&place("busy")) else {
+        let Some(Some(ArchiveValue::State(value))) = written.get(&place("busy")) else {
             return assert_eq!(last.as_deref(), Some(&b"9999"[..]));
         };
         assert_eq!(&value[..], b"9999");

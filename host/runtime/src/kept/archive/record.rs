@@ -1,6 +1,6 @@
 //! How what is kept stands in the file: keys that sort by plugin and kind, and a head in JSON before objects as they are.
 
-use super::{Content, Head, Place, Waiting};
+use super::{ArchiveKey, ArchiveValue, NameRecord, WaitingRetry};
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use crate::kept::dead_letters::DeadLetter;
 use crate::plugin_name::PluginName;
@@ -56,11 +56,11 @@ pub(super) fn range(plugin: &PluginName) -> [Vec<u8>; 2] {
 }
 
 /// The key of an entry; none for the head, which has a table of its own.
-pub(super) fn key(plugin: &PluginName, place: &Place) -> Option<Vec<u8>> {
+pub(super) fn key(plugin: &PluginName, place: &ArchiveKey) -> Option<Vec<u8>> {
     let mut key = [plugin.as_str().as_bytes(), &[AFTER_NAME]].concat();
     match place {
-        Place::Head => return None,
-        Place::Retry { subscription, key: object } => {
+        ArchiveKey::Head => return None,
+        ArchiveKey::Retry { subscription, key: object } => {
             key.push(RETRY);
             key.extend((subscription.len() as u32).to_be_bytes());
             key.extend(subscription.as_bytes());
@@ -68,11 +68,11 @@ pub(super) fn key(plugin: &PluginName, place: &Place) -> Option<Vec<u8>> {
             key.push(b'/');
             key.extend(object.name().as_bytes());
         }
-        Place::Letter(id) => {
+        ArchiveKey::Letter(id) => {
             key.push(LETTER);
             key.extend(id.to_be_bytes());
         }
-        Place::State(name) => {
+        ArchiveKey::State(name) => {
             key.push(STATE);
             key.extend(name.as_bytes());
         }
@@ -81,7 +81,7 @@ pub(super) fn key(plugin: &PluginName, place: &Place) -> Option<Vec<u8>> {
 }
 
 /// The place that a plugin's key is of; none if nothing of ours has such a key.
-pub(super) fn place(plugin: &PluginName, key: &[u8]) -> Option<Place> {
+pub(super) fn place(plugin: &PluginName, key: &[u8]) -> Option<ArchiveKey> {
     let rest = key.strip_prefix(plugin.as_str().as_bytes())?.strip_prefix(&[AFTER_NAME])?;
     let (kind, rest) = rest.split_first()?;
     Some(match *kind {
@@ -91,28 +91,28 @@ pub(super) fn place(plugin: &PluginName, key: &[u8]) -> Option<Place> {
                 rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
             let (namespace, name) = std::str::from_utf8(object).ok()?.split_once('/')?;
             let subscription = std::str::from_utf8(subscription).ok()?.into();
-            Place::Retry { subscription, key: ObjectKey::new(namespace, name) }
+            ArchiveKey::Retry { subscription, key: ObjectKey::new(namespace, name) }
         }
-        LETTER => Place::Letter(u64::from_be_bytes(rest.try_into().ok()?)),
-        STATE => Place::State(std::str::from_utf8(rest).ok()?.into()),
+        LETTER => ArchiveKey::Letter(u64::from_be_bytes(rest.try_into().ok()?)),
+        STATE => ArchiveKey::State(std::str::from_utf8(rest).ok()?.into()),
         _ => return None,
     })
 }
 
-pub(super) fn encode_head(head: &Head) -> Vec<u8> {
+pub(super) fn encode_head(head: &NameRecord) -> Vec<u8> {
     serde_json::to_vec(head).expect("numbers are JSON")
 }
 
-pub(super) fn decode_head(bytes: &[u8]) -> Option<Head> {
+pub(super) fn decode_head(bytes: &[u8]) -> Option<NameRecord> {
     serde_json::from_slice(bytes).ok()
 }
 
 /// The bytes of an entry.
-pub(super) fn encode(content: &Content) -> Vec<u8> {
+pub(super) fn encode(content: &ArchiveValue) -> Vec<u8> {
     match content {
-        Content::Head(head) => encode_head(head),
-        Content::State(value) => value.to_vec(),
-        Content::Retry(waiting) => {
+        ArchiveValue::Head(head) => encode_head(head),
+        ArchiveValue::State(value) => value.to_vec(),
+        ArchiveValue::Retry(waiting) => {
             let head = RetryHead {
                 attempt: waiting.attempt,
                 crashes: waiting.crashes,
@@ -123,7 +123,7 @@ pub(super) fn encode(content: &Content) -> Vec<u8> {
             };
             with_objects(&head, &waiting.event)
         }
-        Content::Letter(letter) => {
+        ArchiveValue::Letter(letter) => {
             let head = LetterHead {
                 subscription: letter.subscription.clone(),
                 resource: letter.resource.clone(),
@@ -139,24 +139,31 @@ pub(super) fn encode(content: &Content) -> Vec<u8> {
 }
 
 /// What an entry says; none if it cannot be read.
-pub(super) fn decode(place: &Place, bytes: &[u8]) -> Option<Content> {
+pub(super) fn decode(place: &ArchiveKey, bytes: &[u8]) -> Option<ArchiveValue> {
     Some(match place {
-        Place::Head => Content::Head(decode_head(bytes)?),
-        Place::State(_) => Content::State(Bytes::copy_from_slice(bytes)),
-        Place::Retry { .. } => {
+        ArchiveKey::Head => ArchiveValue::Head(decode_head(bytes)?),
+        ArchiveKey::State(_) => ArchiveValue::State(Bytes::copy_from_slice(bytes)),
+        ArchiveKey::Retry { .. } => {
             let (head, objects): (RetryHead, _) = without_objects(bytes)?;
             let RetryHead { attempt, crashes, due, wait_ms, resource, event } = head;
             let (event, resource) = (event.with(objects)?, resource.into());
             let wait = wait_ms.map_or(Duration::MAX, Duration::from_millis);
-            Content::Retry(Box::new(Waiting { resource, event, attempt, crashes, due, wait }))
+            ArchiveValue::Retry(Box::new(WaitingRetry {
+                resource,
+                event,
+                attempt,
+                crashes,
+                due,
+                wait,
+            }))
         }
-        Place::Letter(id) => {
+        ArchiveKey::Letter(id) => {
             let (head, objects): (LetterHead, _) = without_objects(bytes)?;
             let LetterHead { subscription, resource, attempts, parked, error, at, event } = head;
             let (id, event) = (*id, event.with(objects)?);
             let letter =
                 DeadLetter { id, subscription, resource, event, attempts, parked, error, at };
-            Content::Letter(Box::new(letter))
+            ArchiveValue::Letter(Box::new(letter))
         }
     })
 }
@@ -234,14 +241,14 @@ mod tests {
         }
     }
 
-    fn show(content: &Content) -> String {
+    fn show(content: &ArchiveValue) -> String {
         let event = |event: &Event| {
             let (old, gone) = (event.old.as_ref().map(Object::resource_version), event.gone);
             let json = event.object.json();
             format!("{:?} {:?} {gone:?} {old:?} {json:?}", event.change, event.reason)
         };
         match content {
-            Content::Retry(it) => {
+            ArchiveValue::Retry(it) => {
                 format!(
                     "{} {} {} {} {:?} {}",
                     it.resource,
@@ -252,14 +259,14 @@ mod tests {
                     event(&it.event)
                 )
             }
-            Content::Letter(it) => format!("{} {}", it.to_json(), event(&it.event)),
+            ArchiveValue::Letter(it) => format!("{} {}", it.to_json(), event(&it.event)),
             other => format!("{other:?}"),
         }
     }
 
     /// What was encoded is what is decoded, key and all; and whatever is cut off is noticed.
     #[track_caller]
-    fn check(place: &Place, content: &Content) {
+    fn check(place: &ArchiveKey, content: &ArchiveValue) {
         let plugin: PluginName = "my.plugin".parse().expect("a name");
         let [begin, end] = range(&plugin);
         if let Some(key) = key(&plugin, place) {
@@ -269,7 +276,7 @@ mod tests {
         let bytes = encode(content);
         let decoded = decode(place, &bytes).expect("it can be read");
         assert_eq!(show(&decoded), show(content));
-        if !matches!(content, Content::State(_)) {
+        if !matches!(content, ArchiveValue::State(_)) {
             for end in 0..bytes.len() {
                 assert!(decode(place, &bytes[..end]).is_none(), "cut off at {end}");
             }
@@ -282,9 +289,16 @@ mod tests {
         let retry = |event| {
             let resource = Arc::clone(&resource);
             let (attempt, crashes, wait) = (3, 1, Duration::from_secs(9));
-            Content::Retry(Box::new(Waiting { resource, event, attempt, crashes, due, wait }))
+            ArchiveValue::Retry(Box::new(WaitingRetry {
+                resource,
+                event,
+                attempt,
+                crashes,
+                due,
+                wait,
+            }))
         };
-        let place = |namespace| Place::Retry {
+        let place = |namespace| ArchiveKey::Retry {
             subscription: "a/b c".into(),
             key: ObjectKey::new(namespace, "a"),
         };
@@ -300,9 +314,9 @@ mod tests {
             error: "no \"way\"".to_owned(),
             at: Timestamp::UNIX_EPOCH,
         };
-        check(&Place::Letter(300), &Content::Letter(Box::new(letter)));
-        check(&Place::State("k\0/".into()), &Content::State(Bytes::from_static(b"\0v")));
-        let head = Head { letters: 9, paused: true, gone: Some(1) };
-        check(&Place::Head, &Content::Head(head));
+        check(&ArchiveKey::Letter(300), &ArchiveValue::Letter(Box::new(letter)));
+        check(&ArchiveKey::State("k\0/".into()), &ArchiveValue::State(Bytes::from_static(b"\0v")));
+        let head = NameRecord { letters: 9, paused: true, gone: Some(1) };
+        check(&ArchiveKey::Head, &ArchiveValue::Head(head));
     }
 }

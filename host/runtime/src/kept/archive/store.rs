@@ -2,7 +2,7 @@
 //! file systems do.
 
 use super::record::{decode, decode_head, encode, encode_head, key, place, range};
-use super::{Changes, Content, Head, Kept, Place};
+use super::{ArchiveKey, ArchiveValue, Changes, Kept, NameRecord};
 use crate::plugin_name::PluginName;
 use crate::private_files;
 use jiff::Timestamp;
@@ -46,11 +46,11 @@ impl StateDirectoryError {
 }
 
 /// An open file.
-pub(super) struct Store {
+pub(super) struct ArchiveStore {
     database: Database,
 }
 
-impl Store {
+impl ArchiveStore {
     /// Opens the directory's file, which is made if it is not there, and checks all of it.
     pub(super) fn open(directory: &Path) -> Result<Self, StateDirectoryError> {
         let failed = |problem: String, advice: &str| StateDirectoryError {
@@ -175,11 +175,14 @@ impl Store {
             let place = place(plugin, key.value());
             let content = place.as_ref().and_then(|place| decode(place, bytes.value()));
             match (place, content) {
-                (Some(Place::Retry { subscription, .. }), Some(Content::Retry(waiting))) => {
+                (
+                    Some(ArchiveKey::Retry { subscription, .. }),
+                    Some(ArchiveValue::Retry(waiting)),
+                ) => {
                     kept.retries.push((subscription, *waiting));
                 }
-                (_, Some(Content::Letter(letter))) => kept.letters.push(*letter),
-                (Some(Place::State(name)), Some(Content::State(value))) => {
+                (_, Some(ArchiveValue::Letter(letter))) => kept.letters.push(*letter),
+                (Some(ArchiveKey::State(name)), Some(ArchiveValue::State(value))) => {
                     kept.state.insert(name, value);
                 }
                 _ => kept.unreadable += 1,
@@ -240,7 +243,7 @@ impl Store {
 }
 
 /// All heads; there are no more than plugins.
-fn all(heads: &Table<'_, &str, &[u8]>) -> Result<Vec<(String, Head)>, redb::Error> {
+fn all(heads: &Table<'_, &str, &[u8]>) -> Result<Vec<(String, NameRecord)>, redb::Error> {
     let mut all = Vec::new();
     for entry in heads.iter()? {
         let (name, head) = entry?;

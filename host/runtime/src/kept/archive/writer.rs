@@ -1,8 +1,8 @@
 //! The thread that owns the file. All that changed while one transaction was written is the next one, but for what waits because of its plugin's
 //! pace (`paces.rs`).
 
-use super::handle::{Archive, Ask, Read, Shared};
-use super::store::Store;
+use super::handle::{Archive, ArchiveRead, ArchiveRequest, ArchiveShared};
+use super::store::ArchiveStore;
 use super::{StateDirectoryError, StateDirectoryOptions};
 use crate::plugin_name::PluginName;
 use informant_cache::workqueue::exponential;
@@ -27,26 +27,26 @@ pub(crate) struct ArchiveThread {
 
 /// Opens the state directory and closes it again: says what is wrong with it, as [`PluginHost::new`](crate::PluginHost::new) does.
 pub fn check_state_directory(options: &StateDirectoryOptions) -> Result<(), StateDirectoryError> {
-    Store::open(&options.directory).map(drop)
+    ArchiveStore::open(&options.directory).map(drop)
 }
 
 impl ArchiveThread {
     /// Opens the directory's file and starts the thread.
     pub(crate) fn start(options: StateDirectoryOptions) -> Result<Self, StateDirectoryError> {
         let StateDirectoryOptions { directory, keep_removed } = options;
-        let store = Store::open(&directory)?;
+        let store = ArchiveStore::open(&directory)?;
         let of_open = directory.clone();
-        let open = move || Store::open(&of_open).map_err(|error| error.to_string());
+        let open = move || ArchiveStore::open(&of_open).map_err(|error| error.to_string());
         Self::over(store, Box::new(open), keep_removed)
             .map_err(|error| StateDirectoryError::no_thread(directory, &error))
     }
 
     /// Starts the thread over a store, which is opened anew so if it fails.
-    fn over(store: Store, open: Open, keep_removed: Duration) -> std::io::Result<Self> {
+    fn over(store: ArchiveStore, open: OpenStore, keep_removed: Duration) -> std::io::Result<Self> {
         let archive = Archive::new();
         let shared = archive.shared.clone();
         let written = store.written();
-        let writer = Writer {
+        let writer = ArchiveWriter {
             open,
             keep_removed,
             written: *written.as_ref().unwrap_or(&0),
@@ -83,26 +83,26 @@ impl Drop for ArchiveThread {
     }
 }
 
-type Open = Box<dyn Fn() -> Result<Store, String> + Send>;
+type OpenStore = Box<dyn Fn() -> Result<ArchiveStore, String> + Send>;
 
-struct Writer {
-    open: Open,
+struct ArchiveWriter {
+    open: OpenStore,
     keep_removed: Duration,
     /// None after a failure: it is opened anew.
-    store: Option<Store>,
+    store: Option<ArchiveStore>,
     /// The number of the last transaction that is known to be in the file.
     written: u64,
-    shared: Arc<Shared>,
+    shared: Arc<ArchiveShared>,
     /// In a row.
     failures: u32,
     /// Who waits until the disk can be read again: at most one load of each plugin.
-    reads: Vec<Read>,
+    reads: Vec<ArchiveRead>,
     /// Which plugins were gone when the host began is in the file.
     gone_is_noted: bool,
 }
 
 /// Also after a panic nobody waits for an answer that does not come.
-impl Drop for Writer {
+impl Drop for ArchiveWriter {
     fn drop(&mut self) {
         let mut inbox = self.shared.inbox.lock();
         inbox.ended = true;
@@ -118,7 +118,7 @@ impl Drop for Writer {
     }
 }
 
-impl Writer {
+impl ArchiveWriter {
     fn run(mut self) {
         let mut next_look = Instant::now() + LOOK_INTERVAL;
         loop {
@@ -127,8 +127,8 @@ impl Writer {
             let is_written = self.write(stopping || !asks.is_empty());
             for ask in asks {
                 match ask {
-                    Ask::Written(then) => then.call(is_written),
-                    Ask::Read(read) => {
+                    ArchiveRequest::Written(then) => then.call(is_written),
+                    ArchiveRequest::Read(read) => {
                         // Whoever asked before for a plugin of that name has gone with it.
                         self.reads.retain(|before| before.plugin != read.plugin);
                         self.reads.push(read);
@@ -147,7 +147,7 @@ impl Writer {
     }
 
     /// Waits for something to do. After a failure only somebody who asks, and the end, cut the wait short.
-    fn next(&self, next_look: Instant) -> (Vec<Ask>, bool) {
+    fn next(&self, next_look: Instant) -> (Vec<ArchiveRequest>, bool) {
         let mut until = next_look;
         if self.failures > 0 {
             let wait = exponential(RETRY_BASE, self.failures - 1, RETRY_MAX);
@@ -209,7 +209,7 @@ impl Writer {
     }
 
     /// What was being written when the file failed is in it as a whole or not at all, which the file says.
-    fn open_anew(&mut self) -> Result<Store, String> {
+    fn open_anew(&mut self) -> Result<ArchiveStore, String> {
         let store = (self.open)()?;
         let written = store.written().map_err(text)?;
         let mut inbox = self.shared.inbox.lock();
@@ -225,7 +225,7 @@ impl Writer {
     /// Whoever cannot be answered now is answered when the disk works again.
     fn answer_reads(&mut self) {
         while let Some(store) = &self.store
-            && let Some(Read { plugin, reply }) = self.reads.pop()
+            && let Some(ArchiveRead { plugin, reply }) = self.reads.pop()
         {
             match store.read(&plugin) {
                 Ok(kept) => {
@@ -234,7 +234,7 @@ impl Writer {
                     let _ = reply.send(kept);
                 }
                 Err(problem) => {
-                    self.reads.push(Read { plugin, reply });
+                    self.reads.push(ArchiveRead { plugin, reply });
                     self.failed(text(problem));
                 }
             }
@@ -259,7 +259,7 @@ impl Writer {
 
     fn remove_gone(
         &self,
-        store: &Store,
+        store: &ArchiveStore,
         present: &BTreeSet<PluginName>,
     ) -> Result<Vec<String>, redb::Error> {
         let now = Timestamp::now();

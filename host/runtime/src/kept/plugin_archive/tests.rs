@@ -58,7 +58,7 @@ struct Owed {
 
 /// A host's part of one plugin, and the file, which has what was put while the disk worked.
 struct Bench {
-    file: BTreeMap<(PluginName, Place), Content>,
+    file: BTreeMap<(PluginName, ArchiveKey), ArchiveValue>,
     disk_works: bool,
     archive: Archive,
     kept: PluginArchive,
@@ -78,7 +78,7 @@ const RETRIES_BYTES_MAX: usize = 1_200;
 
 fn parts() -> (Archive, PluginArchive, Mailbox, DeadLetters) {
     let marks = Marks { events: 3, bytes: usize::MAX };
-    let bounds = dead_letters::Bounds { letters: 3, bytes: 1 << 20 };
+    let bounds = dead_letters::LetterBounds { letters: 3, bytes: 1 << 20 };
     let limits = Limits { kept_retries_bytes_max: RETRIES_BYTES_MAX, ..Limits::default() };
     let kept = PluginArchive::new(name(), &limits);
     (Archive::new(), kept, Mailbox::new(marks), DeadLetters::new(bounds))
@@ -239,9 +239,9 @@ impl Bench {
         let mut kept = Kept::default();
         for ((_, place), content) in &self.file {
             match (place, content.clone()) {
-                (_, Content::Head(head)) => kept.head = Some(head),
-                (_, Content::Letter(letter)) => kept.letters.push(*letter),
-                (Place::Retry { subscription, .. }, Content::Retry(waiting)) => {
+                (_, ArchiveValue::Head(head)) => kept.head = Some(head),
+                (_, ArchiveValue::Letter(letter)) => kept.letters.push(*letter),
+                (ArchiveKey::Retry { subscription, .. }, ArchiveValue::Retry(waiting)) => {
                     kept.retries.push((subscription.clone(), *waiting));
                 }
                 other => panic!("nobody put {other:?}"),
@@ -253,7 +253,7 @@ impl Bench {
         self.letters.restore(kept.letters, last);
         for (subscription, waiting) in kept.retries {
             self.kept.restored(SUBSCRIPTION, &subscription, &waiting);
-            let Waiting { event, attempt, crashes, .. } = waiting;
+            let WaitingRetry { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: SUBSCRIPTION, ..event };
             self.queue.restore(Queued { event, attempt, excused: 0, crashes, seq: 0 }, self.now);
         }
@@ -265,10 +265,10 @@ impl Bench {
         let mut found = Owed::default();
         for ((_, place), content) in &self.file {
             match (place, content) {
-                (Place::Retry { key, .. }, Content::Retry(waiting)) => {
+                (ArchiveKey::Retry { key, .. }, ArchiveValue::Retry(waiting)) => {
                     found.retries.insert(key.name().to_owned(), waiting.attempt);
                 }
-                (Place::Letter(id), _) => _ = found.letters.insert(*id),
+                (ArchiveKey::Letter(id), _) => _ = found.letters.insert(*id),
                 _ => {}
             }
         }
@@ -344,7 +344,7 @@ fn what_is_above_the_bound_is_not_kept_and_counted() {
     assert!(snapshot.retries > 0 && snapshot.unkept > 0, "{snapshot:?}");
     assert_eq!(snapshot.retries as u64 + snapshot.unkept, 8);
     let retries = in_file.values().flatten();
-    let retries = retries.filter(|content| matches!(content, Content::Retry(_))).count();
+    let retries = retries.filter(|content| matches!(content, ArchiveValue::Retry(_))).count();
     assert_eq!(retries, snapshot.retries);
 }
 
@@ -369,6 +369,6 @@ fn secrets_are_not_kept() {
     });
     kept.gave_up(&queued.event, &pushed);
     let in_file = archive.take_unwritten(true);
-    assert!(in_file.values().flatten().all(|content| matches!(content, Content::Head(_))));
+    assert!(in_file.values().flatten().all(|content| matches!(content, ArchiveValue::Head(_))));
     assert_eq!(kept.snapshot().expect("it is open").unkept, 1);
 }

@@ -5,7 +5,7 @@ use super::{Occurrence, Regarding};
 use crate::counters::Counters;
 use crate::names::is_subdomain;
 use crate::outside::service_account::ServiceAccount;
-use crate::outside::write::{How, Named, Write};
+use crate::outside::write::{How, NamedObject, Write};
 use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};
 use hashbrown::HashMap;
 use jiff::Timestamp;
@@ -39,7 +39,7 @@ pub(super) struct SeriesKey {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownEvent {
     /// The Event's.
     name: String,
     count: u32,
@@ -53,7 +53,7 @@ struct Known {
 
 /// What is to be written.
 #[derive(Debug)]
-pub(super) struct Recorded {
+pub(super) struct EventWrite {
     pub(super) key: SeriesKey,
     pub(super) write: Write,
     pub(super) plugin: String,
@@ -67,23 +67,23 @@ pub(super) struct Recorded {
 pub(super) struct NotRecorded;
 
 #[derive(Debug, Default)]
-pub(super) struct Series {
-    known: HashMap<SeriesKey, Known>,
+pub(super) struct EventSeries {
+    known: HashMap<SeriesKey, KnownEvent>,
     /// What plugins may still say about objects.
     spam: TokenBuckets<(String, Regarding)>,
     /// Of the Event made last.
     number: u64,
 }
 
-impl Series {
+impl EventSeries {
     /// What an occurrence has written at once, if anything.
     pub(super) fn record(
         &mut self,
         occurrence: &Occurrence,
         now: Instant,
-    ) -> Result<Option<Recorded>, NotRecorded> {
+    ) -> Result<Option<EventWrite>, NotRecorded> {
         let key = SeriesKey::of(occurrence);
-        let is_over = |known: &Known| now.duration_since(known.seen) > SERIES_END;
+        let is_over = |known: &KnownEvent| now.duration_since(known.seen) > SERIES_END;
         if let Some(known) = self.known.get_mut(&key).filter(|known| !is_over(known)) {
             known.count = known.count.saturating_add(1);
             // A dry run has made no Event that could be changed.
@@ -97,7 +97,7 @@ impl Series {
         let recorded = key.recorded(&name, How::Create, event, &occurrence.counters);
         let recorded = recorded.ok_or(NotRecorded)?;
         self.make_room(now);
-        let known = Known {
+        let known = KnownEvent {
             name,
             count: 1,
             last: occurrence.at,
@@ -117,8 +117,8 @@ impl Series {
     }
 
     /// What is to be written by now.
-    pub(super) fn due(&mut self, now: Instant) -> Vec<Recorded> {
-        let is_due = |known: &Known| known.is_due && now >= known.written + WRITTEN_EVERY;
+    pub(super) fn due(&mut self, now: Instant) -> Vec<EventWrite> {
+        let is_due = |known: &KnownEvent| known.is_due && now >= known.written + WRITTEN_EVERY;
         let due = self.known.iter_mut().filter(|(_, known)| is_due(known));
         due.filter_map(|(key, known)| known.write(key, now)).collect()
     }
@@ -204,10 +204,10 @@ impl SeriesKey {
         how: How,
         body: Vec<u8>,
         counters: &Arc<Counters>,
-    ) -> Option<Recorded> {
+    ) -> Option<EventWrite> {
         let namespace = self.regarding.event_namespace();
-        let named = Named { resource: EVENTS, namespace, name, subresource: "" };
-        Some(Recorded {
+        let named = NamedObject { resource: EVENTS, namespace, name, subresource: "" };
+        Some(EventWrite {
             key: self.clone(),
             write: Write::new(named, how, body).ok()?,
             plugin: self.plugin.clone(),
@@ -218,9 +218,9 @@ impl SeriesKey {
     }
 }
 
-impl Known {
+impl KnownEvent {
     /// The series as it stands.
-    fn write(&mut self, key: &SeriesKey, now: Instant) -> Option<Recorded> {
+    fn write(&mut self, key: &SeriesKey, now: Instant) -> Option<EventWrite> {
         (self.written, self.is_due) = (now, false);
         let series = json!({ "count": self.count, "lastObservedTime": micro_time(self.last) });
         let patch = json!({ "series": series }).to_string().into_bytes();
@@ -275,7 +275,7 @@ mod tests {
         super::super::tests::occurrence("p", name, note)
     }
 
-    fn request(recorded: Recorded) -> WriteRequest {
+    fn request(recorded: EventWrite) -> WriteRequest {
         recorded.write.request("p", false, 1)
     }
 
@@ -283,7 +283,7 @@ mod tests {
     /// counts of series, `x` for what is too much, nothing else.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
-        let (mut series, start) = (Series::default(), Instant::now());
+        let (mut series, start) = (EventSeries::default(), Instant::now());
         let mut shown = Vec::new();
         for step in steps.split(' ') {
             let (at, what) = step.split_once(':').expect("a time and a step");
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn series_are_bounded_and_whoever_has_most_forgets_its_oldest() {
-        let (mut series, start) = (Series::default(), Instant::now());
+        let (mut series, start) = (EventSeries::default(), Instant::now());
         // Whether it is a new Event, else one more of a series.
         let mut record = |plugin: &str, name: usize, at: u64| {
             let now = start + Duration::from_secs(at);
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn an_event_is_what_the_api_server_takes() {
-        let mut series = Series::default();
+        let mut series = EventSeries::default();
         let recorded = series.record(&occurrence("a", "hello"), Instant::now());
         let request = request(recorded.expect("there is room").expect("it is new"));
         let expect = "/apis/events.k8s.io/v1/namespaces/shop/events?fieldManager=informant-p";

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub(super) const WAITING_MAX: usize = 1_000;
 
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingEvents {
     /// Oldest first; none is empty.
     of_plugins: HashMap<String, VecDeque<Occurrence>>,
     /// Every plugin of these once, in the order of their turns.
@@ -16,7 +16,7 @@ pub(super) struct Waiting {
     count: usize,
 }
 
-impl Waiting {
+impl WaitingEvents {
     /// Where too many wait, one gives way and is answered with: the newest of whoever has most.
     pub(super) fn push(&mut self, occurrence: Occurrence) -> Option<Occurrence> {
         let plugin = occurrence.plugin.clone();
@@ -65,7 +65,7 @@ mod tests {
     /// wait from the start.
     #[track_caller]
     fn check(of_a: usize, steps: &str, expect: &str) {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingEvents::default();
         let show = |it: Occurrence| format!("{}{}", it.plugin, it.note);
         for number in 0..of_a {
             assert!(waiting.push(occurrence("a", "o", &number.to_string())).is_none());

@@ -18,7 +18,7 @@ pub enum AddressKind {
 
 /// Why a request may not go to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum AddressRefusal {
     /// The rule does not name this kind.
     Kind(AddressKind),
     /// No rule can: what it is instead.
@@ -77,9 +77,9 @@ impl AddressKinds {
         self.check(address).is_ok()
     }
 
-    pub(crate) fn check(&self, address: IpAddr) -> Result<(), Refusal> {
-        let kind = kind_of(address).map_err(Refusal::Never)?;
-        if self.0.contains(&kind) { Ok(()) } else { Err(Refusal::Kind(kind)) }
+    pub(crate) fn check(&self, address: IpAddr) -> Result<(), AddressRefusal> {
+        let kind = kind_of(address).map_err(AddressRefusal::Never)?;
+        if self.0.contains(&kind) { Ok(()) } else { Err(AddressRefusal::Kind(kind)) }
     }
 
     /// Whether all of these are among the others.
@@ -270,13 +270,13 @@ mod tests {
         let by_default = AddressKinds::default();
         assert!(by_default.allow(address("1.1.1.1")));
         let refused = by_default.check(address("10.0.0.1"));
-        assert_eq!(refused, Err(Refusal::Kind(AddressKind::Private)));
+        assert_eq!(refused, Err(AddressRefusal::Kind(AddressKind::Private)));
         let all = AddressKinds::new(AddressKind::ALL);
         for granted in ["1.1.1.1", "10.0.0.1", "127.0.0.1"] {
             assert!(all.allow(address(granted)), "{granted}");
         }
         let never = all.check(address("169.254.169.254"));
-        assert_eq!(never, Err(Refusal::Never("a link-local address")));
+        assert_eq!(never, Err(AddressRefusal::Never("a link-local address")));
         assert_eq!(all.to_string(), "public and private and loopback");
         assert!(by_default.are_within(&all) && !all.are_within(&by_default));
         assert_eq!(by_default.and(&all), by_default);

@@ -4,12 +4,12 @@ use super::{AddressKinds, SecretHeader};
 
 /// What the rules have for one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Granted {
+pub(crate) struct GrantedRequest {
     pub(crate) addresses: AddressKinds,
     pub(crate) secrets: Vec<SecretHeader>,
 }
 
-impl Granted {
+impl GrantedRequest {
     /// What both have.
     pub(crate) fn and(mut self, other: &Self) -> Self {
         self.addresses = self.addresses.and(&other.addresses);

@@ -63,14 +63,14 @@ pub(crate) fn redirected(
 
 #[cfg(test)]
 mod tests {
-    use super::super::request::Asked;
+    use super::super::request::PluginRequest;
     use super::*;
 
     /// What follows from an answer to a request with such a method for `https://a.org/b`, which has a body and some headers.
     #[track_caller]
     fn check(method: &str, status: u16, locations: &[&str], expect: &str) {
         let headers = ["Authorization", "Accept", "Content-Type", "X-Api-Key"];
-        let asked = Asked {
+        let asked = PluginRequest {
             method: method.to_owned(),
             url: "https://a.org/b".to_owned(),
             headers: headers.map(|name| (name.to_owned(), String::new())).to_vec(),

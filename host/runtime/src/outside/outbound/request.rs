@@ -15,7 +15,7 @@ pub(crate) struct OutboundRequest {
 }
 
 /// As a plugin hands it over.
-pub(crate) struct Asked {
+pub(crate) struct PluginRequest {
     pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
@@ -24,7 +24,7 @@ pub(crate) struct Asked {
 
 impl OutboundRequest {
     /// Checks everything that can be checked without knowing who asks. An error says what is wrong, and shows nothing that may be a secret.
-    pub(crate) fn new(asked: Asked, body_bytes_max: usize) -> Result<Self, String> {
+    pub(crate) fn new(asked: PluginRequest, body_bytes_max: usize) -> Result<Self, String> {
         let method = asked.method.parse().map_err(|problem| format!("the method {problem}"))?;
         let target = Target::parse(&asked.url)?;
         let headers = check_headers(asked.headers)?;
@@ -50,7 +50,7 @@ mod tests {
     /// A request with this method, URL and length of a body; or what is wrong with it.
     #[track_caller]
     fn check(method: &str, url: &str, bytes: usize, expect: &str) {
-        let asked = Asked {
+        let asked = PluginRequest {
             method: method.to_owned(),
             url: url.to_owned(),
             headers: Vec::new(),

@@ -12,19 +12,19 @@ pub(crate) const AT_ONCE_OF_ONE: usize = 8;
 pub(crate) const FOR_OTHERS: usize = 8;
 
 /// Who waits, by plugin. At most one for each instance, which are bounded (`shard.rs`).
-pub(super) struct Line<W> {
+pub(super) struct TurnLine<W> {
     waiting: VecDeque<(String, W)>,
     /// Those that have any.
     under_way: BTreeMap<String, usize>,
 }
 
-impl<W> Default for Line<W> {
+impl<W> Default for TurnLine<W> {
     fn default() -> Self {
         Self { waiting: VecDeque::new(), under_way: BTreeMap::new() }
     }
 }
 
-impl<W> Line<W> {
+impl<W> TurnLine<W> {
     pub(super) fn wait(&mut self, plugin: &str, waiter: W) {
         self.waiting.push_back((plugin.to_owned(), waiter));
     }
@@ -64,7 +64,7 @@ mod tests {
     /// under way then.
     #[track_caller]
     fn check(steps: &str, expect: &str, under_way: usize) {
-        let mut line = Line::default();
+        let mut line = TurnLine::default();
         let mut given = String::new();
         let mut gone: Vec<String> = Vec::new();
         for step in steps.split(' ') {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// What is handed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum AnswerContent {
     /// What the API server sent.
     Whole,
     /// What kind of object it is and its metadata: without annotations, of which one may have the whole Secret, without `managedFields`, which
@@ -18,13 +18,17 @@ pub(crate) enum Answered {
 
 impl Write {
     /// What its answer may show. What is asked of a Secret's subresource is as secret as itself.
-    pub(crate) fn answered(&self) -> Answered {
+    pub(crate) fn answered(&self) -> AnswerContent {
         // Invariant 35.
-        if self.what.resource.is_secrets() { Answered::WithoutContent } else { Answered::Whole }
+        if self.what.resource.is_secrets() {
+            AnswerContent::WithoutContent
+        } else {
+            AnswerContent::Whole
+        }
     }
 }
 
-impl Answered {
+impl AnswerContent {
     /// That part of a success's body.
     pub(crate) fn of(self, body: Vec<u8>) -> Result<Vec<u8>, WriteError> {
         match self {
@@ -51,7 +55,7 @@ const REASONS: [&str; 10] = [
     "UnsupportedMediaType",
 ];
 
-impl Answered {
+impl AnswerContent {
     /// That part of a refusal.
     pub(crate) fn of_refusal(self, error: WriteError) -> WriteError {
         match (self, error) {
@@ -69,14 +73,14 @@ impl Answered {
 }
 
 fn without_content(body: &[u8]) -> Option<Vec<u8>> {
-    let shown: Shown<'_> = serde_json::from_slice(body).ok()?;
+    let shown: ObjectWithoutContent<'_> = serde_json::from_slice(body).ok()?;
     serde_json::to_vec(&shown).ok()
 }
 
 /// An object without its content. Nothing that the body nests is built as a tree.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown<'a> {
+struct ObjectWithoutContent<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     api_version: Option<&'a RawValue>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -115,13 +119,13 @@ struct ShownMetadata<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{How, Named};
+    use super::super::{How, NamedObject};
     use super::*;
 
     /// What is handed on of the answer to a patch of such a resource, or why nothing is.
     #[track_caller]
     fn check(resource: &str, subresource: &str, body: &str, expect: &str) {
-        let named = Named { resource, namespace: "shop", name: "a", subresource };
+        let named = NamedObject { resource, namespace: "shop", name: "a", subresource };
         let write = Write::new(named, How::MergePatch, Vec::new()).expect("it is well formed");
         let answer = write.answered().of(body.as_bytes().to_vec());
         let shown = match answer {
@@ -153,7 +157,7 @@ mod tests {
     #[test]
     fn a_refused_write_of_a_secret_tells_its_kind_alone() {
         let shown = |resource: &str, reason: &str| {
-            let named = Named { resource, namespace: "shop", name: "a", subresource: "" };
+            let named = NamedObject { resource, namespace: "shop", name: "a", subresource: "" };
             let write = Write::new(named, How::MergePatch, Vec::new()).expect("it is well formed");
             let (reason, message) = (reason.to_owned(), "hunter2 is immutable".to_owned());
             let error = WriteError::Status { code: 422, reason, message, retry_after: None };

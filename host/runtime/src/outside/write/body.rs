@@ -38,7 +38,7 @@ pub(super) fn check_new_object(body: &[u8], namespace: &str, name: &str) -> Resu
 }
 
 #[derive(Deserialize)]
-struct Known {
+struct KnownBody {
     metadata: KnownMetadata,
 }
 
@@ -50,7 +50,7 @@ struct KnownMetadata {
 /// Whether it says which object it replaces. API servers refuse it where that one is not there; without a UID they make some kinds of objects
 /// that an update finds missing (Leases, Services, Endpoints).
 pub(super) fn is_of_known_object(body: &[u8]) -> bool {
-    serde_json::from_slice::<Known>(body).is_ok_and(|object| !object.metadata.uid.is_empty())
+    serde_json::from_slice::<KnownBody>(body).is_ok_and(|object| !object.metadata.uid.is_empty())
 }
 
 #[derive(Deserialize)]

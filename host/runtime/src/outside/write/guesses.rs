@@ -89,11 +89,12 @@ pub(crate) fn too_many() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{How, Named};
+    use super::super::{How, NamedObject};
     use super::*;
 
     fn write(name: &str, how: How) -> Write {
-        let named = Named { resource: "v1/secrets", namespace: "shop", name, subresource: "" };
+        let named =
+            NamedObject { resource: "v1/secrets", namespace: "shop", name, subresource: "" };
         let body = match how {
             How::JsonPatch => "[]".to_owned(),
             _ => format!(r#"{{"metadata":{{"name":"{name}"}}}}"#),

@@ -2,12 +2,12 @@
 
 use super::*;
 
-const POD: Named<'static> =
-    Named { resource: "v1/pods", namespace: "shop", name: "a", subresource: "" };
+const POD: NamedObject<'static> =
+    NamedObject { resource: "v1/pods", namespace: "shop", name: "a", subresource: "" };
 
 /// Method, URI, media type and body of the write; or what is wrong with it.
 #[track_caller]
-fn check(named: Named<'_>, how: How, body: &str, expect: &str) {
+fn check(named: NamedObject<'_>, how: How, body: &str, expect: &str) {
     let write = Write::new(named, how, body.as_bytes().to_vec());
     let shown = match write.map(|write| write.request("me", false, 1)) {
         Ok(request) => {
@@ -33,24 +33,24 @@ fn a_write_is_the_request_that_kubectl_would_make() {
     );
     check(POD, How::Update, "{}", &format!("PUT {pods}/a?fieldManager=informant-me {json} {{}}"));
     let made = r#"{"metadata":{"generateName":"a-"}}"#;
-    let unnamed = Named { name: "", ..POD };
+    let unnamed = NamedObject { name: "", ..POD };
     check(
         unnamed,
         How::Create,
         made,
         &format!("POST {pods}?fieldManager=informant-me {json} {made}"),
     );
-    let evicted = Named { subresource: "eviction", ..POD };
+    let evicted = NamedObject { subresource: "eviction", ..POD };
     check(
         evicted,
         How::Create,
         "{}",
         &format!("POST {pods}/a/eviction?fieldManager=informant-me {json} {{}}"),
     );
-    let scale = Named { resource: "apps/v1/deployments", subresource: "scale", ..POD };
+    let scale = NamedObject { resource: "apps/v1/deployments", subresource: "scale", ..POD };
     let path = "/apis/apps/v1/namespaces/shop/deployments/a/scale?fieldManager=informant-me";
     check(scale, How::MergePatch, "{}", &format!("PATCH {path} application/merge-patch+json {{}}"));
-    let node = Named { resource: "v1/nodes", namespace: "", ..POD };
+    let node = NamedObject { resource: "v1/nodes", namespace: "", ..POD };
     let path = "/api/v1/nodes/a?fieldManager=informant-me";
     check(node, How::JsonPatch, "[]", &format!("PATCH {path} application/json-patch+json []"));
     let kind = "application/strategic-merge-patch+json";
@@ -116,28 +116,29 @@ fn names_that_lead_elsewhere_are_refused() {
         &long,
     ];
     for trick in tricks {
-        let refused = |named: Named<'_>| {
+        let refused = |named: NamedObject<'_>| {
             let write = Write::new(named, How::MergePatch, Vec::new());
             assert!(write.is_err(), "{named:?}");
         };
-        refused(Named { name: trick, ..POD });
-        refused(Named { namespace: trick, ..POD });
-        refused(Named { subresource: trick, ..POD });
+        refused(NamedObject { name: trick, ..POD });
+        refused(NamedObject { namespace: trick, ..POD });
+        refused(NamedObject { subresource: trick, ..POD });
         // What is too long for a name leads nowhere else, and is the API server's to refuse.
         if trick != long {
-            refused(Named { resource: &format!("v1/{trick}"), ..POD });
-            refused(Named { resource: &format!("{trick}/v1/pods"), ..POD });
+            refused(NamedObject { resource: &format!("v1/{trick}"), ..POD });
+            refused(NamedObject { resource: &format!("{trick}/v1/pods"), ..POD });
         }
-        refused(Named { resource: trick, ..POD });
+        refused(NamedObject { resource: trick, ..POD });
     }
     let empty = r#""" cannot be the name of an object"#;
-    let unnamed = Named { name: "", ..POD };
+    let unnamed = NamedObject { name: "", ..POD };
     for how in [How::Update, How::MergePatch, How::Apply(true), How::Delete(None)] {
         check(unnamed, how, "", empty);
     }
-    check(Named { subresource: "eviction", ..unnamed }, How::Create, "{}", empty);
+    check(NamedObject { subresource: "eviction", ..unnamed }, How::Create, "{}", empty);
     for resource in ["v1/namespaces", "apps/v1/namespaces"] {
-        let inside = Named { resource, namespace: "", subresource: "deployments", name: "shop" };
+        let inside =
+            NamedObject { resource, namespace: "", subresource: "deployments", name: "shop" };
         check(inside, How::Create, "{}", r#"namespaces have no subresource "deployments""#);
     }
 }
@@ -146,7 +147,7 @@ fn names_that_lead_elsewhere_are_refused() {
 fn roles_and_their_bindings_have_names_that_others_cannot_have() {
     let group = "rbac.authorization.k8s.io/v1";
     let [clusterroles, roles] = ["clusterroles", "roles"].map(|it| format!("{group}/{it}"));
-    let role = Named {
+    let role = NamedObject {
         resource: &clusterroles,
         namespace: "",
         name: "system:a@b:Edit_1",
@@ -159,7 +160,7 @@ fn roles_and_their_bindings_have_names_that_others_cannot_have() {
     let tricks =
         [".", "..", "a/b", "a%2fb", "a b", "a?b", "a#b", "a\\b", "a;b", "a\nb", "ä", "*", &long];
     for name in tricks {
-        let named = Named { resource: &roles, namespace: "shop", name, subresource: "" };
+        let named = NamedObject { resource: &roles, namespace: "shop", name, subresource: "" };
         let problem = format!("{name:?} cannot be the name of an object");
         check(named, How::MergePatch, "{}", &problem);
     }
@@ -169,14 +170,14 @@ fn roles_and_their_bindings_have_names_that_others_cannot_have() {
         "{}",
         "PATCH /api/v1/namespaces/shop/pods/a?fieldManager=informant-me application/merge-patch+json {}",
     );
-    let pod = Named { name: "system:a", ..POD };
+    let pod = NamedObject { name: "system:a", ..POD };
     check(pod, How::MergePatch, "{}", r#""system:a" cannot be the name of an object"#);
 }
 
 #[test]
 fn what_is_made_has_the_name_that_was_granted() {
     let create = |name: &str, object: &str, expect: &str| {
-        check(Named { name, ..POD }, How::Create, object, expect);
+        check(NamedObject { name, ..POD }, How::Create, object, expect);
     };
     let other = r#"the object's name is "b", and that of its key "a""#;
     create("a", r#"{"metadata":{"name":"b"}}"#, other);
@@ -215,7 +216,7 @@ fn what_is_applied_may_be_made() {
 #[test]
 fn an_update_of_no_known_object_may_be_made() {
     let check = |body: &str, subresource: &str, expect: &[WriteVerb]| {
-        let named = Named { subresource, ..POD };
+        let named = NamedObject { subresource, ..POD };
         let write = Write::new(named, How::Update, body.as_bytes().to_vec());
         assert_eq!(write.expect("it is well formed").verbs(), expect, "{body}");
     };
@@ -242,8 +243,8 @@ fn an_update_of_no_known_object_may_be_made() {
 /// Invariant 35.
 #[test]
 fn a_patch_of_a_secret_does_not_tell_what_is_in_it() {
-    let secret = Named { resource: "v1/secrets", ..POD };
-    let check = |named: Named<'_>, how: How, patch: &str, expect: Option<&str>| {
+    let secret = NamedObject { resource: "v1/secrets", ..POD };
+    let check = |named: NamedObject<'_>, how: How, patch: &str, expect: Option<&str>| {
         let problem = Write::new(named, how, patch.as_bytes().to_vec()).err();
         let is_as_expected = match (&problem, expect) {
             (Some(problem), Some(words)) => problem.contains(words),
@@ -272,7 +273,7 @@ fn connections_are_no_writes() {
     let expect =
         "is a connection and cannot be written: no dry run and no grant would hold behind it";
     for subresource in ["exec", "attach", "portforward", "proxy"] {
-        let connection = Named { subresource, ..POD };
+        let connection = NamedObject { subresource, ..POD };
         check(connection, How::Create, "{}", &format!("{subresource:?} {expect}"));
         check_writable(&format!("v1/pods/{subresource}"), None);
     }
@@ -331,7 +332,7 @@ fn what_gives_more_power_than_it_is_itself_is_guarded() {
 #[test]
 fn every_guarded_group_is_in_the_documentation_with_its_reason() {
     let documentation = include_str!("../../../../docs/configuration.md");
-    for (reason, groups) in guarded::GUARDED_GROUPS {
+    for (reason, groups) in guarded_groups::GUARDED_GROUPS {
         let groups: Vec<String> = groups.iter().map(|group| format!("`{group}`")).collect();
         let line = format!("| {reason} | {} |", groups.join(", "));
         assert!(documentation.contains(&line), "host/docs/configuration.md lacks: {line}");
@@ -340,7 +341,7 @@ fn every_guarded_group_is_in_the_documentation_with_its_reason() {
 
 #[test]
 fn an_apply_to_a_secret_is_forced() {
-    let secret = Named { resource: "v1/secrets", ..POD };
+    let secret = NamedObject { resource: "v1/secrets", ..POD };
     let problem = "an apply to a Secret is to be forced: whether one conflicts that is not would tell what is in it";
     check(secret, How::Apply(false), "{}", problem);
     let path = "/api/v1/namespaces/shop/secrets/a?fieldManager=informant-me&force=true";
@@ -350,6 +351,6 @@ fn an_apply_to_a_secret_is_forced() {
         "{}",
         &format!("PATCH {path} application/apply-patch+yaml {{}}"),
     );
-    let other = Named { resource: "example.com/v1/secrets", ..POD };
+    let other = NamedObject { resource: "example.com/v1/secrets", ..POD };
     assert!(Write::new(other, How::Apply(false), Vec::new()).is_ok());
 }

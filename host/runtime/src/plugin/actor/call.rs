@@ -2,7 +2,7 @@
 
 use super::Subscription;
 use crate::call_error::CallError;
-use crate::contract::filter::Verdict;
+use crate::contract::filter::FilterVerdict;
 use crate::counters::{Counters, add_one};
 use crate::delivery::mailbox::Queued;
 use crate::delivery::payload::payload;
@@ -40,12 +40,12 @@ fn is_told(subscription: &Subscription, event: &Event, counters: &Counters) -> b
     let verdict = filter.verdict(event);
     counters.ledger.evaluated(began.elapsed());
     match verdict {
-        Verdict::Told => true,
-        Verdict::Filtered => {
+        FilterVerdict::Told => true,
+        FilterVerdict::Filtered => {
             add_one(&counters.filtered);
             false
         }
-        Verdict::Failed(error) => {
+        FilterVerdict::Failed(error) => {
             counters.filter_failed(format!("{}: {error}", subscription.spec.name));
             true
         }

@@ -88,7 +88,7 @@ impl Failures {
 
 /// Why an event comes no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GivenUp {
+pub(super) enum GiveUpReason {
     /// The guest said so, or it was tried often enough.
     Failed,
     /// It ended too many instances.
@@ -171,17 +171,17 @@ impl Actor {
         &self,
         (attempt, crashes): (u32, u32),
         call: FailedCall<'_>,
-    ) -> Option<GivenUp> {
+    ) -> Option<GiveUpReason> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match call.error {
-            error if error.is_lasting() => Some(GivenUp::Failed),
+            error if error.is_lasting() => Some(GiveUpReason::Failed),
             error if error.waits_for_others() || call.is_hindered => None,
             error if error.is_conflict() => {
                 let attempts_max = self.limits.attempts_max.saturating_mul(CONFLICTS_FOR_ONE);
-                (attempt >= attempts_max).then_some(GivenUp::Failed)
+                (attempt >= attempts_max).then_some(GiveUpReason::Failed)
             }
-            _ if attempt >= self.limits.attempts_max => Some(GivenUp::Failed),
-            _ if call.is_crash() && parked => Some(GivenUp::Parked),
+            _ if attempt >= self.limits.attempts_max => Some(GiveUpReason::Failed),
+            _ if call.is_crash() && parked => Some(GiveUpReason::Parked),
             _ => None,
         }
     }
@@ -220,7 +220,7 @@ impl Actor {
     }
 
     /// Makes a dead letter of the event.
-    fn bury(&self, queued: &Queued, error: &CallError, why: GivenUp) {
+    fn bury(&self, queued: &Queued, error: &CallError, why: GiveUpReason) {
         let (plugin, attempts) = (self.name.as_str(), queued.attempt);
         let key = queued.event.object.key();
         let (namespace, name) = (key.namespace(), key.name());
@@ -243,7 +243,7 @@ impl Actor {
             resource: subscription.resource.to_string(),
             event: queued.event.clone(),
             attempts,
-            parked: why == GivenUp::Parked,
+            parked: why == GiveUpReason::Parked,
             error: error.to_string(),
             at: Timestamp::now(),
         });

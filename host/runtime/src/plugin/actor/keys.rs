@@ -1,6 +1,6 @@
 //! How keys are worked on, and how events become keys.
 
-use super::failures::{FailedCall, GivenUp};
+use super::failures::{FailedCall, GiveUpReason};
 use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
 use crate::counters::{Counters, add_one};
@@ -13,7 +13,7 @@ use crate::guest::reads::Reads;
 use crate::guest::tape::Tape;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::plugin::core::PluginCore;
-use crate::until::until;
+use crate::sleep_until::until;
 use informant_cache::workqueue::Lane;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,7 +26,7 @@ use tracing::{error, warn};
 pub(super) const EVENTS_BETWEEN_KEYS: u32 = 256;
 
 /// What the guest is called for next.
-pub(super) enum Turn {
+pub(super) enum NextCall {
     Event,
     Key(Work),
     /// The workqueue is full, its keys wait for their time, and events for them.
@@ -158,11 +158,13 @@ async fn heard(news: Option<&Notify>) {
 
 impl Actor {
     /// Whether the next call is for a key or for an event.
-    pub(super) fn turn(&mut self, now: Instant) -> Turn {
-        let Running::Alive { version, instance, .. } = &self.running else { return Turn::Event };
+    pub(super) fn turn(&mut self, now: Instant) -> NextCall {
+        let Running::Alive { version, instance, .. } = &self.running else {
+            return NextCall::Event;
+        };
         let works = Works::of(instance, &version.reads);
         if works == Works::Never {
-            return Turn::Event;
+            return NextCall::Event;
         }
         let mut keys = self.core.keys.lock();
         let holds_events = keys.holds_events(now);
@@ -172,13 +174,13 @@ impl Actor {
             && let Some(work) = keys.take(self.shard, now)
         {
             self.events_since_key = 0;
-            return Turn::Key(work);
+            return NextCall::Key(work);
         }
         if holds_events {
-            return Turn::Nothing;
+            return NextCall::Nothing;
         }
         self.events_since_key = self.events_since_key.saturating_add(1);
-        Turn::Event
+        NextCall::Event
     }
 
     /// Has the guest work on a key and settles it; answers when, if something else may follow at once.
@@ -226,8 +228,8 @@ impl Actor {
             Some(why) => {
                 add_one(&counters.keys_dead);
                 let parked = match why {
-                    GivenUp::Parked => ", which ended too many instances",
-                    GivenUp::Failed => "",
+                    GiveUpReason::Parked => ", which ended too many instances",
+                    GiveUpReason::Failed => "",
                 };
                 error!(
                     plugin,
@@ -261,11 +263,11 @@ impl Actor {
     }
 
     /// Why a key does not come again. One that only fails does, however often: its object may be gone, and no event would bring it back.
-    fn key_given_up(&self, crashes: u32, call: FailedCall<'_>) -> Option<GivenUp> {
+    fn key_given_up(&self, crashes: u32, call: FailedCall<'_>) -> Option<GiveUpReason> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match call.error {
-            error if error.is_lasting() => Some(GivenUp::Failed),
-            _ if call.is_crash() && parked => Some(GivenUp::Parked),
+            error if error.is_lasting() => Some(GiveUpReason::Failed),
+            _ if call.is_crash() && parked => Some(GiveUpReason::Parked),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// What a guest is called with by whoever plays a recording back.
-pub(crate) enum Told {
+pub(crate) enum GuestCall {
     Start,
     Stop,
     Snapshot,
@@ -65,9 +65,9 @@ impl Actor {
     }
 
     /// Calls the guest as a recording says, in an instance that is started if there is none. What a call writes to `state` counts if it succeeds.
-    pub(crate) async fn play(&mut self, version: &Arc<Version>, told: Told) {
+    pub(crate) async fn play(&mut self, version: &Arc<Version>, told: GuestCall) {
         if !matches!(self.running, Running::Alive { .. }) {
-            if matches!(told, Told::Stop) {
+            if matches!(told, GuestCall::Stop) {
                 return;
             }
             // The tape has said why, if it is none.
@@ -78,13 +78,15 @@ impl Actor {
         let now = self.surroundings.now();
         let Running::Alive { version, instance, .. } = &mut self.running else { return };
         let result = match told {
-            Told::Start => return,
-            Told::Stop => return self.stop_guest().await,
-            Told::Snapshot => instance.snapshot().await.map(drop),
-            Told::Synced(subscription) => instance.synced(subscription).await,
-            Told::Reconcile(key, attempt) => instance.reconcile(&key, attempt, now).await.map(drop),
-            Told::Fire(schedule, unix_ms) => instance.fire(&schedule, unix_ms, now).await,
-            Told::Handle(queued) => {
+            GuestCall::Start => return,
+            GuestCall::Stop => return self.stop_guest().await,
+            GuestCall::Snapshot => instance.snapshot().await.map(drop),
+            GuestCall::Synced(subscription) => instance.synced(subscription).await,
+            GuestCall::Reconcile(key, attempt) => {
+                instance.reconcile(&key, attempt, now).await.map(drop)
+            }
+            GuestCall::Fire(schedule, unix_ms) => instance.fire(&schedule, unix_ms, now).await,
+            GuestCall::Handle(queued) => {
                 let id = queued.event.subscription;
                 let Some(subscription) = version.subscriptions.get(&id) else { return };
                 let tape = instance.state().tape.clone();

@@ -5,8 +5,8 @@ use crate::contract::descriptor::SubscriptionSpec;
 use crate::contract::schedule::ScheduleSpec;
 use crate::delivery::reevaluation::Wish;
 use crate::event::SubscriptionId;
-use crate::guest::ends::Ends;
 use crate::guest::instance::Template;
+use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::reads::Reads;
 use crate::guest::tape::{Tape, TapeOf};
 use crate::plugin_name::PluginName;
@@ -35,7 +35,7 @@ pub(crate) struct Version {
     pub(crate) shards: usize,
     pub(crate) tapes: VersionTapes,
     /// For the log.
-    pub(crate) ends: Ends,
+    pub(crate) ends: InstanceEnds,
 }
 
 /// The tape of each of a version's shards: it goes on from one instance to the next, and ends with the version.

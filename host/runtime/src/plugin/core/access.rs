@@ -7,12 +7,12 @@ use crate::outside::service_account::ServiceAccount;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AccessShown {
     pub(crate) account: ServiceAccount,
-    pub(crate) refused: Vec<Refused>,
+    pub(crate) refused: Vec<RefusedRead>,
 }
 
 /// A subscription, or one of a descriptor's `reads`, that is not for the plugin now.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Refused {
+pub(crate) struct RefusedRead {
     /// Its name; none for one of `reads`.
     pub(crate) subscription: Option<String>,
     pub(crate) resource: String,
@@ -23,7 +23,7 @@ pub(crate) struct Refused {
     pub(crate) why: String,
 }
 
-impl Refused {
+impl RefusedRead {
     pub(crate) fn is_of_the_same(&self, other: &Self) -> bool {
         let of = |it: &Self| (it.subscription.clone(), it.resource.clone(), it.namespaces.clone());
         of(self) == of(other)

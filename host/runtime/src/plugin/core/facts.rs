@@ -4,14 +4,14 @@ use crate::contract::component::WasiImports;
 use crate::contract::configuration::PluginSettings;
 use crate::contract::descriptor::SubscriptionSpec;
 use crate::event::SubscriptionId;
-use crate::plugin::lifecycle::{Input, State};
+use crate::plugin::lifecycle::{Input, LifecycleState};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What is known of a plugin.
 pub(crate) struct Facts {
-    pub(crate) state: State,
+    pub(crate) state: LifecycleState,
     /// In how many shards its version runs, and which of them lack their instance.
     pub(crate) shards: usize,
     pub(crate) lost: BTreeSet<usize>,
@@ -64,7 +64,7 @@ pub(crate) struct LastLoad {
 impl Facts {
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
-            state: State::Loading,
+            state: LifecycleState::Loading,
             shards: 0,
             lost: BTreeSet::new(),
             since: now,

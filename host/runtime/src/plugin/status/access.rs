@@ -1,7 +1,7 @@
 //! What `/plugins` shows of a plugin that acts as a service account.
 
 use super::PluginStatus;
-use crate::plugin::core::Refused;
+use crate::plugin::core::RefusedRead;
 use serde_json::{Value, json};
 
 impl PluginStatus {
@@ -19,7 +19,7 @@ impl PluginStatus {
     }
 }
 
-fn refused_json(refused: &Refused) -> Value {
+fn refused_json(refused: &RefusedRead) -> Value {
     json!({
         "subscription": refused.subscription,
         "resource": refused.resource,

@@ -4,7 +4,7 @@ use super::PluginStatus;
 use crate::counted::counted;
 use crate::delivery::key_queue::GIVEN_UP_MAX;
 use crate::one_line::one_line;
-use crate::plugin::lifecycle::State;
+use crate::plugin::lifecycle::LifecycleState;
 use informant_cache::InformerState;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ impl PluginStatus {
 
     fn paused(&self) -> Option<String> {
         let name = self.name.as_str();
-        matches!(self.state, State::Paused { .. })
+        matches!(self.state, LifecycleState::Paused { .. })
             .then(|| format!("paused until `informant plugin resume {name}`"))
     }
 

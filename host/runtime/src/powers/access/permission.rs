@@ -1,6 +1,6 @@
 //! Whether something may be read, for those who read it: looked at in every read, set by whoever has it reviewed.
 
-use super::reviews::{Refusal, Verdict, unknown};
+use super::reviews::{AccessVerdict, ReadRefusal, unknown};
 use crate::contract::descriptor::Descriptor;
 use crate::outside::service_account::ServiceAccount;
 use parking_lot::Mutex;
@@ -10,15 +10,15 @@ use tokio_util::sync::CancellationToken;
 
 /// Of one resource, in one namespace or in all. Clones are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Permission(Arc<Shared>);
+pub(crate) struct Permission(Arc<PermissionState>);
 
 #[derive(Debug)]
-struct Shared {
+struct PermissionState {
     /// As `verdict` says, without a lock.
     is_allowed: AtomicBool,
     /// Somebody has said something, if only that nobody can say.
     is_answered: CancellationToken,
-    verdict: Mutex<Verdict>,
+    verdict: Mutex<AccessVerdict>,
 }
 
 /// Of one subscription, or of one of a descriptor's `reads`: all of it or nothing. None at all: nobody is asked.
@@ -27,7 +27,7 @@ pub(crate) struct Permissions(Arc<[Permission]>);
 
 /// Of everything that a version of a plugin asks for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Granted {
+pub(crate) struct VersionPermissions {
     /// Whose they are; none: nobody is asked.
     pub(crate) account: Option<ServiceAccount>,
     /// In the descriptor's order.
@@ -38,7 +38,7 @@ pub(crate) struct Granted {
 
 impl Permission {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(PermissionState {
             is_allowed: AtomicBool::new(false),
             is_answered: CancellationToken::new(),
             verdict: Mutex::new(unknown()),
@@ -51,7 +51,7 @@ impl Permission {
     }
 
     /// Answers whether that is something else than before.
-    pub(super) fn set(&self, verdict: &Verdict) -> bool {
+    pub(super) fn set(&self, verdict: &AccessVerdict) -> bool {
         let mut known = self.0.verdict.lock();
         let has_changed = *known != *verdict;
         if has_changed {
@@ -67,7 +67,7 @@ impl Permission {
         self.0.is_allowed.load(Ordering::Acquire)
     }
 
-    fn refusal(&self) -> Option<Refusal> {
+    fn refusal(&self) -> Option<ReadRefusal> {
         self.0.verdict.lock().clone().err()
     }
 }
@@ -84,12 +84,12 @@ impl Permissions {
     }
 
     /// Why not, if not.
-    pub(crate) fn refusal(&self) -> Option<Refusal> {
+    pub(crate) fn refusal(&self) -> Option<ReadRefusal> {
         if self.allow() {
             return None;
         }
         let refusals = || self.0.iter().filter_map(Permission::refusal);
-        let denied = refusals().find(|refusal| matches!(refusal, Refusal::Denied(_)));
+        let denied = refusals().find(|refusal| matches!(refusal, ReadRefusal::Denied(_)));
         denied.or_else(|| refusals().next())
     }
 }
@@ -99,12 +99,12 @@ impl Permissions {
     /// Those of something that is denied for a reason of one word: `refused`.
     pub(crate) fn refused() -> Self {
         let permission = Permission::new();
-        permission.set(&Err(Refusal::Denied("refused".to_owned())));
+        permission.set(&Err(ReadRefusal::Denied("refused".to_owned())));
         [permission].into_iter().collect()
     }
 }
 
-impl Granted {
+impl VersionPermissions {
     /// As far as anybody here knows.
     pub(crate) fn everything(descriptor: &Descriptor) -> Self {
         Self {

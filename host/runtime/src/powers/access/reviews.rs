@@ -29,14 +29,14 @@ pub(crate) const ASKS_MAX: usize = 1_000;
 
 /// Something that somebody may read, or may not.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ask {
+pub(super) struct AccessQuestion {
     pub(super) account: ServiceAccount,
     pub(super) resource: GroupVersionResource,
     /// None: in all, and what is in none.
     pub(super) namespace: Option<String>,
 }
 
-impl fmt::Display for Ask {
+impl fmt::Display for AccessQuestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { account, resource, namespace } = self;
         match namespace {
@@ -49,13 +49,13 @@ impl fmt::Display for Ask {
 
 /// Why something may not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum ReadRefusal {
     /// Nobody knows yet whether it may.
     Unknown(String),
     Denied(String),
 }
 
-impl Refusal {
+impl ReadRefusal {
     pub(crate) fn text(&self) -> &str {
         match self {
             Self::Unknown(text) | Self::Denied(text) => text,
@@ -64,28 +64,28 @@ impl Refusal {
 }
 
 /// How a review ended; an error is why it could not be made.
-pub(super) type Answered = Result<AccessAnswer, String>;
+pub(super) type ReviewResult = Result<AccessAnswer, String>;
 
 /// Whether something may be read, as far as anybody knows.
-pub(super) type Verdict = Result<(), Refusal>;
+pub(super) type AccessVerdict = Result<(), ReadRefusal>;
 
 /// As long as no review has ended.
-pub(super) fn unknown() -> Verdict {
+pub(super) fn unknown() -> AccessVerdict {
     let text = "whether the service account may read it is being asked";
-    Err(Refusal::Unknown(text.to_owned()))
+    Err(ReadRefusal::Unknown(text.to_owned()))
 }
 
 #[derive(Debug)]
 pub(super) struct Reviews {
     /// How long an answer goes unquestioned.
     every: Duration,
-    asks: BTreeMap<Ask, Entry>,
+    asks: BTreeMap<AccessQuestion, ReviewEntry>,
     pace: TokenBucket,
 }
 
 #[derive(Debug)]
-struct Entry {
-    verdict: Verdict,
+struct ReviewEntry {
+    verdict: AccessVerdict,
     /// When it is allowed no longer.
     ends: Option<Instant>,
     /// When it is to be reviewed.
@@ -103,7 +103,7 @@ impl Reviews {
     }
 
     /// Somebody wants to know it from here on. False: there is no room.
-    pub(super) fn ask(&mut self, ask: Ask, now: Instant) -> bool {
+    pub(super) fn ask(&mut self, ask: AccessQuestion, now: Instant) -> bool {
         if self.asks.contains_key(&ask) {
             return true;
         }
@@ -111,23 +111,24 @@ impl Reviews {
             return false;
         }
         let (verdict, failure) = (unknown(), String::new());
-        let entry = Entry { verdict, ends: None, due: now, begun: None, failures: 0, failure };
+        let entry =
+            ReviewEntry { verdict, ends: None, due: now, begun: None, failures: 0, failure };
         self.asks.insert(ask, entry);
         true
     }
 
     /// Nobody wants to know it any more.
-    pub(super) fn forget(&mut self, ask: &Ask) {
+    pub(super) fn forget(&mut self, ask: &AccessQuestion) {
         self.asks.remove(ask);
     }
 
-    pub(super) fn verdict(&self, ask: &Ask) -> &Verdict {
-        const NOBODY: &Verdict = &Err(Refusal::Denied(String::new()));
+    pub(super) fn verdict(&self, ask: &AccessQuestion) -> &AccessVerdict {
+        const NOBODY: &AccessVerdict = &Err(ReadRefusal::Denied(String::new()));
         self.asks.get(ask).map_or(NOBODY, |entry| &entry.verdict)
     }
 
     /// What is to be reviewed now, what has been due for the longest first. It is under way until it is answered.
-    pub(super) fn begin(&mut self, now: Instant) -> Option<Ask> {
+    pub(super) fn begin(&mut self, now: Instant) -> Option<AccessQuestion> {
         self.pace.refill(now);
         if self.under_way() >= AT_ONCE || self.pace.tokens() < 1.0 {
             return None;
@@ -143,7 +144,7 @@ impl Reviews {
     }
 
     /// What became of one that was begun.
-    pub(super) fn answered(&mut self, ask: &Ask, answered: Answered, now: Instant) {
+    pub(super) fn answered(&mut self, ask: &AccessQuestion, answered: ReviewResult, now: Instant) {
         // One that was forgotten and asked for anew meanwhile has no review under way, or another one: either is answered well.
         let every = self.every;
         let due = |begun: Instant| begun + every;
@@ -152,7 +153,7 @@ impl Reviews {
         let begun = entry.begun.take().unwrap_or(now);
         let (verdict, ends) = match answered {
             Ok(AccessAnswer::Allowed) => (Ok(()), Some(due(begun) + GRACE)),
-            Ok(AccessAnswer::Denied(why)) => (Err(Refusal::Denied(why)), None),
+            Ok(AccessAnswer::Denied(why)) => (Err(ReadRefusal::Denied(why)), None),
             Err(why) => return entry.failed(why, now),
         };
         (entry.verdict, entry.ends, entry.failures) = (verdict, ends, 0);
@@ -166,7 +167,7 @@ impl Reviews {
                 entry.ends = None;
                 let (seconds, failure) = (GRACE.as_secs(), &entry.failure);
                 let why = format!("{ask} could not be reviewed for {seconds} s: {failure}");
-                entry.verdict = Err(Refusal::Denied(why));
+                entry.verdict = Err(ReadRefusal::Denied(why));
             }
         }
     }
@@ -187,11 +188,11 @@ impl Reviews {
     }
 }
 
-impl Entry {
+impl ReviewEntry {
     fn failed(&mut self, why: String, now: Instant) {
         self.due = now + exponential(RETRY_MIN, self.failures, RETRY_MAX);
         self.failures += 1;
-        if let Err(Refusal::Unknown(text)) = &mut self.verdict {
+        if let Err(ReadRefusal::Unknown(text)) = &mut self.verdict {
             *text = format!("whether the service account may read it could not be asked: {why}");
         }
         self.failure = why;

@@ -41,7 +41,7 @@ impl Server {
     }
 }
 
-fn bench(descriptor: &str) -> (Arc<Server>, Access, Granted) {
+fn bench(descriptor: &str) -> (Arc<Server>, Access, VersionPermissions) {
     let server = Arc::<Server>::default();
     let mut access = Access::new(server.clone(), EVERY);
     let json = format!(r#"{{"version":"1",{descriptor}}}"#);
@@ -60,17 +60,17 @@ async fn changes(access: &mut Access) -> bool {
     tokio::time::timeout(day, access.changed()).await.is_ok()
 }
 
-fn shown(granted: &Granted) -> String {
+fn shown(granted: &VersionPermissions) -> String {
     let all = granted.subscriptions.iter().chain(&granted.reads);
     let shown = all.map(|permissions| match permissions.refusal() {
         None => "yes",
-        Some(Refusal::Unknown(_)) => "?",
-        Some(Refusal::Denied(_)) => "no",
+        Some(ReadRefusal::Unknown(_)) => "?",
+        Some(ReadRefusal::Denied(_)) => "no",
     });
     shown.collect::<Vec<_>>().join(" ")
 }
 
-async fn until_shown(access: &mut Access, granted: &Granted, expect: &str) {
+async fn until_shown(access: &mut Access, granted: &VersionPermissions, expect: &str) {
     while shown(granted) != expect {
         assert!(changes(access).await, "{} never becomes {expect}", shown(granted));
     }

@@ -5,7 +5,7 @@ use crate::contract::configuration::{Configurations, Document, Layer, read};
 use crate::contract::descriptor::Descriptor;
 use crate::outside::http_client::HttpClient;
 use crate::outside::leading::Leading;
-use crate::outside::outbound::{AddressKind, Asked, SecretHeader, SecretName};
+use crate::outside::outbound::{AddressKind, PluginRequest, SecretHeader, SecretName};
 use crate::powers::restriction::Restriction;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -45,7 +45,7 @@ fn settings(rules: &str) -> PluginSettings {
 }
 
 /// Asks `https://a.org/k`, by `POST` with a body and a header. What was sent, as `POST https://a.org/k secret`, and how it ended.
-async fn asked(rules: &str, answers: Vec<Answered>) -> (Vec<String>, Result<u16, Failure>) {
+async fn asked(rules: &str, answers: Vec<Answered>) -> (Vec<String>, Result<u16, ExchangeFailure>) {
     asked_with(rules, answers, "content-type").await
 }
 
@@ -53,14 +53,14 @@ async fn asked_with(
     rules: &str,
     answers: Vec<Answered>,
     header: &str,
-) -> (Vec<String>, Result<u16, Failure>) {
+) -> (Vec<String>, Result<u16, ExchangeFailure>) {
     let servers = Arc::new(Servers { answers: Mutex::new(answers.into()), ..Servers::default() });
     let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
     let (settings, sent) = (settings(rules), AtomicBool::new(false));
     let restriction = &Restriction::default();
     let exchange =
         Exchange { plugin: "a", settings: &settings, restriction, turns: &turns, sent: &sent };
-    let asked = Asked {
+    let asked = PluginRequest {
         method: "POST".to_owned(),
         url: "https://a.org/k".to_owned(),
         headers: vec![(header.to_owned(), "own".to_owned())],
@@ -90,7 +90,7 @@ async fn a_request_is_sent_as_it_was_asked_for() {
     let restriction = &Restriction::default();
     let exchange =
         Exchange { plugin: "a", settings: &settings, restriction, turns: &turns, sent: &sent };
-    let asked = Asked {
+    let asked = PluginRequest {
         method: "POST".to_owned(),
         url: "https://a.org/k".to_owned(),
         headers: vec![("X-Own".to_owned(), "own".to_owned())],
@@ -123,7 +123,7 @@ async fn a_request_is_sent_as_it_was_asked_for() {
 async fn nothing_is_sent_that_is_not_granted() {
     let (sent, answer) = asked(B, vec![]).await;
     assert_eq!(sent, [""; 0]);
-    let Err(Failure::NotGranted(text)) = answer else { panic!("{answer:?}") };
+    let Err(ExchangeFailure::NotGranted(text)) = answer else { panic!("{answer:?}") };
     assert!(text.starts_with("to POST https://a.org is not granted; to grant it, "), "{text}");
 }
 
@@ -133,7 +133,7 @@ async fn a_header_that_the_host_adds_is_not_the_plugins_to_set() {
     assert_eq!(sent, [""; 0]);
     let text =
         "header \"authorization\" is the host's to add to requests to https://a.org: leave it out";
-    assert_eq!(answer, Err(Failure::NotGranted(text.to_owned())));
+    assert_eq!(answer, Err(ExchangeFailure::NotGranted(text.to_owned())));
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn check_not_followed(location: &str, expect: &str) {
     let (sent, ended) = asked(A, vec![answer(302, location)]).await;
     assert_eq!(sent.len(), 1, "{sent:?}");
     let told = match ended {
-        Err(Failure::NotGranted(text) | Failure::Unknown(text)) => text,
+        Err(ExchangeFailure::NotGranted(text) | ExchangeFailure::Unknown(text)) => text,
         other => panic!("{other:?}"),
     };
     let expect = format!("https://a.org was asked and leads elsewhere: {expect}");
@@ -186,17 +186,17 @@ async fn redirects_are_followed_so_far_and_no_farther() {
     let (sent, ended) = asked(A, redirects(REDIRECTS_MAX + 1).collect()).await;
     assert_eq!(sent.len(), REDIRECTS_MAX + 1);
     let text = "https://a.org was asked and leads elsewhere: it does so more than 5 times, the last time to https://a.org";
-    assert_eq!(ended, Err(Failure::Unknown(text.to_owned())));
+    assert_eq!(ended, Err(ExchangeFailure::Unknown(text.to_owned())));
 }
 
 #[tokio::test]
 async fn a_lead_that_is_lost_behind_a_redirect_does_not_mean_that_nothing_was_sent() {
     let lost = || Err(HttpError::NotLeader);
     let (_, ended) = asked(A, vec![lost()]).await;
-    assert_eq!(ended, Err(Failure::NotLeader));
+    assert_eq!(ended, Err(ExchangeFailure::NotLeader));
     let (_, ended) = asked(A, vec![answer(302, "/x"), lost()]).await;
     let text = "https://a.org was asked and leads elsewhere: this host leads no more, and nothing was sent there";
-    assert_eq!(ended, Err(Failure::Unknown(text.to_owned())));
+    assert_eq!(ended, Err(ExchangeFailure::Unknown(text.to_owned())));
 }
 
 #[tokio::test]
@@ -208,7 +208,7 @@ async fn a_part_of_an_answer_is_not_asked_for_with_a_secret() {
         let text = format!(
             "header {header:?} does not go along with the secret that the host adds to requests to https://a.org: leave it out"
         );
-        assert_eq!(ended, Err(Failure::NotGranted(text)));
+        assert_eq!(ended, Err(ExchangeFailure::NotGranted(text)));
     }
     let without = "{origins: [a.org], methods: [POST]}";
     let (sent, ended) = asked_with(without, vec![answer(206, "")], "Range").await;
@@ -216,7 +216,7 @@ async fn a_part_of_an_answer_is_not_asked_for_with_a_secret() {
 }
 
 /// What a version that runs with the first rules asks once it is to have the second, as `asked` shows it.
-async fn asked_under(rules: &str, later: &str) -> Result<HttpRequest, Failure> {
+async fn asked_under(rules: &str, later: &str) -> Result<HttpRequest, ExchangeFailure> {
     let servers = Arc::new(Servers::default());
     servers.answers.lock().push_back(answer(200, ""));
     let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
@@ -228,7 +228,7 @@ async fn asked_under(rules: &str, later: &str) -> Result<HttpRequest, Failure> {
     let (settings, restriction) = (&*settings, &restriction);
     let exchange = Exchange { plugin: "a", settings, restriction, turns: &turns, sent: &sent };
     let (method, url) = ("POST".to_owned(), "https://a.org/k".to_owned());
-    let asked = Asked { method, url, headers: Vec::new(), body: Vec::new() };
+    let asked = PluginRequest { method, url, headers: Vec::new(), body: Vec::new() };
     let request = OutboundRequest::new(asked, 10).expect("it is well formed");
     exchange.run(request).await?;
     let mut asked = servers.asked.lock();
@@ -244,7 +244,7 @@ async fn what_a_version_runs_with_and_what_was_configured_since_both_grant_a_req
     assert_eq!(request.secrets.len(), 1);
     for later in ["", B, "{origins: [a.org], methods: [POST], paths: [/other]}"] {
         let refused = asked_under(A, later).await.expect_err("it was taken away");
-        assert!(matches!(refused, Failure::NotGranted(_)), "{refused:?}");
+        assert!(matches!(refused, ExchangeFailure::NotGranted(_)), "{refused:?}");
     }
     let request = asked_under(both, private).await.expect("it is granted still");
     assert_eq!(request.addresses, AddressKinds::new([AddressKind::Private]));
@@ -254,17 +254,17 @@ async fn what_a_version_runs_with_and_what_was_configured_since_both_grant_a_req
     assert_eq!(request.secrets, []);
     // What was added is for the next version.
     let refused = asked_under(B, A).await.expect_err("it never was granted");
-    assert!(matches!(refused, Failure::NotGranted(_)), "{refused:?}");
+    assert!(matches!(refused, ExchangeFailure::NotGranted(_)), "{refused:?}");
 }
 
 #[tokio::test]
 async fn what_could_not_be_sent_behind_a_redirect_does_not_mean_that_nothing_was() {
     let unsent = || Err(HttpError::Unsent("no address".to_owned()));
     let (_, ended) = asked(A, vec![unsent()]).await;
-    assert_eq!(ended, Err(Failure::Unsent("no address".to_owned())));
+    assert_eq!(ended, Err(ExchangeFailure::Unsent("no address".to_owned())));
     let (_, ended) = asked(A, vec![answer(302, "/x"), unsent()]).await;
     let text = "https://a.org was asked and leads elsewhere: no address".to_owned();
-    assert_eq!(ended, Err(Failure::Unknown(text)));
+    assert_eq!(ended, Err(ExchangeFailure::Unknown(text)));
 }
 
 #[tokio::test]
@@ -272,7 +272,7 @@ async fn an_address_that_is_not_granted_is_told_with_what_would_grant_it() {
     let refused = async |rules: &str, address: &str| {
         let address = address.parse().expect("an address");
         match asked(rules, vec![Err(HttpError::Address(address))]).await.1 {
-            Err(Failure::NotGranted(text)) => text,
+            Err(ExchangeFailure::NotGranted(text)) => text,
             other => panic!("{other:?}"),
         }
     };

@@ -49,31 +49,38 @@ fn recorded(number: u64) -> Arc<Recorded> {
     Arc::new(Recorded::new(number, "p".parse().expect("a name"), format!("{number}.rec").into()))
 }
 
-fn head() -> Head {
-    Head::new("p", "1", [0, 1], Timestamp::UNIX_EPOCH, Vec::new())
+fn head() -> RecordingHead {
+    RecordingHead::new("p", "1", [0, 1], Timestamp::UNIX_EPOCH, Vec::new())
 }
 
 fn head_bytes() -> usize {
     value(&head()).to_string().len() + 1
 }
 
-fn asked(function: &str, with: Value, answer: &str) -> Told {
-    Told::Asked(Asked { function: function.to_owned(), with, answer: answer.into() })
+fn asked(function: &str, with: Value, answer: &str) -> PendingLine {
+    PendingLine::Asked(RecordedHostCall {
+        function: function.to_owned(),
+        with,
+        answer: answer.into(),
+    })
 }
 
-fn text(answer: &str) -> Told {
+fn text(answer: &str) -> PendingLine {
     asked("state.get", json!({}), answer)
 }
 
 fn text_bytes(answer: &str) -> usize {
-    let line =
-        Line::Asked(Asked { function: "state.get".into(), with: json!({}), answer: answer.into() });
+    let line = RecordingLine::Asked(RecordedHostCall {
+        function: "state.get".into(),
+        with: json!({}),
+        answer: answer.into(),
+    });
     value(&line).to_string().len() + 1
 }
 
 /// A writer with one recording, and where that is.
-fn one(room: usize, bytes_max: u64, now: Instant) -> (Writer, Arc<Recorded>, File) {
-    let (mut writer, of, file) = (Writer::default(), recorded(1), File::new(room));
+fn one(room: usize, bytes_max: u64, now: Instant) -> (RecordingWriter, Arc<Recorded>, File) {
+    let (mut writer, of, file) = (RecordingWriter::default(), recorded(1), File::new(room));
     writer.begin(of.clone(), Box::new(file.clone()), bytes_max, &head(), now);
     (writer, of, file)
 }
@@ -126,7 +133,7 @@ fn a_full_disk_ends_the_recording_that_is_on_it() {
 fn an_end_that_cannot_be_written_is_no_end_like_others() {
     let now = Instant::now();
     let (mut writer, of, file) = one(head_bytes(), 1 << 20, now);
-    writer.end(&of, Why::Stopped);
+    writer.end(&of, EndReason::Stopped);
     assert!(of.is_over());
     assert_eq!(file.text().len(), head_bytes());
 }
@@ -147,7 +154,7 @@ fn a_line_waits_a_second_for_others_and_no_longer() {
     assert_eq!((file.lines(), writer.next_flush), (vec!["a".to_owned(), "b".to_owned()], None));
     writer.write(&of, text("c"), at(6_100));
     assert_eq!(writer.next_flush, Some(at(7_100)), "it waits for its own second");
-    writer.end(&of, Why::Stopped);
+    writer.end(&of, EndReason::Stopped);
     assert_eq!(file.lines(), ["a", "b", "c", "the plugin was stopped"]);
     writer.write(&of, text("d"), at(7_100));
     writer.flush_due(at(9_000));
@@ -166,7 +173,7 @@ fn threads(tell: impl FnOnce(&Sender, &Arc<Recorded>, &Arc<Recorded>)) -> [File;
     }
     tell(&sender, &first, &second);
     for of in [first, second] {
-        assert_eq!(sender.send(Message::End(of, Why::Stopped)), Ok(()));
+        assert_eq!(sender.send(Message::End(of, EndReason::Stopped)), Ok(()));
     }
     assert_eq!(sender.send(Message::Stop), Ok(()));
     thread.join().expect("it ends");
@@ -192,12 +199,12 @@ fn what_was_shown_before_is_hidden_in_all_recordings_of_the_plugin() {
     let files = threads(|sender, first, second| {
         assert_eq!(sender.tell(second, text("hunter-42")), Ok(()));
         let shown = json!({ "ok": secret.to_string() });
-        let get = Asked {
+        let get = RecordedHostCall {
             function: "indexer.get".into(),
             with: json!({ "resource": "v1/secrets" }),
             answer: shown,
         };
-        assert_eq!(sender.tell(first, Told::Asked(get)), Ok(()));
+        assert_eq!(sender.tell(first, PendingLine::Asked(get)), Ok(()));
         for of in [second, first] {
             assert_eq!(sender.tell(of, text("it is hunter-42")), Ok(()));
         }
@@ -220,7 +227,7 @@ fn nothing_of_a_plugin_is_written_once_it_was_shown_too_much() {
             json!({ "kind": "Secret", "metadata": {}, "stringData": Map::from_iter(data) });
         let answer = json!({ "ok": secret.to_string() });
         let with = json!({ "resource": "v1/secrets" });
-        Told::Asked(Asked { function: "indexer.get".into(), with, answer })
+        PendingLine::Asked(RecordedHostCall { function: "indexer.get".into(), with, answer })
     };
     writer.write(&first, secret(0..10_000), now);
     writer.write(&first, secret(10_000..10_001), now);

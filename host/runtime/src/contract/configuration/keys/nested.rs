@@ -1,6 +1,6 @@
 //! Objects, lists of objects and objects by name below a key.
 
-use super::{ENTRIES_MAX, Entry, Keys, Kind, Tree, too_many};
+use super::{DocumentEntry, ENTRIES_MAX, Keys, Tree, ValueKind, too_many};
 
 impl Keys<'_> {
     /// Settings below one key.
@@ -23,7 +23,7 @@ impl Keys<'_> {
         };
         // Without entries it is run for what it declares.
         let (value, declared) = self.below(entries, path, declare);
-        self.declare(key, Kind::Object(declared), "", doc);
+        self.declare(key, ValueKind::Object(declared), "", doc);
         entries.map(|_| value)
     }
 
@@ -38,7 +38,7 @@ impl Keys<'_> {
         let path = self.path_of(key);
         let node = self.find(key).cloned();
         let (_, declared) = self.below(None, String::new(), &declare);
-        self.declare(key, Kind::List(Box::new(Kind::Object(declared)), 0), default, doc);
+        self.declare(key, ValueKind::List(Box::new(ValueKind::Object(declared)), 0), default, doc);
         let node = node?;
         let nodes = match &node.tree {
             Tree::List(nodes) if nodes.len() <= ENTRIES_MAX => nodes,
@@ -81,7 +81,7 @@ impl Keys<'_> {
         let path = self.path_of(key);
         let node = self.find(key).cloned();
         let (_, declared) = self.below(None, String::new(), &declare);
-        self.declare(key, Kind::Named(declared), "", doc);
+        self.declare(key, ValueKind::Named(declared), "", doc);
         let Some(node) = node else { return Vec::new() };
         let Tree::Object(entries) = &node.tree else {
             let problem = format!("is {} and no object with names", node.kind());
@@ -92,7 +92,7 @@ impl Keys<'_> {
             self.findings.fail(node.line, &path, too_many(entries.len()));
         }
         let mut named = Vec::with_capacity(entries.len());
-        for Entry { key, line, node } in entries.iter().take(ENTRIES_MAX) {
+        for DocumentEntry { key, line, node } in entries.iter().take(ENTRIES_MAX) {
             // What stands below `a.b` is not below `a`.
             let path = match key.contains('.') {
                 true => format!("{path}[{key:?}]"),

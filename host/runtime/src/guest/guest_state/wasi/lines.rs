@@ -4,9 +4,9 @@ use crate::guest::log_budget::MESSAGE_BYTES_MAX;
 
 /// The line that has begun.
 #[derive(Debug, Default)]
-pub(crate) struct Lines(Vec<u8>);
+pub(crate) struct OutputLine(Vec<u8>);
 
-impl Lines {
+impl OutputLine {
     /// Takes more bytes, and hands every line on that is whole, or as long as it may be. Empty lines say nothing.
     pub(crate) fn write(&mut self, mut bytes: &[u8], mut line: impl FnMut(&str)) {
         while !bytes.is_empty() {
@@ -48,7 +48,7 @@ mod tests {
 
     #[track_caller]
     fn check(writes: &[&[u8]], expect: &[&str], rest: &[&str]) {
-        let (mut lines, mut told) = (Lines::default(), Vec::new());
+        let (mut lines, mut told) = (OutputLine::default(), Vec::new());
         for bytes in writes {
             lines.write(bytes, |line| told.push(line.to_owned()));
         }

@@ -3,7 +3,7 @@
 use super::Error;
 use crate::guest::guest_state::GuestState;
 use crate::names::is_of_secrets;
-use crate::outside::write::Named;
+use crate::outside::write::NamedObject;
 use std::fmt::Write as _;
 
 /// Bytes of all writes of one call. Further ones are not noted.
@@ -14,13 +14,13 @@ impl GuestState {
     pub(super) fn note_write<T>(
         &mut self,
         verb: &str,
-        named: &Named<'_>,
+        named: &NamedObject<'_>,
         written: &Result<T, Error>,
     ) {
         if self.wrote.len() >= WROTE_BYTES_MAX {
             return;
         }
-        let Named { resource, namespace, name, subresource } = *named;
+        let NamedObject { resource, namespace, name, subresource } = *named;
         let separator = if self.wrote.is_empty() { "" } else { ", " };
         // A String takes everything.
         let _ = write!(self.wrote, "{separator}{verb} {resource}");

@@ -1,6 +1,6 @@
 //! What waits for somebody outside: `kube` and `http`.
 
-use super::{Answer, Json, TapedCall};
+use super::{Json, TapedAnswer, TapedCall};
 use crate::guest::bindings::informant::plugin::http;
 use crate::guest::bindings::informant::plugin::kube::{
     Error as WriteError, Host as KubeHost, PatchType,
@@ -21,7 +21,7 @@ impl KubeHost for TapedCall<'_> {
         key: GuestKey,
         subresource: String,
         object: Json,
-    ) -> Answer<Json, WriteError> {
+    ) -> TapedAnswer<Json, WriteError> {
         let with = of_object(&gvr, &key, &subresource, &object);
         self.taped_later("kube.create", with, async |it| {
             it.create(gvr, key, subresource, object).await
@@ -35,7 +35,7 @@ impl KubeHost for TapedCall<'_> {
         key: GuestKey,
         subresource: String,
         object: Json,
-    ) -> Answer<Json, WriteError> {
+    ) -> TapedAnswer<Json, WriteError> {
         let with = of_object(&gvr, &key, &subresource, &object);
         self.taped_later("kube.update", with, async |it| {
             it.update(gvr, key, subresource, object).await
@@ -50,7 +50,7 @@ impl KubeHost for TapedCall<'_> {
         subresource: String,
         patch_type: PatchType,
         patch: Json,
-    ) -> Answer<Json, WriteError> {
+    ) -> TapedAnswer<Json, WriteError> {
         let kind = match patch_type {
             PatchType::JsonPatch => "json-patch",
             PatchType::Merge => "merge",
@@ -70,7 +70,7 @@ impl KubeHost for TapedCall<'_> {
         gvr: String,
         key: GuestKey,
         uid: Option<String>,
-    ) -> Answer<(), WriteError> {
+    ) -> TapedAnswer<(), WriteError> {
         let with = json!({ "resource": gvr, "key": key_text(&key), "uid": uid });
         self.taped_later("kube.delete", with, async |it| it.delete(gvr, key, uid).await).await
     }
@@ -82,7 +82,7 @@ impl KubeHost for TapedCall<'_> {
         warning: bool,
         reason: String,
         message: String,
-    ) -> Answer<(), WriteError> {
+    ) -> TapedAnswer<(), WriteError> {
         let with = json!({ "resource": gvr, "key": key_text(&key), "warning": warning, "reason": reason, "message": message });
         self.taped_later("kube.record-event", with, async |it| {
             it.record_event(gvr, key, warning, reason, message).await
@@ -92,7 +92,7 @@ impl KubeHost for TapedCall<'_> {
 }
 
 impl http::Host for TapedCall<'_> {
-    async fn send(&mut self, request: http::Request) -> Answer<http::Response, http::Error> {
+    async fn send(&mut self, request: http::Request) -> TapedAnswer<http::Response, http::Error> {
         let http::Request { method, url, headers, body, timeout_ms } = &request;
         let with = json!({ "method": method, "url": url, "headers": headers, "body": body.to_tape(), "timeoutMs": timeout_ms });
         self.taped_later("http.send", with, async |it| it.send(request).await).await

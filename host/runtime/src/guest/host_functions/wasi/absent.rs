@@ -1,6 +1,6 @@
 //! What is there and empty: the environment, files, sockets, terminals. Answers are made without types, because what stands in them is next to nothing.
 
-use super::{Guest, Place, ended};
+use super::{Guest, WasiLinker, ended};
 use crate::contract::component::wasi::resource;
 use wasmtime::component::{Resource, Val};
 
@@ -11,7 +11,7 @@ pub(super) struct Network;
 pub(super) struct Nobodys;
 
 pub(super) fn link(
-    place: &mut Place<'_>,
+    place: &mut WasiLinker<'_>,
     interface: &str,
     function: &str,
 ) -> wasmtime::Result<bool> {

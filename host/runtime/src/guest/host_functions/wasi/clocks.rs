@@ -1,7 +1,7 @@
 //! `wasi:clocks`: what time it is, and moments to wait for. The monotonic clock is the instance's own and says nothing of the machine's.
 
 use super::poll::Pollable;
-use super::{Guest, Place};
+use super::{Guest, WasiLinker};
 use crate::guest::guest_state::Wasi;
 use std::time::{Duration, Instant, SystemTime};
 use wasmtime::component::{ComponentType, Lower, Resource};
@@ -28,7 +28,7 @@ impl From<Duration> for Datetime {
     }
 }
 
-pub(super) fn link_monotonic(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
+pub(super) fn link_monotonic(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
         "now" => place.func_wrap(function, |mut store: Guest<'_>, ()| {
             let now = store.data().surroundings.now();
@@ -56,7 +56,7 @@ pub(super) fn link_monotonic(place: &mut Place<'_>, function: &str) -> wasmtime:
     Ok(true)
 }
 
-pub(super) fn link_wall(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
+pub(super) fn link_wall(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
         "now" => place.func_wrap(function, |store: Guest<'_>, ()| {
             Ok((wall(store.data().surroundings.wall().into()),))

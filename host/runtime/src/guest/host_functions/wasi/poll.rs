@@ -1,8 +1,8 @@
 //! `wasi:io/poll`: sleep. What is waited for is a moment, or ready by itself. The plugin's thread does other things meanwhile, and a call waits no longer
 //! in all than it may.
 
-use super::{Guest, Place, ended};
-use crate::guest::call_clock::CallClock;
+use super::{Guest, WasiLinker, ended};
+use crate::guest::call_deadline::CallDeadline;
 use crate::guest::guest_state::POLLABLES_MAX;
 use crate::guest::surroundings::Surroundings;
 use std::time::{Duration, Instant};
@@ -12,9 +12,9 @@ use wasmtime::component::Resource;
 pub(super) struct Pollable;
 
 /// What a host function answers that waits.
-type Waiting<'a, T> = Box<dyn Future<Output = wasmtime::Result<T>> + Send + 'a>;
+type WaitFuture<'a, T> = Box<dyn Future<Output = wasmtime::Result<T>> + Send + 'a>;
 
-pub(super) fn link(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
+pub(super) fn link(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
         "poll" => place.func_wrap_async(function, poll)?,
         "[method]pollable.block" => place.func_wrap_async(function, block)?,
@@ -34,7 +34,7 @@ pub(super) fn link(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bo
 fn poll(
     mut store: Guest<'_>,
     (pollables,): (Vec<Resource<Pollable>>,),
-) -> Waiting<'_, (Vec<u32>,)> {
+) -> WaitFuture<'_, (Vec<u32>,)> {
     Box::new(async move {
         if pollables.is_empty() || pollables.len() > POLLABLES_MAX {
             let found = pollables.len();
@@ -49,7 +49,7 @@ fn poll(
     })
 }
 
-fn block(mut store: Guest<'_>, (pollable,): (Resource<Pollable>,)) -> Waiting<'_, ()> {
+fn block(mut store: Guest<'_>, (pollable,): (Resource<Pollable>,)) -> WaitFuture<'_, ()> {
     Box::new(async move {
         let moment = store.data_mut().wasi().pollables.moment(pollable.rep());
         let (clock, surroundings) = clocks(&store);
@@ -59,7 +59,7 @@ fn block(mut store: Guest<'_>, (pollable,): (Resource<Pollable>,)) -> Waiting<'_
 
 /// Waits until at least one is ready, and answers which are.
 async fn wait(
-    clock: CallClock,
+    clock: CallDeadline,
     surroundings: Surroundings,
     moments: &[Option<Instant>],
 ) -> wasmtime::Result<Vec<u32>> {
@@ -74,7 +74,7 @@ async fn wait(
 }
 
 async fn sleep(
-    clock: &CallClock,
+    clock: &CallDeadline,
     surroundings: &Surroundings,
     time: Duration,
 ) -> wasmtime::Result<()> {
@@ -90,7 +90,7 @@ async fn sleep(
 }
 
 /// What a guest waits by.
-fn clocks(store: &Guest<'_>) -> (CallClock, Surroundings) {
+fn clocks(store: &Guest<'_>) -> (CallDeadline, Surroundings) {
     (store.data().clock.clone(), store.data().surroundings.clone())
 }
 

@@ -1,12 +1,12 @@
 //! `wasi:random`: the system's random numbers, also where a guest would be content with worse ones.
 
-use super::{Guest, Place, ended};
+use super::{Guest, WasiLinker, ended};
 use crate::guest::surroundings::Surroundings;
 
 /// Random bytes that one call may ask for: the host has them in its memory before the guest has. Keys and seeds are a thousand times smaller.
 pub(crate) const RANDOM_BYTES_MAX: u64 = 1 << 20;
 
-pub(super) fn link(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
+pub(super) fn link(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
         "get-random-bytes" | "get-insecure-random-bytes" => {
             place.func_wrap(function, |store: Guest<'_>, (length,): (u64,)| {

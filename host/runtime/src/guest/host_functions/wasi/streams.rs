@@ -1,9 +1,9 @@
 //! `wasi:io/streams` of the three standard streams. Input is at its end; what is written goes to the plugin's log, line by line.
 
 use super::poll::Pollable;
-use super::{Guest, Place, ended};
+use super::{Guest, WasiLinker, ended};
 use crate::guest::bindings::informant::plugin::log::Level;
-use crate::guest::guest_state::{GuestState, Lines, READY, Wasi};
+use crate::guest::guest_state::{GuestState, OutputLine, READY, Wasi};
 use std::time::Instant;
 use wasmtime::component::{ComponentType, Lower, Resource, WasmList};
 
@@ -33,9 +33,9 @@ enum StreamError {
 }
 
 /// What a stream's function answers.
-type Answer<T> = wasmtime::Result<(Result<T, StreamError>,)>;
+type StreamAnswer<T> = wasmtime::Result<(Result<T, StreamError>,)>;
 
-pub(super) fn link_standard(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
+pub(super) fn link_standard(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
     let stream = match function {
         "get-stdin" => {
             place.func_wrap(function, |_: Guest<'_>, ()| {
@@ -53,7 +53,7 @@ pub(super) fn link_standard(place: &mut Place<'_>, function: &str) -> wasmtime::
     Ok(true)
 }
 
-pub(super) fn link(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bool> {
+pub(super) fn link(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
     match function.split_once('.') {
         Some(("[method]input-stream", name)) => link_input(place, function, name),
         Some(("[method]output-stream", name)) => link_output(place, function, name),
@@ -61,15 +61,15 @@ pub(super) fn link(place: &mut Place<'_>, function: &str) -> wasmtime::Result<bo
     }
 }
 
-type Reads = (Resource<InputStream>, u64);
+type ReadArguments = (Resource<InputStream>, u64);
 
-fn link_input(place: &mut Place<'_>, function: &str, name: &str) -> wasmtime::Result<bool> {
+fn link_input(place: &mut WasiLinker<'_>, function: &str, name: &str) -> wasmtime::Result<bool> {
     match name {
         "read" | "blocking-read" => {
-            place.func_wrap(function, |_: Guest<'_>, _: Reads| closed::<Vec<u8>>())?;
+            place.func_wrap(function, |_: Guest<'_>, _: ReadArguments| closed::<Vec<u8>>())?;
         }
         "skip" | "blocking-skip" => {
-            place.func_wrap(function, |_: Guest<'_>, _: Reads| closed::<u64>())?;
+            place.func_wrap(function, |_: Guest<'_>, _: ReadArguments| closed::<u64>())?;
         }
         "subscribe" => {
             place
@@ -80,7 +80,7 @@ fn link_input(place: &mut Place<'_>, function: &str, name: &str) -> wasmtime::Re
     Ok(true)
 }
 
-fn link_output(place: &mut Place<'_>, function: &str, name: &str) -> wasmtime::Result<bool> {
+fn link_output(place: &mut WasiLinker<'_>, function: &str, name: &str) -> wasmtime::Result<bool> {
     match name {
         "check-write" => {
             place.func_wrap(function, |_: Guest<'_>, _: (Resource<OutputStream>,)| {
@@ -108,11 +108,11 @@ fn link_output(place: &mut Place<'_>, function: &str, name: &str) -> wasmtime::R
     Ok(true)
 }
 
-fn closed<T>() -> Answer<T> {
+fn closed<T>() -> StreamAnswer<T> {
     Ok((Err(StreamError::Closed),))
 }
 
-fn done<T>(value: T) -> Answer<T> {
+fn done<T>(value: T) -> StreamAnswer<T> {
     Ok((Ok(value),))
 }
 
@@ -132,7 +132,7 @@ fn check_size(bytes: u64) -> wasmtime::Result<()> {
 fn write(
     mut store: Guest<'_>,
     (stream, bytes): (Resource<OutputStream>, WasmList<u8>),
-) -> Answer<()> {
+) -> StreamAnswer<()> {
     check_size(bytes.len() as u64)?;
     let (stream, began) = (stream.rep(), Instant::now());
     let mut lines = std::mem::take(store.data_mut().wasi().lines(stream));
@@ -144,7 +144,7 @@ fn write(
 fn write_zeroes(
     mut store: Guest<'_>,
     (stream, count): (Resource<OutputStream>, u64),
-) -> Answer<()> {
+) -> StreamAnswer<()> {
     check_size(count)?;
     let (stream, began) = (stream.rep(), Instant::now());
     let mut lines = std::mem::take(store.data_mut().wasi().lines(stream));
@@ -154,13 +154,13 @@ fn write_zeroes(
 }
 
 impl Wasi {
-    fn lines(&mut self, stream: u32) -> &mut Lines {
+    fn lines(&mut self, stream: u32) -> &mut OutputLine {
         if stream == ERR { &mut self.err } else { &mut self.out }
     }
 }
 
 impl GuestState {
-    fn wrote(&mut self, stream: u32, lines: Lines, began: Instant) {
+    fn wrote(&mut self, stream: u32, lines: OutputLine, began: Instant) {
         *self.wasi().lines(stream) = lines;
         self.host_calls += began.elapsed();
     }

@@ -21,8 +21,8 @@ type Change = (u8, u8, Option<u8>);
 
 fn changes(changes: &[Change]) -> Changes {
     let change = |(plugin, key, value): &Change| {
-        let place = Place::State(key.to_string().into());
-        let content = value.map(|value| Content::State(Bytes::from(vec![value; 3_000])));
+        let place = ArchiveKey::State(key.to_string().into());
+        let content = value.map(|value| ArchiveValue::State(Bytes::from(vec![value; 3_000])));
         ((name(*plugin), place), content)
     };
     changes.iter().map(change).collect()
@@ -37,7 +37,7 @@ fn apply(model: &mut Model, changes: &[Change]) {
     }
 }
 
-fn read(store: &Store) -> Model {
+fn read(store: &ArchiveStore) -> Model {
     let mut found = Model::new();
     for plugin in 0..3 {
         for (key, value) in store.read(&name(plugin)).expect("it can be read").state {
@@ -103,9 +103,9 @@ proptest! {
 fn plugins_do_not_see_each_others_entries() {
     let store = Disk::default().open();
     let put = |plugin: &str| {
-        let place = Place::State(plugin.into());
+        let place = ArchiveKey::State(plugin.into());
         let plugin = plugin.parse().expect("a name");
-        ((plugin, place), Some(Content::State(Bytes::new())))
+        ((plugin, place), Some(ArchiveValue::State(Bytes::new())))
     };
     store.write(&["a", "a.b", "ab", "a-b"].map(put).into(), 1).expect("it is written");
     for plugin in ["a", "a.b", "ab", "a-b"] {
@@ -119,8 +119,8 @@ fn what_belongs_to_a_plugin_that_is_gone_is_removed_after_a_while() {
     let store = Disk::default().open();
     let at = |second| Timestamp::from_second(second).expect("a time");
     let head = |plugin, gone| {
-        let head = Head { gone, ..Head::default() };
-        ((name(plugin), Place::Head), Some(Content::Head(head)))
+        let head = NameRecord { gone, ..NameRecord::default() };
+        ((name(plugin), ArchiveKey::Head), Some(ArchiveValue::Head(head)))
     };
     let mut all = changes(&[(0, 0, Some(0)), (1, 1, Some(1)), (2, 2, Some(2))]);
     all.extend([head(0, None), head(1, None), head(2, Some(50))]);
@@ -183,11 +183,11 @@ fn a_directory_that_cannot_be_used_is_refused_with_what_to_do() {
 fn a_directory_is_one_hosts() {
     let root = tempfile::tempdir().expect("a temporary directory");
     let directory = root.path().join("deep").join("state");
-    let store = Store::open(&directory).expect("a new directory can be used");
+    let store = ArchiveStore::open(&directory).expect("a new directory can be used");
     let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!((mode(&directory), mode(&directory.join(FILE))), (0o700, 0o600));
-    let error = Store::open(&directory).err().expect("it is in use").to_string();
+    let error = ArchiveStore::open(&directory).err().expect("it is in use").to_string();
     assert!(error.contains("another host is using it; stop that one, or give"), "{error}");
     drop(store);
-    Store::open(&directory).expect("it is free again");
+    ArchiveStore::open(&directory).expect("it is free again");
 }

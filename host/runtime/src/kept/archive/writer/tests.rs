@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::kept::archive::disk::Disk;
-use crate::kept::archive::{Content, Head, Kept, Place};
+use crate::kept::archive::{ArchiveKey, ArchiveValue, Kept, NameRecord};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
@@ -12,12 +12,12 @@ fn plugin() -> PluginName {
 
 /// Megabytes at a key.
 fn put(archive: &Archive, key: &str, megabytes: usize) {
-    let content = Content::State(Bytes::from(vec![1; megabytes << 20]));
-    archive.put([((plugin(), Place::State(key.into())), Some(content))].into());
+    let content = ArchiveValue::State(Bytes::from(vec![1; megabytes << 20]));
+    archive.put([((plugin(), ArchiveKey::State(key.into())), Some(content))].into());
 }
 
 fn remove(archive: &Archive, key: &str) {
-    archive.put([((plugin(), Place::State(key.into())), None)].into());
+    archive.put([((plugin(), ArchiveKey::State(key.into())), None)].into());
 }
 
 /// Whether everything that was put is on the disk.
@@ -56,7 +56,7 @@ async fn a_disk_that_fails_is_told_of_and_written_when_it_works_again() {
     assert!(status.failed > 0 && status.waiting == 1, "{status:?}");
     assert!(status.error.is_some_and(|error| error.contains("no storage space")), "the reason");
     let (reply, mut answer) = oneshot::channel();
-    archive.ask(Ask::Read(Read { plugin: plugin(), reply }));
+    archive.ask(ArchiveRequest::Read(ArchiveRead { plugin: plugin(), reply }));
     assert!(!is_written(&archive).await);
     // However much it is, nothing is forgotten but what came to nothing.
     put(&archive, "c", 15);
@@ -117,7 +117,7 @@ async fn what_was_put_before_the_end_is_written() {
 async fn a_thread_that_ends_by_a_defect_is_told_of_and_nobody_waits_for_it() {
     let disk = Disk::default();
     let store = disk.open();
-    let open: Open = Box::new(|| panic!("a defect of ours"));
+    let open: OpenStore = Box::new(|| panic!("a defect of ours"));
     let thread = ArchiveThread::over(store, open, Duration::MAX).unwrap();
     let archive = thread.archive();
     disk.fail_after(0);
@@ -135,11 +135,11 @@ async fn what_is_gone_is_noted_when_the_disk_works_again() {
     let disk = Disk::default();
     let keep = Duration::from_secs(60);
     let on = disk.clone();
-    let open: Open = Box::new(move || on.try_open());
+    let open: OpenStore = Box::new(move || on.try_open());
     let thread = ArchiveThread::over(disk.open(), open, keep).unwrap();
     let archive = thread.archive();
-    let head = Content::Head(Head::default());
-    archive.put([((plugin(), Place::Head), Some(head))].into());
+    let head = ArchiveValue::Head(NameRecord::default());
+    archive.put([((plugin(), ArchiveKey::Head), Some(head))].into());
     assert!(is_written(&archive).await);
     disk.fail_after(0);
     put(&archive, "a", 0);

@@ -9,8 +9,8 @@ struct Bench {
     now: Instant,
 }
 
-fn ask(number: usize) -> Ask {
-    Ask {
+fn ask(number: usize) -> AccessQuestion {
+    AccessQuestion {
         account: "shop/reader".parse().expect("it is one"),
         resource: "v1/pods".parse().expect("it is one"),
         namespace: Some(format!("n{number}")),
@@ -40,7 +40,7 @@ impl Bench {
 
     /// Has the next one reviewed that is due.
     #[track_caller]
-    fn answer(&mut self, answered: Answered) -> Ask {
+    fn answer(&mut self, answered: ReviewResult) -> AccessQuestion {
         let ask = self.reviews.begin(self.now).expect("one is due");
         self.reviews.answered(&ask, answered, self.now);
         ask
@@ -48,14 +48,14 @@ impl Bench {
 
     fn shown(&self) -> &'static str {
         match self.reviews.verdict(&ask(0)) {
-            Err(Refusal::Unknown(_)) => "unknown",
+            Err(ReadRefusal::Unknown(_)) => "unknown",
             Ok(()) => "allowed",
-            Err(Refusal::Denied(_)) => "denied",
+            Err(ReadRefusal::Denied(_)) => "denied",
         }
     }
 
     fn why(&self) -> &str {
-        self.reviews.verdict(&ask(0)).as_ref().err().map_or("", Refusal::text)
+        self.reviews.verdict(&ask(0)).as_ref().err().map_or("", ReadRefusal::text)
     }
 
     /// Seconds until something is to be done; those that a token's rounding adds are left out.
@@ -65,7 +65,7 @@ impl Bench {
     }
 }
 
-fn failed() -> Answered {
+fn failed() -> ReviewResult {
     Err("no route to host".to_owned())
 }
 
@@ -79,7 +79,7 @@ fn nothing_is_allowed_before_somebody_has_said_so() {
     bench.after(SECOND).answer(Ok(AccessAnswer::Allowed));
     assert_eq!(bench.shown(), "allowed");
     assert!(
-        matches!(bench.reviews.verdict(&ask(7)), Err(Refusal::Denied(_))),
+        matches!(bench.reviews.verdict(&ask(7)), Err(ReadRefusal::Denied(_))),
         "nobody asked for it"
     );
 }

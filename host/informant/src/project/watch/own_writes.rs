@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const IN_A_ROW: u32 = 8;
 
 #[derive(Debug, Default)]
-pub(crate) struct OwnWrites {
+pub(crate) struct ToolWrites {
     /// Files that have changed during each of so many of the last builds.
     in_a_row: BTreeMap<PathBuf, u32>,
     /// Files that have changed during this build.
@@ -29,7 +29,7 @@ pub(crate) struct Saves {
     pub(crate) own: Vec<PathBuf>,
 }
 
-impl OwnWrites {
+impl ToolWrites {
     /// A build begins.
     pub(crate) fn begin(&mut self) {
         let during = std::mem::take(&mut self.during);
@@ -71,7 +71,7 @@ mod tests {
     /// What happens, in words: `build`, `end`, and files that change: `a` gets something else in it, `=a` is only written.
     #[track_caller]
     fn check(happens: &str, expect: &str) {
-        let (mut own, mut is_building, mut shown) = (OwnWrites::default(), false, Vec::new());
+        let (mut own, mut is_building, mut shown) = (ToolWrites::default(), false, Vec::new());
         for word in happens.split(' ') {
             match word {
                 "build" | "end" => {

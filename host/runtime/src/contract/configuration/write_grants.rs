@@ -1,8 +1,8 @@
 //! What a plugin may write to the cluster: nothing, unless a configuration says so. Each write is held against this.
 
 use super::generated_name::is_generated;
-use super::grants::{namespace, quoted};
 use super::keys::Keys;
+use super::read_grants::{namespace, quoted};
 use super::rules::GrantsOf;
 use crate::contract::descriptor::WriteSpec;
 use crate::names::{is_role_name, is_subdomain};
@@ -125,7 +125,7 @@ pub(crate) type WriteGrants = GrantsOf<WriteRule>;
 
 /// One object, or those whose names are not known yet.
 #[derive(Clone, Copy)]
-struct Ask<'a> {
+struct WantedWrite<'a> {
     what: &'a Writable,
     verb: WriteVerb,
     /// Empty: it is in none.
@@ -146,8 +146,11 @@ impl WriteGrants {
     /// What is missing for a plugin to make this write, and the line that would grant it.
     pub(crate) fn check_write(&self, plugin: &str, write: &Write) -> Result<(), String> {
         let Write { what, namespace, name, .. } = write;
-        let asks: Vec<Ask<'_>> =
-            write.verbs().iter().map(|verb| Ask { what, verb: *verb, namespace, name }).collect();
+        let asks: Vec<WantedWrite<'_>> = write
+            .verbs()
+            .iter()
+            .map(|verb| WantedWrite { what, verb: *verb, namespace, name })
+            .collect();
         if asks.iter().all(|ask| self.allows(ask)) {
             return Ok(());
         }
@@ -179,12 +182,12 @@ impl WriteGrants {
         place.granting_all(plugin, "", &lacking, &granting_writes(specs))
     }
 
-    fn allows(&self, ask: &Ask<'_>) -> bool {
+    fn allows(&self, ask: &WantedWrite<'_>) -> bool {
         ask.is_in(self.rules()) && self.is_possible(ask)
     }
 
     /// Whether the place where the rules are may grant it.
-    fn is_possible(&self, ask: &Ask<'_>) -> bool {
+    fn is_possible(&self, ask: &WantedWrite<'_>) -> bool {
         self.may_grant(|rules| !ask.what.is_guarded() && ask.is_in(rules))
     }
 
@@ -205,7 +208,7 @@ impl WriteGrants {
     }
 }
 
-impl Ask<'_> {
+impl WantedWrite<'_> {
     fn is_in(&self, rules: &[WriteRule]) -> bool {
         rules.iter().any(|rule| {
             rule.covers(self.what, self.verb)

@@ -2,11 +2,11 @@
 
 use super::keys::Keys;
 use super::rules::GrantsOf;
-use super::writes::needed;
+use super::write_grants::needed;
 use crate::contract::descriptor::HttpSpec;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::outbound::{
-    AddressKind, AddressKinds, Granted, Method, OriginRule, OutboundRequest, PathRule,
+    AddressKind, AddressKinds, GrantedRequest, Method, OriginRule, OutboundRequest, PathRule,
     SecretHeader, SecretName, is_same_header, secret_header_name, secret_prefix,
 };
 
@@ -196,7 +196,7 @@ impl HttpGrants {
         &self,
         plugin: &str,
         request: &OutboundRequest,
-    ) -> Result<Granted, String> {
+    ) -> Result<GrantedRequest, String> {
         // Those of the ceiling that are for this request, once for all rules.
         let bounds: Option<Vec<&HttpRule>> = self
             .ceiling
@@ -209,7 +209,7 @@ impl HttpGrants {
         let found = self.rules().iter().find(|rule| rule.allows(request) && is_bounded(rule));
         if let Some(rule) = found {
             let (addresses, secrets) = (rule.addresses.clone(), rule.headers.clone());
-            return Ok(Granted { addresses, secrets });
+            return Ok(GrantedRequest { addresses, secrets });
         }
         let (method, origin) = (request.method.name(), request.target.origin());
         let is_known = self.rules().iter().any(|rule| rule.is_for(request));

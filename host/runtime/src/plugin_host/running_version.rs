@@ -6,14 +6,14 @@ use crate::event::SubscriptionId;
 use crate::plugin::actor::Subscription;
 use crate::plugin::core::RunningVersion;
 use crate::plugin::prepare::Prepared;
-use crate::powers::access::Granted;
+use crate::powers::access::VersionPermissions;
 use hashbrown::HashMap;
 
 pub(crate) fn subscriptions(
     descriptor: &Descriptor,
     ids: &[SubscriptionId],
     asked_by: &[u64],
-    granted: &Granted,
+    granted: &VersionPermissions,
 ) -> HashMap<SubscriptionId, Box<Subscription>> {
     let numbered = descriptor.subscriptions.iter().zip(ids).zip(asked_by).enumerate();
     numbered

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tracing::warn;
 
 /// What a shard is asked to take over with.
-pub(crate) struct Swap {
+pub(crate) struct ShardTakeover {
     pub(crate) version: Arc<Version>,
     /// Told that the shard is ready, and whether the new version listened to the old one's snapshot. From then on nobody of the shard is called.
     pub(crate) ready: oneshot::Sender<Result<bool, LoadError>>,
@@ -21,8 +21,8 @@ pub(crate) struct Swap {
 
 impl Actor {
     /// The old version is kept until the new one has started and knows what that had to say; then the shard's events go on with the new one.
-    pub(super) async fn swap(&mut self, swap: Swap) {
-        let Swap { version, ready, go } = swap;
+    pub(super) async fn swap(&mut self, swap: ShardTakeover) {
+        let ShardTakeover { version, ready, go } = swap;
         self.pace.is_new();
         // Invariant 24.
         let (instance, restored) = match self.prepare(&version).await {

@@ -5,7 +5,7 @@ use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
 use crate::delivery::mailbox::Queued;
 use crate::event::{Change, Event, SubscriptionId};
-use crate::kept::archive::{Archive, Kept, Waiting};
+use crate::kept::archive::{Archive, Kept, WaitingRetry};
 use hashbrown::HashMap;
 use informant_cache::Object;
 use jiff::Timestamp;
@@ -25,7 +25,7 @@ pub(super) struct Memory {
     /// Somebody has paused or resumed it since the host started: that counts more.
     pub(super) pause_is_said: bool,
     /// Retries whose subscriptions have not begun.
-    retries: Vec<(Arc<str>, Waiting)>,
+    retries: Vec<(Arc<str>, WaitingRetry)>,
 }
 
 impl Plugin {
@@ -89,7 +89,7 @@ impl Plugin {
             }
             let left = wait(waiting.due, waiting.wait, Timestamp::now());
             let due = Instant::now() + left.max(LIST_WAIT);
-            let Waiting { event, attempt, crashes, .. } = waiting;
+            let WaitingRetry { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: *id, ..event };
             let queued = Queued { event, attempt, excused: 0, crashes, seq: 0 };
             self.core.queue.change(|mailboxes| mailboxes.restore(queued, due));

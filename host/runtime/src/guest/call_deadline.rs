@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 /// The clock of one instance, armed anew for every call. A clone is the same clock.
 #[derive(Clone, Debug)]
-pub(crate) struct CallClock {
-    call: Arc<Mutex<Call>>,
+pub(crate) struct CallDeadline {
+    call: Arc<Mutex<CurrentCall>>,
     pace: Pace,
 }
 
 /// The call in progress, or the last one.
 #[derive(Debug)]
-struct Call {
+struct CurrentCall {
     /// What it may still use.
     left: Duration,
     /// When `left` was worked out.
@@ -32,7 +32,7 @@ struct Call {
     ticks: u32,
 }
 
-impl Call {
+impl CurrentCall {
     fn new(now: Instant, limit: Duration) -> Self {
         let may_wait = Duration::ZERO;
         Self { left: limit, at: now, thread_time: None, end: None, may_wait, ticks: 0 }
@@ -59,15 +59,15 @@ impl Call {
     }
 }
 
-impl CallClock {
+impl CallDeadline {
     pub(crate) fn new(now: Instant, pace: Pace) -> Self {
-        Self { call: Arc::new(Mutex::new(Call::new(now, Duration::ZERO))), pace }
+        Self { call: Arc::new(Mutex::new(CurrentCall::new(now, Duration::ZERO))), pace }
     }
 
     /// Begins a call that may use so much of the processor's time.
     pub(crate) fn arm(&self, now: Instant, limit: Duration) {
         self.pace.call(now);
-        *self.call.lock() = Call::new(now, limit);
+        *self.call.lock() = CurrentCall::new(now, limit);
     }
 
     /// The call has ended.
@@ -166,7 +166,7 @@ mod tests {
     #[track_caller]
     fn check(steps: &str, ended_by: Option<usize>) {
         let (mut now, mut thread_time) = (Instant::now(), Duration::from_secs(7));
-        let clock = CallClock::new(now, Pace::default());
+        let clock = CallDeadline::new(now, Pace::default());
         clock.arm(now, 100 * MS);
         let mut ended = None;
         for (number, step) in steps.split(' ').enumerate() {
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn what_must_be_over_in_time_is() {
         let start = Instant::now();
-        let clock = CallClock::new(start, Pace::default());
+        let clock = CallDeadline::new(start, Pace::default());
         clock.arm_until(start, 100 * MS);
         clock.go_on(start + 80 * MS, 5 * MS);
         assert!(!clock.tick(start + 99 * MS, 6 * MS));
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_host_function_counts_as_the_guest_does() {
         let start = Instant::now();
-        let clock = CallClock::new(start, Pace::default());
+        let clock = CallDeadline::new(start, Pace::default());
         clock.arm(start, Duration::ZERO);
         assert!(clock.expired(start));
         clock.arm(start, Duration::from_secs(3600));
@@ -237,7 +237,7 @@ mod tests {
     fn the_system_is_asked_once_a_tick_at_most() {
         let (start, just_before) =
             (Instant::now(), |time: Duration| time - Duration::from_nanos(1));
-        let mut call = Call::new(start, 100 * MS);
+        let mut call = CurrentCall::new(start, 100 * MS);
         assert!(call.has_time(start + just_before(TICK)));
         assert!(!call.has_time(start + TICK));
         call.left = MS;
@@ -246,13 +246,13 @@ mod tests {
         call.end = Some(start + MS / 2);
         assert!(call.has_time(start + just_before(MS / 2)));
         assert!(!call.has_time(start + MS / 2));
-        assert!(!Call::new(start, Duration::ZERO).has_time(start));
+        assert!(!CurrentCall::new(start, Duration::ZERO).has_time(start));
     }
 
     /// Invariant 28.
     #[tokio::test(start_paused = true)]
     async fn a_call_waits_for_as_long_as_it_may_in_all() {
-        let clock = CallClock::new(Instant::now(), Pace::default());
+        let clock = CallDeadline::new(Instant::now(), Pace::default());
         let sleep = |times: u32| tokio::time::sleep(times * MS);
         clock.arm(Instant::now(), Duration::from_secs(3600));
         let begun = async { unreachable!("nobody has time for it") };
@@ -270,7 +270,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn waiting_makes_no_plugin_slow() {
         let (pace, now) = (Pace::default(), Instant::now());
-        let clock = CallClock::new(now, pace.clone());
+        let clock = CallDeadline::new(now, pace.clone());
         clock.arm(now, Duration::from_secs(3600));
         clock.may_wait(Duration::from_secs(3600));
         for _ in 0..10 {
@@ -282,7 +282,7 @@ mod tests {
 
     #[tokio::test]
     async fn giving_way_lets_a_neighbour_go_first() {
-        let clock = CallClock::new(Instant::now(), Pace::default());
+        let clock = CallDeadline::new(Instant::now(), Pace::default());
         clock.arm(Instant::now(), MS);
         let neighbour = tokio::spawn(async { Instant::now() });
         clock.give_way().await;

@@ -4,7 +4,7 @@ use crate::plugin::admin::{AdminError, Reply};
 
 /// Those who wait, by how far it has come for them.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct LoadReplies {
     /// The file is still to be read for them.
     file: Vec<Reply>,
     /// It was read, and its load has not begun.
@@ -13,7 +13,7 @@ pub(crate) struct Asked {
     load: Vec<Reply>,
 }
 
-impl Asked {
+impl LoadReplies {
     /// Somebody wants the file to be read and loaded again.
     pub(crate) fn reload(&mut self, reply: Reply) {
         self.file.push(reply);
@@ -68,7 +68,7 @@ mod tests {
     /// which step each who asked was answered.
     #[track_caller]
     fn check(steps: &str, expect: &[Option<usize>]) {
-        let (mut asked, mut waiting) = (Asked::default(), Vec::new());
+        let (mut asked, mut waiting) = (LoadReplies::default(), Vec::new());
         let mut answered: Vec<Option<usize>> = Vec::new();
         for (number, step) in steps.chars().enumerate() {
             let answer = Ok(number.to_string());

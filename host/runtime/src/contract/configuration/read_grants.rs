@@ -60,7 +60,8 @@ impl Rule {
             Resources::AllButSecrets => None,
             Resources::One(resource) => Some(resource.clone()),
         });
-        let mut asks = named.map(|resource| Ask { resource, namespaces: self.namespaces.clone() });
+        let mut asks =
+            named.map(|resource| WantedRead { resource, namespaces: self.namespaces.clone() });
         asks.find(|ask| !cover(others, ask)).map(|ask| ask.shown())
     }
 
@@ -108,7 +109,7 @@ pub(super) fn namespace(text: &str) -> Result<String, String> {
 }
 
 /// Whether the rules together allow it.
-fn cover(rules: &[Rule], ask: &Ask) -> bool {
+fn cover(rules: &[Rule], ask: &WantedRead) -> bool {
     let mut namespaces = BTreeSet::new();
     for rule in rules.iter().filter(|rule| rule.names(&ask.resource)) {
         if rule.namespaces.is_empty() {
@@ -124,7 +125,7 @@ pub(crate) type Grants = GrantsOf<Rule>;
 
 /// One thing that a plugin wants to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Ask {
+struct WantedRead {
     resource: GroupVersionResource,
     /// Empty: all.
     namespaces: BTreeSet<String>,
@@ -135,7 +136,7 @@ impl Grants {
     pub(crate) fn check(&self, plugin: &str, descriptor: &Descriptor) -> Result<(), String> {
         let asks = asks(descriptor);
         let lacking: Vec<String> =
-            asks.iter().filter(|ask| !self.allows(ask)).map(Ask::shown).collect();
+            asks.iter().filter(|ask| !self.allows(ask)).map(WantedRead::shown).collect();
         let is_possible = asks.iter().all(|ask| self.is_possible(ask));
         self.place(is_possible).granting_all(plugin, "read ", &lacking, &line(&asks))
     }
@@ -156,7 +157,7 @@ impl Grants {
         lacking.collect()
     }
 
-    fn allows(&self, ask: &Ask) -> bool {
+    fn allows(&self, ask: &WantedRead) -> bool {
         let is_granted = match &self.rules {
             Some(rules) => cover(rules, ask),
             // Invariant 41.
@@ -166,7 +167,7 @@ impl Grants {
     }
 
     /// Whether the place where the rules are may grant it.
-    fn is_possible(&self, ask: &Ask) -> bool {
+    fn is_possible(&self, ask: &WantedRead) -> bool {
         self.may_grant(|rules| cover(rules, ask))
     }
 }
@@ -177,12 +178,12 @@ pub(crate) fn granting(descriptor: &Descriptor) -> String {
 }
 
 /// What the descriptor asks for, each resource and scope once.
-fn asks(descriptor: &Descriptor) -> Vec<Ask> {
+fn asks(descriptor: &Descriptor) -> Vec<WantedRead> {
     let subscribed = descriptor.subscriptions.iter().map(|it| (&it.resource, &it.namespaces));
     let read = descriptor.reads.iter().map(|it| (&it.resource, &it.namespaces));
     let mut asks = Vec::new();
     for (resource, namespaces) in subscribed.chain(read) {
-        let ask = Ask { resource: resource.clone(), namespaces: namespaces.clone() };
+        let ask = WantedRead { resource: resource.clone(), namespaces: namespaces.clone() };
         if !asks.contains(&ask) {
             asks.push(ask);
         }
@@ -190,7 +191,7 @@ fn asks(descriptor: &Descriptor) -> Vec<Ask> {
     asks
 }
 
-impl Ask {
+impl WantedRead {
     fn shown(&self) -> String {
         match self.namespaces.is_empty() {
             true => self.resource.to_string(),
@@ -212,7 +213,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// The YAML that grants exactly this, on one line.
-fn line(asks: &[Ask]) -> String {
+fn line(asks: &[WantedRead]) -> String {
     let mut by_namespaces = BTreeMap::<Vec<String>, Vec<String>>::new();
     for ask in asks {
         let namespaces = ask.namespaces.iter().map(|name| quoted(name)).collect();

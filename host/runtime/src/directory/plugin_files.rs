@@ -4,7 +4,7 @@
 
 use super::content::{Content, ContentRoom};
 use super::file_id::FileId;
-use super::plugin_file::{self, Fingerprint, Opened};
+use super::read_file::{self, Fingerprint, Opened};
 use crate::contract::component::ContractError;
 use crate::plugin_name::PluginName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ pub(crate) struct Look<'a> {
     /// Where plugin files are; of two files that give one name the one in the earlier directory counts.
     pub(crate) directories: &'a [PathBuf],
     /// What is known already.
-    pub(crate) known: &'a Known,
+    pub(crate) known: &'a KnownFiles,
     /// Where new content finds room.
     pub(crate) room: &'a ContentRoom,
     /// The time that files' times are compared with.
@@ -39,7 +39,7 @@ pub(crate) struct Look<'a> {
 }
 
 /// What is known of files, which need not be kept again.
-pub(crate) type Known = BTreeMap<FileId, KnownFile>;
+pub(crate) type KnownFiles = BTreeMap<FileId, KnownFile>;
 
 #[derive(Debug, Clone)]
 pub(crate) struct KnownFile {
@@ -258,12 +258,12 @@ impl Scan {
 
     fn read(&mut self, directory: usize, path: &Path, id: FileId, look: &Look<'_>) {
         let problem = match read(directory, path, &id, look) {
-            Ok(Read::File(file)) => {
+            Ok(FileRead::File(file)) => {
                 self.files.insert(id, file);
                 return;
             }
-            Ok(Read::Unread(cause)) => return self.leave(directory, path, id, cause),
-            Ok(Read::NoFile(kind)) => {
+            Ok(FileRead::Unread(cause)) => return self.leave(directory, path, id, cause),
+            Ok(FileRead::NoFile(kind)) => {
                 self.refused(directory, path, &id);
                 format!("is {kind} and no file; put the file here, or a link to it")
             }
@@ -303,7 +303,7 @@ impl Scan {
         read.or_else(|| self.unread.get(&id).map(|unread| unread.directory))
     }
 
-    fn is_full(&self, known: &Known) -> bool {
+    fn is_full(&self, known: &KnownFiles) -> bool {
         let new = self.files.keys().chain(self.unread.keys()).filter(|id| !known.contains_key(id));
         known.keys().chain(new).filter(|id| id.is_plugin()).count() >= PLUGINS_MAX
     }
@@ -316,23 +316,23 @@ impl Scan {
     }
 }
 
-enum Read {
+enum FileRead {
     File(PluginFile),
     Unread(UnreadCause),
     /// What it is instead.
     NoFile(&'static str),
 }
 
-fn read(directory: usize, path: &Path, id: &FileId, look: &Look<'_>) -> io::Result<Read> {
-    let mut file = match plugin_file::open(path)? {
+fn read(directory: usize, path: &Path, id: &FileId, look: &Look<'_>) -> io::Result<FileRead> {
+    let mut file = match read_file::open(path)? {
         Opened::File(file) => file,
-        Opened::Other(kind) => return Ok(Read::NoFile(kind)),
+        Opened::Other(kind) => return Ok(FileRead::NoFile(kind)),
     };
     let known = look.known.get(id);
     let age = file.age(look.now);
     let found = |sha256, fingerprint, content| {
         let path = path.to_owned();
-        Ok(Read::File(PluginFile { directory, path, sha256, fingerprint, age, content }))
+        Ok(FileRead::File(PluginFile { directory, path, sha256, fingerprint, age, content }))
     };
     let seen = known.filter(|known| known.path == path && !look.again.contains(id));
     if let Some(seen) = seen.filter(|seen| seen.fingerprint == Some(file.fingerprint())) {
@@ -346,9 +346,9 @@ fn read(directory: usize, path: &Path, id: &FileId, look: &Look<'_>) -> io::Resu
         file.check_may_be_plugin()?;
     }
     let Some(room) = look.room.take(file.bytes()) else {
-        return Ok(Read::Unread(UnreadCause::NoRoom));
+        return Ok(FileRead::Unread(UnreadCause::NoRoom));
     };
-    let Some(bytes) = file.read_whole()? else { return Ok(Read::Unread(UnreadCause::Writing)) };
+    let Some(bytes) = file.read_whole()? else { return Ok(FileRead::Unread(UnreadCause::Writing)) };
     // Invariant 30.
     let content = Content::new(bytes, room);
     let sha256 = content.sha256();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// The last end of a version's instances in each shard, and how often it came. A clone is the same.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ends {
+pub(crate) struct InstanceEnds {
     /// By the shard's number. Nothing of a shard whose instances never ended.
     last: Arc<Mutex<BTreeMap<usize, LastEnd>>>,
 }
@@ -19,7 +19,7 @@ struct LastEnd {
 
 /// How much of an end the log has.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum EndReport {
     /// It is another end than the one before.
     Full,
     /// The same end, for the 10th, 100th, 1,000th time and so on.
@@ -28,20 +28,20 @@ pub(crate) enum Report {
     Nothing,
 }
 
-impl Ends {
+impl InstanceEnds {
     /// One more instance of the shard ended with this error.
-    pub(crate) fn note(&self, shard: usize, error: &str) -> Report {
+    pub(crate) fn note(&self, shard: usize, error: &str) -> EndReport {
         let mut shards = self.last.lock();
         let last = shards.entry(shard).or_default();
         if last.error != error {
             *last = LastEnd { error: error.to_owned(), times: 1 };
-            return Report::Full;
+            return EndReport::Full;
         }
         last.times = last.times.saturating_add(1);
         if 10u64.pow(last.times.ilog10()) == last.times {
-            Report::Count(last.times)
+            EndReport::Count(last.times)
         } else {
-            Report::Nothing
+            EndReport::Nothing
         }
     }
 }
@@ -51,22 +51,22 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(ends: &Ends, error: &str, times: usize, expect: &[Report]) {
+    fn check(ends: &InstanceEnds, error: &str, times: usize, expect: &[EndReport]) {
         let reports: Vec<_> = (0..times).map(|_| ends.note(0, error)).collect();
         let told: Vec<_> =
-            reports.into_iter().filter(|report| *report != Report::Nothing).collect();
+            reports.into_iter().filter(|report| *report != EndReport::Nothing).collect();
         assert_eq!(told, expect);
     }
 
     #[test]
     fn an_end_that_repeats_the_one_before_is_counted() {
-        let ends = Ends::default();
-        check(&ends, "trap: boom", 1, &[Report::Full]);
+        let ends = InstanceEnds::default();
+        check(&ends, "trap: boom", 1, &[EndReport::Full]);
         check(&ends, "trap: boom", 8, &[]);
-        check(&ends, "trap: boom", 1, &[Report::Count(10)]);
-        check(&ends, "trap: boom", 990, &[Report::Count(100), Report::Count(1_000)]);
-        check(&ends, "took more than 1 s", 2, &[Report::Full]);
-        check(&ends, "trap: boom", 1, &[Report::Full]);
-        assert_eq!(ends.note(1, "trap: boom"), Report::Full, "each shard has a log of its own");
+        check(&ends, "trap: boom", 1, &[EndReport::Count(10)]);
+        check(&ends, "trap: boom", 990, &[EndReport::Count(100), EndReport::Count(1_000)]);
+        check(&ends, "took more than 1 s", 2, &[EndReport::Full]);
+        check(&ends, "trap: boom", 1, &[EndReport::Full]);
+        assert_eq!(ends.note(1, "trap: boom"), EndReport::Full, "each shard has a log of its own");
     }
 }

@@ -3,7 +3,7 @@ use crate::contract::configuration::{
     Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
 };
 use crate::contract::descriptor::Descriptor;
-use crate::outside::write::{How, Named};
+use crate::outside::write::{How, NamedObject};
 use crate::powers::restriction::Restriction;
 use crate::powers::{PluginPowers, Powers};
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ fn check(host: &str, sidecar: &str, granted: &[&str], refused: &[&str]) {
             "delete" => (How::Delete(None), String::new()),
             other => panic!("{other}"),
         };
-        let named = Named { resource, namespace, name, subresource };
+        let named = NamedObject { resource, namespace, name, subresource };
         let write = Write::new(named, how, body.into_bytes()).expect("it is well formed");
         grants.check_write("a", &write).is_ok()
     };
@@ -199,7 +199,7 @@ fn a_dry_run_of_a_secret_is_for_the_hosts_own_configuration() {
             restriction: Restriction::default(),
             counters: Arc::default(),
         };
-        let named = Named { resource, namespace: "shop", name: "a", subresource: "" };
+        let named = NamedObject { resource, namespace: "shop", name: "a", subresource: "" };
         let write = Write::new(named, How::MergePatch, Vec::new()).expect("it is well formed");
         powers.check_dry_run("a", &write).err()
     };
@@ -249,7 +249,7 @@ fn what_is_left_out_or_empty_grants_nothing_by_mistake() {
 #[test]
 fn the_line_that_would_grant_a_write_grants_no_more() {
     let told = |how: How, name: &str, body: &str| {
-        let named = Named { resource: "v1/pods", namespace: "on", name, subresource: "" };
+        let named = NamedObject { resource: "v1/pods", namespace: "on", name, subresource: "" };
         let write = Write::new(named, how, body.as_bytes().to_vec()).expect("it is one");
         let told = settings("{}", "").writes.check_write("a", &write).expect_err("nothing is");
         told.split_once("writes: ").expect("a line").1.to_owned()
@@ -268,7 +268,7 @@ fn the_line_that_would_grant_a_write_grants_no_more() {
     let rule = r#"[{resources: [v1/pods], verbs: [create], namespaces: ["on"]}]}}"#;
     assert_eq!(told(How::Create, "", made), rule);
     let role = "rbac.authorization.k8s.io/v1/roles";
-    let named = Named { resource: role, namespace: "shop", name: "a:b", subresource: "" };
+    let named = NamedObject { resource: role, namespace: "shop", name: "a:b", subresource: "" };
     let write = Write::new(named, How::Delete(None), Vec::new()).expect("it is one");
     let told = settings("{}", "").writes.check_write("a", &write).expect_err("nothing is");
     let line = format!(

@@ -5,7 +5,7 @@ use crate::contract::configuration::{
     Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
 };
 use crate::contract::descriptor::Descriptor;
-use crate::outside::outbound::Asked;
+use crate::outside::outbound::PluginRequest;
 
 /// What a plugin `a` runs with whose file says this, on a host whose own says that.
 fn configured(host: &str, sidecar: &str) -> Result<PluginSettings, ConfigurationError> {
@@ -32,7 +32,7 @@ fn grants(host: &str, sidecar: &str) -> HttpGrants {
 fn request(text: &str) -> OutboundRequest {
     let (method, url) = text.split_once(' ').expect("a method and a URL");
     let (method, url) = (method.to_owned(), url.to_owned());
-    let asked = Asked { method, url, headers: Vec::new(), body: Vec::new() };
+    let asked = PluginRequest { method, url, headers: Vec::new(), body: Vec::new() };
     OutboundRequest::new(asked, 0).unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
