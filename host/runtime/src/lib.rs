@@ -54,6 +54,8 @@ mod offline;
 #[doc(hidden)]
 pub mod bench_parts;
 #[cfg(test)]
+mod cost_growth;
+#[cfg(test)]
 mod fuzz;
 
 pub use account::{Account, Overdraft};

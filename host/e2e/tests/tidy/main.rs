@@ -18,6 +18,7 @@ mod pins;
 mod prose;
 mod repository;
 mod sizes;
+mod type_names;
 
 use informant_e2e::paths;
 use repository::Repository;
@@ -53,6 +54,18 @@ fn modules_use_each_other_in_one_direction() {
 #[test]
 fn files_and_functions_fit() {
     check(sizes::complaints(&Repository::read().sources, allowed::FILES, allowed::FUNCTIONS));
+}
+
+#[test]
+fn type_names_are_unique_in_a_crate() {
+    let crates = modules::crates(&Repository::read().texts);
+    check(type_names::complaints(&crates, allowed::TYPE_NAMES));
+}
+
+/// Invariant 19.
+#[test]
+fn channels_have_a_bound() {
+    check(names::unbounded_channels(&Repository::read().sources));
 }
 
 #[test]

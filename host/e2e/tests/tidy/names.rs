@@ -48,6 +48,19 @@ pub fn heavy_uses(sources: &[Source]) -> Vec<String> {
     complaints
 }
 
+/// Complaints about channels without a bound. Invariant 19.
+pub fn unbounded_channels(sources: &[Source]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let is_product = |path: &str| path.contains("/src/") && !path.ends_with("tests.rs");
+    for source in sources.iter().filter(|source| is_product(&source.path)) {
+        let lines = source.code.lines().enumerate();
+        for (number, _) in lines.filter(|(_, line)| line.contains("unbounded_channel")) {
+            complaints.push(format!("{}:{}: a channel without a bound", source.path, number + 1));
+        }
+    }
+    complaints
+}
+
 /// `kube::Client` and `use kube;`, but not `kube_core::`, `self.kube` or `mod kube`.
 fn names_crate(line: &str, name: &str) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
@@ -117,6 +130,15 @@ mod tests {
         let path = source("host/informant/src/main.rs", "fn f() -> ::wasmtime::Engine {}");
         assert_eq!(heavy_uses(&[path]), [""; 0], "a leading `::` is not looked at");
         assert_eq!(heavy_uses(&[source(file, "fn f(e: &wasmtime::Engine) {}")]).len(), 1);
+    }
+
+    #[test]
+    fn channel_without_a_bound_is_complained_of() {
+        let text = "let (a, b) = mpsc::unbounded_channel();";
+        for (path, count) in [("host/a/src/b.rs", 1), ("host/a/src/b/tests.rs", 0)] {
+            assert_eq!(unbounded_channels(&[source(path, text)]).len(), count, "{path}");
+        }
+        assert_eq!(unbounded_channels(&[source("host/a/src/b.rs", "mpsc::channel(1)")]), [""; 0]);
     }
 
     #[test]

@@ -280,6 +280,7 @@ mod tests {
         assert!(!pace.is_slow());
     }
 
+    /// Invariant 2.
     #[tokio::test]
     async fn giving_way_lets_a_neighbour_go_first() {
         let clock = CallDeadline::new(Instant::now(), Pace::default());

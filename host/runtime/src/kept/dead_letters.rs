@@ -291,6 +291,22 @@ mod tests {
     }
 
     #[test]
+    fn letters_that_were_sent_again_go_in_linear_time() {
+        let sent = |count: usize| {
+            let mut dead = DeadLetters::new(LetterBounds { letters: count, bytes: 1 << 30 });
+            let one = letter("a");
+            (0..count).for_each(|_| _ = dead.push(one.clone()));
+            let ids: Vec<u64> =
+                dead.send(&Selection::All, |_| true).0.iter().map(|letter| letter.id).collect();
+            (dead, ids)
+        };
+        crate::cost_growth::check_linear(500, sent, |(mut dead, ids)| {
+            ids.iter().for_each(|id| dead.told(&[*id]));
+            assert_eq!(dead.bytes, 0);
+        });
+    }
+
+    #[test]
     fn those_selected_are_taken_out() {
         let mut dead = DeadLetters::new(LetterBounds { letters: 9, bytes: 1 << 20 });
         for name in ["a", "b", "c"] {

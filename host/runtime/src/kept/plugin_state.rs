@@ -484,6 +484,18 @@ mod tests {
     }
 
     #[test]
+    fn a_call_sets_keys_in_linear_time() {
+        let call = |count: usize| {
+            let bounds = StateBounds { keys: count, bytes: 1 << 30 };
+            let keys: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+            (StateCall::new(Arc::new(Mutex::new(PluginState::new(bounds)))), keys)
+        };
+        crate::cost_growth::check_linear(500, call, |(mut call, keys)| {
+            keys.iter().for_each(|key| assert_eq!(call.set(key, Some(vec![1])), Ok(())));
+        });
+    }
+
+    #[test]
     fn what_is_above_the_bounds_is_refused_and_nothing_else_changes() {
         let keys = "Err(\"4 keys, at most 3 are kept; remove some\")";
         check("a=1 b=1 c=1 d=1 commit", &format!("Ok(()) Ok(()) Ok(()) {keys} 3 | a=1 b=1 c=1"));

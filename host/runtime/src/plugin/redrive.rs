@@ -187,7 +187,11 @@ fn redriven(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost_growth::check_linear;
     use jiff::Timestamp;
+
+    const DESCRIPTOR: &[u8] =
+        br#"{"version":"1","subscriptions":[{"resource":"v1/pods","labelSelector":"color=red"}]}"#;
 
     fn object(name: &str, version: u32, color: &str) -> Object {
         let json = format!(
@@ -210,8 +214,7 @@ mod tests {
     /// What letters become where the cache holds `present`; the view wants what is red.
     #[track_caller]
     fn check(letters: &[(&str, Change)], present: &[Object], expect: &[&str]) {
-        let descriptor = br#"{"version":"1","subscriptions":[{"resource":"v1/pods","labelSelector":"color=red"}]}"#;
-        let descriptor = Descriptor::parse(descriptor).expect("a descriptor");
+        let descriptor = Descriptor::parse(DESCRIPTOR).expect("a descriptor");
         let view = View::from(&descriptor.subscriptions[0]);
         let letters = letters.iter().zip(1..);
         let letters: Vec<_> = letters
@@ -264,6 +267,24 @@ mod tests {
         let letters = [("a", Change::Added), ("b", Change::Updated), ("a", Change::Updated)];
         let expect = ["deleted b@1 Unknown of [2]", "updated a@7 of [1, 3]"];
         check(&letters, &[object("a", 7, "red")], &expect);
+    }
+
+    #[test]
+    fn letters_are_sent_again_in_linear_time() {
+        let view =
+            View::from(&Descriptor::parse(DESCRIPTOR).expect("a descriptor").subscriptions[0]);
+        let letters = |count: usize| {
+            let letter = |id: usize| {
+                let name = format!("p{id}");
+                DeadLetter { id: id as u64, ..letter(&name, Change::Updated) }
+            };
+            (0..count).map(letter).collect::<Vec<_>>()
+        };
+        check_linear(500, letters, |letters| {
+            let count = letters.len();
+            let events = redriven((SubscriptionId(2), 7), letters, &view, |_| None, Instant::now());
+            assert_eq!(events.len(), count);
+        });
     }
 
     /// The letters that lie after a redrive to an informer that runs, or has stopped: it calls what it is handed, or drops it.

@@ -18,13 +18,30 @@ pub(crate) fn yaml(settings: &str) -> Vec<u8> {
 
 /// `hello` that answers `describe` with its configuration, whatever that is.
 fn mirror() -> Vec<u8> {
+    mirror_after("")
+}
+
+fn mirror_after(before: &str) -> Vec<u8> {
     let answers = r#"#describe") (param $config i32) (param $len i32) (result i32)
     (i32.const 256))"#;
-    let mirrors = r#"#describe") (param $config i32) (param $len i32) (result i32)
+    let mirrors = format!(
+        r#"#describe") (param $config i32) (param $len i32) (result i32)
+    {before}
     (i32.store offset=4 (i32.const 256) (local.get $config))
     (i32.store offset=8 (i32.const 256) (local.get $len))
-    (i32.const 256))"#;
-    wat::parse_str(swap(HELLO, answers, mirrors)).expect("it is well formed")
+    (i32.const 256))"#
+    );
+    wat::parse_str(swap(HELLO, answers, &mirrors)).expect("it is well formed")
+}
+
+/// The same, after a count that takes some tenths of a second.
+fn slow_mirror() -> Vec<u8> {
+    mirror_after(
+        "(local $count i64)
+    (loop $again
+        (local.set $count (i64.add (local.get $count) (i64.const 1)))
+        (br_if $again (i64.lt_u (local.get $count) (i64.const 400000000))))",
+    )
 }
 
 /// `hello` that refuses to start, with its configuration as the reason.
@@ -132,6 +149,26 @@ async fn a_changed_configuration_reloads_its_plugin_and_leaves_its_queue() {
     bench.source.add(&pod("b"));
     bench.until("hello", |status| handled(status) == 2).await;
     assert_eq!(bench.plugins.compiles().compiled, compiled, "the same code needs no compiling");
+    bench.stop().await;
+}
+
+/// The configuration changes while the version describes itself. Invariant 40.
+#[tokio::test]
+async fn no_version_takes_over_with_an_outdated_configuration() {
+    let config = |version: u32| {
+        let subscriptions = "subscriptions: [{resource: v1/pods}]";
+        host(&format!(r#"hello: {{config: {{version: "{version}", {subscriptions}}}}}"#))
+    };
+    let bench = Bench::start();
+    bench.configurations.send_replace(config(1).into());
+    bench.drop_in("hello.wasm", &slow_mirror());
+    bench.until("hello", |status| is(status, "loading")).await;
+    bench.configurations.send_replace(config(2).into());
+    bench.until("hello", |status| is(status, "running")).await;
+    let status = bench.status("hello");
+    assert_eq!(version(status.as_ref()), "2");
+    let reloads = status.map(|status| status.counters.reloads_ok.load(Relaxed));
+    assert_eq!(reloads, Some(0), "the first version never ran");
     bench.stop().await;
 }
 

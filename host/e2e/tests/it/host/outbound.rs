@@ -159,6 +159,7 @@ fn check_secret_is_nowhere(host: &Host, secret: &str) {
     assert!(told.is_none(), "{told:?}");
 }
 
+/// Invariant 39.
 #[test]
 fn requests_arrive_with_what_the_host_adds_and_a_changed_secret_is_seen() {
     host_fact(async |bench| {

@@ -304,6 +304,24 @@ fn what_finds_no_room_is_left_for_the_next_look() {
     assert_eq!(scan(&look).files.len(), 1, "the room came back");
 }
 
+/// The file is written over, then replaced. Invariant 30.
+#[test]
+fn the_hashed_bytes_are_kept_whatever_becomes_of_the_file() {
+    let root = made(|at| write(at, "a.wasm", "hashed"));
+    let scan = look(&[root.path().to_owned()], &KnownFiles::new(), true);
+    let file = scan.files.values().next().expect("it is there");
+    let content = file.content.as_ref().expect("it is new");
+    let check = || {
+        assert_eq!(&**content, b"hashed");
+        assert_eq!(content.sha256(), file.sha256);
+    };
+    write(root.path(), "a.wasm", "over it");
+    check();
+    write(root.path(), "b", "another");
+    fs::rename(root.path().join("b"), root.path().join("a.wasm")).expect("it is replaced");
+    check();
+}
+
 /// What is known after a look.
 fn known(scan: &Scan) -> KnownFiles {
     let known = scan.files.iter().map(|(name, file)| {

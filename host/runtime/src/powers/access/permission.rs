@@ -122,3 +122,24 @@ impl VersionPermissions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    /// A thread that sees the answer announced reads it at once.
+    #[test]
+    fn an_answer_is_stored_before_it_is_announced() {
+        let permissions: Vec<_> = (0..5_000).map(|_| Permission::new()).collect();
+        thread::scope(|scope| {
+            scope.spawn(|| permissions.iter().for_each(|one| assert!(one.set(&Ok(())))));
+            for one in &permissions {
+                while !one.0.is_answered.is_cancelled() {
+                    thread::yield_now();
+                }
+                assert!(one.is_allowed());
+            }
+        });
+    }
+}
