@@ -14,16 +14,14 @@ mod standby;
 mod stop;
 mod unknown_names;
 
-use crate::contract::configuration::Configurations;
 use crate::contract::coverage;
 use crate::counters::add_one;
-use crate::directory::{Decision, Directories, PluginChange, PluginFile, Problem};
+use crate::directory::{Decision, Directories, PluginChange, PluginFile};
 use crate::guest::compiler::Compiler;
 use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::json_pointer_index::SharedIndexes;
-use crate::guest::load_steps::LoadSteps;
 use crate::guest::reads::Reads;
 use crate::guest_threads::GuestThreads;
 use crate::kept::archive::{Archive, ArchiveThread, Kept};
@@ -42,29 +40,23 @@ use crate::plugins::Plugins;
 use crate::powers::Powers;
 use crate::powers::access::{ANSWERS_TIME_MAX, Access};
 use crate::recording::CallRecorder;
-use configure::Beside;
+use configure::ReadConfigurations;
 use informant_cache::SharedInformerFactory;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 pub use options::{PluginHostOptions, StartError};
 use running_version::{running, subscriptions};
+use unknown_names::Problems;
 
 /// Runs plugins until it is told to stop.
 pub struct PluginHost {
     directories: Directories,
-    /// What the host's own configuration says.
-    configured: watch::Receiver<Arc<Configurations>>,
-    /// What it said when it was looked at last.
-    configurations: Arc<Configurations>,
-    /// What stands beside plugins' files, by plugin.
-    beside: BTreeMap<PluginName, Beside>,
-    /// Reads those files, one after the other.
-    configuration_steps: LoadSteps,
+    configuration: ReadConfigurations,
     informers: Arc<SharedInformerFactory>,
     access: Access,
     preparer: Preparer,
@@ -81,12 +73,7 @@ pub struct PluginHost {
     events: Option<EventTask>,
     state: Option<ArchiveThread>,
     recorder: Option<CallRecorder>,
-    /// What the directories have that is not as somebody will have meant it.
-    problems: Vec<Problem>,
-    /// Names that no plugin has.
-    unnamed: Vec<Problem>,
-    /// A file is there that is still to be looked at.
-    is_file_awaited: bool,
+    problems: Problems,
     view: Plugins,
     admin: PluginAdmin,
     requests: mpsc::Receiver<Request>,
@@ -103,7 +90,6 @@ impl PluginHost {
         let state = options.state.map(ArchiveThread::start).transpose()?;
         let archive = state.as_ref().map(ArchiveThread::archive);
         let indexes = SharedIndexes::default();
-        let configurations = options.configurations.borrow().clone();
         let access = Access::new(options.access, options.review_every);
         let (counts, beats) = (access.counts(), threads.beats());
         let view = Plugins::new(compiler.clone(), indexes.clone(), archive, counts, beats);
@@ -122,10 +108,7 @@ impl PluginHost {
                 leading: leading.clone(),
                 tapes: None,
             },
-            configured: options.configurations,
-            configurations,
-            beside: BTreeMap::new(),
-            configuration_steps: LoadSteps::default(),
+            configuration: ReadConfigurations::new(options.configurations),
             informers: options.informers,
             access,
             indexes,
@@ -140,9 +123,7 @@ impl PluginHost {
             requests,
             state,
             recorder: None,
-            problems: Vec::new(),
-            unnamed: Vec::new(),
-            is_file_awaited: true,
+            problems: Problems::before_first_scan(),
             view,
         })
     }
@@ -168,7 +149,7 @@ impl PluginHost {
                 Some(outcome) = self.loads.next() => self.settle(outcome),
                 decision = self.directories.next() => self.carry_out(decision),
                 () = self.access.changed() => self.follow_access(),
-                Ok(()) = self.configured.changed() => self.reconfigure(),
+                Ok(()) = self.configuration.receiver.changed() => self.reconfigure(),
                 Some(request) = self.requests.recv() => self.answer(request),
                 () = self.leading.acquired(), if !self.leads => self.lead(),
                 _ = looks.tick() => self.look(),
@@ -195,8 +176,8 @@ impl PluginHost {
 
     /// Makes what runs what the directories ask for.
     fn carry_out(&mut self, decision: Decision) {
-        self.is_file_awaited = decision.look_again.is_some();
-        self.problems = decision.problems;
+        self.problems.is_file_awaited = decision.look_again.is_some();
+        self.problems.of_directories = decision.problems;
         for change in decision.changes {
             match change {
                 PluginChange::Configure(name, file) => self.configure(name, file),

@@ -51,18 +51,9 @@ pub(crate) struct GuestState {
     pub(crate) leading: Leading,
     /// What it can do outside. Nothing while it describes itself.
     pub(crate) powers: Option<PluginPowers>,
-    /// Why a key was not added that the call in progress wanted to add.
-    pub(crate) key_refused: Option<CallError>,
-    /// The cluster, a grant or the lead was missing for what the call in progress asked of a host function. If the call fails, that is not its event's fault.
-    pub(crate) is_hindered: bool,
-    /// The writes of the call in progress to the cluster, for the history.
-    pub(crate) wrote: String,
-    /// The last line that the call in progress has logged as an error: what a panic says before it traps.
-    pub(crate) last_words: Option<String>,
+    pub(crate) notes: CallNotes,
     /// What it has of WASI; nothing as long as it asks for nothing.
     pub(crate) wasi: Option<Box<Wasi>>,
-    /// Time that calls of host functions took since somebody looked.
-    pub(crate) host_calls: Duration,
     /// Whom it has the time and random bytes from.
     pub(crate) surroundings: Surroundings,
     /// Who hears of everything between it and the host; mostly nobody.
@@ -70,6 +61,30 @@ pub(crate) struct GuestState {
     /// Where its plugin's account is noted.
     pub(crate) ledger: Arc<Ledger>,
     limits: Limits,
+}
+
+/// Notes of the host functions on the call in progress, for the code that made the call.
+#[derive(Default)]
+pub(crate) struct CallNotes {
+    /// The reason for which a key was not added.
+    pub(crate) key_refused: Option<CallError>,
+    /// The cluster, a grant or the lead was missing for a host function. If the call fails, its event is not at fault.
+    pub(crate) is_hindered: bool,
+    /// The writes to the cluster, for the history.
+    pub(crate) wrote: String,
+    /// The last line that was logged as an error: a panic logs its message before it traps.
+    pub(crate) last_words: Option<String>,
+    /// The time that calls of host functions took.
+    pub(crate) host_calls: Duration,
+}
+
+impl CallNotes {
+    /// Forgets the notes that belong to one call. The others are taken after the call.
+    pub(super) fn begin(&mut self) {
+        self.last_words = None;
+        self.is_hindered = false;
+        self.wrote.clear();
+    }
 }
 
 /// What the guest is being called for.
@@ -136,12 +151,8 @@ impl GuestState {
             metrics: None,
             leading: Leading::default(),
             powers: None,
-            key_refused: None,
-            is_hindered: false,
-            wrote: String::new(),
-            last_words: None,
+            notes: CallNotes::default(),
             wasi: None,
-            host_calls: Duration::ZERO,
             surroundings: Surroundings::default(),
             tape: None,
             ledger,

@@ -190,9 +190,7 @@ impl Instance {
         let may_wait = if phase.is_work() { self.limits.wait_time } else { deadline };
         let state = self.store.data_mut();
         state.phase = phase;
-        state.last_words = None;
-        state.is_hindered = false;
-        state.wrote.clear();
+        state.notes.begin();
         arm(&mut self.store, now, deadline);
         self.store.data().clock.may_wait(may_wait);
     }
@@ -211,7 +209,7 @@ impl Instance {
         result: wasmtime::Result<Result<T, imports::types::Failure>>,
     ) -> Result<T, CallError> {
         let ended = self.end(result, self.limits.handle_deadline);
-        let refused = self.store.data_mut().key_refused.take();
+        let refused = self.store.data_mut().notes.key_refused.take();
         let done = ended?.map_err(failure)?;
         refused.map_or(Ok(done), Err)
     }
@@ -281,7 +279,7 @@ fn call_error(error: &wasmtime::Error, store: &Store<GuestState>, deadline: Dura
         (None, Some(Trap::Interrupt)) => CallError::DeadlineExceeded { limit: deadline, place },
         (None, trap) => {
             let text = trap.map_or_else(|| error.root_cause().to_string(), Trap::to_string);
-            CallError::trap(&trap_text(&text, state.last_words.as_deref()), &backtrace)
+            CallError::trap(&trap_text(&text, state.notes.last_words.as_deref()), &backtrace)
         }
     };
     state.tell_end(&ended, &backtrace);

@@ -21,7 +21,7 @@ use crate::outside::event_recorder::EventRecorder;
 use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
 use crate::pace::Pace;
-use crate::plugin::actor::{Actor, Running, Together};
+use crate::plugin::actor::{Actor, LastCall, Running, Together};
 use crate::plugin::core::PluginCore;
 use crate::plugin::prepare::{LoadError, Prepared, Preparer};
 use crate::plugin_host::StartError;
@@ -181,10 +181,7 @@ pub(super) fn actor(
         running: Running::Nothing,
         has_siblings: false,
         syncs: SyncCalls::default(),
-        call_began: surroundings.now(),
-        wrote: String::new(),
-        events_since_key: 0,
-        fired_last: false,
+        last_call: LastCall::none(surroundings.now()),
         paused: false,
         surroundings: surroundings.clone(),
         tapes: Some(Arc::new(journal.clone())),

@@ -93,14 +93,7 @@ pub(crate) struct Actor {
     /// The version in charge has other shards.
     pub(crate) has_siblings: bool,
     pub(crate) syncs: SyncCalls,
-    /// When the last call did.
-    pub(crate) call_began: Instant,
-    /// The writes of the last call for an event to the cluster.
-    pub(crate) wrote: String,
-    /// Events that were taken since a key was, as far as that matters to whose turn it is.
-    pub(crate) events_since_key: u32,
-    /// Whether the last call was for a schedule: something else has the next turn.
-    pub(crate) fired_last: bool,
+    pub(crate) last_call: LastCall,
     pub(crate) paused: bool,
     /// Whom it and its guest have the time from.
     pub(crate) surroundings: Surroundings,
@@ -108,6 +101,24 @@ pub(crate) struct Actor {
     pub(crate) tapes: Option<Arc<dyn Tapes>>,
     /// The instance of the version before, and when it ends at the latest.
     pub(crate) retired: Option<(Box<Instance>, Instant)>,
+}
+
+/// The last call of a guest, which also decides whether an event, a key or a schedule is next.
+pub(crate) struct LastCall {
+    pub(crate) began: Instant,
+    /// The writes of the last call for an event to the cluster.
+    pub(crate) wrote: String,
+    /// Events that were taken since the last key.
+    pub(crate) events_since_key: u32,
+    /// The call was for a schedule: an event or a key is next.
+    pub(crate) was_firing: bool,
+}
+
+impl LastCall {
+    /// Before the first call.
+    pub(crate) fn none(now: Instant) -> Self {
+        Self { began: now, wrote: String::new(), events_since_key: 0, was_firing: false }
+    }
 }
 
 /// The version in charge and its instance.
@@ -313,9 +324,9 @@ impl Actor {
             self.pass_over(&queued, not_told, now);
             return Some(now);
         };
-        self.events_since_key = EVENTS_BETWEEN_KEYS;
+        self.last_call.events_since_key = EVENTS_BETWEEN_KEYS;
         let called = self.surroundings.now();
-        self.call_began = called;
+        self.last_call.began = called;
         let result = match withheld {
             Some(reason) => Err(CallError::Withheld { reason }),
             None => call(instance, subscription, &queued, event, called).await,
@@ -326,8 +337,8 @@ impl Actor {
         let counters = &self.core.counters;
         counters.handle_seconds.observe(now - called);
         self.pace.took(now - began, now);
-        let is_hindered = instance.state().is_hindered;
-        self.wrote = std::mem::take(&mut instance.state().wrote);
+        let is_hindered = instance.state().notes.is_hindered;
+        self.last_call.wrote = std::mem::take(&mut instance.state().notes.wrote);
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {
@@ -361,7 +372,7 @@ impl Actor {
         instance: &mut Instance,
         now: Instant,
     ) -> bool {
-        let host_calls = std::mem::take(&mut instance.state().host_calls);
+        let host_calls = std::mem::take(&mut instance.state().notes.host_calls);
         if !host_calls.is_zero() {
             counters.host_call_nanoseconds.fetch_add(host_calls.as_nanos() as u64, Relaxed);
         }

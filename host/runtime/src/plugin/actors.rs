@@ -7,7 +7,9 @@ use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
-use crate::plugin::actor::{Actor, ActorCommand, COMMANDS_MAX, Done, Hold, Running, Together};
+use crate::plugin::actor::{
+    Actor, ActorCommand, COMMANDS_MAX, Done, Hold, LastCall, Running, Together,
+};
 use crate::plugin::admin::AdminError;
 use crate::plugin::lifecycle::Input;
 use crate::plugin::prepare::Preparer;
@@ -67,10 +69,7 @@ impl Plugin {
                 running: Running::Nothing,
                 has_siblings: false,
                 syncs: SyncCalls::default(),
-                call_began: Instant::now(),
-                wrote: String::new(),
-                events_since_key: 0,
-                fired_last: false,
+                last_call: LastCall::none(Instant::now()),
                 paused: self.paused,
                 surroundings: Surroundings::default(),
                 tapes: preparer.tapes.clone(),

@@ -4,14 +4,36 @@
 //! load, neither of this plugin nor of another.
 
 use super::PluginHost;
-use crate::contract::configuration::{ConfigurationError, PluginSettings, Sidecar};
+use crate::contract::configuration::{ConfigurationError, Configurations, PluginSettings, Sidecar};
 use crate::directory::ConfigurationFile;
+use crate::guest::load_steps::LoadSteps;
 use crate::plugin_name::PluginName;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::sync::watch;
 use tracing::info;
 
+/// The configurations that were read: of the host, and of plugins.
+pub(super) struct ReadConfigurations {
+    /// Newer configurations of the host.
+    pub(super) receiver: watch::Receiver<Arc<Configurations>>,
+    /// The host's own configuration, as it is in force.
+    pub(super) of_host: Arc<Configurations>,
+    /// The files beside plugins' files.
+    beside: BTreeMap<PluginName, Beside>,
+    /// Reads those files, one after the other.
+    steps: LoadSteps,
+}
+
+impl ReadConfigurations {
+    pub(super) fn new(receiver: watch::Receiver<Arc<Configurations>>) -> Self {
+        let of_host = receiver.borrow().clone();
+        Self { receiver, of_host, beside: BTreeMap::new(), steps: LoadSteps::default() }
+    }
+}
+
 /// What stands beside a plugin's file.
-pub(super) enum Beside {
+enum Beside {
     /// A file that the step of this number reads. The plugin's loads wait for it.
     Reading(u64),
     /// A file that was read.
@@ -24,19 +46,19 @@ impl PluginHost {
         let file = match file {
             ConfigurationFile::Read(file) => file,
             ConfigurationFile::Gone => {
-                self.beside.remove(&name);
+                self.configuration.beside.remove(&name);
                 return self.follow_settings(&name);
             }
             ConfigurationFile::Unreadable(problem) => {
                 let sidecar = Sidecar::unusable(&name, problem);
-                self.beside.insert(name.clone(), Beside::Read(Box::new(sidecar)));
+                self.configuration.beside.insert(name.clone(), Beside::Read(Box::new(sidecar)));
                 return self.follow_settings(&name);
             }
         };
         self.loads_begun += 1;
         let number = self.loads_begun;
-        self.beside.insert(name.clone(), Beside::Reading(number));
-        let (steps, of) = (self.configuration_steps.clone(), name.clone());
+        self.configuration.beside.insert(name.clone(), Beside::Reading(number));
+        let (steps, of) = (self.configuration.steps.clone(), name.clone());
         self.loads.spawn_configuration((name, number), async move {
             let named = of.clone();
             let read = move || Sidecar::read(&named, file.content.as_deref().unwrap_or_default());
@@ -47,7 +69,7 @@ impl PluginHost {
 
     /// The file beside the plugin's was read.
     pub(super) fn configured(&mut self, name: &PluginName, number: u64, sidecar: Box<Sidecar>) {
-        let Some(beside) = self.beside.get_mut(name) else { return };
+        let Some(beside) = self.configuration.beside.get_mut(name) else { return };
         if !matches!(beside, Beside::Reading(awaited) if *awaited == number) {
             return;
         }
@@ -58,7 +80,7 @@ impl PluginHost {
 
     /// Whether the file beside the plugin's is being read.
     pub(super) fn is_being_configured(&self, name: &PluginName) -> bool {
-        matches!(self.beside.get(name), Some(Beside::Reading(_)))
+        matches!(self.configuration.beside.get(name), Some(Beside::Reading(_)))
     }
 
     /// What the plugin is to run with from now on. None while the file beside its own is being read.
@@ -66,12 +88,12 @@ impl PluginHost {
         &self,
         name: &PluginName,
     ) -> Option<Result<Arc<PluginSettings>, ConfigurationError>> {
-        let sidecar = match self.beside.get(name) {
+        let sidecar = match self.configuration.beside.get(name) {
             Some(Beside::Reading(_)) => return None,
             Some(Beside::Read(sidecar)) => Some(&**sidecar),
             None => None,
         };
-        Some(self.configurations.settings(name, sidecar).map(Arc::new))
+        Some(self.configuration.of_host.settings(name, sidecar).map(Arc::new))
     }
 
     /// Holds the plugin to what it is to run with. A configuration that cannot be used changes nothing: the next load says
@@ -105,12 +127,12 @@ impl PluginHost {
 
     /// The host's own configuration says something else: those whom that concerns are loaded again, as where the file beside theirs changes.
     pub(super) fn reconfigure(&mut self) {
-        let said = self.configured.borrow_and_update().clone();
-        let before = std::mem::replace(&mut self.configurations, said);
+        let said = self.configuration.receiver.borrow_and_update().clone();
+        let before = std::mem::replace(&mut self.configuration.of_host, said);
         let mut concerned = Vec::new();
         for (name, plugin) in &self.plugins {
-            if self.configurations.says_the_same_of(name, &before) {
-                let said = &self.configurations;
+            if self.configuration.of_host.says_the_same_of(name, &before) {
+                let said = &self.configuration.of_host;
                 plugin.core.says_of_settings(|settings| said.placed(name, settings));
                 continue;
             }

@@ -6,20 +6,37 @@ use crate::directory::Problem;
 use crate::plugin_name::PluginName;
 use std::path::Path;
 
+/// The problems that `GET /problems` shows.
+pub(super) struct Problems {
+    /// Of the files in the directories.
+    pub(super) of_directories: Vec<Problem>,
+    /// Configured names that no plugin has.
+    of_names: Vec<Problem>,
+    /// A file is there that no scan has read yet: it may be the plugin of a name.
+    pub(super) is_file_awaited: bool,
+}
+
+impl Problems {
+    pub(super) fn before_first_scan() -> Self {
+        Self { of_directories: Vec::new(), of_names: Vec::new(), is_file_awaited: true }
+    }
+}
+
 impl PluginHost {
     /// Says what is not as somebody will have meant it: in the directories, and which names of the host's own configuration are those of no plugin. While
     /// a file is still to be looked at, nothing new is said of names.
     pub(super) fn tell_problems(&mut self) {
-        if !self.is_file_awaited {
+        if !self.problems.is_file_awaited {
             let names: Vec<&str> = self.plugins.keys().map(PluginName::as_str).collect();
-            let named = self.configurations.named();
+            let named = self.configuration.of_host.named();
             let unnamed = named.filter(|(name, _)| !self.plugins.contains_key(*name));
             let problem = |(name, (file, line)): (&PluginName, (&str, u64))| {
                 problem(name.as_str(), (file, line), &names)
             };
-            self.unnamed = unnamed.map(problem).collect();
+            self.problems.of_names = unnamed.map(problem).collect();
         }
-        let all: Vec<Problem> = self.problems.iter().chain(&self.unnamed).cloned().collect();
+        let all: Vec<Problem> =
+            self.problems.of_directories.iter().chain(&self.problems.of_names).cloned().collect();
         self.view.scanned(&all);
     }
 }

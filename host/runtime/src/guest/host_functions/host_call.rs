@@ -25,7 +25,7 @@ pub(crate) fn begin(state: &mut GuestState) -> HostCall<'_> {
 
 impl Drop for HostCall<'_> {
     fn drop(&mut self) {
-        self.state.host_calls += self.began.elapsed();
+        self.state.notes.host_calls += self.began.elapsed();
     }
 }
 

@@ -18,7 +18,7 @@ impl Host for GuestState {
     async fn send(&mut self, request: Request) -> wasmtime::Result<HttpFunctionAnswer<Response>> {
         let answer = self.ask(request).await;
         // What others answer, or do not, is between them and the plugin.
-        self.is_hindered |= matches!(answer, Err(Error::NotGranted(_) | Error::NotLeader));
+        self.notes.is_hindered |= matches!(answer, Err(Error::NotGranted(_) | Error::NotLeader));
         Ok(answer)
     }
 }

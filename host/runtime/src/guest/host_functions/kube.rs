@@ -85,7 +85,7 @@ impl Host for GuestState {
         message: String,
     ) -> KubeFunctionResult<WriteAnswer<()>> {
         let recorded = self.record_kubernetes_event(&gvr, &key, warning, reason, message);
-        self.is_hindered |= recorded.as_ref().is_err_and(is_hindrance);
+        self.notes.is_hindered |= recorded.as_ref().is_err_and(is_hindrance);
         Ok(recorded)
     }
 }
@@ -125,7 +125,7 @@ impl GuestState {
         let verb = how.verb().name();
         let written = self.write_if_granted(named, how, body).await;
         self.note_write(verb, named, &written);
-        self.is_hindered |= written.as_ref().is_err_and(is_hindrance);
+        self.notes.is_hindered |= written.as_ref().is_err_and(is_hindrance);
         written
     }
 

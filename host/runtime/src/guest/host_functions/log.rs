@@ -39,7 +39,7 @@ impl Host for HostCall<'_> {
         fields: Vec<(String, String)>,
     ) -> wasmtime::Result<()> {
         if level == Level::Error {
-            self.last_words = Some(one_line(&message, LAST_WORDS_BYTES_MAX).into_owned());
+            self.notes.last_words = Some(one_line(&message, LAST_WORDS_BYTES_MAX).into_owned());
         }
         if self.wants(level) {
             self.tell(level, &message, &joined(&fields));

@@ -47,8 +47,8 @@ impl GuestState {
             let later = matches!(error, AddError::Full { .. });
             let reason = format!("workqueue.{function}: {error}");
             // One that will never be added counts more than one that may be.
-            if !later || self.key_refused.is_none() {
-                self.key_refused = Some(CallError::KeyRefused { reason, later });
+            if !later || self.notes.key_refused.is_none() {
+                self.notes.key_refused = Some(CallError::KeyRefused { reason, later });
             }
         }
         Ok(())

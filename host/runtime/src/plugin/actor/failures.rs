@@ -148,7 +148,7 @@ impl Actor {
                 core.recovered(Timestamp::now());
             }
         };
-        let call = Ended { outcome, first, began: self.call_began };
+        let call = Ended { outcome, first, began: self.last_call.began };
         let Some(turn) = self.together.note(call, now, show) else { return };
         let plugin = self.name.as_str();
         match turn {

@@ -15,10 +15,10 @@ use tracing::{error, warn};
 impl Actor {
     /// The schedule of which the guest is to be told now. After each something else has its turn, so that they starve nobody.
     pub(super) fn next_firing(&mut self, now: Instant) -> Option<Firing> {
-        let fired_last = std::mem::take(&mut self.fired_last);
+        let was_firing = std::mem::take(&mut self.last_call.was_firing);
         let Running::Alive { version, .. } = &self.running else { return None };
         // One shard's guest hears of them.
-        if version.schedules.is_empty() || fired_last || self.shard != 0 {
+        if version.schedules.is_empty() || was_firing || self.shard != 0 {
             return None;
         }
         let mut timers = self.core.timers.lock();
@@ -31,10 +31,10 @@ impl Actor {
     /// Answers when the call ended, if something else may follow at once.
     pub(super) async fn fire(&mut self, firing: Firing) -> Option<Instant> {
         let Running::Alive { instance, .. } = &mut self.running else { return None };
-        self.fired_last = true;
+        self.last_call.was_firing = true;
         let unix_ms = u64::try_from(firing.due.as_millisecond()).unwrap_or_default();
         let called = self.surroundings.now();
-        self.call_began = called;
+        self.last_call.began = called;
         let result = instance.fire(&firing.schedule, unix_ms, called).await;
         let archive = &self.core.archive;
         let result = result.and_then(|()| instance.state().commit_state(|it| archive.wrote(it)));
@@ -42,7 +42,7 @@ impl Actor {
         let counters = &self.core.counters;
         counters.fire_seconds.observe(now - called);
         self.pace.took(now - called, now);
-        let is_hindered = instance.state().is_hindered;
+        let is_hindered = instance.state().notes.is_hindered;
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(()) => {

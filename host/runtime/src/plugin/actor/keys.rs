@@ -168,18 +168,18 @@ impl Actor {
         }
         let mut keys = self.core.keys.lock();
         let holds_events = keys.holds_events(now);
-        let is_events = self.events_since_key < EVENTS_BETWEEN_KEYS && !keys.is_full();
+        let is_events = self.last_call.events_since_key < EVENTS_BETWEEN_KEYS && !keys.is_full();
         if works == Works::Now
             && !(is_events && self.core.queue.look(|it| it.has_due(self.shard, now)))
             && let Some(work) = keys.take(self.shard, now)
         {
-            self.events_since_key = 0;
+            self.last_call.events_since_key = 0;
             return NextCall::Key(work);
         }
         if holds_events {
             return NextCall::Nothing;
         }
-        self.events_since_key = self.events_since_key.saturating_add(1);
+        self.last_call.events_since_key = self.last_call.events_since_key.saturating_add(1);
         NextCall::Event
     }
 
@@ -187,7 +187,7 @@ impl Actor {
     pub(super) async fn reconcile(&mut self, work: &Work) -> Option<Instant> {
         let Running::Alive { instance, .. } = &mut self.running else { return None };
         let called = self.surroundings.now();
-        self.call_began = called;
+        self.last_call.began = called;
         let result = instance.reconcile(&work.key, work.attempt, called).await;
         let archive = &self.core.archive;
         let result = result.and_then(|again| {
@@ -197,7 +197,7 @@ impl Actor {
         let counters: &Counters = &self.core.counters;
         counters.reconcile_seconds.observe(now - called);
         self.pace.took(now - called, now);
-        let is_hindered = instance.state().is_hindered;
+        let is_hindered = instance.state().notes.is_hindered;
         let owes = Self::look_after(&self.name, counters, instance, now);
         match result {
             Ok(again) => {

@@ -25,7 +25,7 @@ impl Actor {
         if self.together.holds_back(now) {
             return;
         }
-        self.call_began = now;
+        self.last_call.began = now;
         let Running::Lost { version, failed_starts, .. } =
             std::mem::replace(&mut self.running, Running::Nothing)
         else {

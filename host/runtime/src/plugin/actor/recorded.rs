@@ -40,7 +40,7 @@ impl Actor {
         now: Instant,
     ) {
         let event = &queued.event;
-        let began = if result.end.is_call() { self.call_began } else { now };
+        let began = if result.end.is_call() { self.last_call.began } else { now };
         let key = event.object.key();
         let delivery = EndedDelivery {
             subscription: event.subscription,
@@ -56,7 +56,7 @@ impl Actor {
             ended: now,
             end: result.end,
             error: result.error,
-            wrote: if result.end.is_call() { &self.wrote } else { "" },
+            wrote: if result.end.is_call() { &self.last_call.wrote } else { "" },
         };
         self.core.queue.settle_delivery(self.shard, settled, &delivery);
     }

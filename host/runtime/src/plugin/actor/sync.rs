@@ -25,11 +25,11 @@ impl Actor {
         let subscription = version.subscriptions.get(&id)?;
         let name = subscription.spec.name.clone();
         let called = self.surroundings.now();
-        self.call_began = called;
+        self.last_call.began = called;
         let result = instance.synced(subscription.index).await;
         let now = self.surroundings.now();
         self.pace.took(now - called, now);
-        let is_hindered = instance.state().is_hindered;
+        let is_hindered = instance.state().notes.is_hindered;
         let owes = Self::look_after(&self.name, &self.core.counters, instance, now);
         match result {
             Ok(()) => {

@@ -17,29 +17,29 @@ impl GuestState {
         named: &NamedObject<'_>,
         written: &Result<T, Error>,
     ) {
-        if self.wrote.len() >= WROTE_BYTES_MAX {
+        if self.notes.wrote.len() >= WROTE_BYTES_MAX {
             return;
         }
         let NamedObject { resource, namespace, name, subresource } = *named;
-        let separator = if self.wrote.is_empty() { "" } else { ", " };
+        let separator = if self.notes.wrote.is_empty() { "" } else { ", " };
         // A String takes everything.
-        let _ = write!(self.wrote, "{separator}{verb} {resource}");
+        let _ = write!(self.notes.wrote, "{separator}{verb} {resource}");
         if !subresource.is_empty() {
-            let _ = write!(self.wrote, "/{subresource}");
+            let _ = write!(self.notes.wrote, "/{subresource}");
         }
         if !is_of_secrets(resource) {
             let slash = if namespace.is_empty() { "" } else { "/" };
-            let _ = write!(self.wrote, " {namespace}{slash}{name}");
+            let _ = write!(self.notes.wrote, " {namespace}{slash}{name}");
         }
         let _ = match written {
-            Ok(_) => write!(self.wrote, ": ok"),
+            Ok(_) => write!(self.notes.wrote, ": ok"),
             Err(Error::Status(status)) => {
-                write!(self.wrote, ": {} {}", status.code, status.reason)
+                write!(self.notes.wrote, ": {} {}", status.code, status.reason)
             }
-            Err(Error::NotGranted(_)) => write!(self.wrote, ": not granted"),
-            Err(Error::NotLeader) => write!(self.wrote, ": not leader"),
-            Err(Error::Transport(_)) => write!(self.wrote, ": no answer"),
-            Err(Error::Invalid(_)) => write!(self.wrote, ": invalid"),
+            Err(Error::NotGranted(_)) => write!(self.notes.wrote, ": not granted"),
+            Err(Error::NotLeader) => write!(self.notes.wrote, ": not leader"),
+            Err(Error::Transport(_)) => write!(self.notes.wrote, ": no answer"),
+            Err(Error::Invalid(_)) => write!(self.notes.wrote, ": invalid"),
         };
     }
 }

@@ -162,7 +162,7 @@ impl Wasi {
 impl GuestState {
     fn wrote(&mut self, stream: u32, lines: OutputLine, began: Instant) {
         *self.wasi().lines(stream) = lines;
-        self.host_calls += began.elapsed();
+        self.notes.host_calls += began.elapsed();
     }
 
     /// The call is over: what it has written of a line is one.
