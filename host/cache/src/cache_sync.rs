@@ -1,5 +1,6 @@
-//! Waiting for several caches and handlers at once, by name. Answers to client-go's `WaitFor` and `HasSyncedChecker`
-//! (`tools/cache/wait.go`): nothing is polled, and who gives up is told what is missing.
+//! Waits for several caches and handlers at once, by name. Answers to client-go's `WaitFor` and
+//! `HasSyncedChecker` (`tools/cache/wait.go`). Nothing is polled, and a caller that gives up gets
+//! the names that are missing.
 
 use crate::shared_informer::SharedIndexInformer;
 use crate::shared_processor::Registration;

@@ -1,5 +1,5 @@
-//! Wakes the reflectors that wait for a resource when something happens to its definition. What follows the definitions is in
-//! `resource_definitions.rs`.
+//! Wakes the reflectors that wait for a resource when its definition changes.
+//! `resource_definitions.rs` follows the definitions.
 
 use crate::object::Object;
 use informant_apimachinery::GroupVersionResource;

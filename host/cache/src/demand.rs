@@ -1,4 +1,4 @@
-//! Who asks an informer for what: the union of their scopes is what it covers.
+//! The scopes that callers request of an informer. It covers their union.
 
 use crate::list_watch::Part;
 use crate::scope::{Namespaces, Scope};

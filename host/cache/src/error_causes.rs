@@ -1,4 +1,5 @@
-//! An error's text with its causes, for logs: the outermost alone often says only that something failed.
+//! An error's text with its causes, for logs. The outermost error alone often says only that
+//! something failed.
 
 use std::error::Error;
 

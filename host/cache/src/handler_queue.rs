@@ -1,8 +1,9 @@
-//! The queue of one handler, between the informer's task and the handler's own time.
+//! The queue of one handler, between the informer's task and the handler's own task.
 //!
-//! Answers to client-go's `processorListener` (`tools/cache/shared_informer.go`), with a bound where that one has none. The informer's
-//! task never waits for who pulls: it puts notifications into a queue, which merges them by object above its mark. Handlers
-//! that are called (`shared_processor/listener.rs`) and those that pull (`notifications.rs`) are built on this.
+//! Answers to client-go's `processorListener` (`tools/cache/shared_informer.go`), with a bound,
+//! which that one lacks. The informer's task never waits for a handler: it pushes notifications
+//! into a queue, which merges them by object above its mark. Handlers that are called
+//! (`shared_processor/listener.rs`) and callers that pull (`notifications.rs`) are built on this.
 
 mod queue;
 

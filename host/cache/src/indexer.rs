@@ -1,8 +1,9 @@
-//! The store with its indexes, for readers. Answers to client-go's `Indexer` (`tools/cache/index.go`, `thread_safe_store.go`).
+//! The store with its indexes, for readers. Answers to client-go's `Indexer`
+//! (`tools/cache/index.go`, `thread_safe_store.go`).
 //!
-//! What is published never changes: a read takes the state that is there and nobody waits, neither readers nor the one
-//! writer, the informer's task. One call sees one state, and so does everything asked of one [`Snapshot`].
-//! Pages go by key, so over pages an object that is there throughout comes exactly once.
+//! Published state never changes: a read takes the newest published state, and neither readers nor
+//! the writer, the informer's task, wait. One call sees one state, and so do all calls of one
+//! [`Snapshot`]. Pages go by key, so an object that exists during all pages comes exactly once.
 
 #[cfg(test)]
 mod fuzz;

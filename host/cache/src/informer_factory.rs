@@ -1,5 +1,5 @@
 //! One informer for each resource, and the owner of all their tasks. Answers to client-go's
-//! `SharedInformerFactory`, and can stop a single informer, which that one cannot.
+//! `SharedInformerFactory`. Unlike that one, it can stop a single informer.
 
 mod lease;
 

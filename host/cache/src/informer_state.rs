@@ -1,4 +1,4 @@
-//! How an informer is doing, for waiters, metrics and people.
+//! The state of an informer, for callers that wait, for metrics and for people.
 
 mod progress;
 

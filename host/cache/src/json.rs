@@ -1,4 +1,4 @@
-//! Values out of JSON without a tree: its text is walked, and what is found is borrowed from it.
+//! Values from JSON without a tree: the text is walked, and each value is borrowed from it.
 
 mod blocks;
 mod cursor;

@@ -1,4 +1,4 @@
-//! Something that happens once and that many may wait for.
+//! An event that happens once, and for which many tasks may wait.
 
 use tokio_util::sync::CancellationToken;
 

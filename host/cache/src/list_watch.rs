@@ -1,6 +1,6 @@
-//! How a reflector lists and watches one resource. Answers to client-go's `ListerWatcher`.
+//! The list and watch of one resource, for a reflector. Answers to client-go's `ListerWatcher`.
 //!
-//! The errors are sorted by what to do next, not by where they came from.
+//! Errors are sorted by the reflector's next step, not by their origin.
 
 mod part;
 

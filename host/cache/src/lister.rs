@@ -1,7 +1,7 @@
 //! The cache as typed objects. Answers to client-go's generated listers.
 //!
-//! Objects rest as bytes: each read decodes, so whoever needs one field of many objects reads it from
-//! [`Object::json`](crate::Object::json) instead.
+//! Objects are kept as bytes, and each read decodes. A caller that needs one field of many objects
+//! reads it from [`Object::json`](crate::Object::json) instead.
 
 use crate::indexer::{Indexer, IndexerError, Page};
 use crate::object::{Object, ObjectKey};

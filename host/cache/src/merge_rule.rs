@@ -1,13 +1,14 @@
-//! The merge rule: what a waiting notification and a newer one of the same object become above a mark.
+//! How events merge: the result of a waiting notification and a newer one of the same object, in a
+//! queue above its mark.
 //!
-//! client-go has no such rule: a slow listener's buffer there grows until the process dies
-//! (`tools/cache/shared_informer.go`, `processorListener.pendingNotifications`). The rule is pure and knows no
-//! queue, so that every queue of notifications uses the same one.
+//! client-go has no such rule: the buffer of a slow listener grows there until the process dies
+//! (`tools/cache/shared_informer.go`, `processorListener.pendingNotifications`). The rule is pure
+//! and knows no queue, so all queues of notifications share it.
 
 /// What happened to an object, as a queue keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MergeKind {
-    /// It is new to whoever is told.
+    /// The handler does not know it yet.
     Added,
     /// It changed.
     Updated,
@@ -15,23 +16,30 @@ pub enum MergeKind {
     Deleted,
 }
 
-/// What is left of a waiting notification and a newer one.
+/// The result of the merge of a waiting notification and a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
     /// One of this kind stands for both, with the newer one's state; an update keeps the waiting one's old state.
     One(MergeKind),
-    /// Neither is worth telling: nobody ever heard of the object.
+    /// The handler never saw the object, and need not see it.
     Nothing,
-    /// They cannot be one: the object went, or another of its name came. Both are kept, in order.
+    /// The two cannot be one: the object was deleted, or another one of its name came. Both are
+    /// kept, in order.
     Both,
 }
 
-/// Merges `newer` into `waiting`. `same_object`: both have the same UID. `told`: whoever is told knew of the object before
-/// `waiting` was queued, so that its end has to be told although it waits as an addition.
-pub const fn merge(waiting: MergeKind, newer: MergeKind, same_object: bool, told: bool) -> Merge {
+/// Merges `newer` into `waiting`. `same_object`: both have the same UID. `was_known`: the handler
+/// knew the object before `waiting` was queued. Then its deletion must be delivered, although an
+/// addition waits.
+pub const fn merge(
+    waiting: MergeKind,
+    newer: MergeKind,
+    same_object: bool,
+    was_known: bool,
+) -> Merge {
     use MergeKind::{Added, Deleted, Updated};
     match (waiting, newer) {
-        (Added, Deleted) if !told && same_object => Merge::Nothing,
+        (Added, Deleted) if !was_known && same_object => Merge::Nothing,
         (Deleted, _) => Merge::Both,
         (Added | Updated, _) if !same_object => Merge::Both,
         (Added, Added | Updated) | (Updated, Added) => Merge::One(Added),
@@ -45,10 +53,11 @@ mod tests {
     use super::MergeKind::{Added, Deleted, Updated};
     use super::*;
 
-    /// The rule for one object never told of, for one told of before, and for another object of the same name.
+    /// The rule for an object that the handler does not know, for one that it knows, and for
+    /// another object of the same name.
     #[track_caller]
     fn check(waiting: MergeKind, newer: MergeKind, expect: [Merge; 3]) {
-        let rule = |same_object, told| merge(waiting, newer, same_object, told);
+        let rule = |same_object, was_known| merge(waiting, newer, same_object, was_known);
         assert_eq!([rule(true, false), rule(true, true), rule(false, false)], expect);
     }
 

@@ -1,4 +1,5 @@
-//! Reads that see one's own writes before the informer does. Answers to client-go's `MutationCache` (`tools/cache/mutation_cache.go`).
+//! Reads that contain the caller's own writes before the informer does. Answers to client-go's
+//! `MutationCache` (`tools/cache/mutation_cache.go`).
 //!
 //! What a controller has written is laid over the cache until the informer has come as far. client-go's asks to be told of the
 //! informer's events, so that it can tell an object that is not there yet from one that is gone; here the

@@ -1,4 +1,4 @@
-//! One handler's notifications, to be pulled in the handler's own time.
+//! One handler's notifications, for a caller that pulls them in its own time.
 
 use crate::handler_queue::HandlerQueue;
 use crate::resource_event_handler::Notification;

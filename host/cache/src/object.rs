@@ -1,7 +1,7 @@
-//! The cached object: its JSON, and the part of its metadata that is asked for all the time.
+//! The cached object: its JSON, and the part of its metadata that is read often.
 //!
-//! Answers to client-go's `runtime.Object` as informers use it. Nothing here builds a tree: what a handler
-//! wants from the bytes it reads from the bytes.
+//! Answers to client-go's `runtime.Object` as informers use it. Nothing here builds a tree: a
+//! handler reads values from the bytes.
 
 mod base;
 mod decode;

@@ -1,4 +1,4 @@
-//! How far a task has come: what tells a task that has nothing to do from one that does nothing.
+//! The progress of a task: it shows whether a task has nothing to do, or hangs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! A handler that writes down what it is told, for the tests.
+//! A handler that records its notifications, for the tests.
 
 use crate::object::Object;
 use crate::resource_event_handler::{Cause, FinalState, ResourceEventHandler};

@@ -1,4 +1,4 @@
-//! Why objects are listed anew, for counters and people.
+//! The cause of a relist, for counters and people.
 
 /// Why the objects are listed anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

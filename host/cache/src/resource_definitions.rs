@@ -1,5 +1,5 @@
-//! Tells the reflectors that wait for a resource when it may be there: CustomResourceDefinitions and APIServices are watched, not
-//! polled.
+//! Wakes the reflectors that wait for a resource when the API server may serve it: it watches
+//! CustomResourceDefinitions and APIServices and does not poll.
 //!
 //! client-go has no equal; its users restart, or poll discovery. While a reflector waits, the metadata of both kinds of definition
 //! are listed and watched with the same reflectors as everything else, and whatever happens to the definition of a waited-for

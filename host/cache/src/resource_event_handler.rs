@@ -1,4 +1,4 @@
-//! Who is told of changes, and why now. Answers to client-go's `ResourceEventHandler`.
+//! Handlers, and the reason of a notification. Answers to client-go's `ResourceEventHandler`.
 
 mod filtering;
 mod funcs;

@@ -1,8 +1,9 @@
-//! What an informer or a view of it covers: namespaces and selectors, as a whole.
+//! The scope of an informer or of a view: namespaces and selectors.
 //!
-//! client-go has one namespace and one tweak of the list options for a whole factory. Here a scope belongs to who asks, and may differ
-//! from what others ask of the same resource: an informer covers the union. On the wire a scope is made of
-//! [`Part`]s; on the host it is evaluated on objects.
+//! client-go has one namespace and one tweak of the list options for a whole factory. Here each
+//! caller has its own scope, and several callers may have different ones on the same resource: an
+//! informer covers their union. On the wire a scope is made of [`Part`]s; the host evaluates it on
+//! objects.
 
 use crate::json::JsonPointer;
 use crate::list_watch::Part;

@@ -1,4 +1,5 @@
-//! One resource's informer: what the reflector queues is written to the indexer, then told to the handlers.
+//! One resource's informer: it writes the reflector's deltas to the indexer, then notifies the
+//! handlers.
 //!
 //! Answers to client-go's `SharedIndexInformer` (`tools/cache/shared_informer.go`, `processDeltas` in
 //! `controller.go`). The store decides what a delta means. It differs on purpose: nothing unchanged is told, another UID

@@ -1,4 +1,4 @@
-//! The handlers of one informer and what each still has to be told.
+//! The handlers of one informer and their pending notifications.
 //!
 //! Answers to client-go's `sharedProcessor` and `processorListener` (`tools/cache/shared_informer.go`), without their
 //! unbounded buffers: a handler has a bounded queue and a task of its own, or is called inline, in the informer's task.

@@ -1,6 +1,8 @@
-//! A store that its owner writes, without an informer. Answers to client-go's `NewStore` and `NewIndexer` (`tools/cache/store.go`).
+//! A store that its owner writes, without an informer. Answers to client-go's `NewStore` and
+//! `NewIndexer` (`tools/cache/store.go`).
 //!
-//! What is written counts, whatever its resourceVersion: the owner knows best. Readers have the store's [`Indexer`], as they have an informer's.
+//! Every write counts, whatever its resourceVersion, because the owner knows best. Readers have the
+//! store's [`Indexer`], as they have an informer's.
 
 use crate::indexer::{Indexer, Put, Removed, Write};
 use crate::object::{Object, ObjectKey};

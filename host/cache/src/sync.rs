@@ -1,8 +1,8 @@
-//! The two things on which readers and the writer of a store meet: a mutex that no reader takes, and a cell that
-//! is read without waiting.
+//! The two primitives between readers and the writer of a store: a mutex that no reader takes, and
+//! a cell that is read without waiting.
 //!
-//! In the crate's tests both offer a point to switch threads before and after each step, so that a scheduler
-//! may try what real threads rarely do.
+//! In the crate's tests both offer a point to switch threads before and after each step. So a
+//! scheduler can try orders that real threads rarely have.
 
 use arc_swap::{ArcSwap, Guard};
 use std::sync::Arc;

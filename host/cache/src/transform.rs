@@ -1,4 +1,5 @@
-//! What changes objects before they are cached. Answers to client-go's `TransformFunc` (`tools/cache/delta_fifo.go`).
+//! Functions that change objects before they are cached. Answers to client-go's `TransformFunc`
+//! (`tools/cache/delta_fifo.go`).
 //!
 //! client-go's may run twice on one object, and one that blanks the resourceVersion loses updates. Here it runs once, when
 //! the object arrives, and changes the bytes only: key, UID, resourceVersion, generation, labels and owners are kept

@@ -1,7 +1,9 @@
-//! A part of what an informer covers, for who asked for just that: reads, handlers and `has_synced` see exactly its scope.
+//! A view: the part of an informer's scope that one caller requested. Reads, handlers and
+//! `has_synced` see exactly its scope.
 //!
-//! client-go has one informer for each resource, namespace and selector, or one for everything that everybody filters by hand. Here
-//! one store serves all who ask for a resource; it covers the union of their scopes, and each sees its own.
+//! client-go has one informer for each resource, namespace and selector, or one for everything,
+//! which all callers filter by hand. Here one store serves all callers of a resource. It covers the
+//! union of their scopes, and each caller sees its own.
 
 use crate::handler_queue::HandlerOptions;
 use crate::indexer::{Indexer, IndexerError, Page, Snapshot};

@@ -1,5 +1,5 @@
-//! Asks the API server what service accounts may read, one `SubjectAccessReview` a question. When that is asked, and what the answers mean, is
-//! decided elsewhere (`host/runtime`).
+//! Asks the API server for the permissions of service accounts, with one `SubjectAccessReview` for
+//! each question. `host/runtime` decides when to ask, and reads the answers.
 
 use crate::cluster_writer::with_causes;
 use futures::FutureExt as _;

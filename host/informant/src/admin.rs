@@ -1,5 +1,5 @@
-//! The admin socket: the one way to change a running host, for the user who runs it. It speaks HTTP, so that `curl --unix-socket`
-//! works as `informant plugin` and `informant dlq` do.
+//! The admin socket: the one way to change a running host, for the user that runs it. It speaks
+//! HTTP, so `curl --unix-socket` works as `informant plugin` and `informant dlq` do.
 
 mod client;
 mod routes;

@@ -1,4 +1,4 @@
-//! The command line as it is typed.
+//! The command line: commands and arguments.
 
 mod dev;
 mod examples;

@@ -1,4 +1,4 @@
-//! Which cluster: as kubectl finds it, else the pod's own.
+//! The cluster of a command: the one that kubectl would use, else the pod's own.
 
 use crate::cli::ConnectionArgs;
 use anyhow::{Result, anyhow, bail};

@@ -1,4 +1,4 @@
-//! Sends plugins' writes to the API server. What may be sent was decided before (`host/runtime`).
+//! Sends plugins' writes to the API server. `host/runtime` has checked them before.
 
 use crate::cluster::Cluster;
 use crate::election::Candidate;
@@ -76,7 +76,7 @@ fn impersonates(config: &kube::Config) -> bool {
 
 fn two_names(account: &ServiceAccount) -> String {
     format!(
-        "nothing was sent: it is to be written as the service account {account}, and this host's kubeconfig has it act as somebody else already (as:); use one without"
+        "nothing was sent: the write needs the service account {account}, and this host's kubeconfig already names another user (as:); use a kubeconfig without it"
     )
 }
 

@@ -1,4 +1,5 @@
-//! How plugins are compiled: from the command line to the runtime's options, and the process that compiles.
+//! The compilation of plugins: from the command line to the runtime's options, and the process that
+//! compiles.
 
 use anyhow::{Result, bail};
 use informant_runtime::{CodeCacheOptions, CompilerOptions, CompilerProgram};

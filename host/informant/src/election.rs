@@ -1,4 +1,4 @@
-//! Which of several hosts leads.
+//! Leader election: which of several hosts runs the plugins.
 
 use crate::cli::ElectionArgs;
 use anyhow::{Context, Result, anyhow};

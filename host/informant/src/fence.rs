@@ -1,6 +1,7 @@
-//! What only the host that leads may send to whom it does not know: whether it leads is looked at before a request begins, while it is under way, and
-//! each time that bytes of it are handed to the kernel. What the other end has not acknowledged by the time at which another host may lead, the kernel
-//! gives up. Around a host that takes part in no election there is no fence.
+//! The fence of HTTP requests: only a host that leads may send them. The lead is checked before a
+//! request begins, while it is under way, and each time that bytes of it are handed to the kernel.
+//! The kernel drops bytes that the server has not acknowledged when another host may lead. A host
+//! that takes part in no election has no fence.
 
 use crate::election::Candidate;
 use informant_cache::leader_election::Leadership;

@@ -1,4 +1,5 @@
-//! The host's own configuration file, `--config`: what it says of plugins. It is followed while the host runs (`host_configuration/follow.rs`).
+//! The host's own configuration file, `--config`, with its settings of plugins.
+//! `host_configuration/follow.rs` follows it while the host runs.
 
 mod follow;
 

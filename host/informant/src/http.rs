@@ -1,4 +1,4 @@
-//! The HTTP server: probes and metrics, and on loopback also plugins and the cache.
+//! The HTTP server: probes and metrics; on loopback also plugins and the cache.
 
 mod accept;
 mod answers;

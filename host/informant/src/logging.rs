@@ -1,4 +1,4 @@
-//! The process's log: text for people, JSON for machines, with the same keys in both.
+//! The process's log: text for people and JSON for machines, with the same keys.
 
 mod footer;
 mod stdout;

@@ -1,5 +1,5 @@
-//! Every metric, declared once. The crates below keep plain counters; this turns them into Prometheus'
-//! text when somebody asks.
+//! The metrics, each declared once. The other crates have plain counters; this module writes them
+//! as Prometheus' text for a request.
 
 mod families;
 #[cfg(test)]

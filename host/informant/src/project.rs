@@ -1,8 +1,10 @@
 //! Plugin projects: folders with a plugin's sources, as `informant plugin new` writes them, `plugin build` builds them and
 //! `dev` follows them.
 //!
-//! What decides is synchronous: which language a folder is in ([`recognition`]), what is run to build it ([`recipe`]), which files are
-//! sources ([`watch::sources`]), which changes are saves ([`watch::own_writes`]), what a save does while a build runs ([`rebuild`]). The rest carries it out.
+//! Decisions are synchronous: the language of a folder ([`recognition`]), the commands of its build
+//! ([`recipe`]), its source files ([`watch::sources`]), the changes that are saves
+//! ([`watch::own_writes`]), and the effect of a save during a build ([`rebuild`]). The other files
+//! carry them out.
 
 mod artifact;
 mod build;

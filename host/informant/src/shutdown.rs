@@ -1,4 +1,5 @@
-//! Two-stage shutdown: the first signal drains, the second ends the process at once, and so does the end of the time for draining.
+//! Shutdown in two stages: the first signal drains the host. The second one ends the process at
+//! once, and so does the end of the time for draining.
 //!
 //! A terminal that is closed is a reason to end in order, as SIGTERM is: SIGHUP. It comes twice, from the terminal and from the shell in it, so it is never the
 //! second signal. Who started the process with `nohup` wants it to stay.

@@ -1,4 +1,4 @@
-//! A task with an owner, who waits for its end and is told how it ended.
+//! A task with an owner. The owner waits for its end and gets its result.
 
 use anyhow::{Result, anyhow};
 use tokio::task::JoinHandle;

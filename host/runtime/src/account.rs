@@ -1,4 +1,4 @@
-//! The account of one plugin: everything that the host holds and does for it, by part.
+//! The account of one plugin: the memory, time, log and disk that it uses in the host, by part.
 //!
 //! A part that ends with something else, as an instance's memory and code do, is noted in the [`Ledger`] for as long as that lives. Of every
 //! other part the account is what the part's own bound counts, read at the moment somebody asks. `limits.hostMemory` bounds the sum: what would

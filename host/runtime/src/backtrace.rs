@@ -1,4 +1,5 @@
-//! Where in a guest a call ended: the names of its functions, innermost first, as its author knows them.
+//! The place in a guest where a call ended: the names of its functions, innermost first, as the
+//! plugin's author knows them.
 //!
 //! The names are those of the module's name section; a guest that was stripped has numbers. What a language's runtime
 //! does to end a program is left out, so that the first name is the code at fault.

@@ -1,4 +1,5 @@
-//! Parts by themselves, for this crate's benches and its test that counts allocations. No part of its interface: it changes whenever they do.
+//! Single parts of the runtime for this crate's benches, and for its test that counts allocations.
+//! They are no part of its interface and change with the parts.
 
 use crate::account::{Holding, Ledger};
 use crate::contract::descriptor::{Descriptor, DescriptorError};

@@ -1,4 +1,4 @@
-//! How a call of a guest can end, sorted by what the host does next.
+//! The ways in which a call of a guest can end with an error, by the host's next step.
 
 use crate::backtrace::Backtrace;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};

@@ -1,5 +1,5 @@
-//! What is agreed on before a plugin runs: what its file may be made of, what it asks for (the descriptor), what it is given (the configuration), and
-//! within which limits.
+//! The agreement between a host and a plugin before the plugin runs: the valid content of its file,
+//! its requests (the descriptor), its permissions and settings (the configuration), and its limits.
 
 pub(crate) mod component;
 pub mod configuration;

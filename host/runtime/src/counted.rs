@@ -1,4 +1,4 @@
-//! Numbers of things in words.
+//! Numbers of things as words, with singular and plural.
 
 /// `1 event`, `2 events`.
 pub(crate) fn counted(n: usize, noun: &str) -> String {

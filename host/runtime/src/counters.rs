@@ -1,4 +1,4 @@
-//! Plain counters of one plugin's name. They outlive reloads; the program turns them into metrics.
+//! Plain counters of one plugin's name. They outlive reloads; the program makes metrics of them.
 
 use crate::account::Ledger;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
-//! The way from an informer to the moment at which a guest is called: what a subscription lets through, where events, keys and moments wait, how long
-//! what failed waits, and what of an event is handed over.
+//! The path from an informer to a call of a guest: subscriptions, the queues of events, keys and
+//! schedules, the waits of retries, and the payload of an event.
 
 pub(crate) mod breaker;
 pub(crate) mod key_queue;

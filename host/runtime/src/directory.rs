@@ -1,4 +1,4 @@
-//! The watched directories. They are the truth; file events only say that it is time to look.
+//! The watched directories. A file event only starts a scan; the files decide.
 
 mod content;
 mod debounce;

@@ -1,4 +1,4 @@
-//! One change on its way to a plugin.
+//! An event: one change of one object for one subscription, on its way to a plugin.
 
 pub(crate) mod enqueue;
 pub(crate) mod merge;
@@ -11,31 +11,31 @@ use informant_cache::{Object, Reason as CacheReason};
 pub use keys::EventKeys;
 use std::time::Instant;
 
-/// What happened to the object, as the subscription sees it.
+/// The change of an object, as the subscription sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// It is new to the subscription.
+    /// The object is new to the subscription.
     Added,
-    /// It changed, or is told again.
+    /// The object changed, or is delivered again.
     Updated,
-    /// It is gone from the subscription.
+    /// The object has left the subscription.
     Deleted,
 }
 
-/// Why the plugin hears of it now.
+/// The reason of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// The object was there before the plugin subscribed.
     Initial,
     /// The API server reported it on a watch.
     Watch,
-    /// A relist found what the watch had missed.
+    /// A relist found a change that the watch had missed.
     Relist,
     /// The resync period came round.
     Resync,
     /// A new version of the plugin asked for its objects again.
     Reload,
-    /// Somebody sent a dead letter again.
+    /// A user redrove a dead letter.
     Redrive,
 }
 
@@ -80,12 +80,12 @@ impl From<CacheReason> for Reason {
     }
 }
 
-/// How an object left.
+/// The way in which an object left a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gone {
     /// It was deleted.
     Deleted,
-    /// It lives on, outside the subscription.
+    /// It exists on, outside the subscription.
     LeftView,
     /// The deletion was not seen.
     Unknown,
@@ -107,9 +107,10 @@ impl Gone {
 /// One change of one object for one subscription.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// Which subscription, by the number it has for as long as the plugin's name lives.
+    /// The subscription's number, which it has as long as the plugin's name exists.
     pub subscription: SubscriptionId,
-    /// The number of the load that the subscription has been since as it was when this was queued; 0 if a host before this one queued it.
+    /// The number of the load since which the subscription is unchanged; 0 if an earlier host
+    /// queued the event.
     pub asked_by: u64,
     /// What happened.
     pub change: Change,
@@ -123,15 +124,18 @@ pub struct Event {
     pub old: Option<Object>,
     /// How many older events were merged into this one.
     pub coalesced: u32,
-    /// Ids of the dead letters that are sent again with it, the plugin's own.
+    /// Ids of the plugin's dead letters that this event redrives.
     pub letters: Vec<u64>,
     /// When the bytes of the newest state were read.
     pub received: Instant,
-    /// Whether the oldest change that it stands for was queued before the subscription's initial objects were through.
+    /// Whether the oldest change of this event was queued before the subscription's initial objects
+    /// were delivered.
     pub before_sync: bool,
-    /// Only with [`Change::Added`]: the plugin may know the object already. So it is with a replay after a reload, and where a dead letter is sent again.
+    /// Only with [`Change::Added`]: the plugin may know the object already, after a reload or from
+    /// a dead letter that is redriven.
     pub knew: bool,
-    /// Of a subscription whose events become keys: how, and which beside those of its states.
+    /// Only for a subscription with `enqueue` rules: the rules, and keys beside those of the
+    /// object's states.
     pub keys: EventKeys,
 }
 

@@ -1,5 +1,5 @@
-//! Limits that nobody can set: they stand in the code that keeps to them, and here for whoever looks for all of them. With those of [`limits`]
-//! they are the page `host/docs/limits.md`.
+//! Limits that no configuration can change. Each has its value in the code that keeps it, and a
+//! line here. With the limits of [`limits`] they are the page `host/docs/limits.md`.
 //!
 //! [`limits`]: crate::limits
 

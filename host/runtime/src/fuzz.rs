@@ -1,4 +1,5 @@
-//! Fuzz targets: plugin files, descriptors, texts and URLs, which come from whoever wrote the plugin or answers it.
+//! Fuzz targets: plugin files, descriptors, texts and URLs. They come from a plugin's author, or
+//! from the server that answers a plugin.
 
 use crate::contract::component::check;
 use crate::contract::descriptor::Descriptor;

@@ -1,5 +1,5 @@
-//! A guest from its file to its calls: the engine, the compiler, the instance, the functions that it calls and what the host has for it while it runs.
-//! Which plugin it is of, and what it is called for, others know.
+//! A guest, from its file to its calls: the engine, the compiler, the instance and the host
+//! functions. Modules above this one know the plugin, and the reason of a call.
 
 pub(crate) mod bindings;
 pub(crate) mod call_deadline;

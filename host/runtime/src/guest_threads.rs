@@ -1,8 +1,10 @@
-//! The threads that guests run on: few, dedicated. Only of quick plugins an informer's thread may take a turn (`turn.rs`).
+//! The threads on which guests run: few, and for guests alone. An informer's thread may take a turn
+//! of a quick plugin (`turn.rs`).
 //!
-//! A plugin's actor stays on the thread it was given, so that what it allocates is freed where it was
-//! allocated and a busy plugin can only slow the plugins of its own thread. One whose calls last so long that its neighbours notice goes on,
-//! from within such a call, on a thread for those, which the system gives less of the processor when others want it.
+//! A plugin's actor stays on its thread, so memory is freed where it was allocated, and a busy
+//! plugin slows only the plugins of its own thread. An actor with long calls moves, within a call,
+//! to a thread for slow plugins. The system gives those threads less processor time when others
+//! want it.
 
 mod thread_time;
 mod turn;

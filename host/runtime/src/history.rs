@@ -1,9 +1,10 @@
-//! The deliveries of one plugin that ended last: a ring of bytes, for the question why an object was delivered or was not. Synchronous; time is a
-//! parameter.
+//! The last deliveries of one plugin: a ring of bytes, for the question why an object was delivered
+//! or was not. Synchronous; the time is an argument.
 //!
-//! A record is 33 bytes and the texts behind them. It is written where the event is settled, under the lock of the queue, which is held
-//! there anyway, and allocates nothing once the ring has its size. Objects that no subscription has let through are not in it: `why` asks the
-//! subscription again.
+//! A record has 33 bytes and its texts. The host writes it when the event is settled, under the
+//! lock of the queue, which it holds there in any case. Nothing is allocated once the ring has its
+//! size. An object that no subscription let through has no record: `why` evaluates the subscription
+//! again.
 
 mod record;
 

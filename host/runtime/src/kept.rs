@@ -1,4 +1,5 @@
-//! What is kept of a plugin beyond its versions, and beyond the host where there is a state directory: its `state`, its dead letters, what waits.
+//! The data that outlives a plugin's versions, and the host if there is a state directory: `state`,
+//! dead letters, and events that wait for a retry.
 
 pub(crate) mod archive;
 pub(crate) mod dead_letters;

@@ -1,4 +1,4 @@
-//! What the cluster calls its objects, namespaces and resources: which texts can be such names.
+//! Names of Kubernetes objects, namespaces and resources: the texts that can be such names.
 
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::Part;

@@ -1,5 +1,5 @@
-//! Plugins without a cluster and without a clock: runs that are the same each time, through what calls plugins in a host, for tests and for what was
-//! recorded. The why is in `host/docs/designs/recordings.md`.
+//! Plugins without a cluster and without a clock, for tests and for recordings. The code that calls
+//! them is that of a host, and each run is the same. Reasons: `host/docs/designs/recordings.md`.
 
 pub(crate) mod check;
 

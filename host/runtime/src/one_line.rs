@@ -1,4 +1,4 @@
-//! A guest's text made fit for one line of a log, of a status or of an error.
+//! A guest's text, made fit for one line of a log, a status or an error.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

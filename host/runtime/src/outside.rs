@@ -1,5 +1,6 @@
-//! What a plugin can ask of the world outside the host, and who asks it there: writes to the cluster, requests over HTTP, reviews of what may be read.
-//! Nothing here knows of a plugin's configuration, which is made of these forms.
+//! Requests of plugins to the world outside the host, and their senders: writes to the cluster,
+//! HTTP requests, reviews of permissions. Nothing here knows a plugin's configuration;
+//! configurations are made of these types.
 
 pub(crate) mod access_reviewer;
 pub(crate) mod cluster_writer;

@@ -1,9 +1,11 @@
-//! Whether a plugin's calls take so long that its thread's neighbours notice: who does is sent to run among its like.
+//! Whether a plugin's calls hold its thread for long. A plugin with such calls moves to a thread
+//! for slow plugins.
 //!
-//! A guest gives way at every tick of the engine, and each guest that spins makes its neighbours wait for one tick each time round. So a plugin
-//! whose call lasts for some ticks goes on beside others of that kind, from within that call, and every further tick keeps it there for a while. It
-//! comes back with the first call after that. So does one whose calls end before that but hold their thread for a millisecond or more, one after the
-//! other: its neighbours wait for each.
+//! A guest gives way at every tick of the engine, and each guest that spins makes the other plugins
+//! of the thread wait for one tick in each round. So a plugin whose call lasts for some ticks moves
+//! from within that call. Every further tick keeps it there for a while, and it comes back with the
+//! first call after that. A plugin also moves after a series of shorter calls that hold the thread
+//! for a millisecond or more.
 
 use crate::account::Ledger;
 use parking_lot::Mutex;

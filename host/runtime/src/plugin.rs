@@ -1,4 +1,5 @@
-//! One plugin's name and everything that belongs to it: its shards' actors, its subscriptions, its queue.
+//! One plugin's name with everything that belongs to it: its shards' actors, its subscriptions, its
+//! queue.
 
 pub(crate) mod actor;
 pub(crate) mod admin;

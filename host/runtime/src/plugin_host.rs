@@ -1,4 +1,5 @@
-//! The host of all plugins: one task that follows the directories and does every load, swap and removal.
+//! The host of all plugins: one task that follows the directories and decides every load, swap and
+//! removal.
 
 mod access;
 mod accounts;

@@ -1,4 +1,5 @@
-//! The metrics of one plugin's name: a synchronous cupboard between its calls and whoever asks for `/metrics`. It outlives reloads.
+//! The metrics of one plugin's name, between its calls and requests for `/metrics`. Synchronous.
+//! They outlive reloads.
 //!
 //! All plugins and the host share one page, on which a name means one thing: names are checked so that no two can be written as the same, the
 //! host's own are its own, and a name that a plugin has as a counter is no other plugin's gauge.

@@ -1,4 +1,4 @@
-//! What a plugin is called: its file's name without `.wasm`.
+//! A plugin's name: the name of its file without `.wasm`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! All plugins as others may look at them.
+//! All plugins, for readers: pages, metrics and commands.
 
 use crate::directory::Problem;
 use crate::guest::compiler::{CompileCounts, Compiler};

@@ -1,4 +1,5 @@
-//! What plugins can do outside the host, and what one of them is given of it: the means, its settings, which grant them, and where it is counted.
+//! A plugin's requests outside the host: the senders, which all plugins share, and the settings of
+//! one version, which grant requests.
 
 pub(crate) mod access;
 pub(crate) mod exchange;
@@ -16,7 +17,7 @@ use crate::powers::restriction::{Restriction, check_name};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The means, the same for all plugins.
+/// The senders of requests, which all plugins share.
 #[derive(Clone)]
 pub(crate) struct Powers {
     pub(crate) cluster: WriteTurns,
@@ -25,18 +26,18 @@ pub(crate) struct Powers {
     pub(crate) guesses: Arc<Mutex<SecretGuesses>>,
 }
 
-/// Those of one version of a plugin.
+/// The powers of one version of a plugin.
 #[derive(Clone)]
 pub(crate) struct PluginPowers {
     pub(crate) powers: Powers,
     pub(crate) settings: Arc<PluginSettings>,
-    /// What has to grant everything beside them.
+    /// A newer configuration, which must grant each request, too.
     pub(crate) restriction: Restriction,
     pub(crate) counters: Arc<Counters>,
 }
 
 impl Powers {
-    /// For whoever runs no plugin.
+    /// Powers that send nothing, for commands that run no plugin.
     pub(crate) fn none() -> Self {
         let cluster = WriteTurns::new(Arc::new(NoCluster), Leading::default());
         let (events, _) = EventRecorder::new(cluster.clone());
@@ -44,7 +45,7 @@ impl Powers {
         Self { cluster, http, events, guesses: Arc::default() }
     }
 
-    /// Those of a version that runs with these settings.
+    /// The powers of a version that runs with these settings.
     pub(crate) fn of(
         &self,
         settings: &Arc<PluginSettings>,

@@ -1,4 +1,4 @@
-//! Directories and files that nobody can read or write but the user who runs the host.
+//! Directories and files that only the host's user can read and write.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;

@@ -1,4 +1,5 @@
-//! Recordings: what passes between a live plugin and its host, in a file, to be played back to the same or another build of the plugin.
+//! Recordings: the calls between a live plugin and its host, in a file. `informant replay` plays
+//! them back to the same or another build of the plugin.
 //!
 //! A recording begins with an instance and has everything that is told to it, what it asks, what it is answered and how each call ends. What is written,
 //! what is kept out, and why, is in `host/docs/designs/recordings.md`. Who is recorded waits for nothing: a recording that cannot be written as fast as its

@@ -1,4 +1,4 @@
-//! Waiting for a moment that may be none.
+//! A wait for an instant that may be missing.
 
 use std::time::Instant;
 

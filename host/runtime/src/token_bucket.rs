@@ -1,4 +1,5 @@
-//! Tokens that come at a steady rate up to so many, and may be overdrawn by whoever pays later.
+//! A token bucket: tokens come at a steady rate up to a maximum. A caller may overdraw it and wait
+//! afterwards.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The answer to one question: why was a plugin called for an object, or why not?
+//! The answer to one question: why was a plugin called for an object, or why was it not?
 //!
 //! Nothing is kept for it but the [history](crate::history) of deliveries. The rest is found when somebody asks: the subscription's own view, filter and
 //! pointers are asked again about the object in the cache, the queue says where the object's events wait, and the plugin says what it is doing.

@@ -125,7 +125,7 @@ pub(super) fn repeats_a_secret(
     }
     if let Some(how) = hides(&answer) {
         return thrown_away(format!(
-            "it is {how}, so that nobody can see whether the secret is in it that the host added"
+            "it is {how}, so the host cannot look for the secret that it added"
         ));
     }
     // Invariant 39.

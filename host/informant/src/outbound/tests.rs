@@ -470,7 +470,7 @@ async fn an_answer_in_which_nobody_can_look_for_a_secret_is_thrown_away() {
         let path = format!("/{path}");
         let with_secret = HttpRequest { secrets: vec![bearer("token")], ..wanting(&path) };
         let told = text(asked(&client, with_secret).await);
-        let expect = format!("the answer was thrown away: it is {how}, so that nobody can see");
+        let expect = format!("the answer was thrown away: it is {how}, so the host cannot look");
         assert!(told.starts_with(&expect) && told.ends_with("; it was done"), "{told}");
         let head = server.heads.lock().pop().expect("it was asked");
         assert!(head.contains("\r\naccept-encoding: identity\r\n"), "{head}");

@@ -1,5 +1,6 @@
-//! Follows a project's sources. File events only say that it is time to look; what has changed says the look. Where there are no file
-//! events, it looks every few seconds.
+//! Follows the files that `informant dev` watches: a project's sources (`sources.rs`). A file event
+//! only starts a scan, which compares the files with the scan before. Where there are no file
+//! events, a scan runs every few seconds.
 
 pub(super) mod own_writes;
 pub(super) mod sources;
@@ -16,14 +17,14 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::warn;
 
-/// An editor writes, renames and touches within this.
+/// An editor's writes and renames of one save end within this time.
 const QUIET: Duration = Duration::from_millis(50);
-/// However long something goes on writing.
+/// A save counts after this time, even if writes go on.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 /// Some file systems give no events.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
-/// A project's sources, as they were seen last.
+/// A project's sources, with their state at the last scan.
 pub(crate) struct SourceWatch {
     folder: PathBuf,
     seen: Arc<Sources>,
@@ -32,12 +33,12 @@ pub(crate) struct SourceWatch {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
     quiet: Quiet,
-    /// What was said of a look that failed: once is enough.
+    /// The last error of a scan that was logged. The same error is logged once.
     complaint: Option<String>,
 }
 
 impl SourceWatch {
-    /// Looks once. Blocks as file systems do.
+    /// Scans once. Blocks.
     pub(crate) fn new(folder: &Path) -> Result<Self> {
         let seen = Sources::look(folder, &Sources::default());
         let seen = seen
@@ -85,7 +86,8 @@ impl SourceWatch {
         }
     }
 
-    /// Looks now; what has changed since the last look, by paths in the project's folder.
+    /// Scans now. Returns the files that changed since the last scan, by paths in the project's
+    /// folder.
     pub(crate) async fn look(&mut self) -> Vec<Change> {
         let (folder, before) = (self.folder.clone(), self.seen.clone());
         let looked = tokio::task::spawn_blocking(move || Sources::look(&folder, &before)).await;
@@ -141,7 +143,7 @@ fn says_something(kind: &EventKind) -> bool {
     }
 }
 
-/// When to look after hints: a synchronous cupboard.
+/// Decides when to scan after file events. Synchronous.
 #[derive(Debug, Default)]
 struct Quiet {
     first_and_last: Option<(Instant, Instant)>,

@@ -1,7 +1,9 @@
-//! What of a resource is listed and watched for plugins: their views' namespaces, so that a permission in those is enough.
+//! The scope that the host lists and watches for plugins: the namespaces that their views name. So
+//! a permission in these namespaces is enough.
 //!
-//! Selectors are not asked of the API server: it tells of an object that has left one as of one that was deleted, and plugins are told the
-//! difference. Nor do several plugins of one resource ask by the same ones for long.
+//! Selectors are no part of it: where a watch has a selector, the API server reports an object that
+//! leaves it as deleted, and plugins must see the difference. Several plugins of one resource
+//! rarely have the same selectors for long.
 
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{InformerLease, Scope, SharedInformerFactory};

@@ -1,4 +1,4 @@
-//! `filter`: a CEL expression that says whether an event of a subscription is told.
+//! `filter`: a CEL expression that decides whether an event of a subscription is delivered.
 //!
 //! It sees `object` and `old` as the event has them, null where there is none (`object` of a deletion, `old` of an addition and of a resync), and
 //! `change` as `"added"`, `"updated"` or `"deleted"`. It suppresses calls, never membership. A deletion is filtered only by an

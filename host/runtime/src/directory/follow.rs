@@ -1,5 +1,6 @@
-//! Follows the plugin directories: waits for hints, looks, and says what is to be done. What blocks is done aside, so
-//! that a file system that does not answer holds nobody up.
+//! Follows the plugin directories: waits for file events, starts scans, and passes on the changes
+//! to make. Blocking steps run beside it, so a file system that does not answer holds up nothing
+//! else.
 
 use super::content::{CONTENT_BYTES_MAX, ContentRoom};
 use super::debounce::{Debounce, Finished, Hint};

@@ -1,6 +1,7 @@
-//! One look at the plugin directories: which plugin files and configurations are there, and what they hold.
+//! Which files are plugins: one scan of the plugin directories, with the plugin files, the
+//! configurations beside them, and their content.
 //!
-//! It decides nothing: what a look comes to is the business of [`Wanted`](super::Wanted).
+//! A scan decides nothing. [`Wanted`](super::Wanted) decides what follows from it.
 
 use super::content::{Content, ContentRoom};
 use super::file_id::FileId;
@@ -14,23 +15,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Plugin files that one host follows. Each may have a queue of tens of MiB and a guest of as much, so there is
-/// no room for more in one process; more are left alone, with a word.
+/// Plugin files that one host follows. Each may have a queue of tens of MiB and a guest of the same
+/// size, so one process has no room for more. Further files are a problem, and are not loaded.
 pub(crate) const PLUGINS_MAX: usize = 256;
-/// Entries of one directory. With more it is a wrong directory, whose listing alone takes too long; it counts as
-/// one that cannot be read.
+/// Entries of one directory. A directory with more is probably a wrong one, and its listing takes
+/// too long: it counts as unreadable.
 const ENTRIES_MAX: usize = 65_536;
 
-/// Problems that are told apart; whoever has more has one problem.
+/// Problems that are shown one by one. More become one problem.
 const PROBLEMS_MAX: usize = 100;
 
-/// What a look goes by.
+/// The input of a scan.
 pub(crate) struct Look<'a> {
     /// Where plugin files are; of two files that give one name the one in the earlier directory counts.
     pub(crate) directories: &'a [PathBuf],
-    /// What is known already.
+    /// The files that earlier scans have read.
     pub(crate) known: &'a KnownFiles,
-    /// Where new content finds room.
+    /// The room for new content.
     pub(crate) room: &'a ContentRoom,
     /// The time that files' times are compared with.
     pub(crate) now: SystemTime,
@@ -38,7 +39,7 @@ pub(crate) struct Look<'a> {
     pub(crate) again: &'a BTreeSet<FileId>,
 }
 
-/// What is known of files, which need not be kept again.
+/// Files whose content the host has seen.
 pub(crate) type KnownFiles = BTreeMap<FileId, KnownFile>;
 
 #[derive(Debug, Clone)]
@@ -49,18 +50,18 @@ pub(crate) struct KnownFile {
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
-/// What a look found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     /// Files by name and kind, wherever they are.
     pub(crate) files: BTreeMap<FileId, PluginFile>,
-    /// Files that are there, and of which nothing else is known.
+    /// Files that exist and could not be read.
     pub(crate) unread: BTreeMap<FileId, Unread>,
-    /// What stands in the way, in a fixed order, so that two looks can be compared.
+    /// Problems, in a fixed order, so that two scans can be compared.
     pub(crate) problems: Vec<Problem>,
-    /// Numbers of the directories that could not be read: nothing is known of what is in them.
+    /// Numbers of the directories that could not be read.
     pub(crate) unreadable: BTreeSet<usize>,
-    /// How many files were left alone because there are too many.
+    /// How many files were skipped because there are too many.
     pub(crate) crowded: usize,
 }
 
@@ -79,7 +80,7 @@ pub(crate) struct PluginFile {
     pub(crate) content: Option<Content>,
 }
 
-/// Why nothing is known of a file that is there.
+/// Why a file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unread {
     /// Number of its directory.
@@ -98,14 +99,14 @@ pub(crate) enum UnreadCause {
     NoRoom,
 }
 
-/// Something that is not as the user will have meant it.
+/// A file or setting that is probably a mistake of the user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Problem {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
-    /// How many files it is about.
+    /// The number of files that have the problem.
     pub(crate) files: usize,
-    /// The plugin whose file or configuration it keeps from being read.
+    /// The plugin whose file or configuration cannot be read because of it.
     pub(crate) of: Option<PluginName>,
 }
 
@@ -130,7 +131,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Looks at every directory. Call it where blocking is allowed: a file system may take its time.
+/// Scans every directory. Blocks, because a file system may take its time.
 pub(crate) fn scan(look: &Look<'_>) -> Scan {
     let mut scan = Scan::default();
     for (number, directory) in look.directories.iter().enumerate() {
@@ -159,7 +160,8 @@ pub(crate) fn scan(look: &Look<'_>) -> Scan {
     scan
 }
 
-/// The plugin files of a directory, sorted: those that a host which is given the directory looks at. Blocks.
+/// The plugin files of a directory, sorted: the files that a host with this directory would load.
+/// Blocks.
 ///
 /// # Errors
 /// The directory cannot be read, or has more than 65,536 entries.
@@ -168,7 +170,8 @@ pub fn plugin_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(list(directory)?.into_iter().filter(is_plugin).collect())
 }
 
-/// What may be plugin files or their configurations, sorted, so that two looks at the same files see the same.
+/// Possible plugin files and configurations, sorted, so that two scans of the same files have the
+/// same result.
 fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for (count, entry) in fs::read_dir(directory)?.enumerate() {
@@ -228,7 +231,8 @@ impl Scan {
         self.read(directory, path, FileId::plugin(&name), look);
     }
 
-    /// A file that may be the configuration of the plugin beside it. What is beside none is left alone: whose it is nobody can tell.
+    /// A file that may be the configuration of the plugin beside it. A file without a plugin beside
+    /// it is skipped.
     fn configuration(&mut self, directory: usize, path: &Path, file_name: &str, look: &Look<'_>) {
         let stem = file_name.rsplit_once('.').map_or(file_name, |(stem, _)| stem);
         let name = stem.parse::<PluginName>().ok();
@@ -308,7 +312,8 @@ impl Scan {
         known.keys().chain(new).filter(|id| id.is_plugin()).count() >= PLUGINS_MAX
     }
 
-    /// A configuration that is there and cannot be read is not as good as none: a plugin might get more than it is to have.
+    /// An unreadable configuration is not treated as a missing one: without it the plugin might get
+    /// more permissions than it should have.
     fn refused(&mut self, directory: usize, path: &Path, id: &FileId) {
         if !id.is_plugin() {
             self.leave(directory, path, id.clone(), UnreadCause::Refused);

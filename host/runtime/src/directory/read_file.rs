@@ -1,5 +1,4 @@
-//! Opening and reading one plugin file, whatever somebody put in its place: no fifo, device or endless file
-//! holds a look up.
+//! Opens and reads one plugin file. No fifo, device or endless file in its place holds up a scan.
 
 use super::content::{CONTENT_BYTES_MAX, Content, ContentRoom};
 use super::file_id::FileKind;

@@ -1,8 +1,9 @@
-//! Which version of which plugin the directories ask for, and with which configuration: what looks found goes in, loads and removals come
-//! out. A synchronous cupboard that is given the time.
+//! The version and the configuration of each plugin that the directories ask for: scans go in,
+//! loads and removals come out. Synchronous; the time is an argument.
 //!
-//! A look sees a moment, and files change over a while. So content counts once it rests, or once an event said that
-//! its writer is done; what is missing counts as removed after a while; and what could not be seen stays as it is.
+//! A scan sees one moment, and files change over a while. So content counts when it rests, or when
+//! a file event said that its writer closed the file. A file that is missing counts as removed
+//! after a while. A file that could not be read stays as it was.
 
 mod changing;
 

@@ -1,34 +1,35 @@
-//! Events under the cache's merge rule: what a waiting event and a newer one of the same object become above the mark.
+//! The merge of a waiting event and a newer event of the same object, by the rule of the cache
+//! (`merge_rule.rs` there). A queue above its mark merges events.
 
 use crate::event::EventKeys;
 use crate::event::{Change, Event};
 use informant_cache::{Merge, MergeKind};
 
-/// What is left of two events.
+/// The result of the merge of two events.
 #[derive(Debug)]
 pub(crate) enum Merged {
     /// One event stands for both.
     One(Event),
-    /// Neither is worth telling: the plugin never heard of the object.
+    /// The plugin never got an event of the object, and needs none.
     Nothing,
-    /// They cannot be one: an object went and another of its name came.
+    /// The two cannot be one: an object was deleted, and another one of its name came.
     Both(Event, Event),
 }
 
-/// Merges `newer` into `waiting`, which nobody has attempted yet.
+/// Merges `newer` into `waiting`, which has had no attempt yet.
 ///
-/// Both are of one object name and subscription. `told` says that the plugin was called with the object
-/// before `waiting` was queued, so that its end must be told as well.
-pub(crate) fn merge(mut waiting: Event, mut newer: Event, told: bool) -> Merged {
+/// Both are of one object name and subscription. `was_delivered` says that the plugin was called
+/// with the object before `waiting` was queued. Then its deletion must be delivered as well.
+pub(crate) fn merge(mut waiting: Event, mut newer: Event, was_delivered: bool) -> Merged {
     let same_object = waiting.object.uid() == newer.object.uid();
     let coalesced = waiting.coalesced + newer.coalesced + 1;
     let before_sync = waiting.before_sync || newer.before_sync;
-    // The plugin has heard of what it gave up, and may have looked at what becomes a key.
+    // The plugin got the events of its dead letters, and may have read an object that becomes a key.
     let has_letters = !waiting.letters.is_empty() || !newer.letters.is_empty();
-    let told = told || waiting.knew || has_letters || newer.keys.are_made();
-    let merged = informant_cache::merge(kind(&waiting), kind(&newer), same_object, told);
+    let was_known = was_delivered || waiting.knew || has_letters || newer.keys.are_made();
+    let merged = informant_cache::merge(kind(&waiting), kind(&newer), same_object, was_known);
     if let Merge::One(_) = merged {
-        // Whoever is told of the one is told of both.
+        // The one event stands for the letters of both.
         waiting.letters.append(&mut newer.letters);
         newer.letters = std::mem::take(&mut waiting.letters);
         newer.keys = EventKeys::merged(&waiting, &newer);
@@ -45,11 +46,11 @@ pub(crate) fn merge(mut waiting: Event, mut newer: Event, told: bool) -> Merged 
             knew: waiting.knew,
             ..newer
         }),
-        // Neither is a resync: one is left out where something of its object waits.
+        // Neither is a resync: a resync is left out while an event of its object waits.
         Merge::One(MergeKind::Updated) => {
             Merged::One(Event { old: waiting.old, coalesced, before_sync, ..newer })
         }
-        // Who heard of a change knew it.
+        // A plugin that got an update knows the object.
         Merge::One(MergeKind::Added) => {
             Merged::One(Event { coalesced, before_sync, knew: true, ..newer })
         }

@@ -1,6 +1,6 @@
-//! How long a call may still run. Only the guest's own time counts: while its thread is with its
-//! neighbours, or the system gives the processor to somebody else, its clock stands, so that whoever
-//! spins costs nobody else a deadline.
+//! The deadline of a call: the processor time that the guest may still use. The clock of a call
+//! stands while the thread runs other plugins, and while the system gives the processor to other
+//! programs. So a guest that spins costs no other guest its deadline.
 
 use crate::guest::engine::TICK;
 use crate::guest_threads::{give_turn, thread_time};
@@ -19,15 +19,16 @@ pub(crate) struct CallDeadline {
 /// The call in progress, or the last one.
 #[derive(Debug)]
 struct CurrentCall {
-    /// What it may still use.
+    /// The processor time that the call may still use.
     left: Duration,
-    /// When `left` was worked out.
+    /// The instant at which `left` was computed.
     at: Instant,
-    /// What its thread had used by then of the processor; none before that was first looked at, because it costs a system call.
+    /// The processor time of the thread at that instant. None before the first look, which costs a
+    /// system call.
     thread_time: Option<Duration>,
-    /// When it must end in any case.
+    /// The instant at which the call must end in any case.
     end: Option<Instant>,
-    /// How long it may still wait for others, by the clock.
+    /// How long the call may still wait for outside answers, by the clock.
     may_wait: Duration,
     ticks: u32,
 }
@@ -38,14 +39,15 @@ impl CurrentCall {
         Self { left: limit, at: now, thread_time: None, end: None, may_wait, ticks: 0 }
     }
 
-    /// Whether the call need not end, as can be said without asking what its thread has used: nobody uses more of the processor than passes by the
-    /// clock. What the system has to be asked costs as much as reading a field. Within a tick of the last look, or that one would miss what was used.
+    /// Whether the call may go on for certain, without a system call for the thread's time: a
+    /// thread uses no more of the processor than passes by the clock. That is known only within a
+    /// tick of the last look.
     fn has_time(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.at) < self.left.min(TICK)
             && self.end.is_none_or(|end| now < end)
     }
 
-    /// Takes off what was used since the last look. Answers whether the call must end.
+    /// Subtracts the time since the last look. Returns whether the call must end.
     fn look(&mut self, now: Instant, thread_time: Duration) -> bool {
         let used = match self.thread_time {
             Some(before) => thread_time.saturating_sub(before),
@@ -75,19 +77,20 @@ impl CallDeadline {
         self.pace.call_ended();
     }
 
-    /// Begins a call that must be over by then, whatever its neighbours and the system do meanwhile.
+    /// Begins a call that must end by then, whatever else the processor does meanwhile.
     pub(crate) fn arm_until(&self, now: Instant, limit: Duration) {
         self.arm(now, limit);
         self.call.lock().end = Some(now + limit);
     }
 
-    /// The call that has begun may wait so long for others.
+    /// Sets how long the call in progress may wait for outside answers.
     pub(crate) fn may_wait(&self, limit: Duration) {
         self.call.lock().may_wait = limit;
     }
 
-    /// Has the guest wait for somebody else, while its thread's other tasks go on; none once the call has waited for as long as it may. What
-    /// is awaited is dropped then, and where no time is left to begin with it is never polled. The guest may find itself on another thread afterwards.
+    /// Waits for an outside answer, while the thread's other tasks go on. Returns none when the
+    /// call has waited as long as it may: the future is dropped then, or never polled if no time
+    /// was left. Afterwards the guest may be on another thread.
     pub(crate) async fn wait<T>(&self, awaited: impl Future<Output = T>) -> Option<T> {
         let may_wait = {
             let mut call = self.call.lock();
@@ -107,7 +110,8 @@ impl CallDeadline {
         answer
     }
 
-    /// The call has waited for so long by a clock that somebody moves. Answers whether it might.
+    /// The call has waited for this time on a clock that a test moves. Returns whether it was
+    /// allowed to.
     pub(crate) fn pass(&self, time: Duration) -> bool {
         let mut call = self.call.lock();
         let is_allowed = time <= call.may_wait;
@@ -125,7 +129,8 @@ impl CallDeadline {
         }
     }
 
-    /// A tick of the engine has found the guest at work, on a thread that has used so much of the processor. Answers whether the call must end.
+    /// A tick of the engine found the guest at work. `thread_time` is the processor time of its
+    /// thread. Returns whether the call must end.
     pub(crate) fn tick(&self, now: Instant, thread_time: Duration) -> bool {
         let mut call = self.call.lock();
         call.ticks += 1;

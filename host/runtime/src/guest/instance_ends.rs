@@ -1,4 +1,5 @@
-//! The ends of instances: the log has the first in full, and counts those with the same error. Calls that succeed in between count for nothing.
+//! The ends of instances. The log has the first end in full, and counts later ends with the same
+//! error. Calls that succeed between them change nothing.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

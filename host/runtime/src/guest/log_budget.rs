@@ -1,6 +1,6 @@
-//! How much one plugin may log. A plugin that logs too fast is slowed down, not silenced: lines go out at
-//! once, the debt is paid by waiting before the next event. Only what one call writes above a whole
-//! second's worth is dropped, and counted.
+//! The log rate of one plugin. A plugin that logs too fast is slowed down, not silenced: its lines
+//! are written at once, and it waits before its next event. Only lines of one call beyond the
+//! amount of one second are dropped, and counted.
 
 use crate::contract::limits::Limits;
 use crate::token_bucket::TokenBucket;

@@ -1,4 +1,5 @@
-//! The time and the chance that a plugin meets: the system's, or, where a run is to be the same each time, those that it is given.
+//! The clock and the random numbers of a plugin: the system's, or given ones for a run that must be
+//! the same each time.
 
 use crate::delivery::timers::Now;
 use jiff::{SignedDuration, Timestamp};

@@ -1,5 +1,5 @@
-//! What goes on between one instance of a plugin and its host, for whoever writes it down or plays it back: what the guest is called with, what it asks,
-//! what it is answered.
+//! The calls between one instance of a plugin and its host, for a recording or a playback: each
+//! call of the guest, its calls of host functions, and their answers.
 //!
 //! An instance without a tape costs one look at a call; its host functions are linked without any of this (`guest/host_functions/taped.rs`).
 

@@ -1,4 +1,4 @@
-//! A plugin's own small store: a synchronous cupboard of the plugin's name, and what one call makes of it.
+//! `state`, the small store of a plugin's name, and the changes of one call to it. Synchronous.
 //!
 //! A call sees what it wrote; others see it once the call has succeeded. What a call that failed wrote was never there, so that the
 //! event's next attempt begins where this one did. Calls of several shards overlap: one that has compared and set what another has changed

@@ -1,4 +1,5 @@
-//! How often one plugin may ask: so many requests of one kind a second. It belongs to the name: instances and versions come and go.
+//! The rate of one plugin's requests of one kind. It belongs to the plugin's name, because
+//! instances and versions come and go.
 
 use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};
 use parking_lot::Mutex;

@@ -1,5 +1,5 @@
-//! One write that a plugin wants to make: checked before anything is asked of anybody, then turned into a request. Names that lead elsewhere in a
-//! path never get into one.
+//! One write that a plugin requests. The text of the request is checked first, then turned into a
+//! request to the API server. A name that leads elsewhere in a path never gets into one.
 
 mod answer;
 mod body;

@@ -1,5 +1,6 @@
-//! The actor of one shard of a plugin: the only one that calls its guest. Takes the next event, calls, settles. A plugin has one shard, unless it
-//! is to have several: their actors have the queue's lines each to itself, and beside that what is in `together.rs`.
+//! The actor of one shard of a plugin, which makes all calls of the shard's guest: it takes the
+//! next event, calls the guest and settles the event. A plugin has one shard by default. With more,
+//! each actor has its own queues, and `together.rs` has their shared state.
 
 mod call;
 mod event_ends;

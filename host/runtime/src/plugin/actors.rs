@@ -1,4 +1,4 @@
-//! The actors of a plugin's shards: who starts them, and who asks something of all of them.
+//! The actors of a plugin's shards: their start, and commands to all of them.
 
 use super::{Plugin, Takeover};
 use crate::contract::limits::Limits;

@@ -1,5 +1,5 @@
-//! What belongs to a plugin's name, whichever version runs: its queue, its keys, its timers, its state, its dead letters, and what is known of it.
-//! Its actors work on this; `plugin/status.rs` shows it.
+//! The parts of a plugin's name that outlive its versions: its queue, keys, timers, state, dead
+//! letters and facts. The actors change them; `plugin/status.rs` shows them.
 
 mod access;
 mod account;

@@ -1,4 +1,4 @@
-//! The states of a plugin's name and what moves it from one to the next: a pure machine.
+//! The states of a plugin's name and their transitions: a pure state machine.
 
 /// What a plugin is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]

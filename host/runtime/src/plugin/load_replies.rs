@@ -1,46 +1,47 @@
-//! Who waits for a plugin's load, and for which: nobody is answered with how another one ended.
+//! The callers that wait for a plugin's load. Each gets the result of its own load, never that of
+//! another one.
 
 use crate::plugin::admin::{AdminError, Reply};
 
-/// Those who wait, by how far it has come for them.
+/// The waiting callers, by the progress of their load.
 #[derive(Default)]
 pub(crate) struct LoadReplies {
-    /// The file is still to be read for them.
+    /// The file is not read yet.
     file: Vec<Reply>,
-    /// It was read, and its load has not begun.
+    /// The file was read, and its load has not begun.
     next: Vec<Reply>,
     /// Their load is under way.
     load: Vec<Reply>,
 }
 
 impl LoadReplies {
-    /// Somebody wants the file to be read and loaded again.
+    /// A caller wants the file to be read and loaded again.
     pub(crate) fn reload(&mut self, reply: Reply) {
         self.file.push(reply);
     }
 
-    /// Somebody waits for the load that has just begun.
+    /// A caller waits for the load that has just begun.
     pub(crate) fn began(&mut self, reply: Reply) {
         self.load.push(reply);
     }
 
-    /// The file was read, since everybody asked.
+    /// The file was read after all these callers had asked.
     pub(crate) fn read(&mut self) {
         self.next.append(&mut self.file);
     }
 
-    /// What was read last is being loaded. Answers whether anybody waits for that.
+    /// The content that was read last is being loaded. Returns whether a caller waits for it.
     pub(crate) fn load(&mut self) -> bool {
         self.load.append(&mut self.next);
         !self.load.is_empty()
     }
 
-    /// The file cannot be read for those who wait for that.
+    /// The file cannot be read. The callers that wait for it get the error.
     pub(crate) fn not_read(&mut self, answer: &Result<String, AdminError>) {
         tell(self.file.drain(..), answer);
     }
 
-    /// The load under way has ended so.
+    /// The load under way has ended with this result.
     pub(crate) fn loaded(&mut self, answer: &Result<String, AdminError>) {
         tell(self.load.drain(..), answer);
     }

@@ -1,4 +1,5 @@
-//! What becomes of a plugin that holds more than it may.
+//! A plugin that uses more memory than its account allows: the refusal of a load, and the stop of
+//! the plugin.
 
 use super::Plugin;
 use crate::counted::counted;

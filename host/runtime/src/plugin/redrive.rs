@@ -1,4 +1,5 @@
-//! Sends dead letters again: never their old bytes, but what has become of their objects.
+//! Redrives dead letters: the events have the present state of the objects, never the letters' old
+//! bytes.
 
 use super::{Active, Plugin};
 use crate::contract::descriptor::Descriptor;

@@ -1,4 +1,5 @@
-//! What becomes of a plugin whose file is gone: it is told what waits, as long as that may take, and goes on if the file comes back.
+//! The removal of a plugin whose file is gone: its waiting events are delivered, within a time
+//! limit. It goes on if the file comes back.
 
 use super::Plugin;
 use crate::contract::configuration::OnRemoval;

@@ -1,4 +1,5 @@
-//! What a plugin's name brings along from the host before: letters, values, a pause, and the retries that come first.
+//! The data of a plugin's name from the state directory: dead letters, `state`, a pause, and the
+//! retries, which come before other events.
 
 use super::Plugin;
 use crate::contract::descriptor::Descriptor;

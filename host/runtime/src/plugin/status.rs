@@ -1,4 +1,5 @@
-//! What `/plugins` and the metrics show of a plugin: all of it at one moment, made from what belongs to its name. Nothing works on it.
+//! A snapshot of a plugin for `/plugins` and the metrics, read from the parts of its name. It
+//! changes nothing.
 
 mod access;
 mod json;

@@ -1,5 +1,7 @@
-//! How a version takes over in all of a plugin's shards together: each gets ready aside, and once all are, each goes on with the new version. So no instance
-//! of the old one is called after the first call of the new one; and if one shard cannot, the old version goes on in all of them.
+//! A version takes over in all shards of a plugin together. Each shard prepares its instance; when
+//! all are ready, each goes on with the new version. So no instance of the old version is called
+//! after the first call of the new one. If one shard cannot start the new version, all go on with
+//! the old one.
 
 use crate::delivery::timers::Now;
 use crate::plugin::actor::{ActorCommand, ShardTakeover, Together, Version};
@@ -9,7 +11,8 @@ use futures::future::join_all;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// The way to all shards that are to take over, and to those that are to end. Dropping it on its way leaves the old version in charge.
+/// The commands to all shards of the new version, and to shards that end. If this is dropped before
+/// its end, the old version stays in charge.
 pub(crate) struct Takeover {
     pub(super) commands: Vec<mpsc::Sender<ActorCommand>>,
     pub(super) core: Arc<PluginCore>,
@@ -17,24 +20,25 @@ pub(crate) struct Takeover {
 }
 
 impl Takeover {
-    /// Answers whether the new version listened to the old one's snapshot.
+    /// Returns whether the new version restored the old one's snapshot.
     pub(crate) async fn carry_out(self, version: Arc<Version>) -> Result<bool, LoadError> {
         let asked = join_all(self.commands.iter().map(|shard| ask(shard, &version))).await;
-        // The others hear of an error by the end of what is to let them go.
+        // After an error the senders of the other shards are dropped, so they keep the old version.
         let ready = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
         // Invariant 26.
         self.together.swap(&version, &self.core, Now::read());
         let mut restored = false;
         for (has_restored, go) in ready {
             restored |= has_restored;
-            // One that has ended early is started anew with the next version.
+            // A shard that has ended is started again with the next version.
             let _ = go.send(());
         }
         Ok(restored)
     }
 }
 
-/// Has a shard get ready; then nobody of it is called until it goes on. Answers whether its instance listened to the one before it, and with what lets it go.
+/// Lets a shard prepare. From then on it calls no instance until it goes on. Returns whether its
+/// new instance restored the snapshot, and the sender that lets the shard go on.
 async fn ask(
     shard: &mpsc::Sender<ActorCommand>,
     version: &Arc<Version>,

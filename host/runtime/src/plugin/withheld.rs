@@ -1,7 +1,9 @@
-//! Subscriptions that the service account which the plugin acts as may not list and watch: nothing of them is told, and nothing is lost. What waited
-//! for the plugin is put by (`delivery/mailbox/withheld.rs`); what was in the cache then is remembered, so that its end is told if it comes meanwhile; and when
-//! the account may read it again the subscription begins anew, with what there is by then. Objects that had not been told yet, and that come and go
-//! meanwhile, may be told as gone all the same.
+//! Withheld subscriptions: the plugin's service account may not list and watch their resource. None
+//! of their events is delivered, and none is lost. Waiting events are put aside
+//! (`delivery/mailbox/withheld.rs`). The keys that were in the cache are remembered, so that a
+//! deletion meanwhile is delivered later. When the account may read the resource again, the
+//! subscription begins anew with the objects of that moment. An object that was never delivered,
+//! and that came and went meanwhile, may be delivered as deleted.
 
 use super::{Active, BegunSubscription, Plugin};
 use crate::contract::descriptor::{Descriptor, SubscriptionSpec};

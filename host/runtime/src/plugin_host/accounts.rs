@@ -1,5 +1,5 @@
-//! Plugins whose accounts are overdrawn: each is stopped alone. It starts again as one whose file was refused does, when its file or its
-//! configuration changes or when somebody asks for it; what the state directory keeps of it is there then.
+//! Plugins that use more than their account allows. Each is stopped alone. It starts again when its
+//! file or its configuration changes, or by a command, with its records of the state directory.
 //!
 //! A version that was refused, because the plugin would have held too much with it, is loaded again when the plugin holds less.
 

@@ -1,4 +1,4 @@
-//! How the steps of loads end, and what follows from that.
+//! The results of the steps of loads, and the next steps.
 
 use super::PluginHost;
 use crate::counters::add_one;

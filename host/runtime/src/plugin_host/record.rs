@@ -1,4 +1,4 @@
-//! A host that writes down what passes between plugins and itself.
+//! A host that records the calls of its plugins.
 
 use super::{PluginHost, StartError};
 use crate::guest::host_functions::HostFunctions;

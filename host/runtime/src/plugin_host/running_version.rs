@@ -1,4 +1,4 @@
-//! A version as its actor is handed it, and as it is shown.
+//! The parts of a new version that an actor gets, and those that `/plugins` shows.
 
 use crate::contract::descriptor::Descriptor;
 use crate::delivery::reevaluation::Wish;

@@ -1,5 +1,5 @@
-//! What a host does that does not lead yet: its plugins are compiled and have described themselves, what they will watch is synced, and
-//! nothing of them runs.
+//! A host that does not lead yet: its plugins are compiled and have described themselves, and their
+//! resources are synced. None of them runs.
 
 use super::PluginHost;
 use crate::contract::coverage;

@@ -1,4 +1,4 @@
-//! How a host ends.
+//! The end of a host.
 
 use super::PluginHost;
 

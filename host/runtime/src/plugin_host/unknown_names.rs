@@ -1,4 +1,4 @@
-//! Names in the host's own configuration that no plugin file has: most are misspelt.
+//! Names in the host's own configuration that no plugin file has. Most are misspelt.
 
 use super::PluginHost;
 use crate::contract::configuration::nearest;

@@ -1,6 +1,7 @@
-//! What plugins may read that act as a service account: what that one may. It is asked of the API server for each resource and namespace before
-//! anything of it is told or read, and again as long as anybody wants to know it. When that is done, and what the answers mean, is said by
-//! `powers/access/reviews.rs`; this carries it out.
+//! Permissions of service accounts: the reads of a plugin that acts as an account. The host asks
+//! the API server about each resource and namespace before it delivers or reads anything of it, and
+//! again while the plugin uses it. `powers/access/reviews.rs` decides when to ask and reads the
+//! answers; this file asks.
 
 mod permission;
 mod reviews;

@@ -1,4 +1,5 @@
-//! One request with what its redirects ask for: each is held against the rules, waits for its turn and is sent.
+//! One HTTP request and its redirects: each is checked against the grants, waits for its turn and
+//! is sent.
 
 use crate::contract::configuration::PluginSettings;
 use crate::outside::http_client::{HttpError, HttpRequest, HttpResponse};
@@ -163,8 +164,8 @@ impl Exchange<'_> {
             Err(AddressRefusal::Never(what)) => {
                 format!("{origin} has {what}: nothing grants requests to it")
             }
-            // Whoever sends knows of more.
-            Ok(()) => format!("{origin} has an address that nobody may ask"),
+            // The sender refuses more addresses, such as those of the API server.
+            Ok(()) => format!("{origin} has an address that no grant allows"),
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What a running version may do no more: what it runs with was configured anew, and no version has taken over with that yet. What both grant is what
-//! it has meanwhile, from the moment at which the new configuration is known.
+//! The permissions that a running version has lost: its configuration has changed, and no version
+//! has taken over with the new one. From the moment at which the host has read the new
+//! configuration, the version has only the permissions that both configurations grant.
 
 use crate::contract::configuration::PluginSettings;
 use crate::contract::descriptor::Descriptor;
@@ -7,18 +8,20 @@ use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Of one plugin's name. Clones share it.
+/// The restriction of one plugin's name. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Restriction(Arc<RwLock<Option<Arc<Restricted>>>>);
 
 /// A configuration that no version has taken over with.
 struct Restricted {
     settings: Arc<PluginSettings>,
-    /// Resources that a version reads, and that this does not let it read; why, and how to grant them.
+    /// Resources that a version reads and that this configuration does not grant, with the reason
+    /// and the line that grants them.
     reads: BTreeMap<String, String>,
 }
 
-/// Whoever is to act in another name has nothing that both grant: nobody has looked at what the one may of what the other does.
+/// A configuration with another service account grants nothing together with the old one: the
+/// permissions of the two accounts were never compared.
 pub(crate) fn check_name(running: &PluginSettings, later: &PluginSettings) -> Result<(), String> {
     if running.service_account == later.service_account {
         return Ok(());
@@ -28,12 +31,13 @@ pub(crate) fn check_name(running: &PluginSettings, later: &PluginSettings) -> Re
     };
     let (before, now) = (named(running), named(later));
     Err(format!(
-        "it is to act as {now} and no more as {before}, and no version has taken over with that: lastLoad in /plugins says why"
+        "its configuration now names {now} instead of {before}, and no version has taken over with it: lastLoad in /plugins says why"
     ))
 }
 
 impl Restriction {
-    /// Holds all versions that run, or are about to, to what this grants, too.
+    /// Restricts all versions that run, or are about to, to the permissions that these settings
+    /// grant, too.
     pub(crate) fn hold<'a>(
         &self,
         plugin: &str,
@@ -55,12 +59,12 @@ impl Restriction {
         *self.0.write() = Some(Arc::new(restricted));
     }
 
-    /// What runs has what is configured.
+    /// The running version has the newest configuration.
     pub(crate) fn lift(&self) {
         *self.0.write() = None;
     }
 
-    /// What has to grant a request or a write beside what the version runs with; none where nothing has.
+    /// The settings that must grant a request or a write, too; none without a restriction.
     pub(crate) fn settings(&self) -> Option<Arc<PluginSettings>> {
         self.0.read().as_ref().map(|restricted| restricted.settings.clone())
     }

@@ -104,7 +104,7 @@ fn paths() -> Vec<Try> {
 }
 
 fn requests() -> Vec<Try> {
-    let of_another = "would say that it is asked for somebody else";
+    let of_another = "would claim that another client sends it";
     let own = "is the host's own";
     let post = json!({"call": "http.send", "of": "POST", "text": format!("{SERVER}/v1")});
     let trace = json!({"call": "http.send", "of": "TRACE", "text": format!("{SERVER}/v1")});

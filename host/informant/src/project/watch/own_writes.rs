@@ -1,4 +1,5 @@
-//! Which changes of a project's files while it is built are somebody's saves, and which are its tools' own writes: lock files, generated code. Synchronous.
+//! Tells saves of a person from the writes of a build's own tools, such as lock files and generated
+//! code. Synchronous.
 //!
 //! What was only written, with the same in it, is no save while a build runs: its tool writes it each time. So a tool that makes the same of the same
 //! sources costs one more build when it makes something new. A file with something else in it ends the build that runs, and is built: it may be a save.

@@ -1,5 +1,6 @@
-//! Which of a project's files are its sources, and how they stand: a look at the folder, compared with the one before. What a file has in it is
-//! read where anything else about it has changed: tools write files anew as they were.
+//! The files that `informant dev` watches: which of a project's files are its sources, and their
+//! state. A scan compares the folder with the scan before. It reads a file's content only if its
+//! metadata have changed, because tools often write the same content again.
 
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,19 +9,19 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A plugin has dozens. With more than this, something is among them that nobody wrote.
+/// A plugin has dozens of source files. More than this are probably generated.
 pub(crate) const FILES_MAX: usize = 10_000;
-/// Folders in folders: more are a loop.
+/// Levels of folders. More are probably a loop.
 const DEPTH_MAX: usize = 32;
-/// Of larger files the content is not read: nobody writes them by hand.
+/// The content of larger files is not read: they are not written by hand.
 const READ_BYTES_MAX: u64 = 16 << 20;
 
-/// What tools make and bring, in any of the languages.
+/// Folders that the languages' tools make.
 const MADE: [&str; 5] = ["target", "node_modules", "build", "__pycache__", "zig-out"];
-/// What tools write beside the sources while they build.
+/// Files that tools write beside the sources during a build.
 const WRITTEN: [&str; 2] = ["Cargo.lock", "package-lock.json"];
 
-/// What programs leave beside the sources: output, copies, patches that did not fit.
+/// Endings of files that programs leave beside the sources: output, copies, rejected patches.
 const LEFT: [&str; 8] = ["~", ".bak", ".log", ".orig", ".out", ".rej", ".swp", ".tmp"];
 
 /// The sources at one moment.
@@ -49,15 +50,16 @@ struct Meta {
 enum Content {
     /// Its hash.
     Read([u8; 32]),
-    /// Too large, or not to be read: as good as what else is known of it.
+    /// Too large or unreadable: its metadata stand for it.
     Unread(Meta),
 }
 
-/// A file that is not as it was.
+/// A file that has changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Change {
     pub(crate) path: PathBuf,
-    /// Whether there is something else in it, or it has come or gone; else it was only written.
+    /// Whether its content changed, or it was created or removed. Otherwise the same content was
+    /// written again.
     pub(crate) is_other: bool,
 }
 
@@ -89,7 +91,7 @@ impl Content {
 }
 
 impl Sources {
-    /// Looks at a folder that was looked at before. Blocks as file systems do.
+    /// Scans a folder again. Blocks.
     pub(crate) fn look(folder: &Path, before: &Self) -> io::Result<Self> {
         Self::look_at_most(folder, before, FILES_MAX)
     }
@@ -136,7 +138,7 @@ impl Sources {
         Ok(())
     }
 
-    /// What is not as it was, by path.
+    /// The changed files, by path.
     pub(crate) fn changes_since(&self, before: &Self) -> Vec<Change> {
         let paths: BTreeSet<&PathBuf> = self.files.keys().chain(before.files.keys()).collect();
         let differs = paths.into_iter().filter_map(|path| {
@@ -148,7 +150,7 @@ impl Sources {
     }
 }
 
-/// Whether a file or folder of this name is somebody's work, as far as names tell.
+/// Whether a file or folder of this name is probably written by a person.
 fn is_source(name: &str) -> bool {
     let is_leftover = name.starts_with('.') || LEFT.iter().any(|ending| name.ends_with(ending));
     !is_leftover && !MADE.contains(&name) && !WRITTEN.contains(&name)

@@ -1,4 +1,5 @@
-//! Whom a plugin may ask over HTTP: nobody, unless a configuration says so. Each request is held against this, and each that a redirect makes of it.
+//! HTTP grants: the servers that a plugin may send requests to. Without a rule there are none. The
+//! host checks each request against the rules, and each request that follows a redirect.
 
 use super::keys::Keys;
 use super::rules::GrantsOf;

@@ -1,4 +1,5 @@
-//! What a plugin may read. It asks in its descriptor, a configuration grants, and a version that asks for more waits until it is granted.
+//! Read grants. A plugin's descriptor requests reads, and a configuration grants them. A version
+//! that requests more waits until it has the grant.
 
 use super::keys::Keys;
 use super::rules::GrantsOf;

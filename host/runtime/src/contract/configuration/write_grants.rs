@@ -1,4 +1,5 @@
-//! What a plugin may write to the cluster: nothing, unless a configuration says so. Each write is held against this.
+//! Write grants: the writes to the cluster that a plugin may make. Without a rule there are none.
+//! The host checks each write against the rules.
 
 use super::generated_name::is_generated;
 use super::keys::Keys;
@@ -10,19 +11,19 @@ use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::write::{Writable, Write, WriteVerb};
 use std::collections::BTreeSet;
 
-/// Some verbs on some resources, maybe only in some namespaces or of some names.
+/// Verbs on resources, with optional limits on namespaces and names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WriteRule {
     resources: Vec<Writable>,
     verbs: Vec<WriteVerb>,
-    /// Empty: all, and what is in none.
+    /// Empty: all namespaces, and objects without one.
     namespaces: BTreeSet<String>,
     /// Empty: all.
     names: BTreeSet<String>,
 }
 
 impl WriteRule {
-    /// The rules below `writes`; none where it is not written.
+    /// The rules below `writes`; none without the key.
     pub(super) fn declare(
         keys: &mut Keys<'_>,
         default: &'static str,
@@ -49,17 +50,17 @@ impl WriteRule {
         })
     }
 
-    /// Whether Secrets are among what it names.
+    /// Whether the rule names Secrets.
     pub(super) fn names_secrets(&self) -> bool {
         self.resources.iter().any(Writable::is_secrets)
     }
 
-    /// Whether it lets somebody ask for a service account's token.
+    /// Whether the rule grants tokens of service accounts.
     pub(super) fn names_tokens(&self) -> bool {
         self.resources.iter().any(Writable::is_tokens)
     }
 
-    /// What of it no file beside a plugin's can grant.
+    /// The part of the rule that a file beside a plugin can never grant.
     pub(super) fn guarded(&self) -> Option<String> {
         self.resources.iter().find(|what| what.is_guarded()).map(Writable::to_string)
     }
@@ -68,7 +69,8 @@ impl WriteRule {
         self.resources.contains(what) && self.verbs.contains(&verb)
     }
 
-    /// What of it the others do not allow: none of them alone allows it of some namespace and name, or of all.
+    /// The part of the rule that the ceiling does not allow: each namespace and name needs one rule
+    /// of the ceiling that allows it alone.
     pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
         let each = |of: &BTreeSet<String>| match of.is_empty() {
             true => vec![None],
@@ -92,7 +94,7 @@ impl WriteRule {
     }
 }
 
-/// A rule that leaves it out, or empty, would mean nothing.
+/// A rule without this key, or with an empty one, would mean nothing.
 pub(super) fn needed<T>(
     keys: &mut Keys<'_>,
     key: &'static str,
@@ -120,10 +122,10 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// What a plugin may write.
+/// The writes that a plugin may make.
 pub(crate) type WriteGrants = GrantsOf<WriteRule>;
 
-/// One object, or those whose names are not known yet.
+/// One object to write, or objects whose names are not known yet.
 #[derive(Clone, Copy)]
 struct WantedWrite<'a> {
     what: &'a Writable,
@@ -134,7 +136,7 @@ struct WantedWrite<'a> {
     name: &'a str,
 }
 
-/// The line of a configuration that grants these, and no more.
+/// The line of a configuration that grants exactly these writes.
 pub(crate) fn granting_writes(specs: &[WriteSpec]) -> String {
     let of = |spec: &WriteSpec| {
         rule(&spec.what, &spec.verbs, spec.namespaces.iter().map(String::as_str))
@@ -143,7 +145,7 @@ pub(crate) fn granting_writes(specs: &[WriteSpec]) -> String {
 }
 
 impl WriteGrants {
-    /// What is missing for a plugin to make this write, and the line that would grant it.
+    /// Says which grant this write lacks, and the line that would grant it.
     pub(crate) fn check_write(&self, plugin: &str, write: &Write) -> Result<(), String> {
         let Write { what, namespace, name, .. } = write;
         let asks: Vec<WantedWrite<'_>> = write
@@ -168,7 +170,8 @@ impl WriteGrants {
         Err(one_line(&text, ERROR_BYTES_MAX).into_owned())
     }
 
-    /// What is missing of what a plugin means to write. What is granted for some names alone is granted here: nobody knows yet of which it will be.
+    /// Says which requested writes lack a grant. A grant for some names counts as a grant here,
+    /// because the names are not known yet.
     pub(crate) fn check(&self, plugin: &str, specs: &[WriteSpec]) -> Result<(), String> {
         let lacks = |spec: &&WriteSpec| {
             !self.covers_all(self.rules(), spec)
@@ -218,7 +221,7 @@ impl WantedWrite<'_> {
     }
 }
 
-/// A rule as it would be written.
+/// A rule as text for a configuration.
 fn rule<'a>(
     what: &Writable,
     verbs: &[WriteVerb],

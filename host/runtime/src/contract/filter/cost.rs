@@ -1,7 +1,8 @@
-//! What an evaluation may cost. The interpreter has no limit of its own, so one is worked into the expression: whatever a loop
-//! goes over, what a loop's body reads from outside of it, every sum and every list or map that the expression makes is a call of
-//! [`charge`], which counts its size and fails when too much has been counted. What is not charged is done once for each part of the
-//! expression, or once for each item that was.
+//! The maximum cost of an evaluation. The interpreter has no limit of its own, so the compiler adds
+//! one to the expression: calls of [`charge`], which count sizes and fail above the maximum. It
+//! charges the values that a loop goes over, the values that a loop's body reads from outside of
+//! it, each sum, and each list or map that the expression makes. Everything else runs once for each
+//! part of the expression, or once for each item that was charged.
 
 use super::compile::{ACCUMULATOR, chain};
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, operators};

@@ -1,4 +1,5 @@
-//! Compiled code that is kept from one start of a host to the next, in a directory that nobody else can write to.
+//! The cache of compiled code between starts of a host, in a directory that only the host's user
+//! can write to.
 //!
 //! An entry is named by what it was compiled from and with what, and bears a mark made with a key that lies beside it: a
 //! damaged or half-written entry, or one that somebody else put there, is noticed and compiled anew. Hosts may share the

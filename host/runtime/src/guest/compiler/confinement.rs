@@ -1,5 +1,6 @@
-//! What the process that looks at a plugin file may do: use so much memory and processor time, and compute. It opens no
-//! files, starts no programs and has no network, so whoever gets hold of it through a file has nothing.
+//! The rights of the process that reads a plugin file: bounded memory and processor time, and
+//! nothing but computing. It opens no files, starts no programs and has no network. So code that
+//! takes the process over through a file gains nothing.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io;

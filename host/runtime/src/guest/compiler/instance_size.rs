@@ -1,6 +1,7 @@
-//! What one instance of a component takes of the host's memory beside its linear memories and the elements of its
-//! tables: globals, references to functions, what is imported. Nothing at run time counts these bytes, and a file of
-//! some kilobytes can ask for gigabytes of them, so they are added up before anything is compiled.
+//! The memory of one instance of a component beside its linear memories and the elements of its
+//! tables: globals, references to functions, imports. Nothing counts these bytes at run time, and a
+//! file of some kilobytes can ask for gigabytes of them. So they are added up before the
+//! compilation.
 
 use wasmparser::{Validator, WasmFeatures};
 use wasmtime_environ::component::{

@@ -1,4 +1,4 @@
-//! `host-info`: who and where the plugin is.
+//! `host-info`: the plugin's name, its shard and its host.
 
 use super::HostCall;
 use crate::guest::bindings::informant::plugin::host_info::Host;

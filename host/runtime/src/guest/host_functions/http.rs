@@ -1,4 +1,4 @@
-//! `http`: requests to the world outside. Each is checked and held against what is granted before anybody is asked; then the guest waits for the
+//! `http`: HTTP requests. Each is checked against the grants first. Then the guest waits for the
 //! answer, and its thread's other plugins go on.
 
 use crate::guest::bindings::informant::plugin::http::{Error, Host, Request, Response};

@@ -1,5 +1,5 @@
-//! `kube`: writes to the cluster. Each is checked and held against what is granted before anybody is asked; then the guest waits for the answer,
-//! and its thread's other plugins go on.
+//! `kube`: writes to the cluster. Each is checked against the grants first. Then the guest waits
+//! for the answer, and its thread's other plugins go on.
 
 mod noted;
 

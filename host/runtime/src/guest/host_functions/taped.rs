@@ -1,4 +1,5 @@
-//! The same functions for an instance whose calls are written down or played back (`guest/tape.rs`): each asks the tape first and tells it what was answered.
+//! The same functions for an instance whose calls are recorded or played back (`guest/tape.rs`).
+//! Each asks the tape for an answer first, and passes its own answer to the tape.
 //!
 //! What only looks at what the guest was handed (`event-data`) or says who it is (`host-info`, but for what may change) is not worth a line.
 

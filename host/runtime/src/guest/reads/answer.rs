@@ -1,4 +1,4 @@
-//! Answers that keep to their bounds: pages filled with what a plugin may see.
+//! Bounded answers to reads: pages of the objects that a plugin may see.
 
 use super::ReadError;
 use crate::guest::call_deadline::CallDeadline;

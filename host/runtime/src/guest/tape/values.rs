@@ -1,4 +1,5 @@
-//! Answers of host functions as JSON, and back. Bytes are text where they are UTF-8, which Kubernetes' objects are, so that what is read is what was written.
+//! Answers of host functions as JSON, and back. Bytes are text where they are UTF-8, as Kubernetes'
+//! objects are.
 
 use crate::guest::bindings::informant::plugin::kube::{Error as WriteError, StatusError};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;

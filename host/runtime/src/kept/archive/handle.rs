@@ -1,4 +1,5 @@
-//! The handle with which everybody tells the thread that owns the file what changed. Nobody waits for the disk but who asks for that.
+//! The handle that passes changes to the thread that owns the file. Only a caller that asks for it
+//! waits for the disk.
 
 use super::pending::{OnDisk, Pending};
 use super::{Changes, Kept};

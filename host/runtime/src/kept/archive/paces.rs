@@ -1,5 +1,5 @@
-//! How much of each plugin is written to the disk in a time: whoever has had more written than its rate waits until that is paid for, and
-//! others do not. Synchronous.
+//! The rate at which each plugin's changes are written to the disk. A plugin above its rate waits,
+//! and the others do not. Synchronous.
 
 use crate::plugin_name::PluginName;
 use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};

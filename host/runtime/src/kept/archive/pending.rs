@@ -1,4 +1,5 @@
-//! What has changed and is not in the file yet: a synchronous cupboard between those who say so and the thread that writes.
+//! Changes that are not in the file yet, between plugins' tasks and the thread that writes.
+//! Synchronous.
 //!
 //! Only the last word on each place is kept, and none on a place where the file has nothing and is to have nothing. So what waits is
 //! bounded by what is kept of each plugin, which its own bounds hold down, and by what the file has of it: however long the disk takes

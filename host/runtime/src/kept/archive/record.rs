@@ -1,4 +1,5 @@
-//! How what is kept stands in the file: keys that sort by plugin and kind, and a head in JSON before objects as they are.
+//! The format of the file's records: keys that sort by plugin and kind, and a head in JSON before
+//! each object's bytes.
 
 use super::{ArchiveKey, ArchiveValue, NameRecord, WaitingRetry};
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};

@@ -1,5 +1,5 @@
-//! The thread that owns the file. All that changed while one transaction was written is the next one, but for what waits because of its plugin's
-//! pace (`paces.rs`).
+//! The thread that owns the file. A transaction has all changes that came during the transaction
+//! before, except those of plugins above their rate (`paces.rs`).
 
 use super::handle::{Archive, ArchiveRead, ArchiveRequest, ArchiveShared};
 use super::store::ArchiveStore;

@@ -185,14 +185,14 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// A plugin does not ask for somebody else. Whoever writes rules may have the host say so.
+/// A plugin may not claim that another client sends its request. A rule can have the host add such a header.
 fn check_asker(name: &str) -> Result<(), String> {
     let folded = folded(name);
     let is_of_others = OF_OTHERS.contains(&folded.as_str())
         || BEGINNINGS_OF_OTHERS.iter().any(|begin| folded.starts_with(begin));
     match is_of_others {
         true => Err(format!(
-            "header {name:?} would say that it is asked for somebody else: a rule can have the host add it (headers)"
+            "header {name:?} would claim that another client sends it: a rule can have the host add it (headers)"
         )),
         false => Ok(()),
     }
@@ -277,7 +277,7 @@ mod tests {
             "Via",
         ];
         for name in names {
-            let text = "would say that it is asked for somebody else: a rule can have the host add it (headers)";
+            let text = "would claim that another client sends it: a rule can have the host add it (headers)";
             check(name, "x", &format!("header {name:?} {text}"));
             assert_eq!(secret_header_name(name), Ok(name.to_ascii_lowercase()));
         }

@@ -1,4 +1,4 @@
-//! One event as the guest is told of it.
+//! One event, in the form that the guest gets.
 
 use super::Subscription;
 use crate::call_error::CallError;

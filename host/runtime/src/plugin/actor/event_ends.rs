@@ -1,4 +1,4 @@
-//! How an event leaves the actor for good.
+//! The ends of an event: it succeeded, or it is given up.
 
 use super::Actor;
 use super::recorded::DeliveryResult;

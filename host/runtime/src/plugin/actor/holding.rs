@@ -1,4 +1,4 @@
-//! How somebody holds a plugin, and lets it go on: in all of its shards.
+//! Pause and resume of a plugin, in all of its shards.
 
 use super::{Actor, Done, Running};
 use crate::plugin::lifecycle::Input;

@@ -1,4 +1,5 @@
-//! An actor that nobody runs as a task: whoever has it moves the clock and has it do what is due, so that each run is the same.
+//! An actor without a task, for runs without a host: its owner moves the clock and starts each
+//! step, so that every run is the same.
 
 use super::call::{call, to_tell};
 use super::keys::becomes_keys;

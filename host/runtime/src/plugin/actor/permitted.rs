@@ -1,4 +1,5 @@
-//! What the service account may not read that the plugin acts as is not told, whenever it was queued.
+//! The check before each call that the plugin's service account may still read the event's
+//! resource, whenever the event was queued.
 
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::event::SubscriptionId;

@@ -1,4 +1,4 @@
-//! How the guest is told that the initial objects of a subscription are through.
+//! The call of `synced`, after the initial objects of a subscription.
 
 use super::failures::FailedCall;
 use super::{Actor, Running};

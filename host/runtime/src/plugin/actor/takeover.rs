@@ -1,5 +1,5 @@
-//! How a version takes over from the one before it, within the actor of one shard: the shard gets ready, and goes on with the new one once all shards are.
-//! What tells them so is `plugin/takeover.rs`.
+//! A version takes over in one shard: the actor starts the new instance while the old one waits,
+//! and goes on with it when all shards are ready. `plugin/takeover.rs` tells the shards.
 
 use super::{Actor, RETIREMENT_MAX, Running, Version};
 use crate::delivery::sync_calls::SyncCalls;
@@ -10,17 +10,20 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tracing::warn;
 
-/// What a shard is asked to take over with.
+/// The command to take over, for one shard.
 pub(crate) struct ShardTakeover {
     pub(crate) version: Arc<Version>,
-    /// Told that the shard is ready, and whether the new version listened to the old one's snapshot. From then on nobody of the shard is called.
+    /// Reports that the shard is ready, and whether the new version restored the old one's
+    /// snapshot. From then on the shard calls no instance.
     pub(crate) ready: oneshot::Sender<Result<bool, LoadError>>,
-    /// All shards are ready: what belongs to all of them is the new version's. It is dropped if one of them is not.
+    /// All shards are ready, and their shared state is the new version's. The sender is dropped if
+    /// one shard is not ready.
     pub(crate) go: oneshot::Receiver<()>,
 }
 
 impl Actor {
-    /// The old version is kept until the new one has started and knows what that had to say; then the shard's events go on with the new one.
+    /// Keeps the old version until the new one has started and has restored its snapshot. Then the
+    /// shard's events go on with the new one.
     pub(super) async fn swap(&mut self, swap: ShardTakeover) {
         let ShardTakeover { version, ready, go } = swap;
         self.pace.is_new();
@@ -28,11 +31,12 @@ impl Actor {
         let (instance, restored) = match self.prepare(&version).await {
             Ok(prepared) => prepared,
             Err(error) => {
-                // Whoever asked may be gone at shutdown.
+                // The receiver may be gone at shutdown.
                 let _ = ready.send(Err(error));
                 return;
             }
         };
+        // Invariant 26. The actor calls no instance for an event, key or schedule while it waits here.
         if ready.send(Ok(restored)).is_ok() && go.await.is_ok() {
             self.take_over(version, instance).await;
         } else if let Some(instance) = instance {
@@ -40,7 +44,7 @@ impl Actor {
         }
     }
 
-    /// Starts the shard's instance of the new version; none if that has fewer shards.
+    /// Starts the shard's instance of the new version; none if the version has fewer shards.
     pub(super) async fn prepare(
         &mut self,
         version: &Version,
@@ -63,7 +67,8 @@ impl Actor {
         }
     }
 
-    /// Hands what the running version has to say to an instance that has started. Answers whether that listened.
+    /// Passes the running version's snapshot to an instance that has started. Returns whether the
+    /// instance restored it.
     async fn carry_over(&mut self, to: &mut Instance) -> Result<bool, LoadError> {
         self.check_leads()?;
         match self.snapshot().await {
@@ -102,7 +107,7 @@ impl Actor {
         self.leading.is_leader().then_some(()).ok_or_else(lost)
     }
 
-    /// What the running version has to say to its successor, and which version that is. A version that cannot say it says nothing.
+    /// The running version's snapshot, and its version number. None if the snapshot fails.
     async fn snapshot(&mut self) -> Option<(String, Vec<u8>)> {
         let Running::Alive { version, instance, .. } = &mut self.running else { return None };
         let from = version.number.clone();

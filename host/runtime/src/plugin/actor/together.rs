@@ -1,5 +1,5 @@
-//! What the shards of a plugin have together: how its calls fail, what of its events was seen again, what it may log. A version takes over from another in all of
-//! them at once.
+//! The shared state of a plugin's shards: the breaker, events that were evaluated again, and the
+//! log rate. A version takes over in all shards at once.
 
 use super::Version;
 use super::failures::Failures;

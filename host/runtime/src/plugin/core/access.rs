@@ -1,4 +1,4 @@
-//! Whom a plugin acts as that has a service account, and what that one may not read.
+//! The service account of a plugin, and the resources that it may not read.
 
 use super::PluginCore;
 use crate::outside::service_account::ServiceAccount;

@@ -1,4 +1,4 @@
-//! A plugin's account, as far as it is read where the parts are.
+//! The parts of a plugin's account that are read from the parts of its name.
 
 use super::{PluginCore, RunningVersion};
 use crate::account::{Account, Holding};

@@ -1,4 +1,5 @@
-//! What is known of a plugin: what it is doing, the version that runs, how its latest load and calls ended.
+//! The facts of a plugin for pages and metrics: its state, the running version, the results of its
+//! latest load and calls.
 
 use crate::contract::component::WasiImports;
 use crate::contract::configuration::PluginSettings;

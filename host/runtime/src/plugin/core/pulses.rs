@@ -1,4 +1,4 @@
-//! Whether a plugin's actors do what is due.
+//! The progress of a plugin's actors, for `/livez`.
 
 use super::PluginCore;
 use informant_cache::Pulse;

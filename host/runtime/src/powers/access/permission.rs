@@ -1,4 +1,5 @@
-//! Whether something may be read, for those who read it: looked at in every read, set by whoever has it reviewed.
+//! One permission to read, shared by its readers, which look at it in every read, and by the
+//! reviews, which set it.
 
 use super::reviews::{AccessVerdict, ReadRefusal, unknown};
 use crate::contract::descriptor::Descriptor;

@@ -282,5 +282,5 @@ async fn an_address_that_is_not_granted_is_told_with_what_would_grant_it() {
     let text = refused(A, "169.254.169.254").await;
     assert_eq!(text, "https://a.org has a link-local address: nothing grants requests to it");
     let text = refused(A, "1.1.1.1").await;
-    assert_eq!(text, "https://a.org has an address that nobody may ask");
+    assert_eq!(text, "https://a.org has an address that no grant allows");
 }

@@ -1,4 +1,5 @@
-//! Bytes that a guest writes to its standard output, as lines for the log. What it is kept in is no larger than a line of the log may be.
+//! The bytes of a guest's standard output as lines for the log. The buffer is no larger than a line
+//! of the log may be.
 
 use crate::guest::log_budget::MESSAGE_BYTES_MAX;
 

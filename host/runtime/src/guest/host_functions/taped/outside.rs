@@ -1,4 +1,4 @@
-//! What waits for somebody outside: `kube` and `http`.
+//! The taped functions that wait for an outside answer: `kube` and `http`.
 
 use super::{Json, TapedAnswer, TapedCall};
 use crate::guest::bindings::informant::plugin::http;

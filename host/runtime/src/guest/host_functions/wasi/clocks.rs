@@ -1,4 +1,5 @@
-//! `wasi:clocks`: what time it is, and moments to wait for. The monotonic clock is the instance's own and says nothing of the machine's.
+//! `wasi:clocks`: the time, and instants to wait for. The monotonic clock is the instance's own and
+//! shows nothing of the machine's.
 
 use super::poll::Pollable;
 use super::{Guest, WasiLinker};

@@ -1,4 +1,5 @@
-//! `wasi:io/streams` of the three standard streams. Input is at its end; what is written goes to the plugin's log, line by line.
+//! `wasi:io/streams` of the three standard streams. Input is at its end. Output goes to the
+//! plugin's log, line by line.
 
 use super::poll::Pollable;
 use super::{Guest, WasiLinker, ended};
